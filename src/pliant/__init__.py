@@ -1,0 +1,1 @@
+"""pliant: collision detection and response for things that bend."""

@@ -1,0 +1,70 @@
+"""The one contact record of the program.
+
+A contact ties up to four vertices together by weights. Its gap vector is `sum(weights * x[vertices]) - anchor`, and the
+component of that vector along `normal` is `distance`: positive apart, negative inside. So one projection serves
+every detector:
+
+| kind            | vertices   | weights             | anchor                          |
+|-----------------|------------|---------------------|---------------------------------|
+| VERTEX_FACE     | v, a, b, c | 1, -u, -v, -w       | 0                               |
+| EDGE_EDGE       | a, b, c, d | 1-s, s, -(1-t), -t  | 0                               |
+| VERTEX_FIELD    | v          | 1                   | the field's nearest point       |
+| MIDPOINT_FIELD  | a, b       | 1/2, 1/2            | the field's nearest point       |
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+VERTEX_FACE, EDGE_EDGE, VERTEX_FIELD, MIDPOINT_FIELD = 0, 1, 2, 3
+KINDS = ("vertex-face", "edge-edge", "vertex-field", "midpoint-field")
+
+CONTACT = np.dtype(
+    [
+        ("kind", "u1"),  # one of the constants above
+        ("elements", "i4", 2),  # vertex and face, or edge and edge; -1 where the other side is a field
+        ("vertices", "i4", 4),  # -1 unused, last
+        ("weights", "f8", 4),  # sum to 0 (two sides) or 1 (one side and an anchor)
+        ("normal", "f8", 3),  # unit; moving the weighted point along it opens the gap
+        ("anchor", "f8", 3),  # metres
+        ("anchor_velocity", "f8", 3),  # metres per second
+        ("distance", "f8"),  # metres, negative inside
+        ("time", "f8"),  # 0..1 within the step
+        ("bodies", "i4", 2),
+    ],
+    align=True,
+)
+
+Contacts = NDArray[Any]
+
+
+def empty(count: int = 0) -> Contacts:
+    """`count` blank records: unused vertices -1, everything else zero."""
+    contacts = np.zeros(count, CONTACT)
+    contacts["elements"] = -1
+    contacts["vertices"] = -1
+    contacts["bodies"] = -1
+    return contacts
+
+
+def gap(contacts: Contacts, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The (n,3) gap vectors at positions `x`; their component along the normal is the distance."""
+    used = contacts["vertices"] >= 0
+    points = x[np.where(used, contacts["vertices"], 0)]
+    weights = np.where(used, contacts["weights"], 0.0)
+    return np.einsum("ij,ijk->ik", weights, points) - contacts["anchor"]
+
+
+def sort(contacts: Contacts) -> Contacts:
+    """In the canonical order (kind, bodies, elements), which no number of threads can change."""
+    e, b = contacts["elements"], contacts["bodies"]
+    return contacts[np.lexsort((e[:, 1], e[:, 0], b[:, 1], b[:, 0], contacts["kind"]))]
+
+
+def concatenate(parts: Sequence[Contacts]) -> Contacts:
+    """All of `parts`, in the canonical order."""
+    if not parts:
+        return empty()
+    return sort(np.concatenate(parts)) if len(parts) > 1 else parts[0]

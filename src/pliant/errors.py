@@ -1,0 +1,21 @@
+"""The errors pliant raises on purpose; bad arrays are plain `ValueError`s that name the array and the index."""
+
+import os
+
+
+class MeshFileError(Exception):
+    """A file could not be read as a mesh: `path`, `where` in it (line, byte, accessor), and `why`."""
+
+    def __init__(self, path: str | os.PathLike[str], where: str, why: str) -> None:
+        self.path = os.fspath(path)
+        self.where = where
+        self.why = why
+        super().__init__(self.path, where, why)
+
+    def __str__(self) -> str:
+        place = f" ({self.where})" if self.where else ""
+        return f"{self.path}{place}: {self.why}"
+
+
+class TooBigError(ValueError):
+    """Something would need more memory than allowed; raised before anything is allocated."""

@@ -1,0 +1,85 @@
+"""Files that survive crashes: one way to write, used by everything that writes."""
+
+import contextlib
+import os
+import pathlib
+import secrets
+import sys
+from collections.abc import Iterator
+from typing import IO, Any
+
+_SUFFIX = ".pliant-tmp"
+
+
+@contextlib.contextmanager
+def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[Any]]:
+    """Open a temporary file beside `path` that replaces it when the block ends well; until then the old one stands.
+
+    A crash at any moment leaves the old file or the new one. What a killed process left behind is removed by the
+    next write to the same path. Errors of the file system name `path`.
+    """
+    target = pathlib.Path(path)
+    if target.is_dir():
+        raise IsADirectoryError(f"{target} is a folder; give a file name")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(target)
+        temporary = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}{_SUFFIX}")
+        # newline="" keeps text files the same bytes on every platform
+        text = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
+        stream = open(temporary, mode, **text)  # type: ignore[call-overload]
+    except OSError as error:
+        raise type(error)(error.errno, f"cannot write {target}: {error.strerror}") from error
+    try:
+        with stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(temporary, target)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        if isinstance(error, OSError):
+            raise type(error)(error.errno, f"cannot write {target}: {error.strerror}") from error
+        raise
+    _sync_folder(target.parent)
+
+
+def _sync_folder(folder: pathlib.Path) -> None:
+    """Make the rename itself durable; Windows cannot open folders and needs no such thing."""
+    if sys.platform == "win32":
+        return
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _sweep(target: pathlib.Path) -> None:
+    """Remove temporaries of `target` whose writer is gone."""
+    for stale in target.parent.glob(f".{_escape(target.name)}.*{_SUFFIX}"):
+        writer = stale.name[len(target.name) + 2 :].split("-")[0]
+        if writer.isdigit() and _alive(int(writer)):
+            continue
+        with contextlib.suppress(OSError):  # on Windows a file still open refuses, which is what we want
+            stale.unlink()
+
+
+def _escape(name: str) -> str:
+    return "".join(f"[{c}]" if c in "*?[" else c for c in name)
+
+
+def _alive(pid: int) -> bool:
+    if pid == os.getpid():
+        return True
+    if sys.platform == "win32":
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True

@@ -1,0 +1,118 @@
+"""What is wrong with a mesh: found, counted, named; never repaired behind the user's back."""
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from .mesh import Mesh
+
+
+@dataclasses.dataclass(frozen=True)
+class Issues:
+    """Indices into the welded mesh's faces, edges or vertices; empty arrays where all is well.
+
+    `seams` counts the vertices that welding merged; it is normal for GLB and STL.
+    """
+
+    degenerate: NDArray[np.int64]  # faces without area
+    duplicate: NDArray[np.int64]  # faces whose corners an earlier face has too
+    non_manifold: NDArray[np.int64]  # edges with three faces or more
+    flipped: NDArray[np.int64]  # edges whose two faces disagree about the outside
+    border: NDArray[np.int64]  # edges with one face: the mesh is open there
+    unreferenced: NDArray[np.int64]  # vertices that no face uses
+    bow_tie: NDArray[np.int64]  # vertices where two fans of faces touch in a point
+    inward: bool  # closed and oriented, but the volume is negative
+    components: int  # connected pieces that have faces
+    seams: int
+
+    @property
+    def closed(self) -> bool:
+        """No border, and every edge is shared evenly by faces that agree."""
+        return not (len(self.border) or len(self.non_manifold) or len(self.flipped))
+
+    def __bool__(self) -> bool:
+        """True when there is something a user may want to know (an open border alone is a property, not a defect)."""
+        return bool(self.summary(defects_only=True))
+
+    def summary(self, *, defects_only: bool = False) -> dict[str, int]:
+        """Counts by name, zero counts left out."""
+        counts = {
+            "degenerate": len(self.degenerate),
+            "duplicate": len(self.duplicate),
+            "non-manifold": len(self.non_manifold),
+            "flipped": len(self.flipped),
+            "bow-tie": len(self.bow_tie),
+            "unreferenced": len(self.unreferenced),
+            "inward": int(self.inward),
+        }
+        if not defects_only:
+            counts |= {"border": len(self.border), "seams": self.seams}
+        return {name: count for name, count in counts.items() if count}
+
+    def __str__(self) -> str:
+        said = self.summary()
+        return ", ".join(f"{count} {name}" if name != "inward" else name for name, count in said.items()) or "no issues"
+
+
+def find_issues(mesh: "Mesh", seams: int) -> Issues:
+    """All issues of an already welded mesh."""
+    top = mesh.topology
+    # no area: the height over the longest side is below the rounding of the coordinates themselves
+    x = mesh.vertices[mesh.faces]
+    sides = np.linalg.norm(np.roll(x, -1, 1) - x, axis=2).max(1, initial=0.0)
+    magnitude = np.abs(x).max((1, 2), initial=0.0)
+    flat = 2.0 * mesh.face_areas <= 8.0 * np.finfo(float).eps * magnitude * sides
+    corners = np.sort(mesh.faces, 1)
+    _, first = np.unique(corners, axis=0, return_index=True) if len(corners) else (None, np.zeros(0, np.int64))
+    again = np.ones(mesh.n_faces, np.bool_)
+    again[first] = False
+    used = np.zeros(mesh.n_vertices, np.bool_)
+    used[mesh.faces.ravel()] = True
+    non_manifold = np.flatnonzero(top.use > 2)
+    flipped = np.flatnonzero((top.use == 2) & (top.flow != 0))
+    border = np.flatnonzero(top.use == 1)
+    whole = mesh.n_faces > 0 and not (len(non_manifold) or len(flipped) or len(border))
+    return Issues(
+        degenerate=np.flatnonzero(flat),
+        duplicate=np.flatnonzero(again),
+        non_manifold=non_manifold,
+        flipped=flipped,
+        border=border,
+        unreferenced=np.flatnonzero(~used),
+        bow_tie=_bow_ties(mesh),
+        inward=bool(whole and mesh.volume < 0.0),
+        components=len(np.unique(top.components[used])),
+        seams=seams,
+    )
+
+
+def _bow_ties(mesh: "Mesh") -> NDArray[np.int64]:
+    """Vertices whose faces fall into more than one fan: join the corners of faces that share an edge, count per vertex."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    top = mesh.topology
+    if not mesh.n_faces:
+        return np.zeros(0, np.int64)
+    _, beside = top.edge_faces
+    edge = np.repeat(np.arange(len(top.edges)), top.use)
+    ahead = np.flatnonzero(edge[1:] == edge[:-1])  # neighbours in the list of one edge's faces
+    f_a, f_b, e = beside[ahead], beside[ahead + 1], edge[ahead]
+    rows, columns = [], []
+    for end in (0, 1):
+        v = top.edges[e, end]
+        rows.append(3 * f_a + np.argmax(mesh.faces[f_a] == v[:, None], 1))
+        columns.append(3 * f_b + np.argmax(mesh.faces[f_b] == v[:, None], 1))
+    r, c = np.concatenate(rows), np.concatenate(columns)
+    count = 3 * mesh.n_faces
+    graph = coo_array((np.ones(len(r), np.int8), (r, c)), shape=(count, count))
+    fan = connected_components(graph, directed=False)[1]
+    pairs = np.unique(np.stack([mesh.faces.ravel().astype(np.int64), fan], 1), axis=0)
+    fans = np.bincount(pairs[:, 0], minlength=mesh.n_vertices)
+    # a vertex on an edge of three faces is reported there, not here
+    rough = np.zeros(mesh.n_vertices, np.bool_)
+    rough[top.edges[top.use > 2].ravel()] = True
+    return np.flatnonzero((fans > 1) & ~rough)

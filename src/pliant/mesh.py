@@ -1,0 +1,162 @@
+"""Mesh: vertices and faces, checked once at the door; everything derived from them on demand."""
+
+import dataclasses
+import functools
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import validate
+from .issues import Issues, find_issues
+from .topology import Topology, weld
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Mesh:
+    """A triangle (or tetrahedral) mesh. Metres, y up, faces counter-clockwise seen from outside.
+
+    vertices (n,3) float64, faces (m,3) int32, tets (k,4) int32. The arrays are copies, checked and read-only.
+    uv (m,3,2) texture coordinates per face corner, or None; material (m,) index into `materials`, or None.
+    `source` is what io needs to write the mesh back into a file of its kind; nobody else looks inside.
+    """
+
+    vertices: Floats
+    faces: Ints
+    tets: Ints = dataclasses.field(default_factory=lambda: np.zeros((0, 4), np.int32))
+    name: str = "mesh"
+    uv: NDArray[np.float64] | None = None
+    material: Ints | None = None
+    materials: tuple[dict[str, Any], ...] = ()
+    source: Any = None
+
+    def __post_init__(self) -> None:
+        x = validate.floats("vertices", self.vertices, (None, 3))
+        if len(x) == 0:
+            raise ValueError("vertices is empty; expected at least one row of x, y, z")
+        put = functools.partial(object.__setattr__, self)
+        put("vertices", x)
+        put("faces", validate.indices("faces", self.faces, 3, len(x)))
+        put("tets", validate.indices("tets", self.tets, 4, len(x)))
+        if self.uv is not None:
+            put("uv", validate.floats("uv", self.uv, (len(self.faces), 3, 2)))
+        if self.material is not None:
+            rows = np.asarray(self.material).reshape(-1, 1)
+            put("material", validate.indices("material", rows, 1, len(self.materials), "materials").ravel())
+            if len(self.material) != len(self.faces):
+                raise ValueError(f"material has {len(self.material)} entries; expected {len(self.faces)}, one a face")
+        for array in (self.vertices, self.faces, self.tets, self.uv, self.material):
+            if array is not None:
+                array.flags.writeable = False
+
+    @property
+    def n_vertices(self) -> int:
+        return len(self.vertices)
+
+    @property
+    def n_faces(self) -> int:
+        return len(self.faces)
+
+    @functools.cached_property
+    def bounds(self) -> Floats:
+        """(2,3): lowest and highest corner of the box around all vertices."""
+        return np.stack([self.vertices.min(0), self.vertices.max(0)])
+
+    @functools.cached_property
+    def size(self) -> float:
+        """The diagonal of the box, metres."""
+        return float(np.linalg.norm(self.bounds[1] - self.bounds[0]))
+
+    @functools.cached_property
+    def topology(self) -> Topology:
+        """Edges and who touches whom, on the vertices as they are numbered here."""
+        return Topology.of(self.faces, self.n_vertices)
+
+    @functools.cached_property
+    def weld_index(self) -> Ints:
+        """(n,) row of each vertex in `welded`: files split vertices at seams, bodies do not."""
+        return weld(self.vertices)
+
+    @functools.cached_property
+    def welded(self) -> "Mesh":
+        """The mesh with equal vertices merged, in order of first appearance; itself where there are none.
+
+        Simulation and adjacency use this one; `x_welded[mesh.weld_index]` writes a result back to the file's vertices.
+        """
+        index = self.weld_index
+        count = int(index.max()) + 1
+        if count == self.n_vertices:
+            return self
+        first = np.full(count, self.n_vertices, np.int64)
+        np.minimum.at(first, index, np.arange(self.n_vertices))
+        return dataclasses.replace(
+            self, vertices=self.vertices[first], faces=index[self.faces], tets=index[self.tets], source=None
+        )
+
+    @functools.cached_property
+    def issues(self) -> Issues:
+        """What is wrong with the mesh, found on the welded vertices."""
+        return find_issues(self.welded, self.n_vertices - self.welded.n_vertices)
+
+    @functools.cached_property
+    def face_areas(self) -> Floats:
+        a, b, c = (self.vertices[self.faces[:, k]] for k in range(3))
+        return 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)
+
+    @functools.cached_property
+    def face_normals(self) -> Floats:
+        """(m,3) unit normals; zero for faces without area."""
+        a, b, c = (self.vertices[self.faces[:, k]] for k in range(3))
+        return _unit(np.cross(b - a, c - a))
+
+    @functools.cached_property
+    def edge_normals(self) -> Floats:
+        """(k,3) unit pseudonormals of `topology.edges`: the mean of the faces around each edge."""
+        total = _scatter(self.topology.face_edges, np.repeat(self.face_normals, 3, 0), len(self.topology.edges))
+        return _unit(total)
+
+    @functools.cached_property
+    def vertex_normals(self) -> Floats:
+        """(n,3) unit angle-weighted pseudonormals (Baerentzen and Aanaes 2005)."""
+        corners = self.vertices[self.faces]
+        ahead = _unit(np.roll(corners, -1, 1) - corners)
+        behind = _unit(np.roll(corners, 1, 1) - corners)
+        # atan2 keeps its precision where acos loses it, near 0 and pi
+        angles = np.arctan2(np.linalg.norm(np.cross(ahead, behind), axis=2), (ahead * behind).sum(2))
+        weighted = angles[:, :, None] * self.face_normals[:, None, :]
+        return _unit(_scatter(self.faces, weighted.reshape(-1, 3), self.n_vertices))
+
+    @functools.cached_property
+    def volume(self) -> float:
+        """Signed volume by the divergence theorem, about the box's centre; meaningful for closed meshes."""
+        x = self.vertices - self.bounds.mean(0)
+        a, b, c = (x[self.faces[:, k]] for k in range(3))
+        return float(np.einsum("ij,ij->", a, np.cross(b, c)) / 6.0)
+
+    def moved(self, vertices: Any) -> "Mesh":
+        """The same mesh with other vertex positions."""
+        if np.shape(vertices) != self.vertices.shape:
+            raise ValueError(f"vertices has shape {np.shape(vertices)}; expected {self.vertices.shape}")
+        return dataclasses.replace(self, vertices=vertices)
+
+    def __repr__(self) -> str:
+        tets = f", {len(self.tets)} tets" if len(self.tets) else ""
+        return f"<Mesh {self.name!r}: {self.n_vertices} vertices, {self.n_faces} faces{tets}, {self.size:.3g} m>"
+
+
+def _unit(a: Floats) -> Floats:
+    # scaled by the largest component first: lengths of 1e-170 must not vanish
+    largest = np.abs(a).max(-1, keepdims=True) if a.size else np.ones((*a.shape[:-1], 1))
+    safe = np.where(largest > 0, largest, 1.0)
+    b = a / safe
+    length = np.linalg.norm(b, axis=-1, keepdims=True)
+    return b / np.where(length > 0, length, 1.0)
+
+
+def _scatter(index: NDArray[Any], values: Floats, count: int) -> Floats:
+    """Sum rows of `values` into `count` rows, in the order of `index` (bincount adds in sequence: the same bits always)."""
+    flat = index.ravel()
+    return np.stack([np.bincount(flat, values[:, k], count) for k in range(3)], axis=1)

@@ -1,0 +1,101 @@
+"""Who touches whom: edges, the faces beside them, hinges, components, seams."""
+
+import dataclasses
+import functools
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int32]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Topology:
+    """Connectivity of a triangle mesh.
+
+    edges (k,2), each once, lower vertex first, in lexicographic order. face_edges (m,3): edge j of a face joins its
+    corners j and j+1. use (k,): how many faces hold the edge. flow (k,): faces that run along it minus faces that run against.
+    """
+
+    faces: Ints
+    n_vertices: int
+    edges: Ints
+    face_edges: Ints
+    use: Ints
+    flow: Ints
+
+    @classmethod
+    def of(cls, faces: Ints, n_vertices: int) -> "Topology":
+        ends = np.stack([faces, np.roll(faces, -1, 1)], 2).reshape(-1, 2).astype(np.int64)
+        low, high = ends.min(1), ends.max(1)
+        keys, index = np.unique(low * n_vertices + high, return_inverse=True)
+        edges = np.stack([keys // n_vertices, keys % n_vertices], 1).astype(np.int32).reshape(-1, 2)
+        direction = np.where(ends[:, 0] < ends[:, 1], 1.0, -1.0)
+        direction[ends[:, 0] == ends[:, 1]] = 0.0
+        return cls(
+            faces,
+            n_vertices,
+            edges,
+            index.reshape(-1, 3).astype(np.int32),
+            np.bincount(index, minlength=len(keys)).astype(np.int32),
+            np.bincount(index, direction, len(keys)).astype(np.int32),
+        )
+
+    @functools.cached_property
+    def border(self) -> NDArray[np.bool_]:
+        """(k,) edges with a single face."""
+        return self.use == 1
+
+    @functools.cached_property
+    def border_vertices(self) -> NDArray[np.bool_]:
+        """(n,) vertices on a border edge."""
+        mask = np.zeros(self.n_vertices, np.bool_)
+        mask[self.edges[self.border].ravel()] = True
+        return mask
+
+    @functools.cached_property
+    def edge_faces(self) -> tuple[Ints, Ints]:
+        """Faces beside each edge as (start (k+1,), faces): those of edge e are faces[start[e]:start[e+1]]."""
+        order = np.argsort(self.face_edges.ravel(), kind="stable")
+        start = np.concatenate([[0], np.cumsum(self.use)]).astype(np.int32)
+        return start, (order // 3).astype(np.int32)
+
+    @functools.cached_property
+    def hinges(self) -> Ints:
+        """(h,4) vertices a, b, c, d: the edge a-b between two faces, and the corners c, d opposite to it."""
+        start, beside = self.edge_faces
+        inner = np.flatnonzero(self.use == 2)
+        pair = np.stack([beside[start[inner]], beside[start[inner] + 1]], 1)
+        ends = self.edges[inner]
+        corners = self.faces[pair]  # (h,2,3)
+        # the corner that is neither end: the sum of a face's corners minus the two ends
+        opposite = corners.sum(2) - ends.sum(1)[:, None]
+        return np.concatenate([ends, opposite], 1).astype(np.int32)
+
+    @functools.cached_property
+    def components(self) -> Ints:
+        """(n,) number of the connected piece of each vertex."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        one = np.ones(len(self.edges), np.int8)
+        graph = coo_array((one, (self.edges[:, 0], self.edges[:, 1])), shape=(self.n_vertices, self.n_vertices))
+        return np.asarray(connected_components(graph, directed=False)[1], np.int32)
+
+    @functools.cached_property
+    def neighbours(self) -> tuple[Ints, Ints]:
+        """Vertices joined to each vertex by an edge, as (start (n+1,), vertices), ascending."""
+        both = np.concatenate([self.edges, self.edges[:, ::-1]])
+        both = both[np.lexsort((both[:, 1], both[:, 0]))]
+        start = np.searchsorted(both[:, 0], np.arange(self.n_vertices + 1)).astype(np.int32)
+        return start, both[:, 1].astype(np.int32)
+
+
+def weld(vertices: NDArray[Any]) -> Ints:
+    """(n,) row of each vertex among the distinct ones, numbered by first appearance; equal means equal, not near."""
+    x = np.ascontiguousarray(vertices + 0.0)  # -0.0 becomes 0.0, so that equal numbers are equal bytes
+    _, first, inverse = np.unique(x.view("V24").ravel(), return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.int32)
+    rank[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
+    return rank[inverse.ravel()]

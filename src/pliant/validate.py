@@ -1,0 +1,146 @@
+"""Arrays checked once at the door, so that kernels may assume clean input.
+
+Every message says what was expected, what came and where: `vertices[17, 2] is not finite (nan)`.
+"""
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import TooBigError
+
+LARGEST = 1e12  # metres; beyond it cell indices would leave the range of integers
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+
+
+def _array(name: str, value: Any) -> NDArray[Any]:
+    try:
+        array = np.asarray(value)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{name} is not an array of numbers ({error})") from None
+    if array.dtype.kind not in "fiub":
+        raise ValueError(f"{name} has dtype {array.dtype}; expected numbers")
+    return array
+
+
+def _shape(name: str, array: NDArray[Any], shape: tuple[int | None, ...]) -> None:
+    wanted = "(" + ", ".join("n" if s is None else str(s) for s in shape) + ("," if len(shape) == 1 else "") + ")"
+    if array.ndim != len(shape) or any(s is not None and s != a for s, a in zip(shape, array.shape)):
+        raise ValueError(f"{name} has shape {array.shape}; expected {wanted}")
+
+
+def first_index(mask: NDArray[np.bool_]) -> str:
+    """The first true entry of `mask`, written as an index: `17, 2`."""
+    where = np.unravel_index(int(np.argmax(mask)), mask.shape)
+    return ", ".join(str(int(i)) for i in where)
+
+
+def floats(name: str, value: Any, shape: tuple[int | None, ...], *, finite: bool = True) -> Floats:
+    """A fresh, contiguous float64 array of `shape` (None = any length), finite and within +-1e12."""
+    array = _array(name, value)
+    if array.dtype.kind == "b":
+        raise ValueError(f"{name} has dtype {array.dtype}; expected real numbers")
+    _shape(name, array, shape)
+    out = np.array(array, dtype=np.float64, order="C")
+    if finite and not np.isfinite(out).all():
+        bad = ~np.isfinite(out)
+        raise ValueError(f"{name}[{first_index(bad)}] is not finite ({out[bad][0]})")
+    if finite and out.size and np.abs(out).max() > LARGEST:
+        bad = np.abs(out) > LARGEST
+        raise ValueError(
+            f"{name}[{first_index(bad)}] = {out[bad][0]:g} is beyond {LARGEST:g}; "
+            "pass metres, or scale the mesh before loading it"
+        )
+    return out
+
+
+def indices(name: str, value: Any, width: int, count: int, of: str = "vertices") -> Ints:
+    """A fresh (m, width) int32 array with entries in 0..count-1."""
+    array = _array(name, value)
+    if array.size == 0:
+        return np.zeros((0, width), np.int32)
+    if array.dtype.kind == "f":
+        if not np.isfinite(array).all() or (array != np.floor(array)).any():
+            raise ValueError(f"{name} has dtype {array.dtype}; expected whole numbers")
+    elif array.dtype.kind not in "iu":
+        raise ValueError(f"{name} has dtype {array.dtype}; expected whole numbers")
+    _shape(name, array, (None, width))
+    bad = (array < 0) | (array >= count)
+    if bad.any():
+        raise ValueError(f"{name}[{first_index(bad)}] = {int(array[bad][0])} but there are {count} {of}")
+    return np.array(array, dtype=np.int32, order="C")
+
+
+def number(name: str, value: Any, *, low: float = -np.inf, high: float = np.inf, above: float | None = None) -> float:
+    """A finite float with low <= value <= high, and value > above where given."""
+    try:
+        result = float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} = {value!r} is not a number") from None
+    if not np.isfinite(result):
+        raise ValueError(f"{name} = {result} is not finite")
+    if above is not None and not result > above:
+        raise ValueError(f"{name} = {result:g} must be greater than {above:g}")
+    if not low <= result <= high:
+        wanted = (
+            f"at least {low:g}"
+            if high == np.inf
+            else f"at most {high:g}"
+            if low == -np.inf
+            else f"in {low:g}..{high:g}"
+        )
+        raise ValueError(f"{name} = {result:g} must be {wanted}")
+    return result
+
+
+def whole(name: str, value: Any, *, low: int = 0, high: int = 2**31 - 1) -> int:
+    result = number(name, value, low=low, high=high)
+    if result != int(result):
+        raise ValueError(f"{name} = {value!r} must be a whole number")
+    return int(result)
+
+
+def choice(name: str, value: str, options: Sequence[str]) -> str:
+    """One of `options`; a near miss is suggested."""
+    if value in options:
+        return value
+    import difflib
+
+    near = difflib.get_close_matches(str(value), options, n=1)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    raise ValueError(f"unknown {name} {value!r}; {hint}one of: {', '.join(options)}")
+
+
+def free_memory() -> int:
+    """Bytes of memory free for us now; 8 GiB where the platform does not say."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    try:
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 8 << 30
+
+
+def size_text(count: float) -> str:
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if count < 1024:
+            return f"{count:.3g} {unit}"
+        count /= 1024
+    return f"{count:.3g} TiB"
+
+
+def budget(what: str, needed: float, advice: str, max_bytes: float | None = None) -> None:
+    """Refuse `needed` bytes before they are allocated when they exceed `max_bytes` (default: half of what is free)."""
+    limit = free_memory() / 2 if max_bytes is None else max_bytes
+    if needed > limit:
+        note = " (half of free memory)" if max_bytes is None else ""
+        raise TooBigError(f"{what} needs {size_text(needed)}, limit {size_text(limit)}{note}; {advice}")

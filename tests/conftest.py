@@ -1,0 +1,45 @@
+"""What all tests share: the data folder that may be absent, seeds and case counts from the environment."""
+
+import os
+import pathlib
+
+import numpy as np
+import pytest
+
+DATA = pathlib.Path(__file__).resolve().parents[1].parent / "shared" / "data"
+SEED = int(os.environ.get("PLIANT_SEED", "2003"))
+
+
+def cases(default: int) -> int:
+    """How many random cases to run: `PLIANT_CASES` or the default."""
+    return int(os.environ.get("PLIANT_CASES", default))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--long", action="store_true", help="also run the tests marked long")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--long"):
+        return
+    for item in items:
+        if "long" in item.keywords:
+            item.add_marker(pytest.mark.skip(reason="runs in `make test-long`"))
+
+
+def pytest_report_header() -> str:
+    found = "found" if DATA.is_dir() else "absent, its tests skip"
+    return f"reproduce with PLIANT_SEED={SEED}; shared data {found}"
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(SEED)
+
+
+@pytest.fixture
+def data() -> pathlib.Path:
+    """The folder of real meshes beside the checkout; tests that need it skip without it."""
+    if not DATA.is_dir():
+        pytest.skip("no ../shared/data beside the checkout")
+    return DATA
