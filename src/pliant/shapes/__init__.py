@@ -1,0 +1,6 @@
+"""Shapes made in code, in metres, y up, faces counter-clockwise seen from outside; the same bits on every call."""
+
+from .sheets import cloth
+from .solids import ball, bowl, box, torus
+
+__all__ = ["ball", "bowl", "box", "cloth", "torus"]
