@@ -1,0 +1,189 @@
+"""Wavefront OBJ: positions, texture coordinates, polygons, materials; everything else is carried along as text."""
+
+import dataclasses
+import hashlib
+import pathlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .reading import Input, Parts, check_positions, fan
+
+
+@dataclasses.dataclass(frozen=True)
+class ObjSource:
+    """The file as it was, so that only its positions need to be replaced when it is written again."""
+
+    lines: list[bytes]
+    vertex_lines: NDArray[np.int64]  # row in `lines` of each vertex
+    face_lines: NDArray[np.int64]
+    vertices: NDArray[np.float64]  # as Mesh has them, to see whether they have moved
+    faces: bytes  # digest of the triangles
+
+
+def digest(faces: NDArray[Any]) -> bytes:
+    return hashlib.blake2b(np.ascontiguousarray(faces, "<i4").tobytes(), digest_size=16).digest()
+
+
+def read(file: Input) -> Parts:
+    """Parse an OBJ file; polygons become fans, vertices keep their order."""
+    lines = _lines(file.data)
+    x: list[float] = []
+    uv: list[float] = []
+    corners: list[int] = []  # vertex index of every corner, from 0
+    corner_uv: list[int] = []  # the same for texture coordinates, -1 for none
+    counts: list[int] = []
+    v_lines: list[int] = []
+    f_lines: list[int] = []
+    face_material: list[int] = []
+    names: dict[bytes, int] = {}
+    libraries: list[bytes] = []
+    material = -1
+    for row, line in enumerate(lines):
+        words = line.split()
+        if not words:
+            continue
+        key = words[0]
+        try:
+            if key == b"v":
+                x += map(float, words[1:4])
+                v_lines.append(row)
+                if len(words) < 4:
+                    raise ValueError
+            elif key == b"f":
+                _face(words, len(v_lines), len(uv) // 2, corners, corner_uv)
+                counts.append(len(words) - 1)
+                f_lines.append(row)
+                face_material.append(material)
+            elif key == b"vt":
+                uv += map(float, (words + [b"0"])[1:3])
+                if len(words) < 2:
+                    raise ValueError
+            elif key == b"usemtl":
+                material = names.setdefault(line.split(None, 1)[1].strip() if len(words) > 1 else b"", len(names))
+            elif key == b"mtllib" and len(words) > 1:
+                libraries.append(line.split(None, 1)[1].strip())
+        except (ValueError, OverflowError):
+            raise file.fail(f"line {row + 1}", _why(key, words)) from None
+    vertices = np.array(x, np.float64).reshape(-1, 3)
+    check_positions(file, vertices, lambda i: f"line {v_lines[i] + 1}")
+    count = np.array(counts, np.int64)
+    flat, flat_uv = np.array(corners, np.int64), np.array(corner_uv, np.int64)
+    texture = np.array(uv, np.float64).reshape(-1, 2)
+    _check_corners(file, flat, flat_uv, count, f_lines, len(vertices), len(texture))
+    triangles, polygon = fan(count)
+    faces = flat[triangles].reshape(-1, 3)
+    parts = Parts(vertices, faces)
+    # corners without texture coordinates get (0, 0) when others have them
+    if (flat_uv >= 0).any() and np.isfinite(texture).all() and np.abs(texture).max() < 1e12:
+        parts.uv = np.concatenate([texture, np.zeros((1, 2))])[flat_uv[triangles]]
+    if names:
+        chosen = np.array(face_material, np.int64)[polygon]
+        _materials(file, parts, names, libraries, chosen)
+    parts.source = ObjSource(lines, np.array(v_lines), np.array(f_lines), vertices, digest(faces))
+    return parts
+
+
+def _lines(data: bytes) -> list[bytes]:
+    """Lines without comments' effect and with continuations joined; joined lines leave empty ones, so numbers stay true."""
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    lines = data.split(b"\n")
+    if b"\\\n" in data:
+        for row in range(len(lines) - 1, 0, -1):
+            if lines[row - 1].endswith(b"\\"):
+                lines[row - 1] = lines[row - 1][:-1] + b" " + lines[row]
+                lines[row] = b""
+    if b"#" in data:
+        for row, line in enumerate(lines):
+            if b"#" in line and line.lstrip()[:1] != b"#" and line.split(None, 1)[0] in (b"v", b"vt", b"vn", b"f"):
+                lines[row] = line[: line.index(b"#")]
+    return lines
+
+
+def _face(words: list[bytes], n_v: int, n_t: int, corners: list[int], corner_uv: list[int]) -> None:
+    """Append the corners of one `f` line; negative indices count back from the newest vertex."""
+    if len(words) < 4:
+        raise ValueError
+    for word in words[1:]:
+        v, *rest = word.split(b"/")
+        i = int(v)
+        corners.append(i - 1 if i > 0 else n_v + i if i < 0 else -1)
+        t = int(rest[0]) if rest and rest[0] else 0
+        corner_uv.append(t - 1 if t > 0 else n_t + t if t < 0 else -1)
+        if len(rest) > 2 or (len(rest) == 2 and rest[1] and not int(rest[1])):
+            raise ValueError
+
+
+def _check_corners(
+    file: Input,
+    flat: NDArray[np.int64],
+    flat_uv: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    f_lines: list[int],
+    n_v: int,
+    n_t: int,
+) -> None:
+    for index, total, what in ((flat, n_v, "vertex"), (flat_uv, n_t, "texture coordinate")):
+        bad = (index >= total) | (index < (0 if what == "vertex" else -1))
+        if bad.any():
+            k = int(np.argmax(bad))
+            row = f_lines[int(np.searchsorted(np.cumsum(counts), k, side="right"))]
+            many = "vertices" if what == "vertex" else "texture coordinates"
+            said = "0 or before the first" if index[k] < 0 else str(int(index[k]) + 1)
+            raise file.fail(f"line {row + 1}", f"{what} index {said}, but there are {total} {many}")
+
+
+def _why(key: bytes, words: list[bytes]) -> str:
+    if key == b"f":
+        if len(words) < 4:
+            return f"a face needs at least 3 corners, found {len(words) - 1}"
+        return "expected face corners like 3, 3/1, 3/1/2 or 3//2"
+    need = "x y z" if key == b"v" else "u v"
+    return f"expected numbers {need} after {key.decode()!r}"
+
+
+def _materials(
+    file: Input, parts: Parts, names: dict[bytes, int], libraries: list[bytes], chosen: NDArray[np.int64]
+) -> None:
+    """One material per `usemtl` name, with the colour its library gives; faces before the first get a plain one."""
+    found: dict[bytes, dict[str, Any]] = {}
+    for library in libraries:
+        found |= _library(file.path, library)
+    table = [{"name": name.decode("utf-8", "replace")} | found.get(name, {}) for name in names]
+    if (chosen < 0).any():
+        chosen = np.where(chosen < 0, len(table), chosen)
+        table.append({"name": "default"})
+    parts.material, parts.materials = chosen, tuple(table)
+
+
+def _library(path: pathlib.Path, name: bytes) -> dict[bytes, dict[str, Any]]:
+    """Colours and texture names of an .mtl in the model's folder; what is missing or elsewhere is passed over."""
+    from .links import inside
+
+    target = inside(path.parent, name.decode("utf-8", "replace"))
+    found: dict[bytes, dict[str, Any]] = {}
+    current: dict[str, Any] = {}
+    try:
+        if target is None or target.stat().st_size > 1 << 20:
+            return {}
+        lines = target.read_bytes().splitlines()
+    except OSError:
+        return {}
+    for line in lines:
+        words = line.split(None, 1)
+        if len(words) < 2:
+            continue
+        if words[0] == b"newmtl":
+            current = found.setdefault(words[1].strip(), {})
+        elif words[0] == b"Kd":
+            try:
+                color = [float(w) for w in words[1].split()[:3]]
+            except ValueError:
+                continue
+            if len(color) == 3 and all(0.0 <= c <= 1.0 for c in color):
+                current["color"] = color
+        elif words[0] == b"map_Kd":
+            current["texture"] = words[1].strip().decode("utf-8", "replace")
+    return found

@@ -1,0 +1,348 @@
+"""PLY, the Stanford polygon format: ascii, little and big endian; declared counts are checked before reading."""
+
+import dataclasses
+import itertools
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .reading import Input, Parts, check_indices, check_positions, fan
+
+_TYPES = {
+    "char": "i1", "uchar": "u1", "short": "i2", "ushort": "u2", "int": "i4", "uint": "u4", "float": "f4",
+    "double": "f8", "int8": "i1", "uint8": "u1", "int16": "i2", "uint16": "u2", "int32": "i4", "uint32": "u4",
+    "int64": "i8", "uint64": "u8", "float32": "f4", "float64": "f8",
+}  # fmt: skip
+_UV = (("s", "t"), ("u", "v"), ("texture_u", "texture_v"))
+
+
+@dataclasses.dataclass
+class _Property:
+    name: str
+    type: str  # NumPy type code without byte order
+    count: str | None  # of the length, for lists
+
+
+@dataclasses.dataclass
+class _Element:
+    name: str
+    count: int
+    properties: list[_Property]
+
+
+@dataclasses.dataclass
+class _List:
+    """A list property: all values in a row, and how many belong to each element."""
+
+    values: NDArray[Any]
+    counts: NDArray[np.int64]
+
+
+_Columns = dict[str, Any]  # property name -> array, or _List
+
+
+def read(file: Input) -> Parts:
+    """Parse a PLY file; polygons become fans, triangle strips triangles."""
+    order, elements, start = _header(file)
+    body = _Ascii(file, start) if order == "ascii" else _Binary(file, start, order)
+    columns: dict[str, _Columns] = {}
+    for element in elements:
+        columns[element.name] = body.element(element)
+    vertex = columns.get("vertex")
+    if vertex is None or not all(isinstance(vertex.get(k), np.ndarray) for k in "xyz"):
+        raise file.fail("header", "no element 'vertex' with properties x, y, z")
+    x = np.stack([np.asarray(vertex[k], np.float64) for k in "xyz"], 1)
+    check_positions(file, x, lambda i: f"vertex {i}")
+    return _faces(file, columns, x)
+
+
+def _faces(file: Input, columns: dict[str, _Columns], x: NDArray[np.float64]) -> Parts:
+    face = columns.get("face", {})
+    lists = [face[k] for k in ("vertex_indices", "vertex_index") if isinstance(face.get(k), _List)]
+    if not lists:
+        strips = columns.get("tristrips", {}).get("vertex_indices")
+        if isinstance(strips, _List):
+            return Parts(x, _strips(file, strips, len(x)))
+        raise file.fail("header", "no element 'face' with a list 'vertex_indices'; pliant reads surfaces, not points")
+    polygons = lists[0]
+    flat = _whole(file, polygons.values)
+    owner = np.cumsum(polygons.counts)
+    check_indices(file, flat, len(x), lambda k: f"face {int(np.searchsorted(owner, k, side='right'))}")
+    if (polygons.counts < 3).any():
+        row = int(np.argmax(polygons.counts < 3))
+        raise file.fail(f"face {row}", f"a face needs at least 3 corners, found {int(polygons.counts[row])}")
+    triangles, _ = fan(polygons.counts)
+    parts = Parts(x, flat[triangles])
+    parts.uv = _texture(columns, polygons, flat, triangles)
+    return parts
+
+
+def _texture(
+    columns: dict[str, _Columns], polygons: _List, flat: NDArray[Any], triangles: NDArray[Any]
+) -> NDArray[np.float64] | None:
+    """(m,3,2) from the faces' own texcoord lists, else from the vertices; None where there are none or bad ones."""
+    own = columns["face"].get("texcoord")
+    uv: NDArray[np.float64] | None = None
+    if isinstance(own, _List) and (own.counts == 2 * polygons.counts).all():
+        uv = np.asarray(own.values, np.float64).reshape(-1, 2)[triangles]
+    else:
+        for names in _UV:
+            if all(isinstance(columns["vertex"].get(k), np.ndarray) for k in names):
+                uv = np.stack([np.asarray(columns["vertex"][k], np.float64) for k in names], 1)[flat[triangles]]
+                break
+    if uv is None or not (np.abs(uv) <= 1e12).all():
+        return None
+    return uv
+
+
+def _whole(file: Input, values: NDArray[Any]) -> NDArray[np.int64]:
+    if values.dtype.kind == "f" and not (np.isfinite(values) & (np.floor(values) == values)).all():
+        raise file.fail("faces", "vertex indices are not whole numbers")
+    # an unsigned 64-bit index beyond the range wraps to a negative one, which the check of the range refuses
+    with np.errstate(invalid="ignore"):
+        return values.astype(np.int64)
+
+
+def _strips(file: Input, strips: _List, count: int) -> NDArray[np.int64]:
+    """Triangles of strips separated by -1, every second one turned round."""
+    flat = _whole(file, strips.values)
+    a, b, c = flat[:-2], flat[1:-1], flat[2:]
+    check_indices(file, flat[flat != -1], count, lambda k: "tristrips")
+    breaks = np.flatnonzero(np.concatenate([[-1], flat]) == -1)
+    origin = breaks[np.searchsorted(breaks, np.arange(max(len(flat) - 2, 0)), side="right") - 1]
+    odd = (np.arange(len(origin)) - origin) % 2 == 1
+    faces = np.stack([np.where(odd, b, a), np.where(odd, a, b), c], 1)
+    inner = np.cumsum(strips.counts)
+    same = np.searchsorted(inner, np.arange(len(origin)), "right") == np.searchsorted(
+        inner, np.arange(len(origin)) + 2, "right"
+    )
+    keep = (faces >= 0).all(1) & same & (faces[:, 0] != faces[:, 1]) & (faces[:, 1] != faces[:, 2])
+    return faces[keep & (faces[:, 0] != faces[:, 2])]
+
+
+def _header(file: Input) -> tuple[str, list[_Element], int]:
+    """Byte order ("ascii", "<", ">"), the elements, and where the body starts."""
+    data = file.data
+    if not data.startswith(b"ply"):
+        raise file.fail("byte 0", "not a PLY file: it does not start with 'ply'")
+    order = ""
+    elements: list[_Element] = []
+    at = 0
+    for number in itertools.count(1):
+        # lines may end in LF, CR LF or, from old Macs, a bare CR
+        stops = [i for i in (data.find(b"\n", at, at + 4096), data.find(b"\r", at, at + 4096)) if i >= 0]
+        if not stops:
+            raise file.fail(f"line {number}", "the header has no 'end_header'")
+        stop = min(stops)
+        words = data[at:stop].decode("latin-1").split()
+        at = stop + (2 if data[stop : stop + 2] == b"\r\n" else 1)
+        where = f"line {number}"
+        if number > 10_000:
+            raise file.fail(where, "the header is too long")
+        if not words or words[0] in ("ply", "comment", "obj_info"):
+            continue
+        if words[0] == "end_header":
+            break
+        if words[0] == "format":
+            order = {"ascii": "ascii", "binary_little_endian": "<", "binary_big_endian": ">"}.get(
+                words[1] if len(words) > 1 else "", ""
+            )
+            if not order:
+                raise file.fail(where, f"unknown format {' '.join(words[1:2])!r}")
+        elif words[0] == "element":
+            if len(words) != 3 or not words[2].isascii() or not words[2].isdigit() or len(words[2]) > 15:
+                raise file.fail(where, "expected 'element name count'")
+            elements.append(_Element(words[1], int(words[2]), []))
+        elif words[0] == "property" and elements:
+            elements[-1].properties.append(_property(file, where, words))
+        else:
+            raise file.fail(where, f"unexpected {words[0]!r} in the header")
+    if not order:
+        raise file.fail("header", "no 'format' line")
+    return order, elements, at
+
+
+def _property(file: Input, where: str, words: list[str]) -> _Property:
+    if len(words) == 3 and words[1] in _TYPES:
+        return _Property(words[2], _TYPES[words[1]], None)
+    if len(words) == 5 and words[1] == "list" and words[3] in _TYPES and _TYPES.get(words[2], "f")[0] in "iu":
+        return _Property(words[4], _TYPES[words[3]], _TYPES[words[2]])
+    raise file.fail(where, f"cannot read {' '.join(words)!r}")
+
+
+class _Ascii:
+    """The body as words; where the lines break does not matter."""
+
+    def __init__(self, file: Input, start: int) -> None:
+        self.file, self.start = file, start
+        self.words = file.data[start:].split()
+        self.at = 0
+
+    def element(self, element: _Element) -> _Columns:
+        if element.count == 0 or not element.properties:
+            return {p.name: _empty(p) for p in element.properties}
+        need = element.count * len(element.properties)
+        if need > len(self.words) - self.at:
+            raise self.file.fail(
+                f"element {element.name}",
+                f"{element.count} declared, which needs {need} numbers; {len(self.words) - self.at} are left (truncated?)",
+            )
+        try:
+            return self._plain(element) or self._mixed(element)
+        except (ValueError, OverflowError):
+            raise self.file.fail(self._bad_line(), f"expected a number for element {element.name!r}") from None
+
+    def _plain(self, element: _Element) -> _Columns | None:
+        """All rows of one width: lists as long as in the first row. None where that is not so."""
+        widths = []
+        at = self.at
+        for p in element.properties:
+            if p.count is None:
+                widths.append(1)
+            else:
+                if at >= len(self.words):
+                    return None
+                widths.append(1 + int(self.words[at]))
+            at += widths[-1]
+        width = sum(widths)
+        total = width * element.count
+        if min(widths) < 1 or total > len(self.words) - self.at:
+            return None
+        words = self.words[self.at : self.at + total]
+        rows = np.fromiter(map(float, words), np.float64, total).reshape(element.count, width)
+        columns: _Columns = {}
+        column = 0
+        for p, w in zip(element.properties, widths):
+            if p.count is None:
+                columns[p.name] = rows[:, column]
+            else:
+                if (rows[:, column] != w - 1).any():
+                    return None
+                columns[p.name] = _List(rows[:, column + 1 : column + w].ravel(), np.full(element.count, w - 1))
+            column += w
+        self.at += total
+        return columns
+
+    def _mixed(self, element: _Element) -> _Columns:
+        found: list[list[Any]] = [[] for _ in element.properties]
+        counts: list[list[int]] = [[] for _ in element.properties]
+        words, at = self.words, self.at
+        for row in range(element.count):
+            for k, p in enumerate(element.properties):
+                size = 1
+                if p.count is not None and at < len(words):
+                    size = int(words[at])
+                    counts[k].append(size)
+                    at += 1
+                if size < 0 or at + size > len(words):
+                    raise self.file.fail(
+                        f"element {element.name} {row}", "the file ends in the middle of it (truncated?)"
+                    )
+                found[k] += map(float, words[at : at + size])
+                at += size
+        self.at = at
+        return {
+            p.name: np.array(f, np.float64)
+            if p.count is None
+            else _List(np.array(f, np.float64), np.array(c, np.int64))
+            for p, f, c in zip(element.properties, found, counts)
+        }
+
+    def _bad_line(self) -> str:
+        """The line of the first word from here on that is no number."""
+        for k in range(self.at, len(self.words)):
+            try:
+                float(self.words[k])
+            except ValueError:
+                break
+        lines = self.file.data[self.start :].splitlines()
+        before = np.cumsum([len(line.split()) for line in lines])
+        header = len(self.file.data[: self.start].splitlines())
+        return f"line {header + 1 + int(np.searchsorted(before, k, side='right'))}"
+
+
+class _Binary:
+    """The body as bytes."""
+
+    def __init__(self, file: Input, start: int, order: str) -> None:
+        self.file, self.at, self.order = file, start, order
+
+    def element(self, element: _Element) -> _Columns:
+        if element.count == 0 or not element.properties:
+            return {p.name: _empty(p) for p in element.properties}
+        left = len(self.file.data) - self.at
+        least = sum(np.dtype(p.count or p.type).itemsize for p in element.properties) * element.count
+        if least > left:
+            raise self.file.fail(
+                f"byte {self.at}",
+                f"{element.count} of element {element.name!r} declared, which needs {least} bytes; "
+                f"{left} are left (truncated?)",
+            )
+        return self._plain(element) or self._mixed(element)
+
+    def _plain(self, element: _Element) -> _Columns | None:
+        """All rows of one size: lists as long as in the first row. None where that is not so."""
+        data, at = self.file.data, self.at
+        fields: list[tuple[Any, ...]] = []
+        for k, p in enumerate(element.properties):
+            if p.count is not None:
+                kind = np.dtype(self.order + p.count)
+                if at + kind.itemsize > len(data):
+                    return None
+                size = int(np.frombuffer(data, kind, 1, at)[0])
+                at += kind.itemsize
+                if size < 0 or size * np.dtype(p.type).itemsize > len(data) - at:
+                    return None
+                fields.append((f"n{k}", kind))
+                fields.append((f"p{k}", self.order + p.type, (size,)))
+                at += size * np.dtype(p.type).itemsize
+            else:
+                fields.append((f"p{k}", self.order + p.type))
+                at += np.dtype(p.type).itemsize
+        row = np.dtype(fields)
+        if row.itemsize * element.count > len(data) - self.at:
+            return None
+        rows = np.frombuffer(data, row, element.count, self.at)
+        columns: _Columns = {}
+        for k, p in enumerate(element.properties):
+            values = rows[f"p{k}"]
+            if p.count is not None:
+                size = values.shape[1]
+                if (rows[f"n{k}"] != size).any():
+                    return None
+                columns[p.name] = _List(values.ravel(), np.full(element.count, size))
+            else:
+                columns[p.name] = values
+        self.at += row.itemsize * element.count
+        return columns
+
+    def _mixed(self, element: _Element) -> _Columns:
+        data = self.file.data
+        pieces: list[list[NDArray[Any]]] = [[] for _ in element.properties]
+        counts: list[list[int]] = [[] for _ in element.properties]
+        kinds = [
+            (np.dtype(self.order + p.type), np.dtype(self.order + p.count) if p.count else None)
+            for p in element.properties
+        ]
+        for row in range(element.count):
+            for k, (kind, count_kind) in enumerate(kinds):
+                size = 1
+                if count_kind is not None and self.at + count_kind.itemsize <= len(data):
+                    size = int(np.frombuffer(data, count_kind, 1, self.at)[0])
+                    self.at += count_kind.itemsize
+                counts[k].append(size)
+                if size < 0 or self.at + size * kind.itemsize > len(data):
+                    raise self.file.fail(f"byte {self.at}", f"the file ends inside element {element.name!r} {row}")
+                pieces[k].append(np.frombuffer(data, kind, size, self.at))
+                self.at += size * kind.itemsize
+        columns: _Columns = {}
+        for p, piece, count in zip(element.properties, pieces, counts):
+            values = np.concatenate(piece)
+            columns[p.name] = values if p.count is None else _List(values, np.array(count, np.int64))
+        return columns
+
+
+def _empty(p: _Property) -> Any:
+    none = np.zeros(0, p.type)
+    return none if p.count is None else _List(none, np.zeros(0, np.int64))

@@ -1,0 +1,131 @@
+"""A file's bytes behind a door: limits before memory, and one kind of error."""
+
+import dataclasses
+import os
+import pathlib
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import MeshFileError
+from ..validate import LARGEST, size_text
+
+MAX_RATIO = 1000  # a gzip stream may grow this much; real meshes stay below 40
+_CHUNK = 1 << 20
+
+
+@dataclasses.dataclass(frozen=True)
+class Input:
+    """The whole content of one file, unpacked, and the word for what is wrong with it."""
+
+    path: pathlib.Path
+    data: bytes
+    max_bytes: int
+
+    @property
+    def name(self) -> str:
+        """The file's name without folder and extension."""
+        return self.path.name.split(".")[0] or self.path.name
+
+    def fail(self, where: str, why: str) -> MeshFileError:
+        return MeshFileError(self.path, where, why)
+
+
+@dataclasses.dataclass
+class Parts:
+    """What a reader found, in the file's own order, units and axes; see `Mesh` for the shapes."""
+
+    vertices: NDArray[np.float64]
+    faces: NDArray[Any]
+    uv: NDArray[np.float64] | None = None
+    material: NDArray[Any] | None = None
+    materials: tuple[dict[str, Any], ...] = ()
+    source: Any = None
+
+
+def default_limit() -> int:
+    """The largest file read into memory, unpacked: 2 GiB or a quarter of this machine's memory."""
+    try:
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        memory = 8 << 30
+    return min(2 << 30, memory // 4)
+
+
+def read_input(path: pathlib.Path, max_bytes: int) -> Input:
+    """Read `path`, unpacking `.gz`; refuses what is too big before it is in memory."""
+    try:
+        if path.is_dir():
+            raise MeshFileError(path, "", "is a folder; give a file name")
+        if path.exists() and not path.is_file():
+            raise MeshFileError(path, "", "is not a regular file")
+        with open(path, "rb") as stream:
+            size = os.fstat(stream.fileno()).st_size
+            if size > max_bytes:
+                raise MeshFileError(path, "", f"the file has {size_text(size)}, limit {size_text(max_bytes)}")
+            data = stream.read(max_bytes + 1)
+    except FileNotFoundError:
+        raise MeshFileError(path, "", "no such file") from None
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else None
+        raise MeshFileError(path, "", f"cannot be opened ({why or error})") from None
+    if path.suffix.lower() == ".gz":
+        data = _gunzip(path, data, max_bytes)
+    if not data:
+        raise MeshFileError(path, "", "the file is empty")
+    return Input(path, data, max_bytes)
+
+
+def _gunzip(path: pathlib.Path, data: bytes, max_bytes: int) -> bytes:
+    """Unpack in steps, so that a bomb is noticed while it is still small."""
+    limit = min(max_bytes, MAX_RATIO * len(data))
+    out = bytearray()
+    while data:
+        stream = zlib.decompressobj(16 + zlib.MAX_WBITS)
+        while not stream.eof:
+            try:
+                piece = stream.decompress(data, _CHUNK)
+            except zlib.error as error:
+                raise MeshFileError(path, f"unpacked byte {len(out)}", f"bad gzip stream ({error})") from None
+            data = stream.unconsumed_tail
+            out += piece
+            if len(out) > limit:
+                raise MeshFileError(path, "", f"unpacks to more than {size_text(limit)}, the limit for this file")
+            if not piece and not data and not stream.eof:
+                raise MeshFileError(path, f"unpacked byte {len(out)}", "the gzip stream is truncated")
+        data = stream.unused_data.lstrip(b"\0")
+    return bytes(out)
+
+
+def check_positions(file: Input, x: NDArray[np.float64], where: Callable[[int], str]) -> None:
+    """Every coordinate finite and within +-1e12, or an error that names the place of the row."""
+    with np.errstate(invalid="ignore"):
+        bad = ~(np.abs(x) <= LARGEST).all(1)
+    if bad.any():
+        row = int(np.argmax(bad))
+        values = ", ".join(f"{v:g}" for v in x[row])
+        what = "is not finite" if not np.isfinite(x[row]).all() else f"is beyond {LARGEST:g}"
+        raise file.fail(where(row), f"vertex {row} = ({values}) {what}")
+
+
+def check_indices(file: Input, index: NDArray[Any], count: int, where: Callable[[int], str]) -> None:
+    """Every entry of a flat `index` in 0..count-1; `where` names the place of an entry."""
+    bad = (index < 0) | (index >= count)
+    if bad.any():
+        k = int(np.argmax(bad))
+        raise file.fail(where(k), f"vertex index {int(index[k])} (counted from 0), but there are {count} vertices")
+
+
+def fan(counts: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Triangulate polygons of `counts` corners each: fans around the first corner, in order.
+
+    Returns corners (k,3), positions in the flat list of all corners, and polygon (k,), the polygon of each triangle.
+    """
+    start = np.cumsum(counts) - counts
+    polygon = np.repeat(np.arange(len(counts)), np.maximum(counts - 2, 0))
+    step = np.arange(len(polygon)) - np.searchsorted(polygon, polygon)
+    first = start[polygon]
+    return np.stack([first, first + step + 1, first + step + 2], 1).astype(np.int64), polygon.astype(np.int64)

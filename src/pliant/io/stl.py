@@ -1,0 +1,75 @@
+"""STL: triangles without neighbours, ascii or binary; `Mesh.welded` joins them again."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .reading import Input, Parts, check_positions
+
+_RECORD = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
+_HEADER = 84
+
+
+def read(file: Input) -> Parts:
+    """Parse an STL file. Binary ones may start with `solid` too, so the length decides before the word does."""
+    data = file.data
+    declared = int.from_bytes(data[80:84], "little") if len(data) >= _HEADER else -1
+    exact = len(data) == _HEADER + _RECORD.itemsize * declared
+    if not exact and data[:512].lstrip().lower().startswith(b"solid") and b"\0" not in data[:512]:
+        corners = _ascii(file)
+    else:
+        corners = _binary(file, declared)
+    check_positions(file, corners, lambda i: f"triangle {i // 3}")
+    return Parts(corners, np.arange(len(corners)).reshape(-1, 3))
+
+
+def _binary(file: Input, declared: int) -> NDArray[np.float64]:
+    if declared < 0:
+        raise file.fail(
+            "byte 0", f"neither ascii nor binary STL: {len(file.data)} bytes, a binary header has {_HEADER}"
+        )
+    left = len(file.data) - _HEADER
+    need = declared * _RECORD.itemsize
+    # a tail shorter than a triangle is some exporter's mark; a longer one means that the count is wrong
+    if not need <= left < need + _RECORD.itemsize:
+        raise file.fail(
+            "byte 80", f"{declared} triangles declared, which needs {need} bytes; {left} are there (truncated?)"
+        )
+    return np.frombuffer(file.data, _RECORD, declared, _HEADER)["corners"].reshape(-1, 3).astype(np.float64)
+
+
+def _ascii(file: Input) -> NDArray[np.float64]:
+    """Line by line: three `vertex` lines in every `facet`, and an `endsolid` at the end."""
+    x: list[float] = []
+    corners = -1  # in the facet that is open, -1 outside
+    solid = False
+    for number, line in enumerate(file.data.splitlines(), 1):
+        words = line.lower().split()
+        if not words:
+            continue
+        where = f"line {number}"
+        key = words[0]
+        if key == b"vertex":
+            if corners < 0 or len(words) != 4:
+                raise file.fail(where, "expected 'vertex x y z' inside a facet")
+            try:
+                x += map(float, words[1:])
+            except ValueError:
+                raise file.fail(where, "expected 'vertex x y z' with three numbers") from None
+            corners += 1
+        elif key == b"facet":
+            if corners >= 0 or not solid:
+                raise file.fail(where, "a facet starts inside another one, or outside a solid")
+            corners = 0
+        elif key == b"endfacet":
+            if corners != 3:
+                raise file.fail(where, f"a facet needs 3 vertices, found {max(corners, 0)}")
+            corners = -1
+        elif key == b"solid":
+            solid = True
+        elif key in (b"endsolid", b"end"):
+            solid = False
+        elif key not in (b"outer", b"endloop"):
+            raise file.fail(where, f"unexpected {line[:20].decode('latin-1').strip()!r}")
+    if solid or corners >= 0:
+        raise file.fail("end of file", "no 'endsolid' (truncated?)")
+    return np.array(x, np.float64).reshape(-1, 3)
