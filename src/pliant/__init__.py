@@ -1,1 +1,47 @@
 """pliant: collision detection and response for things that bend."""
+
+import importlib
+import logging
+from typing import TYPE_CHECKING, Any
+
+from ._version import __version__
+
+if TYPE_CHECKING:  # the same names as below, for type checkers and editors
+    from . import contacts as contacts
+    from . import shapes as shapes
+    from .clip import Clip as Clip
+    from .errors import MeshFileError as MeshFileError
+    from .io import load as load
+    from .io import save as save
+    from .io import save_animation as save_animation
+    from .mesh import Mesh as Mesh
+
+# public name -> module it comes from, loaded at first use: `import pliant` costs milliseconds, Numba is not among them
+_HOME = {
+    "Clip": "clip",
+    "Mesh": "mesh",
+    "MeshFileError": "errors",
+    "contacts": "contacts",
+    "load": "io",
+    "save": "io",
+    "save_animation": "io",
+    "shapes": "shapes",
+}
+
+__all__ = ["__version__", *_HOME]
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = importlib.import_module(f".{_HOME[name]}", __name__)
+    # a module is its own value; anything else is kept, so that the next use is an ordinary attribute
+    value = module if name == _HOME[name] else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

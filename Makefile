@@ -1,0 +1,87 @@
+# Needs Python 3.11 to 3.14, pip, make and git; everything else goes into .venv.
+# On Windows run it from Git Bash (the recipes are sh), for example: make demo PYTHON=py
+
+PYTHON ?= python3
+VENV   := .venv
+ifeq ($(OS),Windows_NT)
+BIN := $(VENV)/Scripts
+else
+BIN := $(VENV)/bin
+endif
+UV     := $(BIN)/uv
+PYTEST := $(BIN)/python -m pytest
+JOBS   ?= 2
+
+# the parts of the suite that run compiled loops; not all of them exist in every checkout
+LOOPS := $(wildcard tests/kernels tests/detect tests/respond tests/dynamics tests/test_simulation.py)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-compiled test-plain test-bounds test-long fuzz lint types contracts format wheel docs-check constraints clean
+
+help:  ## this list
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(VENV)/.uv:
+	@$(PYTHON) -c "import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))" || \
+	  { echo "pliant needs Python 3.11 to 3.14, $(PYTHON) is another; try: make PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	@touch $@
+
+$(VENV)/.run: $(VENV)/.uv pyproject.toml constraints.txt
+	VIRTUAL_ENV=$(VENV) $(UV) pip install --quiet -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.uv pyproject.toml constraints.txt
+	VIRTUAL_ENV=$(VENV) $(UV) pip install --quiet -c constraints.txt -e '.[test]'
+	@touch $@ $(VENV)/.run
+
+setup: $(VENV)/.test  ## make .venv with everything that development needs
+
+demo: $(VENV)/.run  ## drape a cloth over a bust: out/drape.glb, out/drape.html, out/drape.png
+	$(BIN)/pliant drape -o out/drape.glb --replay out/drape.html --sheet out/drape.png
+
+test: lint types contracts test-compiled test-plain test-bounds wheel  ## everything CI runs
+
+test-compiled: $(VENV)/.test  ## the whole suite
+	$(PYTEST) -n $(JOBS) --dist loadfile
+
+test-plain: $(VENV)/.test  ## the suite with the compiler off, few random cases
+	PLIANT_COMPILE=0 PLIANT_CASES=10 $(PYTEST) -n $(JOBS) --dist loadfile -m "not compiled and not browser"
+
+test-bounds: $(VENV)/.test  ## compiled loops with bounds checks and parallel off
+	NUMBA_BOUNDSCHECK=1 PLIANT_PARALLEL=0 $(PYTEST) -n $(JOBS) --dist loadfile -m "not browser" $(LOOPS)
+
+test-long: $(VENV)/.test  ## the whole suite and the tests marked long
+	$(PYTEST) --long
+
+fuzz: $(VENV)/.test  ## 20 000 mutants of every file format (SEED=n for others)
+	PLIANT_SEED=$(or $(SEED),2003) PLIANT_CASES=20000 $(PYTEST) --long tests/io -k "mutant or fuzz"
+
+lint: $(VENV)/.test  ## ruff: rules and format
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: $(VENV)/.test  ## mypy upstairs
+	$(BIN)/mypy
+
+contracts: $(VENV)/.test  ## imports go down only
+	$(BIN)/lint-imports
+
+format: $(VENV)/.test  ## let ruff repair what it can
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+wheel: $(VENV)/.test  ## build the wheel and run it in a clean environment
+	rm -rf dist
+	$(UV) build --quiet --wheel --out-dir dist
+	$(BIN)/python tools/check_wheel.py dist
+
+docs-check: $(VENV)/.test  ## links in the documents lead somewhere
+	$(PYTEST) tests/test_project.py -k docs
+
+constraints: $(VENV)/.uv  ## new versions of everything, for all platforms
+	$(UV) pip compile pyproject.toml --all-extras --universal --upgrade --no-header --no-annotate --python-version 3.11 -q -o constraints.txt
+
+clean:  ## remove what was built; .venv stays
+	rm -rf dist build out node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,107 @@
+"""`pliant`: one file per command, each imported only when it is called.
+
+Exit codes: 0 fine, 1 the command found a problem, 2 bad use or bad input, 3 a defect of pliant itself, 130 Ctrl-C.
+Results go to stdout (JSON alone with `--json`), everything else to stderr. `PLIANT_DEBUG=1` shows tracebacks and logs.
+"""
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Any
+
+from .. import __version__
+
+# name -> where its function is, the line in `pliant --help`
+COMMANDS = {
+    "methods": ("pliant.cli.methods:methods", "The detection methods: what they find, need and promise."),
+    "doctor": ("pliant.cli.doctor:doctor", "Is this installation well? Versions, threads, caches, what is missing."),
+}
+
+
+def main(tokens: Sequence[str] | None = None) -> None:
+    """Run the command line and leave with its exit code."""
+    sys.exit(run(sys.argv[1:] if tokens is None else tokens))
+
+
+def run(tokens: Sequence[str]) -> int:
+    """Run one command and return its exit code."""
+    import cyclopts
+
+    from ..errors import MeshFileError
+
+    debug = os.environ.get("PLIANT_DEBUG", "") not in ("", "0")
+    try:
+        _listen(debug)
+        code = _app(tokens)(tokens)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        _say("interrupted")
+        return 130
+    except BrokenPipeError:
+        # the reader (head, less) has gone; what Python still wants to flush at exit goes nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except cyclopts.CycloptsError as error:
+        _say(one_line(error), error=True)
+        return 2
+    except (ValueError, MeshFileError, OSError) as error:
+        if debug:
+            traceback.print_exc()
+        _say(one_line(error), error=True)
+        return 2
+    except Exception:
+        traceback.print_exc()
+        _say("this is a defect of pliant; please report it with the lines above", error=True)
+        return 3
+    return code if isinstance(code, int) else 0
+
+
+def _app(tokens: Sequence[str]) -> Any:
+    import cyclopts
+
+    app = cyclopts.App(
+        name="pliant",
+        help="Collision detection and response for cloth and soft bodies.",
+        version=__version__,
+        result_action="return_value",
+        suppress_keyboard_interrupt=False,
+        default_parameter=cyclopts.Parameter(negative=()),  # --json needs no --no-json
+        exit_on_error=False,
+        print_error=False,
+    )
+    for name, (where, line) in COMMANDS.items():
+        # the command that is called speaks for itself (its docstring); the others are not imported for their line
+        called = name in tokens[:1]
+        app.command(where, name=name, help=None if called else line)
+    return app
+
+
+def one_line(error: BaseException) -> str:
+    """What happened, without the errno and on one line."""
+    if isinstance(error, OSError) and error.strerror:
+        text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    else:
+        text = str(error) or type(error).__name__
+    return " ".join(text.split())
+
+
+def _say(text: str, error: bool = False) -> None:
+    from . import output
+
+    if error:
+        output.error(text)
+    else:
+        output.say(text)
+
+
+def _listen(debug: bool) -> None:
+    """Show the library's warnings on stderr; all of its log where debugging is on."""
+    import logging
+
+    from .output import LogLines
+
+    logger = logging.getLogger("pliant")
+    if not any(isinstance(h, LogLines) for h in logger.handlers):
+        logger.addHandler(LogLines())
+    logger.setLevel(logging.DEBUG if debug else logging.WARNING)

@@ -1,0 +1,156 @@
+"""`pliant doctor`: is this installation well?"""
+
+import importlib.metadata
+import importlib.util
+import os
+import pathlib
+import platform
+import shutil
+import sys
+import tempfile
+from typing import Any
+
+from . import output
+
+PACKAGES = ("pliant", "numpy", "numba", "llvmlite", "scipy", "scikit-image", "pillow", "cyclopts", "rich")
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
+
+
+def doctor(*, json: bool = False) -> int:
+    """Look at this installation: versions, threads, caches, and what is missing with how to get it.
+
+    Ends with exit code 1 when something essential is broken; a missing option alone is no problem.
+
+    Parameters
+    ----------
+    json
+        Print JSON instead of tables.
+    """
+    found = examine()
+    if json:
+        output.print_json(found)
+    else:
+        _show(found)
+    return 0 if found["well"] else 1
+
+
+def examine() -> dict[str, Any]:
+    """Everything `pliant doctor` knows, as plain values."""
+    versions = {name: _version(name) for name in PACKAGES}
+    checks = [_packages(versions), _python()]
+    threads: dict[str, Any] = {"cores": os.cpu_count(), "used": None, "layer": None}
+    folder = None
+    try:
+        from ..kernels import jit
+
+        folder = jit.kernel_cache()
+        threads |= {"used": jit.threads(), "layer": jit.threading_layer()}
+        compiled = "on" if jit.COMPILED else "off (PLIANT_COMPILE=0)"
+        checks.append(_check("compiler", True, f"{compiled}; a parallel loop ran on {threads['used']} threads"))
+    except Exception as error:  # whatever a broken Numba raises is what the user has to see
+        why = " ".join(str(error).split()) or type(error).__name__
+        advice = "pip install --force-reinstall numba; or set PLIANT_CACHE to a folder you can write"
+        checks.append(_check("compiler", False, why, advice))
+    cache = _cache(folder)
+    writable = "writable" if cache["writable"] else f"{cache['folder']} cannot be written"
+    checks.append(_check("kernel cache", cache["writable"], writable, "set PLIANT_CACHE to a folder you can write"))
+    checks += [_openmp(threads["layer"]), _browser(), _cuda()]
+    return {
+        "well": all(c["fine"] for c in checks if c["essential"]),
+        "versions": versions,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "threads": threads,
+        "cache": cache,
+        "checks": checks,
+    }
+
+
+def _check(name: str, fine: bool, found: str, advice: str = "", essential: bool = True) -> dict[str, Any]:
+    return {"name": name, "fine": fine, "essential": essential, "found": found, "advice": "" if fine else advice}
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _packages(versions: dict[str, str | None]) -> dict[str, Any]:
+    missing = [name for name, version in versions.items() if version is None]
+    found = f"missing: {', '.join(missing)}" if missing else "all there"
+    return _check("packages", not missing, found, f"pip install {' '.join(missing)}")
+
+
+def _python() -> dict[str, Any]:
+    fine = (3, 11) <= sys.version_info[:2] <= (3, 14)
+    return _check("python", fine, platform.python_version(), "use Python 3.11 to 3.14")
+
+
+def _cache(folder: pathlib.Path | None) -> dict[str, Any]:
+    """Where compiled kernels lie, how many, how large, and what earlier versions left behind."""
+    if folder is None:
+        return {"folder": None, "kernels": 0, "bytes": 0, "old_bytes": 0, "writable": False}
+    files = [f for f in folder.rglob("*") if f.is_file()]
+    size = sum(f.stat().st_size for f in files)
+    everything = sum(f.stat().st_size for f in folder.parent.rglob("*") if f.is_file())
+    return {
+        "folder": str(folder),
+        "kernels": sum(f.suffix == ".nbc" for f in files),
+        "bytes": size,
+        "old_bytes": everything - size,
+        "writable": _writable(folder),
+    }
+
+
+def _writable(folder: pathlib.Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
+def _openmp(layer: str | None) -> dict[str, Any]:
+    """Other layers give the same numbers but start a loop 70 to 190 times slower (docs/decisions/0001-numba.md)."""
+    fine = layer is None or layer == "omp" or layer.startswith("none")
+    how = {"linux": "install libgomp (Debian, Ubuntu: apt-get install libgomp1)", "darwin": "brew install libomp"}
+    advice = f"loops start faster with OpenMP: {how.get(sys.platform, 'install an OpenMP runtime')}"
+    return _check("OpenMP threads", fine, str(layer), advice, essential=False)
+
+
+def _browser() -> dict[str, Any]:
+    path = next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    advice = "only the browser tests need it: apt-get install chromium, or python -m playwright install chromium"
+    return _check("browser for tests", path is not None, path or "none on the PATH", advice, essential=False)
+
+
+def _cuda() -> dict[str, Any]:
+    there = importlib.util.find_spec("numba_cuda") is not None
+    advice = "nothing in this version uses it; CPU threads do all the work"
+    return _check("CUDA (numba-cuda)", there, "installed" if there else "not installed", advice, essential=False)
+
+
+def _show(found: dict[str, Any]) -> None:
+    from ..validate import free_memory, size_text
+
+    cache, threads = found["cache"], found["threads"]
+    rows = [("python", found["python"]), *((n, v or "missing") for n, v in found["versions"].items())]
+    rows += [
+        ("platform", found["platform"]),
+        ("free memory", size_text(free_memory())),
+        ("threads", f"{threads['used']} of {threads['cores']} cores, layer {threads['layer']}"),
+        ("kernel cache", cache["folder"]),
+        ("", f"{cache['kernels']} compiled kernels, {size_text(cache['bytes'])}"),
+    ]
+    if cache["old_bytes"]:
+        rows.append(("", f"{size_text(cache['old_bytes'])} of other versions beside it, safe to delete"))
+    output.table(("what", "found"), rows)
+    states = []
+    for c in found["checks"]:
+        state = "fine" if c["fine"] else "BROKEN" if c["essential"] else "optional"
+        states.append((c["name"], state, c["found"], c["advice"]))
+    output.table(("check", "state", "found", "how to get it"), states)
+    output.say("this installation is well" if found["well"] else "something essential is broken, see above")

@@ -1,0 +1,106 @@
+"""What commands print: results on stdout, talk and progress on stderr; colour for terminals only, none with NO_COLOR."""
+
+import contextlib
+import json
+import logging
+import math
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+WIDE = 200  # columns where no terminal limits them: tables that are piped are not cut
+
+
+def console(stderr: bool = False) -> "Console":
+    """A console on stdout or stderr as they are now (tests and notebooks replace them)."""
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    wide = None if stream.isatty() or "COLUMNS" in os.environ else WIDE
+    return Console(stderr=stderr, width=wide, highlight=False)
+
+
+def say(text: str) -> None:
+    """A line for the person watching."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def error(text: str) -> None:
+    _coloured("error", "red", text)
+
+
+def warn(text: str) -> None:
+    _coloured("warning", "yellow", text)
+
+
+def _coloured(word: str, colour: str, text: str) -> None:
+    from rich.text import Text
+
+    console(stderr=True).print(Text.assemble((f"{word}: ", f"bold {colour}"), (text, colour)), soft_wrap=True)
+
+
+class LogLines(logging.Handler):
+    """The library's log as lines on stderr."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        (warn if record.levelno >= logging.WARNING else say)(record.getMessage())
+
+
+def print_json(value: Any) -> None:
+    """`value` on stdout and nothing else; NumPy numbers and arrays become plain ones, nan and inf become null."""
+    print(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_plain(v) for v in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return str(value)
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str | None = None, right: str = "") -> None:
+    """A table on stdout; the columns named in `right` (separated by blanks) are flush right."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in columns:
+        shown.add_column(column, justify="right" if column in right.split() else "left", overflow="fold")
+    for row in rows:
+        shown.add_row(*(Text(str(cell)) for cell in row))
+    console().print(shown)
+
+
+@contextlib.contextmanager
+def progress(what: str, total: int | None = None) -> Iterator[Callable[..., None]]:
+    """A bar on stderr while the block runs: `with progress("draping", 200) as advance: ... advance()`.
+
+    `advance(count=1, note="")` moves it and may change the words beside it. Where stderr is not a terminal, one line
+    at the start is all.
+    """
+    if not sys.stderr.isatty():
+        say(f"{what} ...")
+        yield lambda count=1, note="": None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=total)
+
+        def advance(count: int = 1, note: str = "") -> None:
+            bar.update(task, advance=count, description=f"{what} {note}".rstrip())
+
+        yield advance
