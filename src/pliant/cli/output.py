@@ -1,4 +1,4 @@
-"""What commands print: results on stdout, talk and progress on stderr; colour for terminals only, none with NO_COLOR."""
+"""What commands print: results on stdout, talk and progress on stderr; colour for terminals only, not with NO_COLOR."""
 
 import contextlib
 import json
