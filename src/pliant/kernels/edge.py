@@ -1,0 +1,178 @@
+"""Segments: the nearest point of one, the nearest points of two.
+
+Every distance works on differences of the inputs only. Rounding those moves the ends by half an ulp of the coordinates,
+and a distance changes no more than its ends do; the one quantity that amplifies rounding is the direction of a cross
+product of nearly parallel edges, which therefore has a compensated twin (Dekker 1971).
+"""
+
+import math
+
+from .jit import kernel
+from .vec import add, cross, dot, madd, norm2, scale, sub
+
+SPLITTER = 134217729.0  # 2^27 + 1
+
+
+@kernel
+def two_product(a, b):
+    """a b as a rounded product and its exact error; needs |a b| between 2^-968 and 2^996. Never contract to an FMA."""
+    p = a * b
+    t = SPLITTER * a
+    a_1 = t - (t - a)
+    a_0 = a - a_1
+    t = SPLITTER * b
+    b_1 = t - (t - b)
+    b_0 = b - b_1
+    return p, a_0 * b_0 - (((p - a_1 * b_1) - a_0 * b_1) - a_1 * b_0)
+
+
+@kernel
+def difference_of_products(a, b, c, d):
+    """a b - c d, right to two ulp however much cancels."""
+    p, p_error = two_product(a, b)
+    q, q_error = two_product(c, d)
+    return (p - q) + (p_error - q_error)
+
+
+@kernel
+def cross_exactly(a, b):
+    """The cross product with every component right to two ulp; inputs near 1."""
+    return (
+        difference_of_products(a[1], b[2], a[2], b[1]),
+        difference_of_products(a[2], b[0], a[0], b[2]),
+        difference_of_products(a[0], b[1], a[1], b[0]),
+    )
+
+
+@kernel
+def largest(a):
+    """The largest |component|."""
+    return max(abs(a[0]), abs(a[1]), abs(a[2]))
+
+
+@kernel
+def power_of_two_below(m):
+    """The largest power of two <= m, for m > 0: dividing by it changes no mantissa."""
+    return math.ldexp(1.0, math.frexp(m)[1] - 1)
+
+
+@kernel
+def clamp(t):
+    return min(max(t, 0.0), 1.0)
+
+
+@kernel
+def foot(r, e):
+    """Where on the segment from 0 to e the point nearest to r lies: 0 at its start (also when e is zero), 1 at e."""
+    e_2 = norm2(e)
+    if 1e-250 < e_2 < 1e250:
+        return clamp(dot(r, e) / e_2)
+    if largest(e) == 0.0 or largest(r) == 0.0:
+        return 0.0
+    m_e, m_r = power_of_two_below(largest(e)), power_of_two_below(largest(r))
+    e = (e[0] / m_e, e[1] / m_e, e[2] / m_e)
+    r = (r[0] / m_r, r[1] / m_r, r[2] / m_r)
+    t = dot(r, e) / norm2(e)
+    if t <= 0.0:
+        return 0.0
+    return clamp(t * (m_r / m_e))
+
+
+@kernel
+def closest_on_segment(p, a, b):
+    """t in [0,1]: the point a + t (b - a) is the one of the segment nearest to p. A zero-length segment gives 0."""
+    return foot(sub(p, a), sub(b, a))
+
+
+@kernel
+def point_segment_distance(p, a, b):
+    """Distance of p from the segment ab, metres."""
+    r, e = sub(p, a), sub(b, a)
+    m = max(largest(r), largest(e))
+    if m == 0.0:
+        return 0.0
+    k = power_of_two_below(m)
+    return k * to_segment(scale_down(r, k), scale_down(e, k))
+
+
+@kernel
+def scale_down(a, k):
+    return (a[0] / k, a[1] / k, a[2] / k)
+
+
+@kernel
+def to_segment(r, e):
+    """Distance of r from the segment 0 to e, for numbers near 1."""
+    return math.sqrt(norm2(madd(r, e, -foot(r, e))))
+
+
+@kernel
+def closest_on_edges(a, b, c, d):
+    """(s, t) in [0,1]: a + s (b - a) and c + t (d - c) are nearest points of two segments.
+
+    Parallel edges (to 1e-15 of an angle) give the middle of their overlap, so that small motions along them move the
+    answer little; a zero-length edge gives 0 for its own parameter.
+    """
+    u, v, r = sub(b, a), sub(d, c), sub(c, a)
+    n = cross(u, v)
+    n_2, u_2, v_2 = norm2(n), norm2(u), norm2(v)
+    if n_2 > 1e-8 * u_2 * v_2 and 1e-250 < n_2 < 1e250:
+        return _resolve(u, v, r, u_2, v_2, dot(cross(r, v), n) / n_2)
+    return _nearly_parallel(u, v, r)
+
+
+@kernel
+def _resolve(u, v, r, u_2, v_2, s):
+    """Clamp s, solve for t; clamp t, solve for s again (Ericson, Real-Time Collision Detection, 5.1.9)."""
+    s = clamp(s)
+    t = (s * dot(u, v) - dot(v, r)) / v_2
+    if t < 0.0:
+        return clamp(dot(u, r) / u_2), 0.0
+    if t > 1.0:
+        return clamp(dot(u, add(r, v)) / u_2), 1.0
+    return s, t
+
+
+@kernel
+def _nearly_parallel(u, v, r):
+    m = max(largest(u), largest(v), largest(r))
+    if m == 0.0:
+        return 0.0, 0.0
+    k = power_of_two_below(m)
+    u, v, r = scale_down(u, k), scale_down(v, k), scale_down(r, k)
+    u_2, v_2 = norm2(u), norm2(v)
+    if u_2 < 1e-120:
+        return 0.0, foot(scale(r, -1.0), v)
+    if v_2 < 1e-120:
+        return foot(r, u), 0.0
+    n = cross_exactly(u, v)
+    n_2 = norm2(n)
+    if n_2 > 1e-30 * u_2 * v_2:
+        return _resolve(u, v, r, u_2, v_2, dot(cross(r, v), n) / n_2)
+    s_c, s_d = dot(u, r) / u_2, dot(u, add(r, v)) / u_2
+    low, high = max(0.0, min(s_c, s_d)), min(1.0, max(s_c, s_d))
+    s = clamp(0.5 * (low + high))
+    if low > high:
+        s = 0.0 if high < 0.0 else 1.0
+    return s, foot(madd(scale(r, -1.0), u, s), v)
+
+
+@kernel
+def edge_edge_distance(a, b, c, d):
+    """Distance of the segments ab and cd, right to 1e-14 of the largest coordinate; metres."""
+    u, v, r = sub(b, a), sub(d, c), sub(c, a)
+    m = max(largest(u), largest(v), largest(r))
+    if m == 0.0:
+        return 0.0
+    k = power_of_two_below(m)
+    u, v, r = scale_down(u, k), scale_down(v, k), scale_down(r, k)
+    back = scale(r, -1.0)
+    best = min(to_segment(r, u), to_segment(add(r, v), u), to_segment(back, v), to_segment(add(back, u), v))
+    n = cross_exactly(u, v)
+    n_2 = norm2(n)
+    # flatter than this, an end of one is as near as the crossing
+    if n_2 > 1e-32 * norm2(u) * norm2(v) and n_2 > 1e-250:
+        s, t = dot(cross(r, v), n) / n_2, dot(cross(r, u), n) / n_2
+        if 0.0 <= s <= 1.0 and 0.0 <= t <= 1.0:
+            best = min(best, abs(dot(n, r)) / math.sqrt(n_2))
+    return k * best
