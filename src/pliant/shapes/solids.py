@@ -26,7 +26,7 @@ def ball(radius: float = 0.5, subdivisions: int = 4, *, centre: Any = ORIGIN) ->
 
 
 def box(size: Any = 1.0, divisions: int | tuple[int, int, int] = 8, *, centre: Any = ORIGIN) -> Mesh:
-    """A box of `size` (one number, or width, height, depth), its sides cut into `divisions` cells (one, or per axis)."""
+    """A box of `size` (one number, or width, height, depth), sides cut into `divisions` cells (one, or per axis)."""
     edges = validate.floats("size", np.broadcast_to(size, 3) if np.ndim(size) == 0 else size, (3,))
     for k in range(3):
         validate.number(f"size[{k}]", edges[k], above=0.0)
@@ -49,7 +49,7 @@ def box(size: Any = 1.0, divisions: int | tuple[int, int, int] = 8, *, centre: A
     # cells are whole numbers, so the corners shared by sides are equal and merge exactly
     cells, index = np.unique(np.concatenate(corners), axis=0, return_inverse=True)
     x = (cells / n - 0.5) * edges + middle
-    return Mesh(x, index.ravel()[np.concatenate(pieces)], name="box")
+    return Mesh(x, index.ravel()[np.concatenate(pieces)].astype(np.int32), name="box")
 
 
 def torus(
