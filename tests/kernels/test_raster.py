@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from conftest import cases
 
+from conftest import cases
 from pliant.kernels import jit, raster
 
 CUBE = np.array([[x, y, z] for x in (0.0, 1.0) for y in (0.0, 1.0) for z in (0.0, 1.0)])
@@ -44,7 +44,7 @@ def icosphere(level: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def naive_covers(corners: list[tuple[int, int]], row: int, column: int) -> bool:
-    """Whether the pixel centre, moved right by a hair and down by a hair of a hair, is strictly inside; whole numbers."""
+    """Whether the pixel centre, moved right by a hair and down by a hair of a hair, is strictly inside; exact."""
     hair = 1 << 40
     x = (column * raster.SUB + raster.SUB // 2) * hair * hair + hair
     y = (row * raster.SUB + raster.SUB // 2) * hair * hair + 1

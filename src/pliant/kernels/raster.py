@@ -1,7 +1,7 @@
 """A depth rasteriser with exact coverage: pixel centres, the top-left rule, whole-number edge functions.
 
-Points are given in pixels: x to the right, y down, the centre of pixel (row, column) at (column + 1/2, row + 1/2), and a
-depth z that is affine on the screen (metres for parallel rays, -1/w for perspective), smaller = nearer. Corners are
+Points are given in pixels: x to the right, y down, the centre of pixel (row, column) at (column + 1/2, row + 1/2), and
+a depth z that is affine on the screen (metres for parallel rays, -1/w for perspective), smaller = nearer. Corners are
 snapped to 1/4096 pixel, so edge functions are whole numbers below 2^63 and their signs are exact: faces that share an
 edge cover every pixel along it exactly once, and a closed mesh has an even number of layers everywhere. Faces that the
 rays see edge-on have area 0 and cover nothing.
@@ -40,7 +40,7 @@ def snap(a):
     """A coordinate in pixels as a whole number of 1/4096; nan goes to the border."""
     if not abs(a) < REACH:
         return REACH * SUB if a > 0.0 else -REACH * SUB
-    return int(math.floor(a * SUB + 0.5))
+    return math.floor(a * SUB + 0.5)
 
 
 @kernel

@@ -1,0 +1,1 @@
+"""What a run looks like: replay in a browser, pictures, contact sheets."""

@@ -1,0 +1,101 @@
+"""Clips as text inside a page: positions in 16 bits, differences from frame to frame, deflate, base64.
+
+A coordinate is rounded to a multiple of extent/65535 of the clip's box over all frames, so it is off by at most half of
+that (8 micrometres for a metre of cloth). Everything after the rounding is exact, and every frame is kept.
+"""
+
+import base64
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..clip import Clip
+from ..validate import first_index
+
+STEPS = 65535
+
+
+def check(clips: Sequence[Clip]) -> int:
+    """The number of frames of the run; a ValueError where clips are missing, of unlike length or not finite."""
+    if not clips:
+        raise ValueError("clips is empty; expected at least one Clip")
+    lengths = {len(clip.frames) for clip in clips if not clip.still}
+    if len(lengths) > 1:
+        raise ValueError(f"clips have {sorted(lengths)} frames; expected one length (or 1 for what stands still)")
+    for k, clip in enumerate(clips):
+        bad = ~np.isfinite(clip.frames)
+        if bad.any():
+            raise ValueError(f"clips[{k}].frames[{first_index(bad)}] is not finite ({clip.frames[bad][0]})")
+    return max(lengths, default=1)
+
+
+def pack(clip: Clip) -> dict[str, Any]:
+    """A clip as a dict for JSON; `static/decode.js` is the other half."""
+    mesh = clip.mesh
+    low, whole = _quantise(clip.frames)
+    extent = [float(e) for e in clip.frames.max((0, 1)).astype(np.float64) - np.asarray(low)]
+    out: dict[str, Any] = {
+        "name": mesh.name,
+        "vertices": mesh.n_vertices,
+        "faceCount": mesh.n_faces,
+        "frameCount": len(clip.frames),
+        "low": low,
+        "extent": extent,
+        "color": [float(c) for c in clip.color],
+        "open": bool(mesh.welded.topology.border.any()),
+        "faces": _text(_differences(mesh.faces.astype(np.uint32))),
+        "frames": _text(_steps(whole)),
+    }
+    if mesh.welded is not mesh:
+        out["weld"] = _text(_differences(mesh.weld_index.astype(np.uint32)))
+    uv = vertex_uv(clip)
+    if uv is not None:
+        out["uv"] = _text(uv.astype("<f4"))
+    return out
+
+
+def vertex_uv(clip: Clip) -> NDArray[np.float64] | None:
+    """(n,2) texture coordinates where all corners at a vertex agree on them, else None."""
+    mesh = clip.mesh
+    if mesh.uv is None:
+        return None
+    uv = np.zeros((mesh.n_vertices, 2))
+    uv[mesh.faces] = mesh.uv
+    return uv if np.array_equal(uv[mesh.faces], mesh.uv) else None
+
+
+def _quantise(frames: NDArray[np.floating]) -> tuple[list[float], NDArray[np.uint16]]:
+    """The lowest corner of the box over all frames, and (T,n,3) positions in 0..65535 of the box."""
+    low = frames.min((0, 1)).astype(np.float64)
+    extent = frames.max((0, 1)).astype(np.float64) - low
+    step = np.where(extent > 0, extent, 1.0) / STEPS
+    whole = np.empty(frames.shape, np.uint16)
+    for t in range(len(frames)):  # a frame at a time: a long run must not need four times its memory
+        whole[t] = np.rint((frames[t] - low) / step)
+    return [float(v) for v in low], whole
+
+
+def _steps(whole: NDArray[np.uint16]) -> NDArray[np.uint16]:
+    """Frame 0 as differences from vertex to vertex, then frames as differences in time; all modulo 65536."""
+    out = whole.copy()
+    out[0, 1:] -= whole[0, :-1]
+    out[1:] -= whole[:-1]
+    # one run of numbers per axis: like stands beside like, which deflate rewards
+    return np.ascontiguousarray(out.transpose(0, 2, 1))
+
+
+def _differences(rows: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """Each row minus the one before it, modulo 2^32."""
+    out = rows.copy()
+    out[1:] -= rows[:-1]
+    return out
+
+
+def _text(array: NDArray[Any]) -> str:
+    """Byte planes (all lowest bytes, then the next ...) of a little-endian array, deflated, in base64."""
+    little = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"), copy=False))
+    planes = little.reshape(-1).view(np.uint8).reshape(-1, array.dtype.itemsize).T
+    return base64.b64encode(zlib.compress(planes.tobytes(), 9)).decode("ascii")

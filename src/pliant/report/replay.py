@@ -1,0 +1,63 @@
+"""One HTML file that plays a run in a browser: no network, no library, every frame."""
+
+import html
+import importlib.resources
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+
+from .. import validate
+from ..clip import Clip
+from ..files import atomic_write
+from .pack import check, pack
+
+# in the order they stand in the page; each may use the names of those before it
+SCRIPTS = ("decode.js", "matrix.js", "shaders.js", "scene.js", "view.js", "player.js")
+
+
+def replay_html(
+    clips: Sequence[Clip], fps: float, *, title: str = "pliant replay", facts: Mapping[str, str] | None = None
+) -> str:
+    """The page as text. `fps` frames are one second of the run; `facts` is a small table shown beside the picture."""
+    frames = check(clips)
+    run = {
+        "fps": validate.number("fps", fps, above=0.0),
+        "frameCount": frames,
+        "facts": [[str(name), str(value)] for name, value in (facts or {}).items()],
+        "clips": [pack(clip) for clip in clips],
+    }
+    parts = {
+        "title": html.escape(title),
+        "style": _static("replay.css"),
+        "script": "\n".join(_static(name) for name in SCRIPTS),
+        # "<" never appears, so that no text of the run can close the script element
+        "run": json.dumps(run, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda hole: parts[hole[1]], _static("replay.html"))
+
+
+def write_replay(
+    path: str | os.PathLike[str],
+    clips: Sequence[Clip],
+    fps: float,
+    *,
+    title: str = "pliant replay",
+    facts: Mapping[str, str] | None = None,
+) -> None:
+    """Write the page to `path`, whole or not at all."""
+    page = replay_html(clips, fps, title=title, facts=facts)
+    with atomic_write(path, "w") as stream:
+        stream.write(page)
+
+
+def iframe_html(page: str, height: int = 520) -> str:
+    """A frame that holds the whole page, for `_repr_html_`; it can run its own script and nothing else."""
+    return (
+        f'<iframe srcdoc="{html.escape(page)}" sandbox="allow-scripts" title="replay" '
+        f'style="width:100%;height:{int(height)}px;border:0;border-radius:8px" allowfullscreen></iframe>'
+    )
+
+
+def _static(name: str) -> str:
+    return importlib.resources.files(__package__).joinpath("static", name).read_text("utf-8")

@@ -1,0 +1,76 @@
+// The other half of report/pack.py: base64, deflate, byte planes, differences.
+
+async function unpack(text, size) {
+  const packed = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const planes = new Uint8Array(await new Response(stream).arrayBuffer());
+  const count = planes.length / size;
+  const bytes = new Uint8Array(planes.length);
+  for (let b = 0; b < size; b++) {
+    for (let i = 0, from = b * count; i < count; i++) bytes[i * size + b] = planes[from + i];
+  }
+  return bytes.buffer; // every platform with WebGL2 is little-endian
+}
+
+// Rows of `width` numbers stored as differences from the row before, in place.
+function sumRows(values, width) {
+  for (let i = width; i < values.length; i++) values[i] += values[i - width];
+  return values;
+}
+
+// (T, 3, n) steps to (T, 3, n) positions in 0..65535: frame 0 along the vertices, the rest along time; wraps at 65536.
+function sumFrames(values, n) {
+  for (let axis = 0; axis < 3; axis++) {
+    for (let i = axis * n + 1; i < (axis + 1) * n; i++) values[i] += values[i - 1];
+  }
+  return sumRows(values, 3 * n);
+}
+
+async function decodeClip(packed) {
+  const n = packed.vertices;
+  const clip = {
+    name: packed.name,
+    count: n,
+    frameCount: packed.frameCount,
+    low: packed.low,
+    extent: packed.extent,
+    color: packed.color,
+    open: packed.open,
+    faces: sumRows(new Uint32Array(await unpack(packed.faces, 4)), 3),
+    weld: packed.weld ? sumRows(new Uint32Array(await unpack(packed.weld, 4)), 1) : null,
+    uv: packed.uv ? new Float32Array(await unpack(packed.uv, 4)) : null,
+    whole: sumFrames(new Uint16Array(await unpack(packed.frames, 2)), n),
+    positions: new Float32Array(3 * n),
+    normals: new Float32Array(3 * n),
+  };
+  return clip;
+}
+
+// Positions of `frame` in metres, as x y z of each vertex; a still clip has one frame for all times.
+function fillPositions(clip, frame) {
+  const { whole, count, positions } = clip;
+  const start = 3 * count * (clip.frameCount === 1 ? 0 : frame);
+  for (let axis = 0; axis < 3; axis++) {
+    const low = clip.low[axis], step = clip.extent[axis] / 65535;
+    for (let i = 0, from = start + axis * count; i < count; i++) positions[3 * i + axis] = low + whole[from + i] * step;
+  }
+}
+
+// Area-weighted normals, summed at welded vertices so that seams do not show.
+function fillNormals(clip) {
+  const { faces, positions: x, normals: n, weld } = clip;
+  n.fill(0);
+  const slot = weld ? (v) => 3 * weld[v] : (v) => 3 * v;
+  for (let f = 0; f < faces.length; f += 3) {
+    const a = 3 * faces[f], b = 3 * faces[f + 1], c = 3 * faces[f + 2];
+    const ux = x[b] - x[a], uy = x[b + 1] - x[a + 1], uz = x[b + 2] - x[a + 2];
+    const vx = x[c] - x[a], vy = x[c + 1] - x[a + 1], vz = x[c + 2] - x[a + 2];
+    const nx = uy * vz - uz * vy, ny = uz * vx - ux * vz, nz = ux * vy - uy * vx;
+    for (let k = 0; k < 3; k++) {
+      const at = slot(faces[f + k]);
+      n[at] += nx; n[at + 1] += ny; n[at + 2] += nz;
+    }
+  }
+  // welded rows are numbered by first appearance, so row weld[v] is never behind v: copy from the back
+  if (weld) for (let v = clip.count - 1; v >= 0; v--) n.copyWithin(3 * v, 3 * weld[v], 3 * weld[v] + 3);
+}

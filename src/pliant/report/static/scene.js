@@ -1,0 +1,214 @@
+// Draws clips with WebGL2: two depth passes for shadows, the meshes, the floor, lines.
+
+const SUN = unit([0.55, 1.0, 0.6]);
+
+function program(gl, vertex, fragment) {
+  const made = gl.createProgram();
+  for (const [kind, source] of [[gl.VERTEX_SHADER, vertex], [gl.FRAGMENT_SHADER, fragment]]) {
+    const shader = gl.createShader(kind);
+    gl.shaderSource(shader, source);
+    gl.compileShader(shader);
+    gl.attachShader(made, shader);
+    if (!gl.getShaderParameter(shader, gl.COMPILE_STATUS) && !gl.isContextLost()) throw new Error(gl.getShaderInfoLog(shader));
+  }
+  gl.linkProgram(made);
+  if (!gl.getProgramParameter(made, gl.LINK_STATUS) && !gl.isContextLost()) throw new Error(gl.getProgramInfoLog(made));
+  const uniforms = {};
+  const count = gl.getProgramParameter(made, gl.ACTIVE_UNIFORMS);
+  for (let k = 0; k < count; k++) {
+    const { name } = gl.getActiveUniform(made, k);
+    uniforms[name] = gl.getUniformLocation(made, name);
+  }
+  return { made, uniforms };
+}
+
+function shadowMap(gl, size) {
+  const texture = gl.createTexture();
+  gl.bindTexture(gl.TEXTURE_2D, texture);
+  gl.texStorage2D(gl.TEXTURE_2D, 1, gl.DEPTH_COMPONENT24, size, size);
+  for (const [name, value] of [
+    [gl.TEXTURE_MIN_FILTER, gl.LINEAR], [gl.TEXTURE_MAG_FILTER, gl.LINEAR],
+    [gl.TEXTURE_WRAP_S, gl.CLAMP_TO_EDGE], [gl.TEXTURE_WRAP_T, gl.CLAMP_TO_EDGE],
+    [gl.TEXTURE_COMPARE_MODE, gl.COMPARE_REF_TO_TEXTURE], [gl.TEXTURE_COMPARE_FUNC, gl.LEQUAL],
+  ]) gl.texParameteri(gl.TEXTURE_2D, name, value);
+  const frame = gl.createFramebuffer();
+  gl.bindFramebuffer(gl.FRAMEBUFFER, frame);
+  gl.framebufferTexture2D(gl.FRAMEBUFFER, gl.DEPTH_ATTACHMENT, gl.TEXTURE_2D, texture, 0);
+  gl.bindFramebuffer(gl.FRAMEBUFFER, null);
+  return { texture, frame, size };
+}
+
+// Edges as pairs of vertices, each once.
+function edgesOf(faces) {
+  const seen = new Set(), out = [];
+  for (let f = 0; f < faces.length; f += 3) {
+    for (let k = 0; k < 3; k++) {
+      const a = faces[f + k], b = faces[f + (k + 1) % 3];
+      const key = Math.min(a, b) * 67108864 + Math.max(a, b); // below 2^53 for 2^26 vertices
+      if (!seen.has(key)) { seen.add(key); out.push(a, b); }
+    }
+  }
+  return new Uint32Array(out);
+}
+
+class Drawing {
+  constructor(gl, clip) {
+    this.clip = clip;
+    this.frame = -1;
+    this.solid = gl.createVertexArray();
+    gl.bindVertexArray(this.solid);
+    this.positions = this.attribute(gl, 0, 3, clip.positions);
+    this.normals = this.attribute(gl, 1, 3, clip.normals);
+    if (clip.uv) this.attribute(gl, 2, 2, clip.uv);
+    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, gl.createBuffer());
+    gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, clip.faces, gl.STATIC_DRAW);
+    this.lines = null; // made when first asked for
+    gl.bindVertexArray(null);
+  }
+
+  attribute(gl, place, width, values) {
+    const buffer = gl.createBuffer();
+    gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
+    gl.bufferData(gl.ARRAY_BUFFER, values, gl.DYNAMIC_DRAW);
+    gl.enableVertexAttribArray(place);
+    gl.vertexAttribPointer(place, width, gl.FLOAT, false, 0, 0);
+    return buffer;
+  }
+
+  moveTo(gl, frame) {
+    const wanted = this.clip.frameCount === 1 ? 0 : frame;
+    if (wanted === this.frame) return;
+    this.frame = wanted;
+    fillPositions(this.clip, wanted);
+    fillNormals(this.clip);
+    for (const [buffer, values] of [[this.positions, this.clip.positions], [this.normals, this.clip.normals]]) {
+      gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
+      gl.bufferSubData(gl.ARRAY_BUFFER, 0, values);
+    }
+  }
+
+  drawSolid(gl) {
+    gl.bindVertexArray(this.solid);
+    gl.drawElements(gl.TRIANGLES, this.clip.faces.length, gl.UNSIGNED_INT, 0);
+  }
+
+  drawLines(gl) {
+    if (!this.lines) {
+      const edges = edgesOf(this.clip.faces);
+      this.lineCount = edges.length;
+      this.lines = gl.createVertexArray();
+      gl.bindVertexArray(this.lines);
+      gl.bindBuffer(gl.ARRAY_BUFFER, this.positions);
+      gl.enableVertexAttribArray(0);
+      gl.vertexAttribPointer(0, 3, gl.FLOAT, false, 0, 0);
+      gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, gl.createBuffer());
+      gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, edges, gl.STATIC_DRAW);
+    }
+    gl.bindVertexArray(this.lines);
+    gl.drawElements(gl.LINES, this.lineCount, gl.UNSIGNED_INT, 0);
+  }
+}
+
+class Scene {
+  constructor(gl, clips) {
+    this.gl = gl;
+    this.drawings = clips.map((clip) => new Drawing(gl, clip));
+    this.depth = program(gl, DEPTH_VERTEX, EMPTY_FRAGMENT);
+    this.lit = program(gl, LIT_VERTEX, LIT_FRAGMENT);
+    this.floor = program(gl, FLOOR_VERTEX, FLOOR_FRAGMENT);
+    this.line = program(gl, DEPTH_VERTEX, LINE_FRAGMENT);
+    this.empty = gl.createVertexArray();
+    this.low = [0, 1, 2].map((k) => Math.min(...clips.map((c) => c.low[k])));
+    this.high = [0, 1, 2].map((k) => Math.max(...clips.map((c) => c.low[k] + c.extent[k])));
+    this.middle = [0, 1, 2].map((k) => (this.low[k] + this.high[k]) / 2);
+    this.size = Math.hypot(...sub(this.high, this.low)) || 1;
+    this.sunMap = shadowMap(gl, 2048);
+    this.skyMap = shadowMap(gl, 512);
+    // the sun's map reaches past the box so that long shadows on the floor stay inside
+    this.sunProject = this.mapProject(SUN, 0.62);
+    this.skyProject = this.mapProject([0, 1, 0], 0.75);
+    this.shadowsOf = -1;
+  }
+
+  mapProject(towards, reach) {
+    return multiply(parallel(this.size * reach, this.size), lookAt(madd(this.middle, towards, 1e-6 * this.size), this.middle));
+  }
+
+  castShadows(frame) {
+    const { gl } = this;
+    if (this.shadowsOf === frame) return;
+    this.shadowsOf = frame;
+    gl.useProgram(this.depth.made);
+    for (const [map, project] of [[this.sunMap, this.sunProject], [this.skyMap, this.skyProject]]) {
+      gl.bindFramebuffer(gl.FRAMEBUFFER, map.frame);
+      gl.viewport(0, 0, map.size, map.size);
+      gl.clear(gl.DEPTH_BUFFER_BIT);
+      gl.uniformMatrix4fv(this.depth.uniforms.project, false, project);
+      for (const drawing of this.drawings) drawing.drawSolid(gl);
+    }
+    gl.bindFramebuffer(gl.FRAMEBUFFER, null);
+  }
+
+  use(which, project) {
+    const { gl } = this, { made, uniforms } = which;
+    gl.useProgram(made);
+    gl.uniformMatrix4fv(uniforms.project, false, project);
+    if (!("sunMap" in uniforms)) return uniforms;
+    gl.activeTexture(gl.TEXTURE0);
+    gl.bindTexture(gl.TEXTURE_2D, this.sunMap.texture);
+    gl.activeTexture(gl.TEXTURE1);
+    gl.bindTexture(gl.TEXTURE_2D, this.skyMap.texture);
+    gl.uniform1i(uniforms.sunMap, 0);
+    gl.uniform1i(uniforms.skyMap, 1);
+    gl.uniformMatrix4fv(uniforms.sunProject, false, this.sunProject);
+    gl.uniformMatrix4fv(uniforms.skyProject, false, this.skyProject);
+    gl.uniform3fv(uniforms.sun, SUN);
+    gl.uniform1f(uniforms.size, this.size);
+    return uniforms;
+  }
+
+  draw(frame, eye, project, { wire, dark }) {
+    const { gl } = this;
+    gl.enable(gl.DEPTH_TEST);
+    gl.disable(gl.BLEND);
+    for (const drawing of this.drawings) drawing.moveTo(gl, frame);
+    this.castShadows(frame);
+    gl.viewport(0, 0, gl.drawingBufferWidth, gl.drawingBufferHeight);
+    gl.clearColor(0, 0, 0, 0);
+    gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
+    gl.enable(gl.POLYGON_OFFSET_FILL);
+    gl.polygonOffset(1, 1);
+    const lit = this.use(this.lit, project);
+    gl.uniform3fv(lit.eye, eye);
+    for (const drawing of this.drawings) {
+      const { clip } = drawing;
+      gl.uniform3fv(lit.color, clip.color);
+      gl.uniform1i(lit.open, clip.open ? 1 : 0);
+      gl.uniform2f(lit.weave, clip.uv && clip.open ? 12 : 0, 12);
+      drawing.drawSolid(gl);
+    }
+    gl.disable(gl.POLYGON_OFFSET_FILL);
+    gl.enable(gl.BLEND);
+    gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
+    if (wire) this.drawWire(project);
+    if (eye[1] > this.low[1]) this.drawFloor(project, dark);
+  }
+
+  drawWire(project) {
+    const { gl } = this, line = this.use(this.line, project);
+    gl.uniform4f(line.ink, 0.05, 0.06, 0.09, 0.45);
+    for (const drawing of this.drawings) drawing.drawLines(gl);
+  }
+
+  drawFloor(project, dark) {
+    const { gl } = this, floor = this.use(this.floor, project);
+    const below = this.low[1] - 0.001 * this.size;
+    gl.uniform3f(floor.middle, this.middle[0], below, this.middle[2]);
+    gl.uniform1f(floor.reach, this.size * 1.4);
+    gl.uniform1f(floor.strength, dark ? 1.25 : 1);
+    gl.bindVertexArray(this.empty);
+    gl.depthMask(false);
+    gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4);
+    gl.depthMask(true);
+  }
+}

@@ -1,0 +1,119 @@
+// The camera a person turns: orbit, pan, zoom by mouse, wheel, touch.
+
+const FOV = 0.55; // radians, vertical
+
+class View {
+  constructor(canvas, low, high, changed) {
+    Object.assign(this, { canvas, low, high, changed });
+    this.pointers = new Map();
+    // inside a notebook the wheel scrolls the notebook until the picture has been clicked
+    this.engaged = window === window.parent;
+    this.reset();
+    const on = (name, act, options) => canvas.addEventListener(name, act.bind(this), options);
+    on("pointerdown", this.down);
+    on("pointermove", this.move);
+    for (const name of ["pointerup", "pointercancel"]) on(name, this.up);
+    on("pointerleave", () => { this.engaged = window === window.parent; });
+    on("wheel", this.wheel, { passive: false });
+    on("dblclick", this.reset);
+    on("contextmenu", (event) => event.preventDefault());
+  }
+
+  get aspect() {
+    return (this.canvas.clientWidth || 1) / (this.canvas.clientHeight || 1);
+  }
+
+  reset() {
+    this.azimuth = 0.6;
+    this.elevation = 0.3;
+    this.touched = false;
+    this.fit();
+    this.changed();
+  }
+
+  // The distance at which all corners of the box are inside the picture, with room for the bar below.
+  fit() {
+    const { low, high } = this;
+    this.target = [0, 1, 2].map((k) => (low[k] + high[k]) / 2);
+    const [right, up, back] = basis(this.towards().map((v) => -v));
+    const tall = Math.tan(FOV / 2) * 0.80, wide = Math.tan(FOV / 2) * this.aspect * 0.92;
+    let distance = 0;
+    for (let k = 0; k < 8; k++) {
+      const corner = [0, 1, 2].map((axis) => ((k >> axis) & 1 ? high[axis] : low[axis]));
+      const p = sub(corner, this.target);
+      const needed = Math.max(Math.abs(dot(p, right)) / wide, Math.abs(dot(p, up)) / tall);
+      distance = Math.max(distance, needed + dot(p, back));
+    }
+    this.distance = distance || 1;
+    this.size = Math.hypot(...sub(high, low)) || 1;
+  }
+
+  towards() {
+    const flat = Math.cos(this.elevation);
+    return [flat * Math.sin(this.azimuth), Math.sin(this.elevation), flat * Math.cos(this.azimuth)];
+  }
+
+  get eye() {
+    return madd(this.target, this.towards(), this.distance);
+  }
+
+  get project() {
+    const eye = this.eye;
+    const far = this.distance + 4 * this.size, near = Math.max(this.distance - 2 * this.size, this.distance / 100);
+    return multiply(perspective(FOV, this.aspect, near, far), lookAt(eye, this.target));
+  }
+
+  orbit(dx, dy) {
+    this.azimuth -= dx * 0.008;
+    this.elevation = Math.min(1.55, Math.max(-1.2, this.elevation + dy * 0.008));
+  }
+
+  pan(dx, dy) {
+    const [right, up] = basis(this.towards().map((v) => -v));
+    const metres = (2 * Math.tan(FOV / 2) * this.distance) / this.canvas.clientHeight;
+    this.target = madd(madd(this.target, right, -dx * metres), up, dy * metres);
+  }
+
+  zoom(factor) {
+    this.distance = Math.min(20 * this.size, Math.max(0.02 * this.size, this.distance * factor));
+  }
+
+  down(event) {
+    this.engaged = true;
+    this.canvas.focus({ preventScroll: true });
+    this.canvas.setPointerCapture(event.pointerId);
+    this.pointers.set(event.pointerId, [event.clientX, event.clientY]);
+  }
+
+  move(event) {
+    const before = this.pointers.get(event.pointerId);
+    if (!before) return;
+    const now = [event.clientX, event.clientY];
+    const dx = now[0] - before[0], dy = now[1] - before[1];
+    if (this.pointers.size === 1) {
+      if (event.buttons & 6 || event.shiftKey) this.pan(dx, dy);
+      else this.orbit(dx, dy);
+    } else {
+      const other = [...this.pointers].find(([id]) => id !== event.pointerId)[1];
+      const span = (p) => Math.hypot(p[0] - other[0], p[1] - other[1]) || 1;
+      this.zoom(span(before) / span(now));
+      this.pan(dx / 2, dy / 2);
+    }
+    this.pointers.set(event.pointerId, now);
+    this.touched = true;
+    this.changed();
+  }
+
+  up(event) {
+    this.pointers.delete(event.pointerId);
+  }
+
+  wheel(event) {
+    if (!this.engaged && !event.ctrlKey) return;
+    event.preventDefault();
+    const lines = event.deltaMode === 1 ? 16 : 1;
+    this.zoom(Math.exp(Math.max(-200, Math.min(200, event.deltaY * lines)) * 0.0015));
+    this.touched = true;
+    this.changed();
+  }
+}
