@@ -27,7 +27,8 @@ def bust(detail: float = 1.0) -> Mesh:
 @functools.lru_cache(4)
 def _bust(detail: float) -> Mesh:
     low, high = np.array([-0.23, 0.0, -0.16]), np.array([0.23, 0.46, 0.13])
-    x, faces = polygonised(PARTS, low, high, 0.0105 / detail, fine=_face)
+    x, faces = polygonised(PARTS, low, high, 0.0105 / detail, fine=(_face, _features))
+    x[np.abs(x[:, 1]) < 1e-6, 1] = 0.0  # the base is flat to the last bit
     return Mesh(x, faces, name="bust")
 
 
@@ -37,3 +38,9 @@ def _face(p: Floats) -> NDArray[np.bool_]:
     front = (y > -0.112) & (y < 0.045) & (z > 0.035)
     ear = (np.abs(y + 0.006) < 0.042) & (np.abs(z + 0.012) < 0.028) & (x > 0.05)
     return front | ear
+
+
+def _features(p: Floats) -> NDArray[np.bool_]:
+    """Eyes, nose and mouth."""
+    x, y, z = np.abs(p[:, 0]), p[:, 1] - HEAD_HEIGHT, p[:, 2]
+    return (y > -0.084) & (y < 0.022) & (z > 0.05) & (x < 0.018 + 0.35 * np.maximum(0.0, y + 0.06))

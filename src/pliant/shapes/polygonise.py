@@ -19,18 +19,21 @@ def polygonised(
     high: Floats,
     h: float,
     *,
-    fine: Callable[[Floats], NDArray[np.bool_]] | None = None,
+    fine: Sequence[Callable[[Floats], NDArray[np.bool_]]] = (),
     rounds: int = 6,
 ) -> tuple[Floats, Ints]:
-    """Vertices on the surface and outward faces of edge length about `h`; half of that where `fine(points)` is true."""
+    """Vertices on the surface and outward faces of edge length about `h`.
+
+    Each of `fine` says for points (n,3) where edges are halved once more; one lies within the other.
+    """
     from skimage.measure import marching_cubes
 
     grid, origin = _band(parts, low, high, h)
     x, faces, _, _ = marching_cubes(grid, 0.0, spacing=(h, h, h), gradient_direction="descent", allow_degenerate=False)
     x, faces = x.astype(np.float64) + origin, faces.astype(np.int32)
     x, faces = relaxed(parts, x, faces, rounds)
-    if fine is not None:
-        x, faces = refined(x, faces, fine(x[faces].mean(1)))
+    for region in fine:
+        x, faces = refined(x, faces, region(x[faces].mean(1)))
         x, faces = relaxed(parts, x, faces, rounds)
     return x, faces
 

@@ -8,7 +8,7 @@ from ..validate import Floats, Ints
 
 
 def neighbour_mean(x: Floats, faces: Ints) -> Floats:
-    """(n,3) mean of the neighbours of each vertex; each face counts its two other corners, so border edges weigh half."""
+    """(n,3) mean of the neighbours of each vertex, taken over the corners of its faces: border edges weigh half."""
     ahead, behind = np.roll(faces, -1, 1).ravel(), np.roll(faces, 1, 1).ravel()
     flat, n = faces.ravel(), len(x)
     count = np.maximum(2.0 * np.bincount(flat, minlength=n), 1.0)
