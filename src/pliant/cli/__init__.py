@@ -64,6 +64,7 @@ def _app(tokens: Sequence[str]) -> Any:
         name="pliant",
         help="Collision detection and response for cloth and soft bodies.",
         version=__version__,
+        help_format="markdown" if tokens[:1] and tokens[0] in COMMANDS else "plaintext",  # markdown costs 0.1 s
         result_action="return_value",
         suppress_keyboard_interrupt=False,
         default_parameter=cyclopts.Parameter(negative=()),  # --json needs no --no-json

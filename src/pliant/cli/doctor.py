@@ -45,16 +45,13 @@ def examine() -> dict[str, Any]:
 
         folder = jit.kernel_cache()
         threads |= {"used": jit.threads(), "layer": jit.threading_layer()}
-        compiled = "on" if jit.COMPILED else "off (PLIANT_COMPILE=0)"
-        checks.append(_check("compiler", True, f"{compiled}; a parallel loop ran on {threads['used']} threads"))
+        ran = f"works; a loop ran on {threads['used']} threads"
+        checks.append(_check("compiler", True, ran if jit.COMPILED else "turned off (PLIANT_COMPILE=0)"))
     except Exception as error:  # whatever a broken Numba raises is what the user has to see
         why = " ".join(str(error).split()) or type(error).__name__
-        advice = "pip install --force-reinstall numba; or set PLIANT_CACHE to a folder you can write"
-        checks.append(_check("compiler", False, why, advice))
+        checks.append(_check("compiler", False, why, "pip install --force-reinstall numba llvmlite"))
     cache = _cache(folder)
-    writable = "writable" if cache["writable"] else f"{cache['folder']} cannot be written"
-    checks.append(_check("kernel cache", cache["writable"], writable, "set PLIANT_CACHE to a folder you can write"))
-    checks += [_openmp(threads["layer"]), _browser(), _cuda()]
+    checks += [_cache_check(cache), _openmp(threads["layer"]), _browser(), _cuda()]
     return {
         "well": all(c["fine"] for c in checks if c["essential"]),
         "versions": versions,
@@ -102,6 +99,12 @@ def _cache(folder: pathlib.Path | None) -> dict[str, Any]:
         "old_bytes": everything - size,
         "writable": _writable(folder),
     }
+
+
+def _cache_check(cache: dict[str, Any]) -> dict[str, Any]:
+    found = "writable" if cache["writable"] else f"{cache['folder']} cannot be written"
+    advice = "every start may compile again; set PLIANT_CACHE to a folder you can write"
+    return _check("kernel cache", cache["writable"], found, advice, essential=False)
 
 
 def _writable(folder: pathlib.Path) -> bool:

@@ -1,0 +1,5 @@
+"""`python -m pliant`, for where the script is not on the PATH."""
+
+from .cli import main
+
+main()

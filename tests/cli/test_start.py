@@ -1,0 +1,199 @@
+"""The command line starts quickly, fails politely and keeps stdout for results."""
+
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+import types
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant import cli
+from pliant.cli import output
+
+HEAVY = ("numpy", "numba", "scipy", "skimage", "PIL")
+
+
+def call(*words: str, **env: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pliant", *words]
+    return subprocess.run(command, capture_output=True, text=True, env=os.environ | env, timeout=60, check=False)
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch):
+    """Register a function as the command `try`."""
+
+    def register(function) -> None:
+        module = types.ModuleType("pliant_test_command")
+        module.try_ = function  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+        monkeypatch.setitem(cli.COMMANDS, "try", (f"{module.__name__}:try_", "A command of the tests."))
+
+    return register
+
+
+def test_help_arrives_in_half_a_second() -> None:
+    def seconds() -> float:
+        start = time.perf_counter()
+        assert call("--help").returncode == 0
+        return time.perf_counter() - start
+
+    assert min(seconds() for _ in range(3)) < 0.5
+
+
+@pytest.mark.parametrize("words", ["--help", "--version"])
+def test_help_loads_nothing_heavy(words: str) -> None:
+    script = (
+        f"import sys; from pliant.cli import run; run([{words!r}])\n"
+        f"print(*[m for m in {HEAVY} if m in sys.modules], file=sys.stderr)"
+    )
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert result.stderr.split() == []
+
+
+def test_version_is_printed_alone() -> None:
+    assert call("--version").stdout == f"{pliant.__version__}\n"
+
+
+def test_every_command_is_in_the_help_and_has_help_of_its_own() -> None:
+    text = call("--help").stdout
+    for name in cli.COMMANDS:
+        assert name in text
+        assert call(name, "--help").stdout.startswith(f"Usage: pliant {name}")
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"), [(["docter"], 'Did you mean "doctor"'), (["doctor", "--jsn"], "Did you mean --json")]
+)
+def test_a_typo_is_answered_with_a_suggestion_on_one_line(words: list[str], hint: str) -> None:
+    result = call(*words)
+    assert (result.returncode, result.stdout, result.stderr.count("\n")) == (2, "", 1)
+    assert hint in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (ValueError("vertices[17, 2] is not finite (nan)"), "error: vertices[17, 2] is not finite (nan)\n"),
+        (pliant.MeshFileError("a.obj", "line 3", "no\nnumber"), "error: a.obj (line 3): no number\n"),
+        (FileNotFoundError(2, "No such file or directory", "b.obj"), "error: b.obj: No such file or directory\n"),
+        (
+            PermissionError(13, "cannot write c.glb: Permission denied"),
+            "error: cannot write c.glb: Permission denied\n",
+        ),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(command, capsys, error: Exception, line: str) -> None:
+    def fails() -> None:
+        raise error
+
+    command(fails)
+    assert cli.run(["try"]) == 2
+    assert capsys.readouterr() == ("", line)
+
+
+def test_debugging_shows_where_bad_input_was_noticed(command, capsys, monkeypatch) -> None:
+    def fails() -> None:
+        raise ValueError("no")
+
+    monkeypatch.setenv("PLIANT_DEBUG", "1")
+    command(fails)
+    assert cli.run(["try"]) == 2
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_a_defect_shows_its_traceback_and_is_not_mistaken_for_a_finding(command, capsys) -> None:
+    command(lambda: [][1])
+    assert cli.run(["try"]) == 3
+    assert "IndexError" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("code", [None, 0, 1])
+def test_the_exit_code_is_what_the_command_returns(command, code: int | None) -> None:
+    command(lambda: code)
+    assert cli.run(["try"]) == (code or 0)
+
+
+def test_an_interrupt_is_one_line_and_exit_code_130(command, capsys) -> None:
+    def waits() -> None:
+        raise KeyboardInterrupt
+
+    command(waits)
+    assert cli.run(["try"]) == 130
+    assert capsys.readouterr() == ("", "interrupted\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to a single process there")
+def test_ctrl_c_ends_a_running_command_without_a_traceback() -> None:
+    script = (
+        "import sys, time, types; from pliant import cli\n"
+        "module = types.ModuleType('m'); module.f = lambda: (print('up', flush=True), time.sleep(30))\n"
+        "sys.modules['m'] = module; cli.COMMANDS['f'] = ('m:f', ''); cli.main(['f'])"
+    )
+    with subprocess.Popen([sys.executable, "-c", script], stdout=-1, stderr=-1, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "up\n"
+        process.send_signal(signal.SIGINT)
+        _, talk = process.communicate(timeout=10)
+    assert (process.returncode, talk) == (130, "interrupted\n")
+
+
+def test_a_reader_that_leaves_early_is_no_error() -> None:
+    script = (
+        "import sys, types; from pliant import cli\n"
+        "module = types.ModuleType('m'); module.f = lambda: print('x' * 1_000_000)\n"
+        "sys.modules['m'] = module; cli.COMMANDS['f'] = ('m:f', ''); cli.main(['f'])"
+    )
+    with subprocess.Popen([sys.executable, "-c", script], stdout=-1, stderr=-1, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        talk = process.stderr.read()
+    assert (process.returncode, talk) == (0, "")
+
+
+def test_warnings_of_the_library_reach_stderr_and_its_chatter_does_not(command, capsys) -> None:
+    def talks() -> None:
+        logging.getLogger("pliant.test").info("detail")
+        logging.getLogger("pliant.test").warning("the mesh is 3000 m wide")
+
+    command(talks)
+    cli.run(["try"])
+    assert capsys.readouterr() == ("", "warning: the mesh is 3000 m wide\n")
+
+
+def test_the_library_itself_is_silent() -> None:
+    script = "import logging, pliant; logging.getLogger('pliant.mesh').warning('psst')"
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert (result.stdout, result.stderr) == ("", "")
+
+
+def test_json_has_plain_numbers_only(capsys) -> None:
+    value = {"a": np.float64(0.5), "b": np.arange(2), "c": (np.nan, np.inf), "d": np.bool_(True), 3: None}
+    output.print_json(value)
+    assert json.loads(capsys.readouterr().out) == {"a": 0.5, "b": [0, 1], "c": [None, None], "d": True, "3": None}
+
+
+def test_progress_goes_to_stderr_and_is_one_line_where_nobody_watches(capsys) -> None:
+    with output.progress("draping", 3) as advance:
+        for _ in range(3):
+            advance(note="12 contacts")
+    assert capsys.readouterr() == ("", "draping ...\n")
+
+
+def test_tables_that_are_piped_are_not_cut(capsys) -> None:
+    output.table(("name", "says"), [("a", "[bold]" + "x" * 150)])
+    assert "[bold]" + "x" * 150 in capsys.readouterr().out
+
+
+def test_methods_prints_every_method_as_json() -> None:
+    from pliant.detect import METHODS
+
+    rows = json.loads(call("methods", "--json").stdout)
+    assert [row["name"] for row in rows] == list(METHODS)
+    assert {row["guarantee"] for row in rows} <= {"A", "B", "C"}
