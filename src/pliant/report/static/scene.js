@@ -27,9 +27,8 @@ function shadowMap(gl, size) {
   gl.bindTexture(gl.TEXTURE_2D, texture);
   gl.texStorage2D(gl.TEXTURE_2D, 1, gl.DEPTH_COMPONENT24, size, size);
   for (const [name, value] of [
-    [gl.TEXTURE_MIN_FILTER, gl.LINEAR], [gl.TEXTURE_MAG_FILTER, gl.LINEAR],
+    [gl.TEXTURE_MIN_FILTER, gl.NEAREST], [gl.TEXTURE_MAG_FILTER, gl.NEAREST],
     [gl.TEXTURE_WRAP_S, gl.CLAMP_TO_EDGE], [gl.TEXTURE_WRAP_T, gl.CLAMP_TO_EDGE],
-    [gl.TEXTURE_COMPARE_MODE, gl.COMPARE_REF_TO_TEXTURE], [gl.TEXTURE_COMPARE_FUNC, gl.LEQUAL],
   ]) gl.texParameteri(gl.TEXTURE_2D, name, value);
   const frame = gl.createFramebuffer();
   gl.bindFramebuffer(gl.FRAMEBUFFER, frame);
@@ -128,6 +127,12 @@ class Scene {
     this.sunProject = this.mapProject(SUN, 0.62);
     this.skyProject = this.mapProject([0, 1, 0], 0.75);
     this.shadowsOf = -1;
+    this.compare = gl.createSampler();
+    for (const [name, value] of [
+      [gl.TEXTURE_COMPARE_MODE, gl.COMPARE_REF_TO_TEXTURE], [gl.TEXTURE_COMPARE_FUNC, gl.LEQUAL],
+      [gl.TEXTURE_MIN_FILTER, gl.LINEAR], [gl.TEXTURE_MAG_FILTER, gl.LINEAR],
+      [gl.TEXTURE_WRAP_S, gl.CLAMP_TO_EDGE], [gl.TEXTURE_WRAP_T, gl.CLAMP_TO_EDGE],
+    ]) gl.samplerParameteri(this.compare, name, value);
   }
 
   mapProject(towards, reach) {
@@ -154,12 +159,13 @@ class Scene {
     gl.useProgram(made);
     gl.uniformMatrix4fv(uniforms.project, false, project);
     if (!("sunMap" in uniforms)) return uniforms;
-    gl.activeTexture(gl.TEXTURE0);
-    gl.bindTexture(gl.TEXTURE_2D, this.sunMap.texture);
-    gl.activeTexture(gl.TEXTURE1);
-    gl.bindTexture(gl.TEXTURE_2D, this.skyMap.texture);
-    gl.uniform1i(uniforms.sunMap, 0);
-    gl.uniform1i(uniforms.skyMap, 1);
+    const units = [["sunMap", this.sunMap, this.compare], ["sunDepth", this.sunMap, null], ["skyDepth", this.skyMap, null]];
+    units.forEach(([name, map, sampler], k) => {
+      gl.activeTexture(gl.TEXTURE0 + k);
+      gl.bindTexture(gl.TEXTURE_2D, map.texture);
+      gl.bindSampler(k, sampler);
+      gl.uniform1i(uniforms[name], k);
+    });
     gl.uniformMatrix4fv(uniforms.sunProject, false, this.sunProject);
     gl.uniformMatrix4fv(uniforms.skyProject, false, this.skyProject);
     gl.uniform3fv(uniforms.sun, SUN);

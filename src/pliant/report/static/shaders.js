@@ -24,28 +24,43 @@ void main() {
   gl_Position = project * vec4(position, 1.);
 }`;
 
-// Sun: a shadow map along the light. Sky: a map from straight above, read over a wide disc, so that what is covered
-// from above darkens softly. Points are lifted along their normal so that a surface does not shade itself.
+// Sun: a shadow map along the light, blurred more where the blocker is farther away. Sky: a map from straight above, read
+// over a wide disc, so that what is closely covered darkens softly. Both maps are bound twice, once to compare and once
+// to read. Points are lifted along their normal so that a surface does not shade itself. Radii are fractions of a map.
 const LIGHT = `
 precision highp float;
 precision highp sampler2DShadow;
-uniform sampler2DShadow sunMap, skyMap;
+uniform sampler2DShadow sunMap;
+uniform sampler2D sunDepth, skyDepth;
 uniform mat4 sunProject, skyProject;
 uniform vec3 sun;
 uniform float size;
-const vec2 disc[12] = vec2[12](
-  vec2(-.326, -.406), vec2(-.840, -.074), vec2(-.696, .457), vec2(-.203, .621), vec2(.962, -.195), vec2(.473, -.480),
-  vec2(.519, .767), vec2(.185, -.893), vec2(.507, .064), vec2(.896, .412), vec2(-.322, -.933), vec2(-.792, -.598));
-float turn() { return 6.2832 * fract(52.9829 * fract(dot(gl_FragCoord.xy, vec2(.06711, .005837)))); }
-float lit(sampler2DShadow map, mat4 project, vec3 p, float radius, float bias) {
-  vec3 c = (project * vec4(p, 1.)).xyz * .5 + .5;
-  float a = turn(), sum = 0.;
-  mat2 spin = mat2(cos(a), sin(a), -sin(a), cos(a)) * radius;
-  for (int k = 0; k < 12; k++) sum += texture(map, vec3(c.xy + spin * disc[k], c.z - bias));
-  return sum / 12.;
+const int TAPS = 16;
+vec2 tap(int k, float a) { // a spiral that fills the unit disc evenly
+  float r = sqrt((float(k) + .5) / float(TAPS)), t = float(k) * 2.39996 + a;
+  return r * vec2(cos(t), sin(t));
 }
-float sunlight(vec3 p, vec3 n) { return lit(sunMap, sunProject, p + n * size * .006, .0035, .0006); }
-float skylight(vec3 p, vec3 n) { return lit(skyMap, skyProject, p + n * size * .02, .045, .004); }
+float turn() { return 6.28318 * fract(52.9829189 * fract(dot(gl_FragCoord.xy, vec2(.06711056, .00583715)))); }
+float sunlight(vec3 p, vec3 n) {
+  vec3 c = (sunProject * vec4(p + n * size * .005, 1.)).xyz * .5 + .5;
+  float a = turn(), blockers = 0., gap = 0., sum = 0.;
+  for (int k = 0; k < TAPS; k += 2) {
+    float d = c.z - texture(sunDepth, c.xy + tap(k, a) * .012).r;
+    if (d > .007) { blockers += 1.; gap += d; }
+  }
+  float radius = clamp(.09 * gap / max(blockers, 1.), .0013, .02);
+  for (int k = 0; k < TAPS; k++) sum += texture(sunMap, vec3(c.xy + tap(k, a) * radius, c.z - .0003 - .5 * radius));
+  return sum / float(TAPS);
+}
+float skylight(vec3 p, vec3 n) {
+  vec3 c = (skyProject * vec4(p + n * size * .015, 1.)).xyz * .5 + .5;
+  float a = turn(), sum = 0.;
+  for (int k = 0; k < TAPS; k++) {
+    float h = (c.z - texture(skyDepth, c.xy + tap(k, a) * .07).r) * 2.; // of the scene's size
+    sum += h > .006 ? 1. / (1. + 30. * h * h) : 0.;
+  }
+  return 1. - sum / float(TAPS);
+}
 vec3 screen(vec3 c) {
   c = c / (1. + max(c - .8, 0.) * .6);
   return mix(c * 12.92, 1.055 * pow(max(c, 0.), vec3(1. / 2.4)) - .055, step(.0031308, c));
@@ -80,7 +95,7 @@ void main() {
   vec3 light = ambient + key * vec3(.86, .82, .76) + fill;
   float rim = pow(1. - max(dot(n, v), 0.), 3.);
   float shine = open ? 0. : pow(max(dot(n, normalize(sun + v)), 0.), 40.) * .12 * min(key * 2., 1.);
-  pixel = vec4(screen(albedo * light + rim * ambient * .16 + shine), 1.);
+  pixel = vec4(screen(albedo * light + rim * ambient * (albedo * .25 + .04) + shine), 1.);
 }`;
 
 const FLOOR_VERTEX = `#version 300 es
@@ -103,7 +118,7 @@ out vec4 pixel;
 void main() {
   float far = length(at - middle) / reach;
   vec3 up = vec3(0., 1., 0.);
-  float dark = (1. - sunlight(at, up)) * .34 + (1. - skylight(at, up)) * .36;
+  float dark = (1. - sunlight(at, up)) * .34 + (1. - skylight(at, up)) * .42;
   pixel = vec4(0., 0., .02, 1.) * dark * strength * smoothstep(1., .4, far);
 }`;
 
