@@ -65,6 +65,4 @@ def sort(contacts: Contacts) -> Contacts:
 
 def concatenate(parts: Sequence[Contacts]) -> Contacts:
     """All of `parts`, in the canonical order."""
-    if not parts:
-        return empty()
-    return sort(np.concatenate(parts)) if len(parts) > 1 else parts[0]
+    return sort(np.concatenate(parts)) if parts else empty()

@@ -1,0 +1,100 @@
+"""The one contact record: its gap is its distance, and its order is nobody's choice."""
+
+import numpy as np
+import pytest
+
+from pliant import contacts
+from pliant.contacts import CONTACT, EDGE_EDGE, MIDPOINT_FIELD, VERTEX_FACE, VERTEX_FIELD
+
+X = np.array([[0.25, 0.25, 0.5], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [-1.0, 0.5, 2.0], [1.0, 0.5, 2.0]])
+Z = (0.0, 0.0, 1.0)
+
+
+def record(kind, vertices, weights, normal=Z, anchor=(0.0, 0.0, 0.0), distance=0.0):
+    one = contacts.empty(1)
+    one["kind"] = kind
+    one["vertices"][0, : len(vertices)] = vertices
+    one["weights"][0, : len(weights)] = weights
+    one["normal"], one["anchor"], one["distance"] = normal, anchor, distance
+    return one
+
+
+HAND = {
+    "vertex over a face": record(VERTEX_FACE, (0, 1, 2, 3), (1, -0.5, -0.25, -0.25), distance=0.5),
+    "edge over an edge": record(EDGE_EDGE, (4, 5, 1, 3), (0.5, 0.5, -0.5, -0.5), distance=2.0),
+    "vertex in a field": record(VERTEX_FIELD, (0,), (1,), anchor=(0.25, 0.25, 0.75), distance=-0.25),
+    "midpoint in a field": record(MIDPOINT_FIELD, (4, 5), (0.5, 0.5), anchor=(0.0, 0.5, 1.5), distance=0.5),
+}
+
+
+def random_contacts(rng: np.random.Generator, count: int) -> np.ndarray:
+    """Distinct (kind, bodies, elements) with a serial number in `distance`."""
+    many = contacts.empty(count)
+    many["kind"] = rng.integers(0, 4, count)
+    many["bodies"] = rng.integers(0, 3, (count, 2))
+    many["elements"] = np.stack([rng.integers(0, 9, count), rng.permutation(count)], 1)
+    many["distance"] = np.arange(count)
+    return many
+
+
+@pytest.mark.parametrize("name", HAND)
+def test_the_gap_along_the_normal_is_the_distance(name: str) -> None:
+    one = HAND[name]
+    assert contacts.gap(one, X)[0] @ one["normal"][0] == one["distance"][0]
+
+
+def test_the_gap_of_many_is_the_gap_of_each() -> None:
+    together = contacts.gap(np.concatenate(list(HAND.values())), X)
+    assert (together == np.concatenate([contacts.gap(one, X) for one in HAND.values()])).all()
+
+
+def test_moving_everything_leaves_the_gap_between_two_sides(rng: np.random.Generator) -> None:
+    one = HAND["edge over an edge"]
+    assert contacts.gap(one, X + rng.normal(size=3)) == pytest.approx(contacts.gap(one, X))
+
+
+def test_weights_of_unused_places_do_not_count() -> None:
+    one = HAND["vertex in a field"].copy()
+    one["weights"][0, 1:] = 7.0
+    assert contacts.gap(one, X)[0, 2] == -0.25
+
+
+def test_blank_records_use_nothing() -> None:
+    blank = contacts.empty(3)
+    assert blank.dtype == CONTACT
+    assert (blank["vertices"] == -1).all()
+    assert (blank["elements"] == -1).all()
+    assert (blank["bodies"] == -1).all()
+    assert (contacts.gap(blank, X) == 0.0).all()
+
+
+def test_no_contacts_have_no_gaps() -> None:
+    assert contacts.gap(contacts.empty(), X).shape == (0, 3)
+
+
+def test_the_order_does_not_depend_on_the_order_found(rng: np.random.Generator) -> None:
+    many = random_contacts(rng, 200)
+    assert np.array_equal(contacts.sort(many), contacts.sort(many[rng.permutation(200)]))
+
+
+def test_the_order_is_kind_then_bodies_then_elements(rng: np.random.Generator) -> None:
+    out = contacts.sort(random_contacts(rng, 200))
+    keys = [(int(c["kind"]), *c["bodies"].tolist(), *c["elements"].tolist()) for c in out]
+    assert keys == sorted(keys)
+
+
+@pytest.mark.parametrize("cuts", [[], [0], [200], [1, 1, 70]])
+def test_parts_give_the_same_as_the_whole(rng: np.random.Generator, cuts: list[int]) -> None:
+    many = random_contacts(rng, 200)
+    assert np.array_equal(contacts.concatenate(np.split(many, cuts)), contacts.sort(many))
+
+
+def test_nothing_joined_is_nothing() -> None:
+    assert contacts.concatenate([]).shape == (0,)
+
+
+def test_every_number_of_a_record_is_aligned() -> None:
+    for name in CONTACT.names or ():
+        field, offset = (CONTACT.fields or {})[name][:2]
+        assert offset % field.base.itemsize == 0
+    assert CONTACT.itemsize % 8 == 0
