@@ -119,6 +119,20 @@ def snapped(points):
 
 
 @kernel
+def fill_depth(p, points, faces, first, stop, z):
+    """Into rows first..stop-1 of z (h,w): the least depth of the faces over each pixel and of what was there."""
+    for f in range(len(faces)):
+        t = flat(p, faces, f)
+        low, high = rows(t, first, stop)
+        a, b, c = points[faces[f, 0], 2], points[faces[f, 1], 2], points[faces[f, 2], 2]
+        for row in range(low, high):
+            start, end = span(t, row, z.shape[1])
+            for column in range(start, end):
+                u, v, w = weights(t, row, column)
+                z[row, column] = min(z[row, column], u * a + v * b + w * c)
+
+
+@kernel
 def _nearest_band(p, points, faces, first, stop, z, face, bary):
     for f in range(len(faces)):
         t = flat(p, faces, f)

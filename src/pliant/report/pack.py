@@ -16,6 +16,7 @@ from ..clip import Clip
 from ..validate import first_index
 
 STEPS = 65535
+Floats = NDArray[np.float64]
 
 
 def check(clips: Sequence[Clip]) -> int:
@@ -35,15 +36,14 @@ def check(clips: Sequence[Clip]) -> int:
 def pack(clip: Clip) -> dict[str, Any]:
     """A clip as a dict for JSON; `static/decode.js` is the other half."""
     mesh = clip.mesh
-    low, whole = _quantise(clip.frames)
-    extent = [float(e) for e in clip.frames.max((0, 1)).astype(np.float64) - np.asarray(low)]
+    low, extent, whole = _quantise(clip.frames)
     out: dict[str, Any] = {
         "name": mesh.name,
         "vertices": mesh.n_vertices,
         "faceCount": mesh.n_faces,
         "frameCount": len(clip.frames),
-        "low": low,
-        "extent": extent,
+        "low": low.tolist(),
+        "extent": extent.tolist(),
         "color": [float(c) for c in clip.color],
         "open": bool(mesh.welded.topology.border.any()),
         "faces": _text(_differences(mesh.faces.astype(np.uint32))),
@@ -52,12 +52,12 @@ def pack(clip: Clip) -> dict[str, Any]:
     if mesh.welded is not mesh:
         out["weld"] = _text(_differences(mesh.weld_index.astype(np.uint32)))
     uv = vertex_uv(clip)
-    if uv is not None:
+    if uv is not None and out["open"]:  # only cloth is drawn woven
         out["uv"] = _text(uv.astype("<f4"))
     return out
 
 
-def vertex_uv(clip: Clip) -> NDArray[np.float64] | None:
+def vertex_uv(clip: Clip) -> Floats | None:
     """(n,2) texture coordinates where all corners at a vertex agree on them, else None."""
     mesh = clip.mesh
     if mesh.uv is None:
@@ -67,15 +67,15 @@ def vertex_uv(clip: Clip) -> NDArray[np.float64] | None:
     return uv if np.array_equal(uv[mesh.faces], mesh.uv) else None
 
 
-def _quantise(frames: NDArray[np.floating]) -> tuple[list[float], NDArray[np.uint16]]:
-    """The lowest corner of the box over all frames, and (T,n,3) positions in 0..65535 of the box."""
+def _quantise(frames: NDArray[np.floating]) -> tuple[Floats, Floats, NDArray[np.uint16]]:
+    """Lowest corner and extent of the box over all frames, and (T,n,3) positions in 0..65535 of the box."""
     low = frames.min((0, 1)).astype(np.float64)
     extent = frames.max((0, 1)).astype(np.float64) - low
     step = np.where(extent > 0, extent, 1.0) / STEPS
     whole = np.empty(frames.shape, np.uint16)
     for t in range(len(frames)):  # a frame at a time: a long run must not need four times its memory
         whole[t] = np.rint((frames[t] - low) / step)
-    return [float(v) for v in low], whole
+    return low, extent, whole
 
 
 def _steps(whole: NDArray[np.uint16]) -> NDArray[np.uint16]:

@@ -56,6 +56,21 @@ function fillPositions(clip, frame) {
   }
 }
 
+// Vertices of some twenty frames spread over the run, at most some thousands each, to fit the view to.
+function somePoints(clips) {
+  const out = [];
+  for (const clip of clips) {
+    const stride = Math.ceil(clip.count / 3000), hop = Math.ceil(clip.frameCount / 20);
+    for (let frame = clip.frameCount - 1; frame >= 0; frame -= hop) {
+      fillPositions(clip, frame);
+      for (let i = 0; i < clip.count; i += stride) out.push(...clip.positions.subarray(3 * i, 3 * i + 3));
+    }
+    fillPositions(clip, 0);
+    for (let i = 0; i < clip.count; i += stride) out.push(...clip.positions.subarray(3 * i, 3 * i + 3));
+  }
+  return out;
+}
+
 // Area-weighted normals, summed at welded vertices so that seams do not show.
 function fillNormals(clip) {
   const { faces, positions: x, normals: n, weld } = clip;

@@ -9,7 +9,7 @@ let pending = 0;
 
 function say(text) { $("message").textContent = text; }
 
-function seconds(frame) { return (frame / run.fps).toFixed(run.fps > 50 ? 2 : 2); }
+function seconds(frame) { return (frame / run.fps).toFixed(2); }
 
 function resize() {
   const ratio = Math.min(window.devicePixelRatio || 1, 2);
@@ -130,7 +130,7 @@ function fillFacts() {
     row.insertCell().textContent = value;
   }
   if (!run.facts.length) $("info").hidden = true;
-  showFacts(run.facts.length > 0 && innerWidth > 640 && innerHeight > 420);
+  showFacts(run.facts.length > 0 && innerWidth > 860 && innerHeight > 420);
 }
 
 async function start() {
@@ -139,7 +139,7 @@ async function start() {
   if (typeof DecompressionStream === "undefined") throw new Error("This replay needs a browser of 2023 or later.");
   for (const packed of run.clips) state.clips.push(await decodeClip(packed));
   state.scene = new Scene(gl, state.clips);
-  state.view = new View(canvas, state.scene.low, state.scene.high, changed);
+  state.view = new View(canvas, somePoints(state.clips), state.scene.middle, state.scene.size, changed);
   timeline.max = run.frameCount - 1;
   stage.classList.toggle("single", run.frameCount === 1);
   fillFacts();

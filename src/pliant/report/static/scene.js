@@ -1,6 +1,6 @@
 // Draws clips with WebGL2: two depth passes for shadows, the meshes, the floor, lines.
 
-const SUN = unit([0.55, 1.0, 0.6]);
+const SUN = unit([-0.56, 1.15, 0.82]);
 
 function program(gl, vertex, fragment) {
   const made = gl.createProgram();
@@ -202,8 +202,10 @@ class Scene {
 
   drawWire(project) {
     const { gl } = this, line = this.use(this.line, project);
-    gl.uniform4f(line.ink, 0.05, 0.06, 0.09, 0.45);
-    for (const drawing of this.drawings) drawing.drawLines(gl);
+    for (const drawing of this.drawings) {
+      gl.uniform4f(line.ink, 0.05, 0.06, 0.09, drawing.clip.open ? 0.45 : 0.15);
+      drawing.drawLines(gl);
+    }
   }
 
   drawFloor(project, dark) {

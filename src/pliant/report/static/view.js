@@ -3,8 +3,9 @@
 const FOV = 0.55; // radians, vertical
 
 class View {
-  constructor(canvas, low, high, changed) {
-    Object.assign(this, { canvas, low, high, changed });
+  // `points` x y z of what must be seen, `middle` and `size` of the box around it
+  constructor(canvas, points, middle, size, changed) {
+    Object.assign(this, { canvas, points, middle, size, changed });
     this.pointers = new Map();
     // inside a notebook the wheel scrolls the notebook until the picture has been clicked
     this.engaged = window === window.parent;
@@ -31,21 +32,26 @@ class View {
     this.changed();
   }
 
-  // The distance at which all corners of the box are inside the picture, with room for the bar below.
+  // The nearest camera in this direction that sees all points, with room for the bar below. A point is inside when
+  // -down (d - p.back) <= p.up - t <= rise (d - p.back): wedges whose apexes give the shift t and the distance d.
   fit() {
-    const { low, high } = this;
-    this.target = [0, 1, 2].map((k) => (low[k] + high[k]) / 2);
     const [right, up, back] = basis(this.towards().map((v) => -v));
-    const tall = Math.tan(FOV / 2) * 0.80, wide = Math.tan(FOV / 2) * this.aspect * 0.92;
-    let distance = 0;
-    for (let k = 0; k < 8; k++) {
-      const corner = [0, 1, 2].map((axis) => ((k >> axis) & 1 ? high[axis] : low[axis]));
-      const p = sub(corner, this.target);
-      const needed = Math.max(Math.abs(dot(p, right)) / wide, Math.abs(dot(p, up)) / tall);
-      distance = Math.max(distance, needed + dot(p, back));
+    const tan = Math.tan(FOV / 2), side = tan * this.aspect * 0.9;
+    const bar = Math.min(0.5, 150 / (this.canvas.clientHeight || 1)); // twice its height, as a part of the picture's half
+    const rise = tan * 0.88, down = tan * (0.95 - bar);
+    let east = -Infinity, west = Infinity, high = -Infinity, low = Infinity;
+    const { points, middle } = this;
+    for (let i = 0; i < points.length; i += 3) {
+      const p = [points[i] - middle[0], points[i + 1] - middle[1], points[i + 2] - middle[2]];
+      const x = dot(p, right), y = dot(p, up), z = dot(p, back);
+      east = Math.max(east, x + side * z);
+      west = Math.min(west, x - side * z);
+      high = Math.max(high, y + rise * z);
+      low = Math.min(low, y - down * z);
     }
-    this.distance = distance || 1;
-    this.size = Math.hypot(...sub(high, low)) || 1;
+    const distance = Math.max((east - west) / (2 * side), (high - low) / (rise + down)) || 1;
+    this.distance = distance;
+    this.target = madd(madd(middle, right, (east + west) / 2), up, (high - rise * distance + low + down * distance) / 2);
   }
 
   towards() {

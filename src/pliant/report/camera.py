@@ -1,0 +1,79 @@
+"""Where a picture is taken from."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..clip import Clip
+
+Floats = NDArray[np.float64]
+FOV = 0.5  # radians from the top of a picture to its bottom
+
+
+@dataclasses.dataclass(frozen=True)
+class Camera:
+    """A perspective camera at `eye` that looks at `target`, y up; metres."""
+
+    eye: tuple[float, float, float]
+    target: tuple[float, float, float]
+    fov: float = FOV
+
+    @classmethod
+    def framing(
+        cls, clips: Sequence[Clip], aspect: float, *, azimuth: float = 0.6, elevation: float = 0.3, fill: float = 0.86
+    ) -> "Camera":
+        """The nearest camera in that direction (radians) that sees all vertices of all frames, in `fill` of the picture."""
+        points = np.concatenate([_thinned(clip) for clip in clips]).astype(np.float64)
+        towards = np.array(
+            [np.cos(elevation) * np.sin(azimuth), np.sin(elevation), np.cos(elevation) * np.cos(azimuth)]
+        )
+        right, up, back = basis(-towards)
+        middle = (points.min(0) + points.max(0)) / 2
+        p = points - middle
+        tall = np.tan(FOV / 2) * fill
+        # a point is inside when |p.axis - t| <= slope (d - p.back): a wedge on each side, whose apexes give t and d
+        shift, distance = np.zeros(3), 1e-6
+        for axis, slope in ((right, tall * aspect), (up, tall)):
+            high = (p @ axis + slope * (p @ back)).max()
+            low = (p @ axis - slope * (p @ back)).min()
+            shift += axis * (high + low) / 2
+            distance = max(distance, (high - low) / (2 * slope))
+        target = middle + shift
+        eye = target + towards * distance
+        return cls(tuple(float(v) for v in eye), tuple(float(v) for v in target))
+
+    def project(self, points: Any, width: int, height: int) -> tuple[Floats, Floats]:
+        """Points (n,3) on a screen of width x height pixels as (n,3) x, y, -1/w, and w (n,), the distance ahead."""
+        rows = np.stack(basis(np.subtract(self.target, self.eye)))
+        p = (np.asarray(points, np.float64) - self.eye) @ rows.T
+        w = -p[:, 2]
+        nearest = 1e-3 * float(np.linalg.norm(np.subtract(self.target, self.eye)))
+        w = np.maximum(w, nearest)
+        scale = height / (2 * np.tan(self.fov / 2)) / w
+        return np.stack([width / 2 + p[:, 0] * scale, height / 2 - p[:, 1] * scale, -1 / w], 1), w
+
+    def rays(self, width: int, height: int) -> Floats:
+        """(h,w,3) directions from the eye through the pixel centres, not of unit length."""
+        right, up, back = basis(np.subtract(self.target, self.eye))
+        t = 2 * np.tan(self.fov / 2) / height
+        x = (np.arange(width) + 0.5 - width / 2) * t
+        y = (height / 2 - np.arange(height) - 0.5) * t
+        return x[None, :, None] * right + y[:, None, None] * up - back
+
+
+def basis(forward: Any) -> tuple[Floats, Floats, Floats]:
+    """Unit vectors right, up and back of a camera that looks along `forward`."""
+    back = -np.asarray(forward, np.float64) / np.linalg.norm(forward)
+    near = np.array([0.0, 0.0, -1.0]) if abs(back[1]) > 0.999 else np.array([0.0, 1.0, 0.0])
+    right = np.cross(near, back)
+    right /= np.linalg.norm(right)
+    return right, np.cross(back, right), back
+
+
+def _thinned(clip: Clip) -> NDArray[np.floating]:
+    """Vertices of at most some forty frames spread over the run, the last among them."""
+    stride = max(1, len(clip.frames) // 40)
+    return np.concatenate([clip.frames[::-stride].reshape(-1, 3), clip.frames[0]])

@@ -1,0 +1,68 @@
+"""A contact sheet: a few frames spread over the run, with the time under each."""
+
+import os
+from collections.abc import Sequence
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from .. import validate
+from ..clip import Clip
+from ..files import atomic_write
+from .camera import Camera
+from .pack import check
+from .picture import render
+
+PAPER, INK, QUIET = (250, 251, 253), (35, 38, 45), (106, 112, 128)
+
+
+def contact_sheet(
+    clips: Sequence[Clip],
+    fps: float,
+    path: str | os.PathLike[str],
+    *,
+    columns: int = 3,
+    frames: int = 6,
+    title: str | None = None,
+    tile: tuple[int, int] = (480, 400),
+) -> None:
+    """Write a PNG with `frames` pictures, first and last frame among them, each `tile` pixels wide and high."""
+    fps = validate.number("fps", fps, above=0.0)
+    columns = validate.whole("columns", columns, low=1, high=64)
+    shown = spread(check(clips), validate.whole("frames", frames, low=1, high=1024))
+    width, height = validate.whole("tile", tile[0], low=8), validate.whole("tile", tile[1], low=8)
+    columns = min(columns, len(shown))
+    gap, caption = max(4, width // 40), max(12, height // 12)
+    head = 2 * caption if title else gap
+    rows = -(-len(shown) // columns)
+    size = (gap + columns * (width + gap), head + rows * (height + caption) + gap)
+    validate.budget(f"a contact sheet of {size[0]}x{size[1]}", 16.0 * size[0] * size[1], "make the tiles smaller")
+    sheet = Image.new("RGB", size, PAPER)
+    draw = ImageDraw.Draw(sheet)
+    if title:
+        room = size[0] - 2 * gap
+        draw.text((gap, head / 2), title, INK, _fitting(draw, title, 0.85 * caption, room), anchor="lm")
+    camera = Camera.framing(clips, width / height)
+    for k, frame in enumerate(shown):
+        x = gap + (k % columns) * (width + gap)
+        y = head + (k // columns) * (height + caption)
+        sheet.paste(Image.fromarray(render(clips, frame, width, height, camera)), (x, y))
+        place = (x + width / 2, y + height + caption / 2)
+        draw.text(place, f"{frame / fps:.2f} s", QUIET, ImageFont.load_default(0.55 * caption), anchor="mm")
+    with atomic_write(path) as stream:
+        sheet.save(stream, format="PNG")
+
+
+def spread(count: int, wanted: int) -> list[int]:
+    """At most `wanted` of 0..count-1, evenly spread, first and last among them (the last alone where one is wanted)."""
+    if wanted == 1:
+        return [count - 1]
+    return sorted({int(i) for i in np.rint(np.linspace(0, count - 1, wanted))})
+
+
+def _fitting(
+    draw: ImageDraw.ImageDraw, text: str, size: float, room: float
+) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    """The built-in font at `size`, or smaller where the text would not fit into `room` pixels."""
+    length = draw.textlength(text, ImageFont.load_default(size))
+    return ImageFont.load_default(max(6.0, size * min(1.0, room / max(length, 1.0))))
