@@ -10,18 +10,32 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from . import contacts as contacts
     from . import shapes as shapes
     from .clip import Clip as Clip
+    from .detect import detector as detector
+    from .detect import find_contacts as find_contacts
+    from .detect.distance_field import DistanceField as DistanceField
     from .errors import MeshFileError as MeshFileError
     from .io import load as load
     from .io import save as save
     from .io import save_animation as save_animation
     from .mesh import Mesh as Mesh
+    from .scene import Body as Body
+    from .scene import Cloth as Cloth
+    from .scene import Scene as Scene
+    from .simulation import Simulation as Simulation
 
 # public name -> module it comes from, loaded at first use: `import pliant` costs milliseconds, Numba is not among them
 _HOME = {
+    "Body": "scene",
     "Clip": "clip",
+    "Cloth": "scene",
+    "DistanceField": "detect.distance_field",
     "Mesh": "mesh",
     "MeshFileError": "errors",
+    "Scene": "scene",
+    "Simulation": "simulation",
     "contacts": "contacts",
+    "detector": "detect",
+    "find_contacts": "detect",
     "load": "io",
     "save": "io",
     "save_animation": "io",
