@@ -116,11 +116,11 @@ def _carefully(r, e, f):
     d = math.sqrt(d)
     feature = EDGE + k_1
     if u == 1.0:
-        feature = VERTEX
+        feature, v, w = VERTEX, 0.0, 0.0
     elif v == 1.0:
-        feature = VERTEX + 1
+        feature, u, w = VERTEX + 1, 0.0, 0.0
     elif w == 1.0:
-        feature = VERTEX + 2
+        feature, u, v = VERTEX + 2, 0.0, 0.0
 
     # the face, seen from its longest edge: the only side whose slab holds the triangle, so that a point
     # beyond the tip of a sliver is told apart by its parameter and not by an area that rounds to zero

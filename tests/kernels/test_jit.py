@@ -1,0 +1,117 @@
+"""The decorator's switches, its cache, and launches from two threads; each in a process of its own where it must be."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import threading
+
+import numba
+import numpy as np
+
+from pliant.kernels import jit
+
+SOURCES = pathlib.Path(jit.__file__).parent
+
+
+def python(code, **env):
+    """Run `code` in a fresh interpreter; what it printed, as JSON."""
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, **env}, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_with_the_compiler_off_kernels_are_plain_functions_with_the_same_answers():
+    code = (
+        "import json, types; from pliant.kernels import edge, jit; f = edge.edge_edge_distance;"
+        "print(json.dumps([type(f) is types.FunctionType, jit._touch.__name__,"
+        "f((0.,0.,0.), (1.,0.,0.), (.25,1.,0.), (.75,1.,0.))]))"
+    )
+    assert python(code, PLIANT_COMPILE="0") == [True, "_touch", 1.0]
+
+
+def test_with_parallel_off_loops_are_compiled_serially(tmp_path):
+    code = (
+        "import json, numpy as np; from pliant.kernels import jit; x = np.zeros(100); jit._touch(x);"
+        "print(json.dumps([x.sum(), jit._touch.compiled.targetoptions['parallel'], jit.threading_layer()]))"
+    )
+    found = python(code, PLIANT_COMPILE="1", PLIANT_PARALLEL="0", PLIANT_CACHE=str(tmp_path))
+    assert found == [100.0, False, "none (parallel is off)"]
+
+
+def test_the_cache_folder_follows_every_kernel_source(tmp_path, monkeypatch):
+    shutil.copytree(SOURCES, tmp_path / "kernels", ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(jit, "__file__", str(tmp_path / "kernels" / "jit.py"))
+    folder = jit.kernel_cache.__wrapped__
+    names = {folder().name}
+    for source in sorted((tmp_path / "kernels").glob("*.py")):
+        source.write_text(source.read_text() + "# changed\n")
+        names.add(folder().name)
+    assert len(names) == 1 + len(list(SOURCES.glob("*.py")))
+
+
+def test_the_cache_folder_follows_the_switches(monkeypatch):
+    folder = jit.kernel_cache.__wrapped__
+    names = {folder().name}
+    for owner, switch in ((jit, "PARALLEL"), (jit, "COMPILED"), (numba.config, "BOUNDSCHECK")):
+        monkeypatch.setattr(owner, switch, not getattr(owner, switch))
+        names.add(folder().name)
+    assert len(names) == 4
+
+
+def test_a_second_process_compiles_nothing(tmp_path):
+    code = (
+        "import json; from pliant.kernels import edge; f = edge.closest_on_segment;"
+        "f((0.,0.,0.), (1.,0.,0.), (0.,1.,0.));"
+        "print(json.dumps([sum(f.stats.cache_hits.values()), sum(f.stats.cache_misses.values())]))"
+    )
+    runs = [python(code, PLIANT_COMPILE="1", PLIANT_CACHE=str(tmp_path)) for _ in range(2)]
+    assert runs == [[0, 1], [1, 0]]
+
+
+def test_compiled_files_lie_in_the_cache_folder(tmp_path):
+    code = (
+        "import json; from pliant.kernels import edge, jit; edge.clamp(0.5);"
+        "print(json.dumps(sorted(p.suffix for p in jit.kernel_cache().rglob('edge.clamp*'))))"
+    )
+    assert python(code, PLIANT_COMPILE="1", PLIANT_CACHE=str(tmp_path)) == [".nbc", ".nbi"]
+
+
+def test_two_threads_may_launch_a_parallel_kernel_at_once():
+    arrays = [np.zeros(1000), np.zeros(1000)]
+
+    def launch(x):
+        for _ in range(200):
+            jit._touch(x)
+
+    threads = [threading.Thread(target=launch, args=(x,)) for x in arrays]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all((x == 200.0).all() for x in arrays)
+
+
+def test_a_parallel_kernel_keeps_its_name_and_docstring():
+    @jit.kernel(parallel=True)
+    def twice(x):
+        """Doubles."""
+        for i in jit.prange(len(x)):
+            x[i] *= 2.0
+
+    assert (twice.__name__, twice.__doc__) == ("twice", "Doubles.")
+
+
+def test_the_thread_count_stays_within_what_the_machine_has():
+    before = jit.threads()
+    try:
+        jit.set_threads(0)
+        low = jit.threads()
+        jit.set_threads(10**6)
+        assert (low, jit.threads() >= before) == (1, True)
+    finally:
+        jit.set_threads(before)
