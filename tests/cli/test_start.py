@@ -197,3 +197,4 @@ def test_methods_prints_every_method_as_json() -> None:
     rows = json.loads(call("methods", "--json").stdout)
     assert [row["name"] for row in rows] == list(METHODS)
     assert {row["guarantee"] for row in rows} <= {"A", "B", "C"}
+    assert all(row["finds"] and set(row["finds"]) <= {"obstacle", "pair", "self"} for row in rows)

@@ -21,20 +21,16 @@ def methods(*, json: bool = False) -> None:
     """
     from ..detect import METHODS
 
-    rows = [{column: _words(getattr(method, column, "")) for column in COLUMNS} for method in METHODS.values()]
+    rows = [{column: _plain(getattr(method, column)) for column in COLUMNS} for method in METHODS.values()]
     if json:
         output.print_json(rows)
     else:
-        output.table(COLUMNS, [list(row.values()) for row in rows])
+        output.table(COLUMNS, [[", ".join(c) if isinstance(c, list) else c for c in row.values()] for row in rows])
         output.console().print("guarantee A: never misses; B: stated error bound; C: measured recall")
 
 
-def _words(value: Any) -> str:
-    """Flags as `obstacle, pair`, sequences joined, anything else as it is."""
+def _plain(value: Any) -> str | list[str]:
+    """Flags as a list of words, anything else as a word."""
     if isinstance(value, enum.Flag):
-        return ", ".join(str(flag.name).lower() for flag in type(value) if flag in value)
-    if isinstance(value, enum.Enum):
-        return str(value.name)
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return ", ".join(map(_words, value))
+        return [str(flag.name).lower() for flag in type(value) if flag in value]
     return str(value)
