@@ -1,6 +1,6 @@
 """The parts of a person: head, neck, shoulders and chest. Head frame: origin between the ears, y up, face to +z."""
 
-from .implicit import Part, ellipsoid, limb
+from .implicit import Part, ellipsoid, limb, moved, slab
 
 HEAD: tuple[Part, ...] = (
     # skull, then the wedge of the face below it
@@ -21,7 +21,7 @@ HEAD: tuple[Part, ...] = (
     # mouth: a low mound, two lips, and the line between them
     ellipsoid((0, -0.067, 0.070), (0.034, 0.018, 0.0155), blend=0.025),
     limb((0.005, -0.0630, 0.0852), (0.023, -0.0680, 0.0785), 0.0044, 0.0022, blend=0.007, mirror=True),
-    limb((0.000, -0.0745, 0.0842), (0.018, -0.0710, 0.0795), 0.0054, 0.0024, blend=0.007, mirror=True),
+    limb((0.002, -0.0745, 0.0838), (0.019, -0.0712, 0.0795), 0.0048, 0.0026, blend=0.007, mirror=True),
     limb((0.000, -0.0685, 0.0925), (0.025, -0.0692, 0.0850), 0.0020, 0.0016, blend=0.005, mirror=True, carve=True),
     # ears
     ellipsoid((0.071, -0.006, -0.014), (0.0100, 0.0285, 0.0170), turn=(-12, -20, -6), blend=0.014, mirror=True),
@@ -43,3 +43,64 @@ CHEST: tuple[Part, ...] = (
     ellipsoid((0.068, -0.288, 0.038), (0.075, 0.055, 0.035), turn=(0, 12, 10), blend=0.05, mirror=True),
     limb((0.168, -0.240, -0.034), (0.172, -0.420, -0.034), 0.046, 0.042, blend=0.05, mirror=True),
 )
+
+# From here on in the mannequin's frame: y = 0 is the floor, the head's origin is at STANDING.
+STANDING = 1.636
+
+TORSO: tuple[Part, ...] = (
+    limb((0.020, 1.485, -0.050), (0.140, 1.425, -0.042), 0.040, 0.032, blend=0.06, mirror=True),
+    # ribs, shoulders, collar bones, breast
+    ellipsoid((0, 1.285, -0.022), (0.150, 0.180, 0.104), blend=0.06),
+    ellipsoid((0.090, 1.310, -0.050), (0.070, 0.110, 0.060), turn=(0, 0, -14), blend=0.05, mirror=True),
+    ellipsoid((0.158, 1.398, -0.034), (0.052, 0.052, 0.050), blend=0.05, mirror=True),
+    limb((0.020, 1.436, 0.022), (0.140, 1.436, -0.014), 0.009, 0.008, blend=0.04, mirror=True),
+    ellipsoid((0.068, 1.325, 0.040), (0.074, 0.058, 0.036), turn=(0, 14, 10), blend=0.06, mirror=True),
+    # waist, belly, hips, seat
+    limb((0, 1.200, -0.018), (0, 1.000, -0.016), 0.104, 0.116, stretch=(1.12, 1.0, 0.82), blend=0.07),
+    ellipsoid((0, 0.930, -0.016), (0.160, 0.105, 0.106), blend=0.06),
+    ellipsoid((0.070, 0.885, -0.068), (0.072, 0.080, 0.058), blend=0.05, mirror=True),
+)
+
+LEGS: tuple[Part, ...] = (
+    limb((0.092, 0.880, -0.018), (0.130, 0.500, -0.002), 0.081, 0.050, blend=0.05, mirror=True),
+    ellipsoid((0.116, 0.690, 0.014), (0.058, 0.150, 0.056), turn=(0, 0, 5), blend=0.04, mirror=True),
+    ellipsoid((0.132, 0.500, 0.014), (0.036, 0.046, 0.036), blend=0.05, mirror=True),
+    limb((0.131, 0.480, -0.006), (0.160, 0.085, -0.034), 0.045, 0.032, blend=0.05, mirror=True),
+    ellipsoid((0.140, 0.360, -0.034), (0.044, 0.115, 0.042), turn=(4, 0, 4), blend=0.05, mirror=True),
+    # foot: heel, instep, ball, toes; the floor is cut flat at the end
+    limb((0.160, 0.085, -0.038), (0.160, 0.034, -0.048), 0.032, 0.033, blend=0.04, mirror=True),
+    limb((0.161, 0.072, -0.024), (0.170, 0.026, 0.090), 0.036, 0.026, stretch=(1.05, 1, 1), blend=0.04, mirror=True),
+    limb((0.160, 0.020, -0.040), (0.176, 0.018, 0.088), 0.030, 0.030, stretch=(1.10, 0.8, 1), blend=0.03, mirror=True),
+    limb((0.166, 0.014, 0.118), (0.188, 0.012, 0.108), 0.020, 0.016, blend=0.03, mirror=True),
+)
+
+ARMS: tuple[Part, ...] = (
+    limb((0.170, 1.396, -0.034), (0.352, 1.176, -0.036), 0.046, 0.037, blend=0.05, mirror=True),
+    ellipsoid((0.250, 1.300, -0.028), (0.042, 0.100, 0.044), turn=(0, 0, 40), blend=0.04, mirror=True),
+    limb((0.352, 1.176, -0.036), (0.525, 0.998, -0.016), 0.036, 0.024, blend=0.04, mirror=True),
+    ellipsoid((0.408, 1.119, -0.030), (0.036, 0.085, 0.040), turn=(0, 0, 44), blend=0.04, mirror=True),
+    # hand: palm and fingers thin across, thumb forward
+    limb(
+        (0.530, 0.993, -0.015),
+        (0.578, 0.942, -0.006),
+        0.0245,
+        0.0285,
+        stretch=(0.75, 1, 1.3),
+        turn=(0, 0, 44),
+        blend=0.03,
+        mirror=True,
+    ),
+    limb(
+        (0.585, 0.934, -0.005),
+        (0.640, 0.868, 0.000),
+        0.0230,
+        0.0180,
+        stretch=(0.75, 1, 1.4),
+        turn=(0, 0, 41),
+        blend=0.03,
+        mirror=True,
+    ),
+    limb((0.548, 0.974, 0.012), (0.580, 0.932, 0.050), 0.0165, 0.0125, blend=0.025, mirror=True),
+)
+
+FLOOR: tuple[Part, ...] = (slab(-1.0, 0.0, blend=0.012),)

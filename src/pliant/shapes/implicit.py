@@ -100,7 +100,7 @@ def gradient(parts: Sequence[Part], points: Floats, step: float = 1e-5) -> tuple
 
 
 def project(parts: Sequence[Part], points: Floats, rounds: int = 2, offset: float = 0.0) -> tuple[Floats, Floats]:
-    """Points moved onto the surface (or `offset` outside of it) by Newton steps along the gradient, and unit normals."""
+    """Points moved onto the surface (or `offset` outside) by Newton steps along the gradient, and unit normals."""
     x = points
     normal = np.zeros_like(x)
     for _ in range(rounds):

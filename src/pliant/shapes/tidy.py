@@ -15,7 +15,7 @@ def neighbour_mean(x: Floats, faces: Ints) -> Floats:
     return np.stack([np.bincount(flat, x[ahead, k] + x[behind, k], n) / count for k in range(3)], 1)
 
 
-def flipped_to_delaunay(x: Floats, faces: Ints, rounds: int = 4) -> Ints:
+def flipped_to_delaunay(x: Floats, faces: Ints, rounds: int = 3) -> Ints:
     """Faces with inner edges flipped where the two opposite angles sum to more than 180 degrees.
 
     In each round only edges that share no face are flipped, worst first, and never onto an edge that exists already
@@ -23,25 +23,27 @@ def flipped_to_delaunay(x: Floats, faces: Ints, rounds: int = 4) -> Ints:
     """
     for _ in range(rounds):
         top = Topology.of(faces, len(x))
+        bad = _cotangents(x, top.hinges) < -1e-6
+        if not bad.any():
+            break
         start, beside = top.edge_faces
-        inner = np.flatnonzero(top.use == 2)
+        inner = np.flatnonzero(top.use == 2)[bad]
         f_a, f_b = beside[start[inner]], beside[start[inner] + 1]
-        a, b, c, d = top.hinges.T
+        a, b, c, d = top.hinges[bad].T
         # c on the left of a -> b where the first face runs along the edge
         along = _follows(faces[f_a], a, b)
-        c, d = np.where(along, c, d), np.where(along, d, c)
-        f_a, f_b = np.where(along, f_a, f_b), np.where(along, f_b, f_a)
-        badness = _angle(x, c, a, b) + _angle(x, d, a, b) - np.pi
-        n_old = [np.cross(x[b] - x[a], x[c] - x[a]), np.cross(x[a] - x[b], x[d] - x[b])]
-        n_new = [np.cross(x[d] - x[a], x[c] - x[a]), np.cross(x[c] - x[b], x[d] - x[b])]
-        mean = n_old[0] + n_old[1]
-        flat = np.all([(n * mean).sum(1) > 0.5 * _length(n) * _length(mean) for n in n_old + n_new], axis=0)
-        low, high = np.minimum(c, d).astype(np.int64), np.maximum(c, d)
-        exists = np.isin(low * len(x) + high, top.edges[:, 0].astype(np.int64) * len(x) + top.edges[:, 1])
-        want = np.flatnonzero((badness > 1e-6) & flat & ~exists)
-        if not len(want):
-            break
-        want = _apart(want[np.argsort(-badness[want], kind="stable")], f_a, f_b, low * len(x) + high, len(faces))
+        f_a, f_b, c, d = (np.where(along, u, v) for u, v in ((f_a, f_b), (f_b, f_a), (c, d), (d, c)))
+        mean = _normals(x, a, b, c) + _normals(x, b, a, d)
+        flat = np.ones(len(a), np.bool_)
+        for corners in ((a, b, c), (b, a, d), (a, d, c), (b, c, d)):
+            n = _normals(x, *corners)
+            flat &= _dot(n, mean) > 0.5 * np.sqrt(_dot(n, n) * _dot(mean, mean))
+        key = np.minimum(c, d).astype(np.int64) * len(x) + np.maximum(c, d)
+        edges = top.edges[:, 0].astype(np.int64) * len(x) + top.edges[:, 1]
+        fresh = edges[np.minimum(np.searchsorted(edges, key), len(edges) - 1)] != key
+        want = np.flatnonzero(flat & fresh)
+        worst_first = np.argsort(_cotangents(x, top.hinges[bad][want]), kind="stable")
+        want = _apart(want[worst_first], f_a, f_b, key, len(faces))
         faces = faces.copy()
         faces[f_a[want]] = np.stack([a, d, c], 1)[want]
         faces[f_b[want]] = np.stack([b, c, d], 1)[want]
@@ -77,13 +79,24 @@ def _follows(corners: Ints, a: Ints, b: Ints) -> NDArray[np.bool_]:
     return ((corners == a[:, None]) & (np.roll(corners, -1, 1) == b[:, None])).any(1)
 
 
-def _angle(x: Floats, at: Ints, a: Ints, b: Ints) -> Floats:
-    u, v = x[a] - x[at], x[b] - x[at]
-    return np.arctan2(_length(np.cross(u, v)), (u * v).sum(1))
+def _cotangents(x: Floats, hinges: Ints) -> Floats:
+    """(h,) sum of the cotangents of the two angles opposite to the edge: negative where they exceed 180 degrees."""
+    a, b, c, d = hinges.T
+    total = np.zeros(len(hinges))
+    for at in (c, d):
+        u, v = x[a] - x[at], x[b] - x[at]
+        uv = _dot(u, v)
+        # |u x v|^2 = |u|^2 |v|^2 - (u.v)^2, and never quite zero
+        total += uv / np.sqrt(np.maximum(_dot(u, u) * _dot(v, v) - uv * uv, 1e-300))
+    return total
 
 
-def _length(a: Floats) -> Floats:
-    return np.sqrt((a * a).sum(1))
+def _normals(x: Floats, a: Ints, b: Ints, c: Ints) -> Floats:
+    return np.cross(x[b] - x[a], x[c] - x[a])
+
+
+def _dot(a: Floats, b: Floats) -> Floats:
+    return np.einsum("ij,ij->i", a, b)
 
 
 def _apart(want: NDArray[np.int64], f_a: Ints, f_b: Ints, key: NDArray[np.int64], n_faces: int) -> NDArray[np.int64]:
