@@ -6,19 +6,37 @@ Only `MeshFileError` leaves a reader, whatever the file holds. Files are read in
 import importlib
 import os
 import pathlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
+from ..clip import Clip
 from ..errors import MeshFileError
 from ..mesh import Mesh
-from ..validate import choice, number, size_text
+from ..validate import choice, first_index, number, size_text
 from .reading import Input, Parts, default_limit, read_input
+from .source import Source
 
 UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "in": 0.0254, "ft": 0.3048}
+# rows of the turn that brings an axis up: x up (x,y,z) -> (-y,x,z), z up (x,y,z) -> (x,z,-y)
+_TURNS = {
+    "x": [[0, -1, 0], [1, 0, 0], [0, 0, 1]],
+    "y": [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+    "z": [[1, 0, 0], [0, 0, 1], [0, -1, 0]],
+}
 
-# extension -> module with `read(Input) -> Parts`; imported when first needed
-READERS = {".obj": "obj", ".ply": "ply", ".stl": "stl", ".off": "off", ".glb": "gltf", ".gltf": "gltf"}
+# extension -> module.function, imported when first needed: (read a mesh, write a mesh, write clips)
+FORMATS: dict[str, tuple[str | None, str | None, str | None]] = {
+    ".obj": ("obj.read", "writing.write_obj", "writing.write_obj_sequence"),
+    ".ply": ("ply.read", "writing.write_ply", None),
+    ".stl": ("stl.read", "writing.write_stl", None),
+    ".off": ("off.read", "writing.write_off", None),
+    ".glb": ("gltf.read", "gltf_write.write_mesh", "gltf_write.write_clips"),
+    ".gltf": ("gltf.read", None, None),
+    ".npz": (None, "writing.write_npz", "writing.write_clips_npz"),
+    ".pc2": (None, None, "writing.write_pc2"),
+}
 
 
 def load(
@@ -32,7 +50,7 @@ def load(
     factor = _factor(units)
     choice("axis", up, ("x", "y", "z"))
     target = pathlib.Path(path)
-    reader = _reader(target)
+    reader = _function(target, 0)
     file = read_input(target, default_limit() if max_bytes is None else max_bytes)
     try:
         parts = reader(file)
@@ -46,15 +64,16 @@ def load(
 
 
 def _mesh(file: Input, parts: Parts, factor: float, up: str) -> Mesh:
-    # turning by whole quarters is exact: x up (x,y,z) -> (-y,x,z), z up (x,y,z) -> (x,z,-y)
-    x = parts.vertices
-    if up == "x":
-        x = np.stack([-x[:, 1], x[:, 0], x[:, 2]], 1)
-    elif up == "z":
-        x = np.stack([x[:, 0], x[:, 2], -x[:, 1]], 1)
+    turned = np.array(_TURNS[up])
+    # by whole quarters, so exact; adding zero clears the minus of -0
+    x = (
+        parts.vertices[:, np.abs(turned).argmax(1)] * turned.sum(1) * factor + 0.0
+        if up != "y"
+        else parts.vertices * factor
+    )
     try:
-        return Mesh(
-            x * factor if factor != 1.0 else x,
+        mesh = Mesh(
+            x,
             parts.faces,
             name=file.name,
             uv=parts.uv,
@@ -62,6 +81,10 @@ def _mesh(file: Input, parts: Parts, factor: float, up: str) -> Mesh:
             materials=parts.materials,
             source=parts.source,
         )
+        if isinstance(mesh.source, Source):
+            mesh.source.vertices = mesh.vertices
+            mesh.source.placed[:, :3] = turned * factor
+        return mesh
     except ValueError as error:
         raise file.fail("", str(error)) from None
 
@@ -77,13 +100,44 @@ def _factor(units: str | float) -> float:
         ) from None
 
 
-def _reader(path: pathlib.Path) -> Callable[[Input], Parts]:
-    kind = extension(path)
-    if kind not in READERS:
-        known = ", ".join(READERS)
-        raise MeshFileError(path, "", f"unknown extension {kind!r}; one of: {known}, each also with .gz")
-    module = importlib.import_module(f".{READERS[kind]}", __name__)
-    return module.read  # type: ignore[no-any-return]
+def save(path: str | os.PathLike[str], mesh: Mesh) -> None:
+    """Write a mesh as OBJ, PLY, STL, OFF, GLB or npz, in metres with y up; the old file stands until the new one does.
+
+    A mesh loaded from OBJ or GLB goes back into a copy of that file: vertex order, texture coordinates, materials,
+    textures, skins kept, positions replaced.
+    """
+    if not mesh.n_faces and extension(pathlib.Path(path)) != ".npz":
+        raise ValueError(f"{mesh.name!r} has no faces to write")
+    _function(pathlib.Path(path), 1)(path, mesh)
+
+
+def save_animation(path: str | os.PathLike[str], clips: Sequence[Clip], fps: float) -> None:
+    """Write clips as animated GLB, npz, PC2 (one moving clip) or a sequence of OBJ files, `name_0000.obj` and on."""
+    number("fps", fps, above=0.0)
+    if not clips:
+        raise ValueError("clips is empty; expected at least one Clip")
+    moving = {len(clip.frames) for clip in clips if not clip.still}
+    if len(moving) > 1:
+        raise ValueError(f"the clips have {' and '.join(map(str, sorted(moving)))} frames; expected the same number")
+    for k, clip in enumerate(clips):
+        for t, frame in enumerate(clip.frames):
+            if not np.isfinite(frame).all():
+                raise ValueError(f"clips[{k}].frames[{t}, {first_index(~np.isfinite(frame))}] is not finite")
+    _function(pathlib.Path(path), 2)(path, clips, float(fps))
+
+
+def _function(path: pathlib.Path, use: int) -> Callable[..., Any]:
+    """The reader (0), writer (1) or animation writer (2) for this extension."""
+    kind = extension(path) if use == 0 else path.suffix.lower()
+    entry = FORMATS.get(kind, (None, None, None))[use]
+    if entry is None:
+        known = ", ".join(name for name, row in FORMATS.items() if row[use])
+        if use == 0:
+            raise MeshFileError(path, "", f"unknown extension {kind!r}; one of: {known}, each also with .gz")
+        what = "mesh" if use == 1 else "animation"
+        raise ValueError(f"cannot write a {what} as {kind!r} ({path}); one of: {known}")
+    module, name = entry.split(".")
+    return getattr(importlib.import_module(f".{module}", __name__), name)
 
 
 def extension(path: pathlib.Path) -> str:

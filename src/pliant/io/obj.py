@@ -1,29 +1,26 @@
 """Wavefront OBJ: positions, texture coordinates, polygons, materials; everything else is carried along as text."""
 
 import dataclasses
-import hashlib
 import pathlib
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .links import inside
 from .reading import Input, Parts, check_positions, fan
+from .source import Source, digest
+
+_NUMERIC = (b"v", b"vt", b"f")
 
 
-@dataclasses.dataclass(frozen=True)
-class ObjSource:
+@dataclasses.dataclass
+class ObjSource(Source):
     """The file as it was, so that only its positions need to be replaced when it is written again."""
 
     lines: list[bytes]
     vertex_lines: NDArray[np.int64]  # row in `lines` of each vertex
-    face_lines: NDArray[np.int64]
-    vertices: NDArray[np.float64]  # as Mesh has them, to see whether they have moved
-    faces: bytes  # digest of the triangles
-
-
-def digest(faces: NDArray[Any]) -> bytes:
-    return hashlib.blake2b(np.ascontiguousarray(faces, "<i4").tobytes(), digest_size=16).digest()
+    libraries: list[pathlib.Path]  # the .mtl files that were found
 
 
 def read(file: Input) -> Parts:
@@ -46,6 +43,8 @@ def read(file: Input) -> Parts:
             continue
         key = words[0]
         try:
+            if b"_" in line and key in _NUMERIC:
+                raise ValueError  # Python reads 1_0 as ten
             if key == b"v":
                 x += map(float, words[1:4])
                 v_lines.append(row)
@@ -57,7 +56,7 @@ def read(file: Input) -> Parts:
                 f_lines.append(row)
                 face_material.append(material)
             elif key == b"vt":
-                uv += map(float, (words + [b"0"])[1:3])
+                uv += map(float, [*words, b"0"][1:3])
                 if len(words) < 2:
                     raise ValueError
             elif key == b"usemtl":
@@ -78,15 +77,15 @@ def read(file: Input) -> Parts:
     # corners without texture coordinates get (0, 0) when others have them
     if (flat_uv >= 0).any() and np.isfinite(texture).all() and np.abs(texture).max() < 1e12:
         parts.uv = np.concatenate([texture, np.zeros((1, 2))])[flat_uv[triangles]]
+    found = [target for name in libraries if (target := inside(file.path.parent, name.decode("utf-8", "replace")))]
+    parts.source = ObjSource(digest(faces), lines, np.array(v_lines, np.int64), found)
     if names:
-        chosen = np.array(face_material, np.int64)[polygon]
-        _materials(file, parts, names, libraries, chosen)
-    parts.source = ObjSource(lines, np.array(v_lines), np.array(f_lines), vertices, digest(faces))
+        _materials(parts, names, found, np.array(face_material, np.int64)[polygon])
     return parts
 
 
 def _lines(data: bytes) -> list[bytes]:
-    """Lines without comments' effect and with continuations joined; joined lines leave empty ones, so numbers stay true."""
+    """Lines without comments behind numbers, continuations joined (leaving empty lines, so that numbers stay true)."""
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     lines = data.split(b"\n")
@@ -111,6 +110,8 @@ def _face(words: list[bytes], n_v: int, n_t: int, corners: list[int], corner_uv:
         i = int(v)
         corners.append(i - 1 if i > 0 else n_v + i if i < 0 else -1)
         t = int(rest[0]) if rest and rest[0] else 0
+        if max(abs(i), abs(t)) > 2**31:
+            raise ValueError
         corner_uv.append(t - 1 if t > 0 else n_t + t if t < 0 else -1)
         if len(rest) > 2 or (len(rest) == 2 and rest[1] and not int(rest[1])):
             raise ValueError
@@ -144,13 +145,11 @@ def _why(key: bytes, words: list[bytes]) -> str:
     return f"expected numbers {need} after {key.decode()!r}"
 
 
-def _materials(
-    file: Input, parts: Parts, names: dict[bytes, int], libraries: list[bytes], chosen: NDArray[np.int64]
-) -> None:
+def _materials(parts: Parts, names: dict[bytes, int], libraries: list[pathlib.Path], chosen: NDArray[np.int64]) -> None:
     """One material per `usemtl` name, with the colour its library gives; faces before the first get a plain one."""
     found: dict[bytes, dict[str, Any]] = {}
     for library in libraries:
-        found |= _library(file.path, library)
+        found |= _library(library)
     table = [{"name": name.decode("utf-8", "replace")} | found.get(name, {}) for name in names]
     if (chosen < 0).any():
         chosen = np.where(chosen < 0, len(table), chosen)
@@ -158,15 +157,12 @@ def _materials(
     parts.material, parts.materials = chosen, tuple(table)
 
 
-def _library(path: pathlib.Path, name: bytes) -> dict[bytes, dict[str, Any]]:
-    """Colours and texture names of an .mtl in the model's folder; what is missing or elsewhere is passed over."""
-    from .links import inside
-
-    target = inside(path.parent, name.decode("utf-8", "replace"))
+def _library(target: pathlib.Path) -> dict[bytes, dict[str, Any]]:
+    """Colours and texture names of an .mtl; what cannot be read is passed over."""
     found: dict[bytes, dict[str, Any]] = {}
     current: dict[str, Any] = {}
     try:
-        if target is None or target.stat().st_size > 1 << 20:
+        if target.stat().st_size > 1 << 20:
             return {}
         lines = target.read_bytes().splitlines()
     except OSError:

@@ -70,6 +70,8 @@ def _content(file: Input, start: int) -> list[tuple[int, list[bytes]]]:
     found = []
     for number, line in enumerate(file.data[start:].splitlines(), first):
         words = line.split(b"#", 1)[0].split()
+        if any(b"_" in word for word in words):  # Python reads 1_0 as ten
+            raise file.fail(f"line {number}", "expected numbers")
         if words:
             found.append((number, words))
     return found

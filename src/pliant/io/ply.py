@@ -178,6 +178,9 @@ class _Ascii:
         self.file, self.start = file, start
         self.words = file.data[start:].split()
         self.at = 0
+        if b"_" in file.data[start:]:  # Python reads 1_0 as ten
+            line = file.data[: file.data.index(b"_", start)].count(b"\n") + 1
+            raise file.fail(f"line {line}", "expected numbers")
 
     def element(self, element: _Element) -> _Columns:
         if element.count == 0 or not element.properties:
@@ -186,7 +189,8 @@ class _Ascii:
         if need > len(self.words) - self.at:
             raise self.file.fail(
                 f"element {element.name}",
-                f"{element.count} declared, which needs {need} numbers; {len(self.words) - self.at} are left (truncated?)",
+                f"{element.count} declared, which needs {need} numbers; "
+                f"{len(self.words) - self.at} are left (truncated?)",
             )
         try:
             return self._plain(element) or self._mixed(element)

@@ -49,7 +49,7 @@ def _ascii(file: Input) -> NDArray[np.float64]:
         where = f"line {number}"
         key = words[0]
         if key == b"vertex":
-            if corners < 0 or len(words) != 4:
+            if corners < 0 or len(words) != 4 or b"_" in line:  # Python reads 1_0 as ten
                 raise file.fail(where, "expected 'vertex x y z' inside a facet")
             try:
                 x += map(float, words[1:])

@@ -1,0 +1,309 @@
+"""glTF and GLB as one mesh: every triangle of the default scene, placed by its node or its skin."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .gltf_document import Document, Json
+from .reading import Input, Parts, check_positions
+from .source import Source, digest
+
+_TRIANGLES, _STRIP, _FAN = 4, 5, 6
+
+
+@dataclasses.dataclass(eq=False)
+class Block:
+    """A run of the mesh's vertices that came from one POSITION accessor at one node."""
+
+    node: int  # -1 for a file without nodes
+    mesh: int
+    primitives: list[int]
+    start: int
+    count: int
+    matrix: NDArray[np.float64]  # (3,4), or (count,3,4) for a skin: from the accessor's to the file's coordinates
+    offset: NDArray[np.float64] | None  # (count,3) added by morph targets at their default weights
+
+
+@dataclasses.dataclass
+class GltfSource(Source):
+    """The document and where the mesh's vertices are in it."""
+
+    document: Document
+    blocks: list[Block]
+    roots: list[int]  # nodes of the default scene
+
+
+def read(file: Input) -> Parts:
+    """Parse a .gltf or .glb file; materials are named with their base colour, skins stand in their default pose."""
+    return _Reader(Document(file)).read()
+
+
+class _Reader:
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.file = document.file
+        self.x: list[NDArray[np.float64]] = []
+        self.faces: list[NDArray[np.int64]] = []
+        self.uv: list[NDArray[np.float64] | None] = []
+        self.material: list[int] = []
+        self.blocks: list[Block] = []
+        self.n_vertices = 0
+        self.n_faces = 0
+
+    def read(self) -> Parts:
+        nodes = self.document.items("nodes")
+        roots, world = self._place(nodes)
+        if nodes:
+            for k in sorted(self._reached(nodes, roots)):  # in the file's order, wherever they hang in the tree
+                if "mesh" in nodes[k]:
+                    self._mesh(k, nodes[k], world)
+        else:
+            for k in range(len(self.document.items("meshes"))):
+                self._mesh(-1, {"mesh": k}, world)
+        if not self.faces:
+            raise self.file.fail("scene", "no triangles in the default scene")
+        faces = np.concatenate(self.faces)
+        source = GltfSource(digest(faces), self.document, self.blocks, roots)
+        parts = Parts(np.concatenate(self.x), faces, source=source)
+        if any(uv is not None for uv in self.uv):
+            pieces = [np.zeros((len(f), 3, 2)) if uv is None else uv for uv, f in zip(self.uv, self.faces)]
+            parts.uv = np.concatenate(pieces)
+        self._materials(parts)
+        return parts
+
+    def _place(self, nodes: list[Json]) -> tuple[list[int], NDArray[np.float64]]:
+        """Roots of the default scene and the world matrix (4,4) of every node; a node has one parent and no cycle."""
+        doc = self.document
+        parent = np.full(len(nodes), -1)
+        for k, node in enumerate(nodes):
+            for child in doc.array(node, "children", f"nodes[{k}]"):
+                c = doc.checked(child, f"nodes[{k}].children", high=len(nodes) - 1)
+                if parent[c] >= 0 or c == k:
+                    raise self.file.fail(f"nodes[{c}]", "has two parents, or is its own")
+                parent[c] = k
+        world = np.zeros((len(nodes), 4, 4))
+        stack = [int(k) for k in np.flatnonzero(parent < 0)]
+        seen = 0
+        while stack:
+            k = stack.pop()
+            seen += 1
+            local = self._local(nodes[k], f"nodes[{k}]")
+            with np.errstate(over="ignore", invalid="ignore"):  # what overflows is found at the vertices
+                world[k] = local if parent[k] < 0 else world[parent[k]] @ local
+            stack += [int(c) for c in nodes[k].get("children", [])]
+        if seen < len(nodes):
+            raise self.file.fail("nodes", "the nodes form a cycle")
+        scenes = doc.items("scenes")
+        if not scenes:
+            return [int(k) for k in np.flatnonzero(parent < 0)], world
+        scene = doc.item("scenes", doc.json.get("scene", 0), "scene")
+        listed = [doc.checked(k, "scenes.nodes", high=len(nodes) - 1) for k in doc.array(scene, "nodes", "scenes")]
+        return list(dict.fromkeys(listed)), world
+
+    def _local(self, node: Json, where: str) -> NDArray[np.float64]:
+        doc = self.document
+        if "matrix" in node:
+            return doc.numbers(node["matrix"], 16, f"{where}.matrix").reshape(4, 4).T
+        out = np.eye(4)
+        if "rotation" in node:
+            q = doc.numbers(node["rotation"], 4, f"{where}.rotation")
+            with np.errstate(over="ignore"):
+                norm = np.linalg.norm(q)
+            if not 0 < norm < np.inf:
+                raise self.file.fail(f"{where}.rotation", "is not a unit quaternion")
+            x, y, z, w = q / norm
+            out[:3, :3] = [
+                [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+                [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+                [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+            ]
+        if "scale" in node:
+            out[:3, :3] *= doc.numbers(node["scale"], 3, f"{where}.scale")
+        if "translation" in node:
+            out[:3, 3] = doc.numbers(node["translation"], 3, f"{where}.translation")
+        return out
+
+    def _reached(self, nodes: list[Json], roots: list[int]) -> set[int]:
+        """The nodes under `roots`."""
+        seen: set[int] = set()
+        stack = list(roots)
+        while stack:
+            k = stack.pop()
+            if k not in seen:
+                seen.add(k)
+                stack += [int(c) for c in nodes[k].get("children", [])]
+        return seen
+
+    def _mesh(self, k: int, node: Json, world: NDArray[np.float64]) -> None:
+        doc = self.document
+        mesh = doc.item("meshes", node["mesh"], f"nodes[{k}].mesh")
+        m = int(node["mesh"])
+        known: dict[str, Block] = {}
+        primitives = doc.array(mesh, "primitives", f"meshes[{m}]")
+        for p, primitive in enumerate(primitives):
+            where = f"meshes[{m}].primitives[{p}]"
+            attributes = primitive.get("attributes") if isinstance(primitive, dict) else None
+            if not isinstance(attributes, dict):
+                raise self.file.fail(where, "has no attributes")
+            mode = doc.whole(primitive, "mode", where, _TRIANGLES)
+            if mode not in (_TRIANGLES, _STRIP, _FAN) or "POSITION" not in attributes:
+                continue  # points and lines are no surface
+            shape = [attributes.get(a) for a in ("POSITION", "JOINTS_0", "WEIGHTS_0", "JOINTS_1", "WEIGHTS_1")]
+            key = repr((shape, primitive.get("targets")))
+            if key in known:
+                known[key].primitives.append(p)
+            else:
+                known[key] = self._vertices(k, node, m, mesh, p, primitive, world, where)
+            self._triangles(primitive, known[key], mode, where)
+
+    def _vertices(
+        self, k: int, node: Json, m: int, mesh: Json, p: int, primitive: Json, world: NDArray[np.float64], where: str
+    ) -> Block:
+        doc = self.document
+        attributes = primitive["attributes"]
+        local = doc.accessor(attributes["POSITION"], ("VEC3",), f"{where}.POSITION").astype(np.float64)
+        self.n_vertices += len(local)
+        if self.n_vertices > doc.most:
+            raise self.file.fail(where, f"more than {doc.most} vertices after instancing, too many for this file")
+        name = f"accessors[{attributes['POSITION']}]"
+        check_positions(self.file, local, lambda i: name)
+        offset = self._morph(node, mesh, primitive, len(local), where)
+        matrix = self._skin(k, node, attributes, len(local), world, where)
+        if matrix is None:
+            matrix = world[k, :3] if k >= 0 else np.eye(3, 4)
+        at = local if offset is None else local + offset
+        with np.errstate(over="ignore", invalid="ignore"):
+            x = np.einsum("...ij,...j->...i", matrix[..., :3], at) + matrix[..., 3]
+        check_positions(self.file, x, lambda i: f"nodes[{k}], {name}")
+        block = Block(k, m, [p], self.n_vertices - len(local), len(local), matrix, offset)
+        self.x.append(x)
+        self.blocks.append(block)
+        return block
+
+    def _morph(self, node: Json, mesh: Json, primitive: Json, count: int, where: str) -> NDArray[np.float64] | None:
+        """What the morph targets add at their default weights."""
+        doc = self.document
+        targets = doc.array(primitive, "targets", where)
+        given = node.get("weights", mesh.get("weights"))
+        if not targets or given is None:
+            return None
+        weights = doc.numbers(given, len(targets), f"{where}.weights")
+        total = np.zeros((count, 3))
+        for w, target in zip(weights, targets):
+            if w and isinstance(target, dict) and "POSITION" in target:
+                delta = doc.accessor(target["POSITION"], ("VEC3",), f"{where}.targets")
+                if len(delta) != count:
+                    raise self.file.fail(f"{where}.targets", f"{len(delta)} entries for {count} vertices")
+                with np.errstate(over="ignore", invalid="ignore"):
+                    total += w * delta
+        return total if total.any() else None
+
+    def _skin(
+        self, k: int, node: Json, attributes: Json, count: int, world: NDArray[np.float64], where: str
+    ) -> NDArray[np.float64] | None:
+        """(count,3,4) blended joint matrices in the pose the nodes stand in, or None without a skin."""
+        doc = self.document
+        if "skin" not in node or "JOINTS_0" not in attributes or "WEIGHTS_0" not in attributes:
+            return None
+        skin = doc.item("skins", node["skin"], f"nodes[{k}].skin")
+        name = f"skins[{node['skin']}]"
+        joints = [doc.checked(j, f"{name}.joints", high=len(world) - 1) for j in doc.array(skin, "joints", name)]
+        if not joints:
+            raise self.file.fail(name, "has no joints")
+        bones = world[joints]
+        if "inverseBindMatrices" in skin:
+            inverse = doc.accessor(skin["inverseBindMatrices"], ("MAT4",), name).astype(np.float64)
+            if len(inverse) < len(joints):
+                raise self.file.fail(name, f"{len(inverse)} inverse bind matrices for {len(joints)} joints")
+            with np.errstate(over="ignore", invalid="ignore"):
+                bones = bones @ inverse[: len(joints)].reshape(-1, 4, 4).transpose(0, 2, 1)
+        blend = np.zeros((count, 3, 4))
+        total = np.zeros(count)
+        for suffix in ("_0", "_1"):
+            if f"JOINTS{suffix}" not in attributes or f"WEIGHTS{suffix}" not in attributes:
+                continue
+            index = doc.accessor(attributes[f"JOINTS{suffix}"], ("VEC4",), where)
+            weight = doc.accessor(attributes[f"WEIGHTS{suffix}"], ("VEC4",), where).astype(np.float64)
+            if len(index) != count or len(weight) != count or index.dtype.kind != "u":
+                raise self.file.fail(where, f"JOINTS{suffix} and WEIGHTS{suffix} do not fit the {count} vertices")
+            if (index >= len(joints)).any():
+                raise self.file.fail(where, f"joint {int(index.max())}, but the skin has {len(joints)}")
+            with np.errstate(over="ignore", invalid="ignore"):
+                for c in range(4):
+                    blend += weight[:, c, None, None] * bones[index[:, c], :3]
+                    total += weight[:, c]
+        # a vertex without weights follows the first joint, as it would with a weight of one
+        with np.errstate(all="ignore"):
+            free = ~(np.abs(total) > 1e-12)
+            blend[free], total[free] = bones[0, :3], 1.0
+            return blend / total[:, None, None]
+
+    def _triangles(self, primitive: Json, block: Block, mode: int, where: str) -> None:
+        doc = self.document
+        if "indices" in primitive:
+            found = doc.accessor(primitive["indices"], ("SCALAR",), f"{where}.indices").ravel()
+            if found.dtype.kind != "u":
+                raise self.file.fail(f"{where}.indices", "must be unsigned whole numbers")
+            if (found >= block.count).any():
+                raise self.file.fail(
+                    f"{where}.indices", f"vertex index {int(found.max())}, but there are {block.count} vertices"
+                )
+            index = found.astype(np.int64)
+        else:
+            index = np.arange(block.count)
+        if mode == _TRIANGLES:
+            if len(index) % 3:
+                raise self.file.fail(f"{where}.indices", f"{len(index)} indices, not a multiple of 3 (truncated?)")
+            faces = index.reshape(-1, 3)
+        elif mode == _FAN:
+            faces = np.stack([np.broadcast_to(index[:1], max(len(index) - 2, 0)), index[1:-1], index[2:]], 1)
+        else:
+            faces = np.stack([index[:-2], index[1:-1], index[2:]], 1)
+            faces[1::2, :2] = faces[1::2, 1::-1]
+        if mode != _TRIANGLES:  # strips turn corners with triangles that have none
+            a, b, c = faces.T
+            faces = faces[(a != b) & (b != c) & (a != c)]
+        # a mirroring node turns every triangle over; glTF says to turn it back
+        if np.median(np.linalg.det(block.matrix[..., :3])) < 0:
+            faces = faces[:, ::-1]
+        self.n_faces += len(faces)
+        if self.n_faces > 3 * doc.most:
+            raise self.file.fail(where, f"more than {3 * doc.most} faces after instancing, too many for this file")
+        self.faces.append(faces + block.start)
+        self.uv.append(self._texture(primitive, faces, block.count, where))
+        chosen = primitive.get("material")
+        materials = len(doc.items("materials"))
+        fallback = materials  # glTF's default material, appended when used
+        index_of = fallback if chosen is None else doc.checked(chosen, f"{where}.material", high=materials - 1)
+        self.material += [index_of]
+
+    def _texture(self, primitive: Json, faces: NDArray[np.int64], count: int, where: str) -> NDArray[np.float64] | None:
+        """(m,3,2) with v upwards, as in Mesh; glTF's points down."""
+        if "TEXCOORD_0" not in primitive["attributes"]:
+            return None
+        uv = self.document.accessor(primitive["attributes"]["TEXCOORD_0"], ("VEC2",), f"{where}.TEXCOORD_0")
+        if len(uv) != count:
+            raise self.file.fail(f"{where}.TEXCOORD_0", f"{len(uv)} entries for {count} vertices")
+        out = uv.astype(np.float64)
+        out[:, 1] = 1.0 - out[:, 1]
+        with np.errstate(invalid="ignore"):
+            return out[faces] if (np.abs(out) <= 1e12).all() else None
+
+    def _materials(self, parts: Parts) -> None:
+        listed = self.document.items("materials")
+        if not listed:
+            return
+        table: list[dict[str, Any]] = []
+        for k, entry in enumerate(listed):
+            material: dict[str, Any] = {"name": str(entry.get("name", f"material {k}"))}
+            surface = entry.get("pbrMetallicRoughness")
+            if isinstance(surface, dict):
+                color = surface.get("baseColorFactor", [1.0, 1.0, 1.0, 1.0])
+                material["color"] = self.document.numbers(color, 4, f"materials[{k}]").tolist()[:3]
+            table.append(material)
+        chosen = np.repeat(self.material, [len(f) for f in self.faces])
+        if (chosen == len(listed)).any():
+            table.append({"name": "default"})
+        parts.material, parts.materials = chosen, tuple(table)

@@ -1,0 +1,211 @@
+"""A clip put into the document its mesh was loaded from: positions replaced, frames as morph targets, the rest kept."""
+
+import copy
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..clip import Clip
+from .gltf import Block, GltfSource
+from .gltf_build import VERTICES
+from .gltf_document import Json
+from .gltf_shape import Normals, Singles, Track, morph_targets, paint_material, unit
+
+Inverse = tuple[NDArray[Any], NDArray[Any]]  # (3,3) and (3,), or one of each a vertex
+
+
+def inverses(source: GltfSource) -> list[Inverse] | None:
+    """Per block the way from the mesh's to the accessor's coordinates: subtract the shift, apply the inverse.
+
+    None where a node or a skin flattens space and there is no way back.
+    """
+    turn, shift = source.placed[:, :3], source.placed[:, 3]
+    found = []
+    for block in source.blocks:
+        a = turn @ block.matrix[..., :3]
+        size = np.abs(a).max((-1, -2))
+        if (np.abs(np.linalg.det(a)) <= 1e-9 * size**3).any():
+            return None
+        found.append((np.linalg.inv(a), np.einsum("ij,...j->...i", turn, block.matrix[..., 3]) + shift))
+    return found
+
+
+class Patch:
+    """A clip put into the document its mesh was loaded from."""
+
+    def __init__(self, track: Track, clip: Clip, source: GltfSource, inverses: list[Inverse], normals: bool) -> None:
+        self.builder, self.track, self.clip, self.source = track.builder, track, clip, source
+        self.inverses, self.normals = inverses, normals
+        self.moved = not clip.still or source.moved(clip.frames[0])
+        self.grown: dict[str, int] = {}
+
+    def put(self, *, animations: bool, paint: bool) -> None:
+        self.grown = self.builder.merge(self.source.document, animations=animations)
+        roots = [k + self.grown["nodes"] for k in self.source.roots]
+        nodes = {block: block.node + self.grown["nodes"] for block in self.source.blocks if block.node >= 0}
+        if not nodes:  # a file of meshes without nodes
+            for block in self.source.blocks:
+                same = next((nodes[other] for other in nodes if other.mesh == block.mesh), None)
+                mesh = block.mesh + self.grown["meshes"]
+                nodes[block] = self.builder.add("nodes", {"mesh": mesh}) if same is None else same
+            roots = list(dict.fromkeys(nodes.values()))
+        self._separate(list(dict.fromkeys(nodes.values())))
+        for block, inverse in zip(self.source.blocks, self.inverses):
+            mesh = self.builder.entry("meshes", self.builder.entry("nodes", nodes[block])["mesh"])
+            if block.matrix.ndim == 3:
+                self._normalise_weights(block, mesh)
+            if self.moved:
+                self._move(block, inverse, mesh)
+            if paint:
+                self._color(block, mesh)
+        if not self.clip.still:
+            for node in dict.fromkeys(nodes.values()):
+                self.track.frames(node, 0, len(self.clip.frames) - 1)
+                self._fill_targets(node)
+        if not np.array_equal(self.source.placed, np.eye(3, 4)):
+            matrix = np.vstack([self.source.placed, [0.0, 0.0, 0.0, 1.0]]).T.ravel().tolist()
+            roots = [self.builder.add("nodes", {"name": "units and axes", "matrix": matrix, "children": roots})]
+        self.builder.roots += roots
+        self._lift_skins(list(dict.fromkeys(nodes.values())))
+
+    def _separate(self, nodes: list[int]) -> None:
+        """Give each node a mesh of its own where they share one: they move apart."""
+        taken: set[int] = set()
+        for node in nodes if self.moved else []:
+            entry = self.builder.entry("nodes", node)
+            if entry["mesh"] in taken:
+                entry["mesh"] = self.builder.add("meshes", copy.deepcopy(self.builder.entry("meshes", entry["mesh"])))
+            taken.add(entry["mesh"])
+
+    def _move(self, block: Block, inverse: Inverse, mesh: Json) -> None:
+        matrix, shift = inverse
+        stop = block.start + block.count
+        x = np.empty((len(self.clip.frames), block.count, 3), np.float32)
+        for t, frame in enumerate(self.clip.frames):
+            local = np.einsum("...ij,...j->...i", matrix, frame[block.start : stop] - shift)
+            x[t] = local if block.offset is None or not self.clip.still else local - block.offset
+        primitives = [mesh["primitives"][p] for p in block.primitives]
+        position = self.builder.accessor(x[0], VERTICES, bounds=True)
+        shared: dict[Any, tuple[int | None, list[Json]]] = {}  # by the NORMAL accessor: what replaces it
+        for primitive in primitives:
+            attributes = primitive["attributes"]
+            key = attributes.get("NORMAL")
+            if key not in shared:
+                shared[key] = self._shading(block, key, inverse, x)
+            normal, targets = shared[key]
+            attributes["POSITION"] = position
+            for holder in (attributes, *primitive.get("targets", [])):
+                holder.pop("TANGENT", None)  # a stale one is worse than the viewer's own
+            if normal is not None:
+                attributes["NORMAL"] = normal
+            if not self.clip.still:
+                primitive["targets"] = targets
+
+    def _shading(self, block: Block, key: int | None, inverse: Inverse, x: Singles) -> tuple[int | None, list[Json]]:
+        """New normals where the file had some, hard edges kept: vertices share one when place and old normal agree."""
+        if key is None:
+            return None, morph_targets(self.builder, x, None)
+        old = key - self.grown["accessors"]
+        given = self.source.document.accessor(old, ("VEC3",), "NORMAL").astype(np.float64)
+        if len(given) != block.count:
+            return None, morph_targets(self.builder, x, None)
+        stop = block.start + block.count
+        rows = np.column_stack([self.clip.mesh.vertices[block.start : stop], given]) + 0.0
+        _, group = np.unique(np.ascontiguousarray(rows).view("V48").ravel(), return_inverse=True)
+        everyone = np.arange(self.clip.mesh.n_vertices) + len(rows)
+        everyone[block.start : stop] = group.ravel()
+        smooth = Normals(self.clip.mesh.faces, np.unique(everyone, return_inverse=True)[1].ravel())
+        frames = self.clip.frames if self.normals else self.clip.frames[:1]
+        # a normal goes with the inverse transpose of the matrix, so it comes back with the transpose
+        back = np.linalg.inv(inverse[0])
+        n = np.stack([unit(np.einsum("...ji,...j->...i", back, smooth(f)[block.start : stop])) for f in frames])
+        return self.builder.accessor(n[0], VERTICES), morph_targets(self.builder, x, n if self.normals else None)
+
+    def _color(self, block: Block, mesh: Json) -> None:
+        for p in block.primitives:
+            if "material" not in mesh["primitives"][p]:
+                entry = {"name": self.clip.mesh.name}
+                mesh["primitives"][p]["material"] = paint_material(self.builder, entry, self.clip.color)
+
+    def _fill_targets(self, node: int) -> None:
+        """Lines and points beside the triangles stay where they are, but glTF wants targets of them too."""
+        count = len(self.clip.frames) - 1
+        entry = self.builder.entry("nodes", node)
+        entry.pop("weights", None)
+        mesh = self.builder.entry("meshes", entry["mesh"])
+        mesh["weights"] = [0.0] * count
+        if isinstance(mesh.get("extras"), dict):
+            mesh["extras"].pop("targetNames", None)
+        moving = {p for block in self.source.blocks for p in block.primitives if block.mesh == self._old_mesh(node)}
+        for p, primitive in enumerate(mesh["primitives"]):
+            if p not in moving:
+                like = self.builder.entry("accessors", primitive["attributes"]["POSITION"])
+                zero = {"componentType": 5126, "count": like["count"], "type": "VEC3"}
+                still = self.builder.add("accessors", zero | {"min": [0.0] * 3, "max": [0.0] * 3})
+                primitive["targets"] = [{"POSITION": still}] * count
+
+    def _old_mesh(self, node: int) -> int:
+        nodes = self.source.document.items("nodes")
+        old = node - self.grown["nodes"]
+        if nodes:
+            return int(nodes[old]["mesh"])
+        return int(self.builder.entry("nodes", node)["mesh"]) - self.grown["meshes"]
+
+    def _lift_skins(self, members: list[int]) -> None:
+        """Skinned nodes ignore their place in the tree, and viewers disagree about it: they go to the top.
+
+        A node keeps its number, so that the order of the vertices stays; what hangs on it moves to a new one.
+        """
+        nodes = self.builder.json["nodes"]
+        skins = self.builder.json.get("skins", [])
+        for k in members:
+            node = nodes[k]
+            placed = {"matrix", "translation", "rotation", "scale"} & node.keys()
+            if "skin" not in node or (not placed and k in self.builder.roots):
+                continue
+            rest = {key: value for key, value in node.items() if key not in ("mesh", "skin", "weights")}
+            nodes[k] = {key: node[key] for key in ("name", "mesh", "skin", "weights") if key in node}
+            used = "children" in node or any(k in (*skin["joints"], skin.get("skeleton")) for skin in skins)
+            new = self.builder.add("nodes", rest) if used else None
+            for owner in [{"children": self.builder.roots}, *nodes]:
+                if k in owner.get("children", []):
+                    kept = [new if c == k else c for c in owner["children"]]
+                    owner["children"][:] = [c for c in kept if c is not None]
+                    if not owner["children"]:
+                        del owner["children"]
+            for skin in skins if new is not None else []:
+                skin["joints"] = [new if j == k else j for j in skin["joints"]]
+                if skin.get("skeleton") == k:
+                    skin["skeleton"] = new
+            self._retarget(k, new)
+            self.builder.roots.append(k)
+
+    def _retarget(self, k: int, new: int | None) -> None:
+        """Animations of the place of node `k` go to `new`, or away where it had no effect."""
+        animations = self.builder.json.get("animations", [])
+        for animation in animations:
+            kept = []
+            for channel in animation["channels"]:
+                if channel["target"].get("node") == k and channel["target"].get("path") != "weights":
+                    if new is None:
+                        continue
+                    channel["target"]["node"] = new
+                kept.append(channel)
+            animation["channels"] = kept
+        animations[:] = [animation for animation in animations if animation["channels"]]
+
+    def _normalise_weights(self, block: Block, mesh: Json) -> None:
+        """Skin weights that add up to one, as glTF wants and as the reader took them."""
+        document = self.source.document
+        for p in block.primitives:
+            attributes = mesh["primitives"][p]["attributes"]
+            names = [name for name in ("WEIGHTS_0", "WEIGHTS_1") if name in attributes]
+            old = [document.accessor(attributes[n] - self.grown["accessors"], ("VEC4",), n) for n in names]
+            if not old or any(weights.dtype != np.float32 for weights in old):
+                continue
+            total = np.sum([weights.astype(np.float64).sum(1) for weights in old], 0)
+            if (np.abs(total - 1.0) > 1e-6).any() and (total > 1e-12).all():
+                for name, weights in zip(names, old):
+                    new = (weights / total[:, None]).astype(np.float32)
+                    attributes[name] = self.builder.accessor(new, VERTICES)

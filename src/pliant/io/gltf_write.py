@@ -1,0 +1,113 @@
+"""Meshes and clips as GLB: into the document they came from, or as new nodes with one morph target per frame."""
+
+import logging
+import os
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..clip import Clip
+from ..errors import MeshFileError
+from ..files import atomic_write
+from ..mesh import Mesh
+from .gltf import GltfSource
+from .gltf_build import VERTICES, Builder
+from .gltf_document import Json
+from .gltf_patch import Patch, inverses
+from .gltf_shape import Normals, Track, morph_targets, paint_material, split_seams
+
+_log = logging.getLogger(__name__)
+MOST_TARGETS = 512  # of one node; longer clips go on in the next node (viewers keep targets in texture layers)
+
+
+def write_mesh(path: str | os.PathLike[str], mesh: Mesh) -> None:
+    """One mesh at rest; a document it came from keeps its skins and animations."""
+    track = Track(Builder(), 1.0)
+    track = _put(Clip(mesh, mesh.vertices[None]), track, animations=True)
+    with atomic_write(path) as stream:
+        track.builder.write(stream)
+
+
+def write_clips(path: str | os.PathLike[str], clips: Sequence[Clip], fps: float, *, normals: bool = True) -> None:
+    """All clips in one scene, played by one animation. Without `normals` half the size, shaded as at the start."""
+    track = Track(Builder(), fps)
+    for clip in clips:
+        track = _put(clip, track, animations=False, normals=normals)
+    track.finish()
+    with atomic_write(path) as stream:
+        track.builder.write(stream)
+
+
+def _put(clip: Clip, track: Track, *, animations: bool, normals: bool = True) -> Track:
+    """Add a clip; the track, and the builder it adds to, come back because a failed attempt is thrown away."""
+    source = clip.mesh.source
+    if isinstance(source, GltfSource) and source.fits(clip.mesh):
+        back = inverses(source)
+        try:
+            if back is not None:
+                attempt = track.onto(track.builder.trial())
+                Patch(attempt, clip, source, back, normals).put(animations=animations, paint=not animations)
+                return attempt
+        except (LookupError, TypeError, ValueError, AttributeError, RecursionError, MeshFileError) as error:
+            # the reader looked only at the geometry; what else the document says may be damaged
+            _log.warning("%s: not put back into its own document (%s); written alone", clip.mesh.name, error)
+    _put_new(track.builder, clip, track, normals)
+    return track
+
+
+def _put_new(builder: Builder, clip: Clip, track: Track, normals: bool) -> None:
+    """A mesh of its own: vertices in order, copies for texture seams behind them, a primitive per material."""
+    mesh = clip.mesh
+    take, faces, uv = split_seams(mesh)
+    material = np.zeros(mesh.n_faces, np.int64) if mesh.material is None else mesh.material
+    primitives: list[Json] = []
+    shared: Json = {}
+    if uv is not None:
+        shared["TEXCOORD_0"] = builder.accessor(uv.astype(np.float32), VERTICES)
+    for k in np.unique(material):
+        look = mesh.materials[k] if mesh.material is not None else {"name": mesh.name}
+        primitives.append({
+            "attributes": shared,
+            "indices": builder.indices(faces[material == k]),
+            "material": paint_material(builder, look, clip.color),
+        })  # fmt: skip
+    smooth = Normals(mesh.faces, mesh.weld_index)
+    spans = _spans(len(clip.frames), MOST_TARGETS)
+    children = []
+    for first, last in spans:
+        x = clip.frames[first : last + 1].astype(np.float32)[:, take]
+        n = np.stack([smooth(clip.frames[t]) for t in range(first, last + 1 if normals else first + 1)])[:, take]
+        position, normal = builder.accessor(x[0], VERTICES, bounds=True), builder.accessor(n[0], VERTICES)
+        targets = morph_targets(builder, x, n if normals else None)
+        entry: Json = {"name": mesh.name, "primitives": [dict(p) for p in primitives]}
+        for primitive in entry["primitives"]:
+            primitive["attributes"] = {"POSITION": position, "NORMAL": normal, **shared}
+            if targets:
+                primitive["targets"] = targets
+        if targets:
+            entry["weights"] = [0.0] * len(targets)
+        node = builder.add("nodes", {"name": mesh.name, "mesh": builder.add("meshes", entry)})
+        if targets:
+            track.frames(node, first, last)
+        children.append(node)
+    if len(spans) > 1:
+        _take_turns(builder, children, spans, track)
+        builder.roots.append(builder.add("nodes", {"name": mesh.name, "children": children}))
+    else:
+        builder.roots.append(children[0])
+
+
+def _take_turns(builder: Builder, nodes: list[int], spans: list[tuple[int, int]], track: Track) -> None:
+    """Show one node at a time: the others are scaled to nothing."""
+    for node, (first, last) in zip(nodes, spans):
+        keys = sorted({0, first, last if last < spans[-1][1] else first})
+        shown = [1.0 if first <= key and (key < last or last == spans[-1][1]) else 0.0 for key in keys]
+        if not shown[0]:
+            builder.entry("nodes", node)["scale"] = [0.0, 0.0, 0.0]
+        track.add(node, "scale", np.array(keys), np.repeat(np.array(shown)[:, None], 3, 1), "STEP")
+
+
+def _spans(count: int, most: int) -> list[tuple[int, int]]:
+    """First and last frame of each piece of at most `most` targets; a piece starts where the last one ended."""
+    starts = list(range(0, max(count - 1, 1), most))
+    return [(start, min(start + most, count - 1)) for start in starts]

@@ -1,0 +1,207 @@
+"""Meshes as text and plain binary: OBJ, PLY, STL, OFF, npz; clips as PC2, npz and OBJ sequences."""
+
+import os
+import pathlib
+from collections.abc import Iterator, Sequence
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..clip import Clip
+from ..files import atomic_write
+from ..mesh import Mesh
+from .obj import ObjSource
+
+Path = str | os.PathLike[str]
+_ROWS = 4096  # lines put together before they are written
+
+
+def write_obj(path: Path, mesh: Mesh) -> None:
+    """Into the file it came from where there is one (texture coordinates, groups, materials kept), else a new one.
+
+    Coordinates have the 17 digits that bring the same float64 back. `vn` lines are kept only when nothing has moved.
+    """
+    source = mesh.source
+    if isinstance(source, ObjSource) and source.fits(mesh):
+        _write_patched(pathlib.Path(path), mesh, source)
+    else:
+        _write_new(pathlib.Path(path), mesh)
+
+
+def _write_patched(path: pathlib.Path, mesh: Mesh, source: ObjSource) -> None:
+    """The source's lines with other positions; the rest of a `v` line (colours) stays."""
+    turned = not np.array_equal(source.placed, np.eye(3, 4)) or source.moved(mesh.vertices)
+    rows = {int(line): k for k, line in enumerate(source.vertex_lines)}
+    for library in source.libraries:
+        copy = path.parent / library.name
+        if not copy.exists():
+            with atomic_write(copy) as stream:
+                stream.write(library.read_bytes())
+    with atomic_write(path) as stream:
+        for number, line in enumerate(source.lines):
+            if number in rows:
+                words = line.split()
+                x = " ".join(map(repr, mesh.vertices[rows[number]].tolist()))
+                line = b" ".join([b"v", x.encode(), *words[4:]])
+            elif turned and line.lstrip().startswith(b"vn"):
+                continue
+            elif turned and line.lstrip().startswith(b"f"):
+                line = _without_normals(line)
+            stream.write(line + b"\n" if number + 1 < len(source.lines) else line)
+
+
+def _without_normals(line: bytes) -> bytes:
+    words = line.split()
+    if words[0] != b"f":
+        return line
+    return b" ".join([b"f", *[b"/".join(word.split(b"/")[:2]).rstrip(b"/") for word in words[1:]]])
+
+
+def _write_new(path: pathlib.Path, mesh: Mesh) -> None:
+    colored = mesh.material is not None and mesh.materials
+    if colored:
+        with atomic_write(path.with_suffix(".mtl")) as stream:
+            for k, material in enumerate(mesh.materials):
+                color = " ".join(map(repr, map(float, material.get("color", (0.8, 0.8, 0.8)))))
+                stream.write(f"newmtl {_word(material, k)}\nKd {color}\n".encode())
+    with atomic_write(path) as stream:
+        if colored:
+            stream.write(f"mtllib {path.with_suffix('.mtl').name}\n".encode())
+        stream.write(f"o {'_'.join(mesh.name.split()) or 'mesh'}\n".encode())
+        _write_rows(stream, "v ", mesh.vertices)
+        faces: NDArray[Any] = mesh.faces + 1
+        if mesh.uv is not None:
+            rows = np.ascontiguousarray(mesh.uv.reshape(-1, 2) + 0.0)
+            _, first, inverse = np.unique(rows.view("V16").ravel(), return_index=True, return_inverse=True)
+            _write_rows(stream, "vt ", rows[first])
+            texture = inverse.reshape(-1, 3) + 1
+        order = [np.arange(mesh.n_faces)]
+        if colored and mesh.material is not None:
+            starts = np.flatnonzero(np.diff(mesh.material)) + 1  # runs, so that the faces keep their order
+            order = np.split(order[0], starts)
+        for run in order:
+            if colored and mesh.material is not None and len(run):
+                k = int(mesh.material[run[0]])
+                stream.write(f"usemtl {_word(mesh.materials[k], k)}\n".encode())
+            for f in range(0, len(run), _ROWS):
+                part = run[f : f + _ROWS]
+                if mesh.uv is None:
+                    text = "".join(f"f {a} {b} {c}\n" for a, b, c in faces[part].tolist())
+                else:
+                    both = np.stack([faces[part], texture[part]], 2).reshape(-1, 6).tolist()
+                    text = "".join(f"f {a}/{i} {b}/{j} {c}/{k}\n" for a, i, b, j, c, k in both)
+                stream.write(text.encode())
+
+
+def _word(material: dict[str, Any], k: int) -> str:
+    return "_".join(str(material.get("name", "")).split()) or f"material_{k}"
+
+
+def _write_rows(stream: IO[bytes], head: str, rows: NDArray[np.float64]) -> None:
+    """Lines of numbers in the shortest form that reads back as the same float64."""
+    for k in range(0, len(rows), _ROWS):
+        lines = [head + " ".join(map(repr, row)) + "\n" for row in rows[k : k + _ROWS].tolist()]
+        stream.write("".join(lines).encode())
+
+
+def write_ply(path: Path, mesh: Mesh) -> None:
+    """Binary, little endian, float64 positions; texture coordinates as lists on the faces."""
+    fields: list[tuple[Any, ...]] = [("n", "u1"), ("v", "<i4", (3,))]
+    texture = ""
+    if mesh.uv is not None:
+        fields += [("k", "u1"), ("t", "<f8", (6,))]
+        texture = "property list uchar double texcoord\n"
+    rows = np.zeros(mesh.n_faces, np.dtype(fields))
+    rows["n"], rows["v"] = 3, mesh.faces
+    if mesh.uv is not None:
+        rows["k"], rows["t"] = 6, mesh.uv.reshape(-1, 6)
+    head = (
+        "ply\nformat binary_little_endian 1.0\n"
+        f"element vertex {mesh.n_vertices}\nproperty double x\nproperty double y\nproperty double z\n"
+        f"element face {mesh.n_faces}\nproperty list uchar int vertex_indices\n{texture}end_header\n"
+    )
+    with atomic_write(path) as stream:
+        stream.write(head.encode())
+        stream.write(mesh.vertices.astype("<f8").tobytes())
+        stream.write(rows.tobytes())
+
+
+def write_stl(path: Path, mesh: Mesh) -> None:
+    """Binary; the format has float32 and no shared vertices."""
+    rows = np.zeros(mesh.n_faces, np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")]))
+    rows["normal"], rows["corners"] = mesh.face_normals, mesh.vertices[mesh.faces]
+    with atomic_write(path) as stream:
+        stream.write(b"pliant".ljust(80, b"\0") + mesh.n_faces.to_bytes(4, "little"))
+        stream.write(rows.tobytes())
+
+
+def write_off(path: Path, mesh: Mesh) -> None:
+    with atomic_write(path) as stream:
+        stream.write(f"OFF\n{mesh.n_vertices} {mesh.n_faces} 0\n".encode())
+        _write_rows(stream, "", mesh.vertices)
+        for k in range(0, mesh.n_faces, _ROWS):
+            rows = mesh.faces[k : k + _ROWS].tolist()
+            stream.write("".join(f"3 {a} {b} {c}\n" for a, b, c in rows).encode())
+
+
+def write_npz(path: Path, mesh: Mesh) -> None:
+    """Arrays by their names in Mesh; no pickles."""
+    arrays: dict[str, Any] = {"vertices": mesh.vertices, "faces": mesh.faces, "tets": mesh.tets}
+    if mesh.uv is not None:
+        arrays["uv"] = mesh.uv
+    if mesh.material is not None:
+        arrays["material"] = mesh.material
+    with atomic_write(path) as stream:
+        np.savez(stream, allow_pickle=False, **arrays)
+
+
+def write_clips_npz(path: Path, clips: Sequence[Clip], fps: float) -> None:
+    """`fps`, and for clip k `frames_k` (T,n,3), `faces_k` (m,3) and `name_k`."""
+    arrays: dict[str, Any] = {"fps": np.float64(fps)}
+    for k, clip in enumerate(clips):
+        arrays |= {f"frames_{k}": clip.frames, f"faces_{k}": clip.mesh.faces, f"name_{k}": np.str_(clip.mesh.name)}
+    with atomic_write(path) as stream:
+        np.savez(stream, allow_pickle=False, **arrays)
+
+
+def write_pc2(path: Path, clips: Sequence[Clip], fps: float) -> None:
+    """The one moving clip as a point cache: header (version, points, start, frames a sample, samples), then float32."""
+    moving = [clip for clip in clips if not clip.still] or list(clips)
+    if len(moving) != 1:
+        names = ", ".join(clip.mesh.name for clip in moving)
+        raise ValueError(f"a .pc2 file holds one moving mesh, there are {len(moving)} ({names}); write .glb or .npz")
+    frames = moving[0].frames
+    with atomic_write(path) as stream:
+        stream.write(b"POINTCACHE2\0" + np.array([1, frames.shape[1]], "<i4").tobytes())
+        stream.write(np.array([0.0, 1.0], "<f4").tobytes() + np.array([len(frames)], "<i4").tobytes())
+        for frame in frames:
+            stream.write(frame.astype("<f4").tobytes())
+
+
+def write_obj_sequence(path: Path, clips: Sequence[Clip], fps: float) -> None:
+    """`name_0000.obj`, `name_0001.obj` ... for a moving clip, `name.obj` for what stands still.
+
+    With several clips of a kind their meshes' names are put behind: `name-cloth_0000.obj`.
+    """
+    target = pathlib.Path(path)
+    for clip, name in zip(clips, _names(target.stem, clips)):
+        if clip.still:
+            write_obj(target.with_name(f"{name}.obj"), clip.mesh.moved(clip.frames[0]))
+            continue
+        for t, frame in enumerate(clip.frames):
+            write_obj(target.with_name(f"{name}_{t:04d}.obj"), clip.mesh.moved(frame))
+
+
+def _names(stem: str, clips: Sequence[Clip]) -> Iterator[str]:
+    used: set[str] = set()
+    for clip in clips:
+        alone = sum(other.still == clip.still for other in clips) == 1
+        word = "".join(c if c.isalnum() or c in "-_" else "_" for c in clip.mesh.name) or "mesh"
+        base = name = stem if alone else f"{stem}-{word}"
+        number = 2
+        while name in used:
+            name = f"{base}{number}"
+            number += 1
+        used.add(name)
+        yield name
