@@ -187,7 +187,8 @@ def test_progress_goes_to_stderr_and_is_one_line_where_nobody_watches(capsys) ->
     assert capsys.readouterr() == ("", "draping ...\n")
 
 
-def test_tables_that_are_piped_are_not_cut(capsys) -> None:
+def test_tables_that_are_piped_are_not_cut(capsys, monkeypatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
     output.table(("name", "says"), [("a", "[bold]" + "x" * 150)])
     assert "[bold]" + "x" * 150 in capsys.readouterr().out
 
