@@ -90,7 +90,7 @@ def find_issues(mesh: "Mesh", seams: int) -> Issues:
 
 
 def _bow_ties(mesh: "Mesh") -> NDArray[np.int64]:
-    """Vertices whose faces fall into more than one fan: join the corners of faces that share an edge, count per vertex."""
+    """Vertices whose faces fall into more than one fan: join corners of faces that share an edge, count per vertex."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

@@ -157,6 +157,6 @@ def _unit(a: Floats) -> Floats:
 
 
 def _scatter(index: NDArray[Any], values: Floats, count: int) -> Floats:
-    """Sum rows of `values` into `count` rows, in the order of `index` (bincount adds in sequence: the same bits always)."""
+    """Sum rows of `values` into `count` rows in the order of `index` (bincount adds in sequence: the same bits)."""
     flat = index.ravel()
     return np.stack([np.bincount(flat, values[:, k], count) for k in range(3)], axis=1)

@@ -15,7 +15,7 @@ class Topology:
     """Connectivity of a triangle mesh.
 
     edges (k,2), each once, lower vertex first, in lexicographic order. face_edges (m,3): edge j of a face joins its
-    corners j and j+1. use (k,): how many faces hold the edge. flow (k,): faces that run along it minus faces that run against.
+    corners j and j+1. use (k,): how many faces hold the edge. flow (k,): faces that run along it minus those against.
     """
 
     faces: Ints

@@ -3,7 +3,7 @@
 `@kernel` compiles a function with Numba; `@kernel(parallel=True)` a loop over `prange`. Two environment variables,
 read once at import, change what they mean:
 
-- `PLIANT_COMPILE=0` leaves every kernel plain Python, to step through with a debugger or to run the tests without a compiler;
+- `PLIANT_COMPILE=0` leaves every kernel plain Python, for debuggers and for tests without a compiler;
 - `PLIANT_PARALLEL=0` compiles parallel loops as serial ones, because bounds checks do not see inside parallel loops.
 
 The disk cache lives in a folder named after a hash of all kernel sources: Numba notices a change in the file of a
@@ -54,10 +54,12 @@ def kernel_cache() -> pathlib.Path:
 
 
 def kernel(function=None, *, parallel=False, inline=False):
-    """Compile `function`: cached on disk, without the GIL, IEEE arithmetic (no fastmath: it breaks isnan and the bits)."""
+    """Compile `function`: cached on disk, without the GIL, IEEE arithmetic (fastmath breaks isnan and the bits)."""
     if function is None:
         return functools.partial(kernel, parallel=parallel, inline=inline)
     if not COMPILED:
+        if parallel:
+            function.serial = function
         return function
     folder, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(kernel_cache())
     try:
@@ -74,12 +76,23 @@ def kernel(function=None, *, parallel=False, inline=False):
 
 
 def _one_at_a_time(compiled):
+    """Guard launches by the lock; `.serial` runs on one thread, for loops too short to share (and busy machines)."""
+
     @functools.wraps(compiled.py_func)
     def launch(*args):
         with _launch:
             return compiled(*args)
 
-    launch.compiled = compiled
+    def serial(*args):
+        with _launch:
+            before = numba.get_num_threads()
+            numba.set_num_threads(1)
+            try:
+                return compiled(*args)
+            finally:
+                numba.set_num_threads(before)
+
+    launch.compiled, launch.serial = compiled, serial
     return launch
 
 

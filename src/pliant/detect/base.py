@@ -1,0 +1,46 @@
+"""What every detector is: built once, told where things are, asked for contacts."""
+
+import enum
+from typing import ClassVar, NamedTuple, Protocol, Self
+
+from ..contacts import Contacts
+from ..mesh import Mesh
+from ..state import State
+
+
+class Finds(enum.Flag):
+    """What a detector can find."""
+
+    OBSTACLE = enum.auto()  # something soft against something that is not moved by it
+    PAIR = enum.auto()  # two soft things
+    SELF = enum.auto()  # a thing against itself
+
+
+class Side(NamedTuple):
+    """One side of a question: a mesh, where its vertices begin in the one array of positions, its body's number."""
+
+    mesh: Mesh
+    first: int = 0
+    body: int = 0
+
+    @property
+    def rows(self) -> slice:
+        return slice(self.first, self.first + self.mesh.n_vertices)
+
+
+class Detector(Protocol):
+    """`update` follows the positions (the only place where memory changes); `find` answers for them.
+
+    guarantee: A never misses, B bounded error, C measured recall.
+    """
+
+    name: ClassVar[str]
+    finds: ClassVar[Finds]
+    guarantee: ClassVar[str]
+    needs: ClassVar[str]
+    gives: ClassVar[str]
+    source: ClassVar[str]
+
+    def update(self, state: State) -> Self: ...
+
+    def find(self, state: State) -> Contacts: ...

@@ -1,0 +1,66 @@
+"""Contacts for people with a loop of their own: `find_contacts` once, `detector` many times."""
+
+from typing import Any
+
+import numpy as np
+
+from .. import validate
+from ..contacts import Contacts
+from ..mesh import Mesh
+from ..state import State
+from .base import Finds, Side
+from .methods import METHODS
+
+
+class LooseDetector:
+    """A detector on two meshes (or one) whose vertices you move. Vertices of `b` are numbered after those of `a`."""
+
+    def __init__(self, method: str, a: Mesh, b: Mesh | None, within: float, options: dict[str, Any]) -> None:
+        validate.choice("method", method, tuple(METHODS))
+        within = validate.number("within", within, low=0.0)
+        kind = METHODS[method]
+        wanted = Finds.SELF if b is None else Finds.OBSTACLE
+        if not kind.finds & wanted:
+            able = [name for name, other in METHODS.items() if other.finds & wanted]
+            what = "self-contact" if b is None else "contact of two meshes"
+            raise ValueError(f"method {method!r} does not find {what}; one of: {', '.join(able)}")
+        self.a, self.b = a, b
+        sides = [Side(a, 0, 0)] if b is None else [Side(a, 0, 0), Side(b, a.n_vertices, 1)]
+        self._detector = kind(*sides, within=within, **options)
+        self.update()
+
+    def update(self, x_a: Any = None, x_b: Any = None) -> "LooseDetector":
+        """New positions (n,3) of the vertices of `a` and of `b`; None leaves a side where it started."""
+        parts = [_positions("x_a", x_a, self.a)]
+        if self.b is not None:
+            parts.append(_positions("x_b", x_b, self.b))
+        elif x_b is not None:
+            raise ValueError("x_b was given, but this detector looks for self-contact of one mesh")
+        self._state = State.at(np.concatenate(parts))
+        self._detector.update(self._state)
+        return self
+
+    def find(self) -> Contacts:
+        """Contact records at the positions of the last update."""
+        return self._detector.find(self._state)
+
+
+def _positions(name: str, x: Any, mesh: Mesh) -> Any:
+    return mesh.vertices if x is None else validate.floats(name, x, mesh.vertices.shape)
+
+
+def detector(method: str, a: Mesh, b: Mesh | None = None, *, within: float = 0.002, **options: Any) -> LooseDetector:
+    """A detector for a loop of your own; `b=None` means self-contact.
+
+    >>> hits = pliant.detector("brute-force", cloth, body, within=0.005).update(x_cloth, x_body).find()
+    """
+    return LooseDetector(method, a, b, within, options)
+
+
+def find_contacts(a: Mesh, b: Mesh | None = None, *, method: str = "auto", within: float = 0.002) -> Contacts:
+    """All contacts of mesh `a` with mesh `b` (None: with itself) closer than `within` metres, as records.
+
+    `contacts["vertices"]` numbers the vertices of `a`, then those of `b`; `elements` are rows of each mesh's own
+    vertices, faces or `topology.edges`. method "auto" is the exact one.
+    """
+    return detector("brute-force" if method == "auto" else method, a, b, within=within).find()

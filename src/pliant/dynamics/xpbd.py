@@ -1,0 +1,141 @@
+"""Cloth by XPBD in small steps: triangles resist stretch and shear, hinges resist bending, the air drags."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels import xpbd as _kernels
+from ..mesh import Mesh
+from ..scene import Scene
+from ..state import State
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+_WORTH_THREADS = 6000  # elements; below it launching threads costs more than they save
+
+
+class ClothDynamics:
+    """All cloths of a scene as one system of constraints."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.w = scene.inverse_masses
+        self.masses = scene.masses
+        self.gravity = np.asarray(scene.gravity)
+        self.wind = scene.wind
+        parts = [(scene.bodies[b], scene.bodies[b].mesh.welded, int(scene.first[b])) for b in scene.soft]
+        self.membrane = _membrane(parts, len(self.w))
+        self.hinges = _hinges(parts, len(self.w))
+        self.air = max((body.material.air for body, _, _ in parts), default=0.0)
+        faces = self.membrane.faces
+        order = np.argsort(faces.ravel(), kind="stable")
+        counts = np.bincount(faces.ravel(), minlength=len(self.w))
+        self._start, self._beside = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), order // 3
+        self._moving = (self.w > 0.0)[:, None]
+
+    def predict(self, state: State, dt: float) -> None:
+        """Remember where the step starts; move by velocity, gravity and air."""
+        state.x_start[:] = state.x
+        state.v += np.where(self._moving, self.gravity * dt, 0.0)
+        if self.air > 0.0:
+            m = self.membrane
+            _kernels.air_push(m.faces, state.x, state.v, self.wind, self.air, dt, self.w, self._start, self._beside)
+        state.x += state.v * dt
+
+    def relax(self, state: State, dt: float) -> None:
+        """One sweep over all constraints."""
+        sweep = _kernels.relax_parallel if len(self.hinges.vertices) > _WORTH_THREADS else _kernels.relax_serial
+        sweep(self.membrane, self.hinges, state.x, self.w, state.x_start, dt)
+
+    def finish(self, state: State, dt: float) -> None:
+        """Velocities from positions."""
+        np.subtract(state.x, state.x_start, out=state.v)
+        state.v /= dt
+        state.time += dt
+
+    def energy(self, state: State) -> dict[str, float]:
+        """Kinetic, elastic and gravitational energy in joules; the last from height zero."""
+        return {
+            "kinetic": float(0.5 * (self.masses[:, None] * state.v**2).sum()),
+            "elastic": float(
+                _kernels.membrane_energy(self.membrane, state.x) + _kernels.hinge_energy(self.hinges, state.x)
+            ),
+            "gravity": float(-(self.masses[:, None] * state.x * self.gravity).sum()),
+        }
+
+
+def _by_colour(elements: Ints) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """An order in which neighbours with one colour share no vertex, and where each colour starts."""
+    if not len(elements):
+        return np.zeros(0, np.int64), np.zeros(1, np.int64)
+    colours = np.empty(len(elements), np.int64)
+    count = _kernels.colour(elements, colours)
+    order = np.argsort(colours, kind="stable")
+    return order, np.searchsorted(colours[order], np.arange(count + 1)).astype(np.int64)
+
+
+def _membrane(parts: list[Any], n: int) -> _kernels.Membrane:
+    """Triangles of all cloths; those without area have no rest shape and are left out."""
+    faces, rest = [np.zeros((0, 3), np.int32)], [np.zeros((0, 3))]
+    compliance = [np.zeros((0, 2))]
+    for body, mesh, first in parts:
+        good = np.setdiff1d(np.arange(mesh.n_faces), mesh.issues.degenerate)
+        x = mesh.vertices[mesh.faces[good]]
+        along, across = x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]
+        length = np.linalg.norm(along, axis=1)
+        u = along / length[:, None]
+        a = (across * u).sum(1)
+        b = np.linalg.norm(across - a[:, None] * u, axis=1)
+        # rest edges are (length, 0) and (a, b), so F = [e_1/length, (e_2 - a e_1/length)/b]
+        faces.append((mesh.faces[good] + first).astype(np.int32))
+        rest.append(np.stack([1.0 / length, -a / b, 1.0 / b], 1))
+        area = mesh.face_areas[good]
+        stiffness = np.array([body.material.stretch, body.material.shear])
+        compliance.append(1.0 / (area[:, None] * stiffness))
+    f = np.concatenate(faces)
+    order, start = _by_colour(f)
+    return _kernels.Membrane(f[order], np.concatenate(rest)[order], np.concatenate(compliance)[order], start)
+
+
+def _hinges(parts: list[Any], n: int) -> _kernels.Hinges:
+    """Inner edges of all cloths that resist bending."""
+    vertices, weights = [np.zeros((0, 4), np.int32)], [np.zeros((0, 4))]
+    rest, compliance, damping = [np.zeros(0)], [np.zeros(0)], [np.zeros(0)]
+    for body, mesh, first in parts:
+        if body.material.bend == 0.0:
+            continue
+        hinges = mesh.topology.hinges
+        k, area = hinge_weights(mesh, hinges)
+        good = np.flatnonzero(np.isfinite(k).all(1) & (area > 0.0))
+        hinges, k, area = hinges[good], k[good], area[good]
+        bent = np.linalg.norm(np.einsum("ij,ijk->ik", k, mesh.vertices[hinges]), axis=1)
+        scale = np.linalg.norm(mesh.vertices[hinges[:, 0]] - mesh.vertices[hinges[:, 1]], axis=1)
+        # below a millionth of the edge it is rounding, not curvature
+        vertices.append((hinges + first).astype(np.int32))
+        weights.append(k)
+        rest.append(np.where((bent < 1e-6 * scale) | body.flat, 0.0, bent))
+        compliance.append(area / (3.0 * body.material.bend))
+        damping.append(np.full(len(good), body.material.damping))
+    v = np.concatenate(vertices)
+    order, start = _by_colour(v)
+    k, length, soft, viscous = (np.concatenate(part)[order] for part in (weights, rest, compliance, damping))
+    return _kernels.Hinges(v[order], k, length, soft, viscous, start)
+
+
+def hinge_weights(mesh: Mesh, hinges: Ints) -> tuple[Floats, Floats]:
+    """(h,4) weights of the Laplacian across each hinge a-b with corners c, d, and the (h,) area of its two triangles.
+
+    Each corner pulls on the edge by the cotangents of the angles beside it (Bergou et al. 2006, the quadratic model).
+    """
+    a, b, c, d = (mesh.vertices[hinges[:, i]] for i in range(4))
+
+    def cotangent(at: Floats, p: Floats, q: Floats) -> Floats:
+        u, v = p - at, q - at
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return (u * v).sum(1) / np.linalg.norm(np.cross(u, v), axis=1)
+
+    ca, cb = cotangent(a, b, c), cotangent(b, a, c)
+    da, db = cotangent(a, b, d), cotangent(b, a, d)
+    area = 0.5 * (np.linalg.norm(np.cross(b - a, c - a), axis=1) + np.linalg.norm(np.cross(b - a, d - a), axis=1))
+    with np.errstate(invalid="ignore"):
+        return np.stack([cb + db, ca + da, -ca - cb, -da - db], 1), area

@@ -1,0 +1,117 @@
+"""Move what is too close back, rub it, and take the speed it must not keep (Fuhrmann et al. 2003, 4.2 to 4.4).
+
+One loop for every kind of contact: the weights of the record say who moves, and by how much.
+"""
+
+import numpy as np
+
+from . import vec
+from .jit import kernel
+
+
+@kernel
+def weighted(contact, x):
+    """sum(weights * x[vertices])"""
+    total = (0.0, 0.0, 0.0)
+    for c in range(4):
+        i = contact["vertices"][c]
+        if i >= 0:
+            total = vec.madd(total, vec.load(x, i), contact["weights"][c])
+    return total
+
+
+@kernel
+def spread(contact, x, w, r, total):
+    """Move the weighted point by `r`, shared out by inverse mass; momentum of the two sides cancels exactly."""
+    for c in range(4):
+        i = contact["vertices"][c]
+        if i >= 0:
+            vec.store(x, i, vec.madd(vec.load(x, i), r, w[i] * contact["weights"][c] / total))
+
+
+@kernel
+def mobility(contact, w):
+    total = 0.0
+    for c in range(4):
+        i = contact["vertices"][c]
+        if i >= 0:
+            total += w[i] * contact["weights"][c] ** 2
+    return total
+
+
+@kernel
+def rub(slide, push, friction, simple):
+    """The tangential correction for a tangential movement `slide` under a normal correction of length `push`.
+
+    simple: r_t = -c_f dx_t (eq. 3). Otherwise r_t = (beta - 1) dx_t with beta = max(|dx_t| - c_f |dx_n|, 0) / |dx_t|
+    (eqs. 5 and 6; the printed minus of eq. 5 contradicts its text: 0 is stick, 1 is free). |dx_n| is the correction
+    that was needed, which for a particle that starts on the surface is its normal movement.
+    """
+    if simple:
+        return vec.scale(slide, -friction)
+    length = vec.norm(slide)
+    if length == 0.0:
+        return (0.0, 0.0, 0.0)
+    return vec.scale(slide, -min(friction * push / length, 1.0))
+
+
+@kernel
+def project(contacts, x, x_start, w, eps, friction, simple, elasticity, dt, pushed, rubbed):
+    """One pass over all contacts in order. `pushed` (n,) collects normal corrections, `rubbed` (n,3) tangential ones."""
+    for c in range(len(contacts)):
+        contact = contacts[c]
+        total = mobility(contact, w)
+        if total == 0.0:
+            continue
+        n = (contact["normal"][0], contact["normal"][1], contact["normal"][2])
+        anchor = (contact["anchor"][0], contact["anchor"][1], contact["anchor"][2])
+        at = weighted(contact, x)
+        lack = eps - vec.dot(vec.sub(at, anchor), n)
+        if lack <= 0.0:
+            continue
+        push = lack * (1.0 + elasticity) if pushed[c] == 0.0 else lack
+        drift = (
+            contact["anchor_velocity"][0] * dt,
+            contact["anchor_velocity"][1] * dt,
+            contact["anchor_velocity"][2] * dt,
+        )
+        move = vec.sub(vec.sub(at, weighted(contact, x_start)), drift)
+        slide = vec.madd(move, n, -vec.dot(move, n))
+        r = (0.0, 0.0, 0.0)
+        # eq. 3 scales the step's movement, so it may act only once a step; eqs. 5 and 6 act in proportion to the push
+        if not simple or pushed[c] == 0.0:
+            r = rub(slide, push, friction, simple)
+        pushed[c] += push
+        vec.store(rubbed, c, vec.add(vec.load(rubbed, c), r))
+        spread(contact, x, w, vec.madd(r, n, push), total)
+
+
+@kernel
+def settle(contacts, v, v_before, w, elasticity, pushed):
+    """Take back the outward speed that moving out of a surface would leave; elasticity returns its share."""
+    for c in range(len(contacts)):
+        if pushed[c] == 0.0:
+            continue
+        contact = contacts[c]
+        total = mobility(contact, w)
+        if total == 0.0:
+            continue
+        n = (contact["normal"][0], contact["normal"][1], contact["normal"][2])
+        wall = (contact["anchor_velocity"][0], contact["anchor_velocity"][1], contact["anchor_velocity"][2])
+        leaving = vec.dot(vec.sub(weighted(contact, v), wall), n)
+        arriving = -vec.dot(vec.sub(weighted(contact, v_before), wall), n)
+        allowed = elasticity * max(arriving, 0.0)
+        if leaving > allowed:
+            spread(contact, v, w, vec.scale(n, allowed - leaving), total)
+
+
+@kernel
+def deepest(contacts, x):
+    """The least normal gap of all contacts at `x`, metres; inf without contacts."""
+    least = np.inf
+    for c in range(len(contacts)):
+        contact = contacts[c]
+        n = (contact["normal"][0], contact["normal"][1], contact["normal"][2])
+        anchor = (contact["anchor"][0], contact["anchor"][1], contact["anchor"][2])
+        least = min(least, vec.dot(vec.sub(weighted(contact, x), anchor), n))
+    return least

@@ -1,0 +1,66 @@
+"""A triangle surface with everything that decides on which side of it a point lies.
+
+The sign is that of the angle-weighted pseudonormal of the nearest feature (Baerentzen and Aanaes 2005): unlike the
+nearest face's normal it is right at acute edges and spikes, and it needs no closed mesh.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from . import vec
+from .jit import kernel
+from .triangle import solid_angle
+
+
+class Surface(NamedTuple):
+    x: np.ndarray  # (n,3) vertices, metres
+    faces: np.ndarray  # (m,3)
+    face_edges: np.ndarray  # (m,3) edge j joins corners j and j+1
+    face_normals: np.ndarray  # (m,3) unit, zero where a face has no area
+    edge_normals: np.ndarray  # (k,3) pseudonormals
+    vertex_normals: np.ndarray  # (n,3) pseudonormals
+
+
+@kernel
+def corners(surface, f):
+    """The three corners of face `f`."""
+    faces, x = surface.faces, surface.x
+    return vec.load(x, faces[f, 0]), vec.load(x, faces[f, 1]), vec.load(x, faces[f, 2])
+
+
+@kernel
+def pseudonormal(surface, f, feature):
+    """Of the feature of face `f` that `closest_on_triangle` named: 0 face, 1-3 corner, 4-6 edge."""
+    if feature == 0:
+        return vec.load(surface.face_normals, f)
+    if feature <= 3:
+        return vec.load(surface.vertex_normals, surface.faces[f, feature - 1])
+    return vec.load(surface.edge_normals, surface.face_edges[f, feature - 4])
+
+
+@kernel
+def winding_number(surface, p):
+    """How often the surface winds around `p`; about 1 inside a closed one, 0 outside."""
+    total = 0.0
+    for f in range(len(surface.faces)):
+        a, b, c = corners(surface, f)
+        total += solid_angle(p, a, b, c)
+    return total / (4.0 * math.pi)
+
+
+@kernel
+def side_of(surface, p, q, f, feature):
+    """+1 outside or on the surface, -1 inside, for `p` with nearest point `q` on `feature` of face `f`.
+
+    Where the pseudonormal vanishes (faces back to back) or is at right angles to p - q, the winding number decides.
+    """
+    n = pseudonormal(surface, f, feature)
+    away = vec.sub(p, q)
+    cosine = vec.dot(vec.unit(away), n)
+    if abs(cosine) > 1e-7:
+        return 1.0 if cosine > 0.0 else -1.0
+    if vec.norm2(away) == 0.0:
+        return 1.0
+    return -1.0 if winding_number(surface, p) > 0.5 else 1.0

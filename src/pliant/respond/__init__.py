@@ -1,0 +1,5 @@
+"""Contacts -> State, in place."""
+
+from .projection import Projection
+
+__all__ = ["Projection"]

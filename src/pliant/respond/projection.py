@@ -1,0 +1,51 @@
+"""Projection: set back to the surface, with friction, then correct the velocities (Fuhrmann et al. 2003, section 4)."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..contacts import Contacts
+from ..kernels import projection as _kernels
+from ..scene import Scene
+from ..state import State
+
+Floats = NDArray[np.float64]
+
+
+class Projection:
+    """Keeps everything `eps` away from what it touches. Impulses of a step are in `pushed` and `rubbed` (metres)."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.eps = scene.eps
+        self.friction = scene.friction
+        self.simple = scene.friction_model == "simple"
+        self.elasticity = scene.elasticity
+        self.w = scene.inverse_masses
+        self.begin(np.zeros(0), State.at(np.zeros((0, 3))))
+
+    def begin(self, contacts: Contacts, state: State) -> None:
+        """A new step: forget the pushes of the last one, remember the speeds before impact."""
+        self.pushed = np.zeros(len(contacts))
+        self.rubbed = np.zeros((len(contacts), 3))
+        self._before = state.v.copy()
+
+    def apply(self, contacts: Contacts, state: State, dt: float) -> None:
+        """Move x so that every gap is at least eps (to first order), rubbing along the way."""
+        if len(contacts):
+            _kernels.project(
+                contacts,
+                state.x,
+                state.x_start,
+                self.w,
+                self.eps,
+                self.friction,
+                self.simple,
+                self.elasticity,
+                dt,
+                self.pushed,
+                self.rubbed,
+            )
+
+    def finish(self, contacts: Contacts, state: State) -> None:
+        """Correct v for what was moved."""
+        if len(contacts):
+            _kernels.settle(contacts, state.v, self._before, self.w, self.elasticity, self.pushed)

@@ -1,0 +1,143 @@
+"""Scene: all that does not change while it runs. Bodies, their materials, the air, and how contact behaves."""
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import validate
+from .mesh import Mesh
+from .state import State
+
+Floats = NDArray[np.float64]
+FRICTION_MODELS = ("coulomb", "simple")
+_CLOTH_COLOUR, _BODY_COLOUR = (0.62, 0.16, 0.13), (0.78, 0.74, 0.70)
+
+
+@dataclasses.dataclass(frozen=True)
+class Cloth:
+    """What a cloth is made of, in real units. The default is a medium cotton."""
+
+    density: float = 0.20  # kg/m2
+    stretch: float = 2000.0  # N/m: force per metre of width for a strain of 1
+    shear: float = 200.0  # N/m
+    bend: float = 2e-5  # N m: moment per metre of width for a curvature of 1/m
+    damping: float = 1e-3  # s: internal friction; stiffness times this is the viscosity
+    air: float = 1.2  # kg/m3: density of the air it moves through; 0 is vacuum
+
+    def __post_init__(self) -> None:
+        validate.number("density", self.density, above=0.0)
+        validate.number("stretch", self.stretch, above=0.0)
+        validate.number("shear", self.shear, above=0.0)
+        for name in ("bend", "damping", "air"):
+            validate.number(name, getattr(self, name), low=0.0)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Body:
+    """A mesh with a role: a piece of cloth, or `fixed` in space as an obstacle.
+
+    `pins` are rows of the mesh's vertices that stay where they are. `flat` treats the rest shape as flat cloth that
+    was bent into the mesh (sewn garments); otherwise the mesh's own curvature is at rest.
+    """
+
+    mesh: Mesh
+    fixed: bool = False
+    material: Cloth = Cloth()
+    pins: Any = ()
+    velocity: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    flat: bool = False
+    color: tuple[float, float, float] | None = None
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        rows = np.asarray(self.pins if np.size(self.pins) else np.zeros(0, np.int32)).reshape(-1, 1)
+        pins = validate.indices("pins", rows, 1, self.mesh.n_vertices).ravel()
+        object.__setattr__(self, "pins", pins)
+        object.__setattr__(self, "velocity", tuple(validate.floats("velocity", self.velocity, (3,)).tolist()))
+        if not self.mesh.n_faces:
+            raise ValueError(f"body {self.label!r} has no faces; expected a surface")
+        if self.color is None:
+            object.__setattr__(self, "color", _BODY_COLOUR if self.fixed else _CLOTH_COLOUR)
+
+    @property
+    def label(self) -> str:
+        return self.name or self.mesh.name
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Scene:
+    """Bodies in one world. The (welded) vertices of all of them are one array, in the order of `bodies`.
+
+    eps: how far (m) cloth is kept from surfaces. friction: coefficient c_f. friction_model: "coulomb" (eqs. 5 and 6 of
+    the paper: sticks below the slope) or "simple" (eq. 3: scales tangential motion). elasticity: 0 absorbs impacts, 1
+    returns them.
+    """
+
+    bodies: Sequence[Body]
+    gravity: tuple[float, float, float] = (0.0, -9.81, 0.0)
+    wind: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    eps: float = 0.005
+    friction: float = 0.3
+    friction_model: str = "coulomb"
+    elasticity: float = 0.0
+    name: str = "scene"
+
+    def __post_init__(self) -> None:
+        put = functools.partial(object.__setattr__, self)
+        put("bodies", tuple(self.bodies))
+        if not self.bodies:
+            raise ValueError("bodies is empty; a scene needs at least one Body")
+        put("gravity", tuple(validate.floats("gravity", self.gravity, (3,)).tolist()))
+        put("wind", tuple(validate.floats("wind", self.wind, (3,)).tolist()))
+        validate.number("eps", self.eps, above=0.0)
+        validate.choice("friction_model", self.friction_model, FRICTION_MODELS)
+        validate.number("friction", self.friction, low=0.0, high=1.0 if self.friction_model == "simple" else np.inf)
+        validate.number("elasticity", self.elasticity, low=0.0, high=1.0)
+
+    @functools.cached_property
+    def first(self) -> NDArray[np.int64]:
+        """(bodies+1,) row of each body's first vertex, and the number of all."""
+        return np.concatenate([[0], np.cumsum([body.mesh.welded.n_vertices for body in self.bodies])]).astype(np.int64)
+
+    def rows(self, body: int) -> slice:
+        return slice(int(self.first[body]), int(self.first[body + 1]))
+
+    @property
+    def soft(self) -> list[int]:
+        return [b for b, body in enumerate(self.bodies) if not body.fixed]
+
+    @property
+    def fixed(self) -> list[int]:
+        return [b for b, body in enumerate(self.bodies) if body.fixed]
+
+    @functools.cached_property
+    def masses(self) -> Floats:
+        """(n,) kg: a third of the cloth of each face to each of its corners; zero for fixed bodies."""
+        masses = np.zeros(int(self.first[-1]))
+        for b in self.soft:
+            mesh = self.bodies[b].mesh.welded
+            share = np.repeat(mesh.face_areas * self.bodies[b].material.density / 3.0, 3)
+            masses[self.rows(b)] = np.bincount(mesh.faces.ravel(), share, mesh.n_vertices)
+        return masses
+
+    @functools.cached_property
+    def inverse_masses(self) -> Floats:
+        """(n,) 1/kg; zero for what nothing moves: fixed bodies, pins, vertices without cloth."""
+        w = np.zeros_like(self.masses)
+        np.divide(1.0, self.masses, out=w, where=self.masses > 0.0)
+        for b in self.soft:
+            pins = self.bodies[b].mesh.weld_index[self.bodies[b].pins]
+            w[int(self.first[b]) + pins] = 0.0
+        return w
+
+    def start(self) -> State:
+        """The state everything begins in."""
+        state = State.at(np.concatenate([body.mesh.welded.vertices for body in self.bodies]))
+        for b in self.soft:
+            state.v[self.rows(b)] = self.bodies[b].velocity
+        state.v[self.inverse_masses == 0.0] = 0.0
+        return state

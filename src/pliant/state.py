@@ -1,0 +1,45 @@
+"""State: all that changes while a scene runs."""
+
+import dataclasses
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import validate
+
+Floats = NDArray[np.float64]
+
+
+@dataclasses.dataclass(eq=False)
+class State:
+    """Positions x, velocities v and positions at the start of the step, each (n,3), of the vertices of all bodies."""
+
+    x: Floats
+    v: Floats
+    x_start: Floats
+    time: float = 0.0
+
+    @classmethod
+    def at(cls, x: Any, v: Any = None, time: float = 0.0) -> Self:
+        """A state at rest (or at velocity `v`) at positions `x`."""
+        p = validate.floats("x", x, (None, 3))
+        w = np.zeros_like(p) if v is None else validate.floats("v", v, p.shape)
+        return cls(p, w, p.copy(), validate.number("time", time))
+
+    def copy(self) -> "State":
+        return State(self.x.copy(), self.v.copy(), self.x_start.copy(), self.time)
+
+    def save(self, path: Any) -> None:
+        """To an .npz file, atomically; `load` gives the same bits back."""
+        from .files import atomic_write
+
+        with atomic_write(path) as stream:
+            np.savez(stream, x=self.x, v=self.v, x_start=self.x_start, time=self.time)
+
+    @classmethod
+    def load(cls, path: Any) -> Self:
+        with np.load(path, allow_pickle=False) as saved:
+            state = cls.at(saved["x"], saved["v"], float(saved["time"]))
+            state.x_start = validate.floats("x_start", saved["x_start"], state.x.shape)
+        return state
