@@ -21,6 +21,7 @@ from pliant.kernels.triangle import (
     solid_angle,
     unit_normal,
 )
+from pliant.mesh import Mesh
 
 T = ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
 OBTUSE = ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (-5.0, 1.0, 0.0))
@@ -204,3 +205,16 @@ def test_solid_angles_of_a_closed_body_add_up_to_full_turns_inside(p, turns):
 def test_an_octant_has_an_eighth_of_the_sphere():
     x, y, z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
     assert solid_angle((0.0, 0.0, 0.0), x, y, z) == pytest.approx(math.pi / 2, rel=1e-15)
+
+
+def test_the_slow_referees_agree_on_inside_and_outside(rng):
+    # the apex of a spike, where the sign by the first nearest face is wrong
+    apex_and_base = [(0.0, 0.0, 1.0), (0.1, 0.0, 0.0), (-0.05, 0.0866, 0.0), (-0.05, -0.0866, 0.0)]
+    spike = Mesh(apex_and_base, [[0, 1, 2], [0, 2, 3], [0, 3, 1], [1, 3, 2]])
+    points = np.concatenate([[(0.3, 0.0, 1.05), (0.0, 0.0, 0.5)], rng.uniform(-0.2, 1.2, (500, 3)) * [0.2, 0.2, 1.0]])
+    distance, turns = naive.signed_distance(points, spike), naive.winding_number(points, spike)
+    assert (distance[0] > 0, distance[1] < 0) == (True, True)
+    assert np.array_equal(distance < 0, turns > 0.5)
+    corners = naive.tuples(spike.vertices[spike.faces])
+    nearest = [min(point_triangle_distance(p, *face) for face in corners) for p in naive.tuples(points)]
+    assert np.abs(distance) == pytest.approx(nearest, abs=1e-14)
