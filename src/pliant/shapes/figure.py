@@ -1,6 +1,6 @@
 """The parts of a person: head, neck, shoulders and chest. Head frame: origin between the ears, y up, face to +z."""
 
-from .implicit import Part, ellipsoid, limb, moved, slab
+from .implicit import Part, ellipsoid, limb, slab
 
 HEAD: tuple[Part, ...] = (
     # skull, then the wedge of the face below it
@@ -79,7 +79,10 @@ ARMS: tuple[Part, ...] = (
     ellipsoid((0.250, 1.300, -0.028), (0.042, 0.100, 0.044), turn=(0, 0, 40), blend=0.04, mirror=True),
     limb((0.352, 1.176, -0.036), (0.525, 0.998, -0.016), 0.036, 0.024, blend=0.04, mirror=True),
     ellipsoid((0.408, 1.119, -0.030), (0.036, 0.085, 0.040), turn=(0, 0, 44), blend=0.04, mirror=True),
-    # hand: palm and fingers thin across, thumb forward
+)
+
+# thin across, the thumb forward
+PALMS: tuple[Part, ...] = (
     limb(
         (0.530, 0.993, -0.015),
         (0.578, 0.942, -0.006),
@@ -93,14 +96,16 @@ ARMS: tuple[Part, ...] = (
     limb(
         (0.585, 0.934, -0.005),
         (0.640, 0.868, 0.000),
-        0.0230,
-        0.0180,
-        stretch=(0.75, 1, 1.4),
+        0.0225,
+        0.0185,
+        stretch=(0.84, 1, 1.36),
         turn=(0, 0, 41),
         blend=0.03,
         mirror=True,
     ),
-    limb((0.548, 0.974, 0.012), (0.580, 0.932, 0.050), 0.0165, 0.0125, blend=0.025, mirror=True),
+)
+THUMBS: tuple[Part, ...] = (
+    limb((0.548, 0.974, 0.012), (0.580, 0.932, 0.049), 0.0175, 0.0145, blend=0.025, mirror=True),
 )
 
 FLOOR: tuple[Part, ...] = (slab(-1.0, 0.0, blend=0.012),)

@@ -28,6 +28,7 @@ class Part:
     blend: float  # the reach of the smooth minimum, metres
     mirror: bool  # the same part also at -x
     carve: bool  # taken away instead of added
+    grow: float = 0.0  # metres added to the distance at which the part ends
 
 
 def limb(
@@ -71,6 +72,11 @@ def moved(parts: Sequence[Part], by: Point) -> tuple[Part, ...]:
         return (p[0] + by[0], p[1] + by[1], p[2] + by[2])
 
     return tuple(dataclasses.replace(p, a=shift(p.a), b=shift(p.b)) for p in parts)
+
+
+def grown(parts: Sequence[Part], by: float) -> tuple[Part, ...]:
+    """Parts whose blended value is exactly `by` less everywhere: the body in a coat of that thickness."""
+    return tuple(dataclasses.replace(p, grow=p.grow - by if p.carve else p.grow + by) for p in parts)
 
 
 def distance(parts: Sequence[Part], points: Floats) -> Floats:
@@ -136,7 +142,7 @@ def _one(part: Part, x: Floats, y: Floats, z: Floats) -> Floats:
         r = part.r_a + t * (part.r_b - part.r_a)
     sx, sy, sz = part.stretch
     if sx == sy == sz == 1:
-        return np.sqrt(qx * qx + qy * qy + qz * qz) - r
+        return np.sqrt(qx * qx + qy * qy + qz * qz) - (r + part.grow)
     if part.turn != (0, 0, 0):
         m = rotation(part.turn)
         qx, qy, qz = (m[0, k] * qx + m[1, k] * qy + m[2, k] * qz for k in range(3))
@@ -144,4 +150,4 @@ def _one(part: Part, x: Floats, y: Floats, z: Floats) -> Floats:
     k0 = np.sqrt(qx * qx + qy * qy + qz * qz)
     k1 = np.sqrt((qx / sx) ** 2 + (qy / sy) ** 2 + (qz / sz) ** 2)
     # k0 - r divided by its own slope k1 / k0: a distance to first order; the tiny terms serve the very centre
-    return (k0 - r) * (k0 + 1e-9 * min(sx, sy, sz)) / (k1 + 1e-9)
+    return (k0 - r) * (k0 + 1e-9 * min(sx, sy, sz)) / (k1 + 1e-9) - part.grow

@@ -8,18 +8,20 @@ from numpy.typing import NDArray
 from .. import validate
 from ..mesh import Mesh
 from ..validate import Floats
-from .figure import ARMS, FLOOR, HEAD, LEGS, NECK, STANDING, TORSO
-from .implicit import Part, moved
+from .figure import ARMS, FLOOR, HEAD, LEGS, NECK, PALMS, STANDING, THUMBS, TORSO
+from .implicit import Part, grown, moved
 from .polygonise import Zoom, polygonised
 
-PARTS: tuple[Part, ...] = (*moved(HEAD + NECK, (0, STANDING, 0)), *TORSO, *LEGS, *ARMS, *FLOOR)
+BODY: tuple[Part, ...] = (*moved(HEAD + NECK, (0, STANDING, 0)), *TORSO, *LEGS, *ARMS)
+PARTS: tuple[Part, ...] = (*BODY, *PALMS, *THUMBS, *FLOOR)
 ZOOM = Zoom(1.44, 1.52, 2.1)
 
 
 def mannequin(detail: float = 1.0) -> Mesh:
     """A closed body, 1.75 m tall, standing on y = 0 and looking along +z, its left hand at +x.
 
-    About 30 000 faces, finer on face, hands and feet; `detail` (0.7 to 2) divides the length of all edges.
+    About 30 000 faces, finer on face, hands and feet; `detail` (0.7 to 2) divides the length of all edges; below 1
+    the hands are mittens without thumbs.
     """
     return _mannequin(validate.number("detail", detail, low=0.7, high=2.0))
 
@@ -27,7 +29,11 @@ def mannequin(detail: float = 1.0) -> Mesh:
 @functools.lru_cache(4)
 def _mannequin(detail: float) -> Mesh:
     low, high = np.array([-0.68, 0.0, -0.25]), np.array([0.68, 1.76, 0.26])
-    x, faces = polygonised(PARTS, low, high, 0.0162 / detail, zoom=ZOOM, fine=(_small,))
+    parts = PARTS
+    if detail < 1.0:
+        # samples this far apart would tear hands of true thickness
+        parts = (*BODY, *grown(PALMS, 0.016 * (1.0 / detail - 1.0)), *FLOOR)
+    x, faces = polygonised(parts, low, high, 0.0162 / detail, zoom=ZOOM, fine=(_small,))
     x[np.abs(x[:, 1]) < 1e-6, 1] = 0.0
     return Mesh(x, faces, name="mannequin")
 

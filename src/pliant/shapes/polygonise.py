@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ..topology import Topology
 from ..validate import Floats, Ints
 from .implicit import Part, distance, project
 from .tidy import flipped_to_delaunay, neighbour_mean, refined
@@ -43,24 +44,30 @@ class Zoom:
         return np.stack([p[:, 0] / s, y, p[:, 2] / s], 1)
 
 
+NO_ZOOM = Zoom(-5.0, 5.0, 1.0)
+
+
 def polygonised(
     parts: Sequence[Part],
     low: Floats,
     high: Floats,
     h: float,
     *,
-    zoom: "Zoom | None" = None,
+    zoom: Zoom = NO_ZOOM,
     fine: Sequence[Callable[[Floats], NDArray[np.bool_]]] = (),
+    ends: bool = False,
     rounds: int = 6,
 ) -> tuple[Floats, Ints]:
     """Vertices on the surface and outward faces of edge length about `h`, within a box (its x and z as zoomed).
 
-    `zoom` makes a head finer from the start, so that its features are not lost between samples. Each of `fine` says for points (n,3) where edges are halved once more; one lies within the other.
+    `zoom` makes a head finer from the start, so that its features are not lost between samples. Each of `fine` says
+    for points (n,3) where edges are halved once more; one lies within the other. With `ends` the surface is cut open
+    by the planes y = low and y = high; without, the box must hold all of it.
     """
     from skimage.measure import marching_cubes
 
-    zoom = zoom or Zoom(high[1] + 1.0, high[1] + 2.0, 1.0)
-    grid, origin = _band(parts, low, high, h, zoom)
+    grid, origin = _band(parts, low, high, h, zoom, ends)
+    # its "descent" is what it documents for left-handed faces; ours are right-handed
     x, faces, _, _ = marching_cubes(grid, 0.0, spacing=(h, h, h), gradient_direction="descent", allow_degenerate=False)
     x, faces = zoom.back(x.astype(np.float64) + origin), faces.astype(np.int32)
     x, faces = relaxed(parts, x, faces, rounds)
@@ -71,20 +78,25 @@ def polygonised(
 
 
 def relaxed(parts: Sequence[Part], x: Floats, faces: Ints, rounds: int) -> tuple[Floats, Ints]:
-    """Vertices slid along the surface towards the middle of their neighbours, and edges flipped to Delaunay."""
-    x, normal = _projected(parts, x)
+    """Vertices slid along the surface towards the middle of their neighbours, and edges flipped to Delaunay.
+
+    Vertices on a border keep their height.
+    """
+    level = np.flatnonzero(Topology.of(faces, len(x)).border_vertices)
+    x, normal = _projected(parts, x, level)
     for k in range(rounds):
         if k % 3 == 0:
             faces = flipped_to_delaunay(x, faces)
         step = neighbour_mean(x, faces) - x
         step -= (step * normal).sum(1)[:, None] * normal
+        step[level, 1] = 0.0
         x = x + 0.7 * step
         if k % 3 == 2:
-            x, normal = _projected(parts, x)
+            x, normal = _projected(parts, x, level)
         else:
             # the normal of the last visit is good enough for a small step, and four times cheaper
             x = x - normal * _distance(parts, x)[:, None]
-    x, _ = _projected(parts, x, 3)
+    x, _ = _projected(parts, x, level, 3)
     return x, flipped_to_delaunay(x, faces)
 
 
@@ -92,16 +104,29 @@ def _distance(parts: Sequence[Part], x: Floats) -> Floats:
     return np.concatenate([distance(parts, x[k : k + CHUNK]) for k in range(0, len(x), CHUNK)])
 
 
-def _projected(parts: Sequence[Part], x: Floats, rounds: int = 1) -> tuple[Floats, Floats]:
-    pieces = [project(parts, x[k : k + CHUNK], rounds) for k in range(0, len(x), CHUNK)]
-    return np.concatenate([p[0] for p in pieces]), np.concatenate([p[1] for p in pieces])
+def _projected(parts: Sequence[Part], x: Floats, level: NDArray[np.intp], rounds: int = 1) -> tuple[Floats, Floats]:
+    height = x[level, 1]
+    for _ in range(rounds):
+        pieces = [project(parts, x[k : k + CHUNK], 1) for k in range(0, len(x), CHUNK)]
+        moved, normal = np.concatenate([p[0] for p in pieces]), np.concatenate([p[1] for p in pieces])
+        # on a border the step is turned into the plane, and made longer to reach the surface there
+        flat = normal[level] * (1.0, 0.0, 1.0)
+        reach = np.einsum("ij,ij->i", moved[level] - x[level], normal[level])
+        flat /= np.maximum(np.einsum("ij,ij->i", flat, flat), 0.1)[:, None]
+        moved[level] = x[level] + flat * reach[:, None]
+        moved[level, 1] = height
+        normal[level] = flat
+        x = moved
+    return x, normal
 
 
-def _band(parts: Sequence[Part], low: Floats, high: Floats, h: float, zoom: Zoom) -> tuple[Floats, Floats]:
-    """Samples on a grid of spacing `h` around the box, exact near the surface, far away only the sign; the grid's origin."""
+def _band(parts: Sequence[Part], low: Floats, high: Floats, h: float, zoom: Zoom, ends: bool) -> tuple[Floats, Floats]:
+    """Samples on a grid of spacing `h` over the box, and its origin; exact near the surface, far away only the sign."""
     low, high = (np.array([p[0], zoom.height(p[1]), p[2]]) for p in (low, high))
     blocks = np.ceil((high - low) / (BLOCK * h)).astype(int) + 1
     origin = 0.5 * (low + high) - 0.5 * blocks * BLOCK * h
+    if ends:
+        origin[1] = low[1]
     index = np.stack(np.meshgrid(*(np.arange(n) for n in blocks), indexing="ij"), -1).reshape(-1, 3)
     middle = distance(parts, zoom.back(origin + (index + 0.5) * BLOCK * h))
     grid = np.repeat(middle.reshape(blocks), BLOCK, 0).repeat(BLOCK, 1).repeat(BLOCK, 2)
@@ -110,4 +135,6 @@ def _band(parts: Sequence[Part], low: Floats, high: Floats, h: float, zoom: Zoom
     cell = np.stack(np.meshgrid(*[np.arange(BLOCK)] * 3, indexing="ij"), -1).reshape(1, -1, 3)
     at = (near[:, None, :] + cell).reshape(-1, 3)
     grid[at[:, 0], at[:, 1], at[:, 2]] = _distance(parts, zoom.back(origin + at * h))
+    if ends:
+        grid = grid[:, : round((high[1] - low[1]) / h) + 1]
     return grid, origin
