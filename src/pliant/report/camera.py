@@ -25,7 +25,7 @@ class Camera:
     def framing(
         cls, clips: Sequence[Clip], aspect: float, *, azimuth: float = 0.6, elevation: float = 0.3, fill: float = 0.86
     ) -> "Camera":
-        """The nearest camera in that direction (radians) that sees all vertices of all frames, in `fill` of the picture."""
+        """The nearest camera in that direction (radians) that sees every vertex of every frame within `fill` of it."""
         points = np.concatenate([_thinned(clip) for clip in clips]).astype(np.float64)
         towards = np.array(
             [np.cos(elevation) * np.sin(azimuth), np.sin(elevation), np.cos(elevation) * np.cos(azimuth)]
@@ -43,7 +43,9 @@ class Camera:
             distance = max(distance, (high - low) / (2 * slope))
         target = middle + shift
         eye = target + towards * distance
-        return cls(tuple(float(v) for v in eye), tuple(float(v) for v in target))
+        return cls(
+            (float(eye[0]), float(eye[1]), float(eye[2])), (float(target[0]), float(target[1]), float(target[2]))
+        )
 
     def project(self, points: Any, width: int, height: int) -> tuple[Floats, Floats]:
         """Points (n,3) on a screen of width x height pixels as (n,3) x, y, -1/w, and w (n,), the distance ahead."""

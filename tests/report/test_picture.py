@@ -1,0 +1,95 @@
+"""Pictures show what is there: the cloth in its colour, its shadow, and the whole run in view."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from pliant.clip import Clip
+from pliant.kernels import jit
+from pliant.report.camera import Camera
+from pliant.report.picture import render
+from pliant.report.sheet import contact_sheet, spread
+from report.scenes import RED, STONE, ball, drape, grid
+
+# without the compiler a picture of a postage stamp takes seconds
+SMALL = {"width": 48, "height": 36, "samples": 1 if not jit.COMPILED else 2}
+CLIPS = drape(5, 17)
+
+
+def redness(pixels: np.ndarray) -> np.ndarray:
+    p = pixels.astype(float)
+    return p[..., 0] - p[..., 1:].max(-1)
+
+
+@pytest.fixture(scope="module")
+def last() -> np.ndarray:
+    return render(CLIPS, -1, **SMALL)
+
+
+def test_the_cloth_is_red_and_in_the_middle(last):
+    h, w, _ = last.shape
+    assert np.median(redness(last[h // 2 : 3 * h // 4, 2 * w // 5 : 3 * w // 5])) > 60
+
+
+def test_the_corners_of_the_picture_show_only_background(last):
+    assert max(abs(redness(last[r, c])) for r in (0, -1) for c in (0, -1)) < 30
+
+
+def test_the_same_picture_twice_is_the_same_bytes(last):
+    before = jit.threads()
+    jit.set_threads(1)
+    again = render(CLIPS, -1, **SMALL)
+    jit.set_threads(before)
+    assert (again == last).all()
+
+
+def test_a_cloth_over_a_floor_darkens_it():
+    mesh = grid(5, 1.0)
+    low = Clip(mesh, mesh.vertices[None] + (0, 0.4, 0), RED)
+    speck = Clip(ball(0.01, 4), ball(0.01, 4).vertices[None], STONE)
+    camera = Camera((0.0, 2.0, 4.0), (0.0, 0.2, 0.0))
+    empty, shaded = render([speck], 0, 40, 30, camera, samples=1), render([low, speck], 0, 40, 30, camera, samples=1)
+    floor = np.abs(redness(shaded)) < 25
+    darker = empty.astype(float).mean(2) - shaded.mean(2)
+    assert darker[floor].max() > 25
+
+
+def test_the_back_of_a_cloth_differs_from_its_front():
+    mesh = grid(3, 1.0)
+    up = Clip(mesh, mesh.vertices[None] @ [[1, 0, 0], [0, 0, -1], [0, 1, 0]], RED)
+    front = render([up], 0, 9, 9, Camera((0, 0, 5), (0, 0, 0)), samples=1)[4, 4]
+    back = render([up], 0, 9, 9, Camera((0, 0, -5), (0, 0, 0)), samples=1)[4, 4]
+    assert not (front == back).all()
+
+
+def test_the_camera_sees_every_vertex_of_every_frame_and_no_farther_than_needed():
+    for aspect in (0.5, 1.0, 2.0):
+        camera = Camera.framing(CLIPS, aspect, fill=1.0)
+        points = np.concatenate([clip.frames.reshape(-1, 3) for clip in CLIPS])
+        screen, _ = camera.project(points, round(100 * aspect), 100)
+        part = screen[:, :2] / (100 * aspect, 100)
+        assert part.min() > -1e-6
+        assert part.max() < 1 + 1e-6
+        assert np.ptp(part, axis=0).max() > 0.999
+
+
+def test_a_contact_sheet_has_its_tiles_and_its_size(tmp_path):
+    path = tmp_path / "run.png"
+    contact_sheet(CLIPS, 10, path, columns=2, frames=3, title="Cloth on a ball", tile=(40, 30))
+    sheet = np.asarray(Image.open(path))
+    assert sheet.shape[1] == 4 + 2 * 44
+    # two rows of tiles: the cloth shows in the first and in the second
+    half = len(sheet) // 2
+    assert min((redness(part) > 60).sum() for part in (sheet[:half], sheet[half:])) > 20
+
+
+@pytest.mark.parametrize(
+    ("count", "wanted", "expected"), [(150, 4, [0, 50, 99, 149]), (3, 6, [0, 1, 2]), (1, 6, [0]), (9, 1, [8])]
+)
+def test_frames_are_spread_with_the_first_and_the_last(count, wanted, expected):
+    assert spread(count, wanted) == expected
+
+
+def test_a_frame_that_is_not_there_is_refused_by_name():
+    with pytest.raises(ValueError, match="frame = 5 but there are 5 frames"):
+        render(CLIPS, 5, **SMALL)
