@@ -29,9 +29,9 @@ def ball(radius: float, n: int = 16) -> Mesh:
     return Mesh(x.reshape(-1, 3), np.concatenate([np.stack([a, c, b], 1), np.stack([b, c, d], 1)]), name="ball")
 
 
-def drape(frames: int = 21, n: int = 17, radius: float = 0.5) -> list[Clip]:
+def drape(frames: int = 21, n: int = 17, radius: float = 0.5, sides: int = 16) -> list[Clip]:
     """The cloth falls from twice the radius and wraps the ball; every frame differs from the one before."""
-    cloth, body = grid(n, 4 * radius), ball(radius)
+    cloth, body = grid(n, 4 * radius), ball(radius, sides)
     s, t = cloth.vertices[:, 0], cloth.vertices[:, 2]
     r, angle = np.hypot(s, t), np.arctan2(t, s)
     run = []

@@ -1,8 +1,8 @@
 """A picture of a frame: soft sun, sky light that reaches into folds, shadows on a floor that fades away.
 
 Light comes from dozens of directions, a small disc for the sun and the upper half for the sky, each with its own small
-shadow map from the rasteriser; what several of them cannot see darkens softly, which is all there is to the look. The
-rays of one pixel share the directions between them, so that four rays cost as much as one.
+shadow map from the rasteriser; what several of them cannot see darkens softly, which is all there is to the look. Each
+ray of a pixel looks along directions of its own, so that their mean is smooth where one ray would show steps.
 """
 
 from collections.abc import Sequence
@@ -36,10 +36,11 @@ def render(
     if not -count <= frame < count:
         raise ValueError(f"frame = {frame} but there are {count} frames")
     width, height = validate.whole("width", width, low=1), validate.whole("height", height, low=1)
-    samples = validate.whole("samples", samples, low=1, high=8)
+    samples = validate.whole("samples", samples, low=1, high=4)
     validate.budget(f"a picture of {width}x{height}", 200.0 * width * height * samples**2, "make it smaller")
     camera = camera or Camera.framing(clips, width / height)
-    pixels = _Studio(clips, frame, samples).shoot(camera, width * samples, height * samples)
+    detail = 2 * max(width, height)  # shadows need not be finer than the picture
+    pixels = _Studio(clips, frame, samples, detail).shoot(camera, width * samples, height * samples)
     small = pixels.reshape(height, samples, width, samples, 3).mean((1, 3))
     # a fixed grain of less than one step hides the steps of 8 bits in the background
     grain = np.random.default_rng(8).uniform(-0.5, 0.5, (height, width, 1))
@@ -49,7 +50,7 @@ def render(
 class _Studio:
     """All clips at one frame as one mesh, the lamps around it and the floor below."""
 
-    def __init__(self, clips: Sequence[Clip], frame: int, samples: int) -> None:
+    def __init__(self, clips: Sequence[Clip], frame: int, samples: int, detail: int) -> None:
         start = np.cumsum([0] + [clip.mesh.n_vertices for clip in clips])
         self.x = np.concatenate([clip.at(frame) for clip in clips]).astype(np.float64)
         self.faces = np.concatenate([clip.mesh.faces + int(s) for clip, s in zip(clips, start)]).astype(np.int32)
@@ -66,8 +67,10 @@ class _Studio:
         self.size = float(np.linalg.norm(np.ptp(self.x, axis=0))) or 1.0
         self.middle = (self.x.min(0) + self.x.max(0)) / 2
         self.samples = samples
-        self.sun = Lamp(self.x, self.faces, sun_lights(), self.middle, self.size, 512, samples**2)
-        self.sky = Lamp(self.x, self.faces, sky_lights(), self.middle, self.size, 160, samples**2)
+        rays = samples**2
+        place = (self.middle, self.size)
+        self.sun = Lamp(self.x, self.faces, sun_lights(9 * rays), *place, min(512, detail), rays)
+        self.sky = Lamp(self.x, self.faces, sky_lights(36 * rays), *place, min(160, detail), rays)
 
     def shoot(self, camera: Camera, width: int, height: int) -> Floats:
         """The picture before it is made small, in linear light."""

@@ -25,6 +25,7 @@ def contact_sheet(
     frames: int = 6,
     title: str | None = None,
     tile: tuple[int, int] = (480, 400),
+    samples: int = 2,
 ) -> None:
     """Write a PNG with `frames` pictures, first and last frame among them, each `tile` pixels wide and high."""
     fps = validate.number("fps", fps, above=0.0)
@@ -46,7 +47,7 @@ def contact_sheet(
     for k, frame in enumerate(shown):
         x = gap + (k % columns) * (width + gap)
         y = head + (k // columns) * (height + caption)
-        sheet.paste(Image.fromarray(render(clips, frame, width, height, camera)), (x, y))
+        sheet.paste(Image.fromarray(render(clips, frame, width, height, camera, samples=samples)), (x, y))
         place = (x + width / 2, y + height + caption / 2)
         draw.text(place, f"{frame / fps:.2f} s", QUIET, ImageFont.load_default(0.55 * caption), anchor="mm")
     with atomic_write(path) as stream:
