@@ -12,8 +12,9 @@ UV     := $(BIN)/uv
 PYTEST := $(BIN)/python -m pytest
 JOBS   ?= 2
 
-# the parts of the suite that run compiled loops; not all of them exist in every checkout
-LOOPS := $(wildcard tests/kernels tests/detect tests/respond tests/dynamics tests/test_simulation.py)
+# what never reaches a loop over elements need not run three times
+LOOPLESS := tests/cli tests/io tests/test_project.py tests/test_validate.py tests/test_clock.py tests/kernels/test_jit.py
+WITHOUT  := $(addprefix --ignore=,$(LOOPLESS))
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-compiled test-plain test-bounds test-long fuzz lint types contracts format wheel docs-check constraints clean
@@ -47,10 +48,10 @@ test-compiled: $(VENV)/.test  ## the whole suite
 	$(PYTEST) -n $(JOBS) --dist loadfile
 
 test-plain: $(VENV)/.test  ## the suite with the compiler off, few random cases
-	PLIANT_COMPILE=0 PLIANT_CASES=10 $(PYTEST) -n $(JOBS) --dist loadfile -m "not compiled and not browser"
+	PLIANT_COMPILE=0 PLIANT_CASES=10 $(PYTEST) -n $(JOBS) --dist loadfile -m "not compiled and not browser" $(WITHOUT)
 
 test-bounds: $(VENV)/.test  ## compiled loops with bounds checks and parallel off
-	NUMBA_BOUNDSCHECK=1 PLIANT_PARALLEL=0 $(PYTEST) -n $(JOBS) --dist loadfile -m "not browser" $(LOOPS)
+	NUMBA_BOUNDSCHECK=1 PLIANT_PARALLEL=0 $(PYTEST) -n $(JOBS) --dist loadfile -m "not browser" $(WITHOUT)
 
 test-long: $(VENV)/.test  ## the whole suite and the tests marked long
 	$(PYTEST) --long

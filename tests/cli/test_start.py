@@ -39,12 +39,14 @@ def command(monkeypatch: pytest.MonkeyPatch):
 
 def test_help_arrives_in_half_a_second() -> None:
     def seconds() -> float:
-        start = time.perf_counter()
+        before, start = os.times(), time.perf_counter()
         assert call("--help").returncode == 0
-        return time.perf_counter() - start
+        wall, after = time.perf_counter() - start, os.times()
+        # processor time is what the wall clock says where no other test uses the cores; Windows does not tell it
+        used = after.children_user + after.children_system - before.children_user - before.children_system
+        return min(wall, used) if used else wall
 
-    # any of ten will do: other tests may be using the cores
-    assert any(seconds() < 0.5 for _ in range(10))
+    assert min(seconds() for _ in range(3)) < 0.5
 
 
 @pytest.mark.parametrize("words", ["--help", "--version"])
