@@ -34,7 +34,7 @@ FORMATS: dict[str, tuple[str | None, str | None, str | None]] = {
     ".off": ("off.read", "writing.write_off", None),
     ".glb": ("gltf.read", "gltf_write.write_mesh", "gltf_write.write_clips"),
     ".gltf": ("gltf.read", None, None),
-    ".npz": (None, "writing.write_npz", "writing.write_clips_npz"),
+    ".npz": ("npz.read", "writing.write_npz", "writing.write_clips_npz"),
     ".pc2": (None, None, "writing.write_pc2"),
 }
 
@@ -42,7 +42,7 @@ FORMATS: dict[str, tuple[str | None, str | None, str | None]] = {
 def load(
     path: str | os.PathLike[str], *, units: str | float = "m", up: str = "y", max_bytes: int | None = None
 ) -> Mesh:
-    """Read a surface mesh from OBJ, PLY, STL, OFF, GLB or glTF, each also as `.gz`.
+    """Read a surface mesh from OBJ, PLY, STL, OFF, GLB, glTF or npz, each also as `.gz`.
 
     `units` the file is in: m, cm, mm, in, ft or metres per unit. `up`: its axis that points up; the mesh is turned so
     that y does. Polygons become fans of triangles; the file's vertices keep their order. A bad file is a MeshFileError.
@@ -53,7 +53,9 @@ def load(
     reader = _function(target, 0)
     file = read_input(target, default_limit() if max_bytes is None else max_bytes)
     try:
-        parts = reader(file)
+        # what overflows or was never a number is found by the checks, which name its place
+        with np.errstate(all="ignore"):
+            parts = reader(file)
         if not len(parts.faces):
             raise file.fail(
                 "", f"no faces ({len(parts.vertices)} vertices); pliant reads surfaces, not points or lines"
@@ -75,6 +77,7 @@ def _mesh(file: Input, parts: Parts, factor: float, up: str) -> Mesh:
         mesh = Mesh(
             x,
             parts.faces,
+            np.zeros((0, 4), np.int32) if parts.tets is None else parts.tets,
             name=file.name,
             uv=parts.uv,
             material=parts.material,

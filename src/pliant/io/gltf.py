@@ -90,8 +90,7 @@ class _Reader:
             k = stack.pop()
             seen += 1
             local = self._local(nodes[k], f"nodes[{k}]")
-            with np.errstate(over="ignore", invalid="ignore"):  # what overflows is found at the vertices
-                world[k] = local if parent[k] < 0 else world[parent[k]] @ local
+            world[k] = local if parent[k] < 0 else world[parent[k]] @ local
             stack += [int(c) for c in nodes[k].get("children", [])]
         if seen < len(nodes):
             raise self.file.fail("nodes", "the nodes form a cycle")
@@ -109,8 +108,7 @@ class _Reader:
         out = np.eye(4)
         if "rotation" in node:
             q = doc.numbers(node["rotation"], 4, f"{where}.rotation")
-            with np.errstate(over="ignore"):
-                norm = np.linalg.norm(q)
+            norm = np.linalg.norm(q)
             if not 0 < norm < np.inf:
                 raise self.file.fail(f"{where}.rotation", "is not a unit quaternion")
             x, y, z, w = q / norm
@@ -174,8 +172,7 @@ class _Reader:
         if matrix is None:
             matrix = world[k, :3] if k >= 0 else np.eye(3, 4)
         at = local if offset is None else local + offset
-        with np.errstate(over="ignore", invalid="ignore"):
-            x = np.einsum("...ij,...j->...i", matrix[..., :3], at) + matrix[..., 3]
+        x = np.einsum("...ij,...j->...i", matrix[..., :3], at) + matrix[..., 3]
         check_positions(self.file, x, lambda i: f"nodes[{k}], {name}")
         block = Block(k, m, [p], self.n_vertices - len(local), len(local), matrix, offset)
         self.x.append(x)
@@ -196,8 +193,7 @@ class _Reader:
                 delta = doc.accessor(target["POSITION"], ("VEC3",), f"{where}.targets")
                 if len(delta) != count:
                     raise self.file.fail(f"{where}.targets", f"{len(delta)} entries for {count} vertices")
-                with np.errstate(over="ignore", invalid="ignore"):
-                    total += w * delta
+                total += w * delta
         return total if total.any() else None
 
     def _skin(
@@ -217,8 +213,7 @@ class _Reader:
             inverse = doc.accessor(skin["inverseBindMatrices"], ("MAT4",), name).astype(np.float64)
             if len(inverse) < len(joints):
                 raise self.file.fail(name, f"{len(inverse)} inverse bind matrices for {len(joints)} joints")
-            with np.errstate(over="ignore", invalid="ignore"):
-                bones = bones @ inverse[: len(joints)].reshape(-1, 4, 4).transpose(0, 2, 1)
+            bones = bones @ inverse[: len(joints)].reshape(-1, 4, 4).transpose(0, 2, 1)
         blend = np.zeros((count, 3, 4))
         total = np.zeros(count)
         for suffix in ("_0", "_1"):
@@ -230,15 +225,13 @@ class _Reader:
                 raise self.file.fail(where, f"JOINTS{suffix} and WEIGHTS{suffix} do not fit the {count} vertices")
             if (index >= len(joints)).any():
                 raise self.file.fail(where, f"joint {int(index.max())}, but the skin has {len(joints)}")
-            with np.errstate(over="ignore", invalid="ignore"):
-                for c in range(4):
-                    blend += weight[:, c, None, None] * bones[index[:, c], :3]
-                    total += weight[:, c]
+            for c in range(4):
+                blend += weight[:, c, None, None] * bones[index[:, c], :3]
+                total += weight[:, c]
         # a vertex without weights follows the first joint, as it would with a weight of one
-        with np.errstate(all="ignore"):
-            free = ~(np.abs(total) > 1e-12)
-            blend[free], total[free] = bones[0, :3], 1.0
-            return blend / total[:, None, None]
+        free = ~(np.abs(total) > 1e-12)
+        blend[free], total[free] = bones[0, :3], 1.0
+        return blend / total[:, None, None]
 
     def _triangles(self, primitive: Json, block: Block, mode: int, where: str) -> None:
         doc = self.document
@@ -288,8 +281,7 @@ class _Reader:
             raise self.file.fail(f"{where}.TEXCOORD_0", f"{len(uv)} entries for {count} vertices")
         out = uv.astype(np.float64)
         out[:, 1] = 1.0 - out[:, 1]
-        with np.errstate(invalid="ignore"):
-            return out[faces] if (np.abs(out) <= 1e12).all() else None
+        return out[faces] if (np.abs(out) <= 1e12).all() else None
 
     def _materials(self, parts: Parts) -> None:
         listed = self.document.items("materials")

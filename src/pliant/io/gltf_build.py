@@ -210,7 +210,7 @@ def _checked(value: Any, count: int) -> int:
 
 
 def _lights(source: Json) -> list[Any]:
-    return source.get("extensions", {}).get("KHR_lights_punctual", {}).get("lights", [])  # type: ignore[no-any-return]
+    return source.get("extensions", {}).get("KHR_lights_punctual", {}).get("lights", [])
 
 
 _Reference = Iterator[tuple[Any, Any, str]]  # the container, the key in it, and the array it points into

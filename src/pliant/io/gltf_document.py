@@ -228,8 +228,14 @@ def _parse(file: Input, text: bytes) -> Json:
     def constant(word: str) -> None:
         raise ValueError(f"{word} is not JSON")
 
+    def real(word: str) -> float:
+        value = float(word)
+        if math.isinf(value):
+            raise ValueError(f"{word} is beyond the range of numbers")
+        return value
+
     try:
-        found = json.loads(text.decode("utf-8-sig"), parse_constant=constant)
+        found = json.loads(text.decode("utf-8-sig"), parse_constant=constant, parse_float=real)
     except RecursionError:
         raise file.fail("JSON", "nested too deeply") from None
     except json.JSONDecodeError as error:
@@ -244,7 +250,5 @@ def _parse(file: Input, text: bytes) -> Json:
 def _short(value: Any) -> str:
     if isinstance(value, int) and value.bit_length() > 200:
         return "a huge number"  # printing it may take minutes or be refused
-    if isinstance(value, float) and not math.isfinite(value):
-        return "a number beyond the range"
     text = repr(value) if not isinstance(value, list | dict) else type(value).__name__
     return text if len(text) <= 60 else text[:57] + "..."

@@ -100,8 +100,7 @@ def _whole(file: Input, values: NDArray[Any]) -> NDArray[np.int64]:
     if values.dtype.kind == "f" and not (np.isfinite(values) & (np.floor(values) == values)).all():
         raise file.fail("faces", "vertex indices are not whole numbers")
     # an unsigned 64-bit index beyond the range wraps to a negative one, which the check of the range refuses
-    with np.errstate(invalid="ignore"):
-        return values.astype(np.int64)
+    return values.astype(np.int64)
 
 
 def _strips(file: Input, strips: _List, count: int) -> NDArray[np.int64]:
@@ -128,15 +127,17 @@ def _header(file: Input) -> tuple[str, list[_Element], int]:
         raise file.fail("byte 0", "not a PLY file: it does not start with 'ply'")
     order = ""
     elements: list[_Element] = []
+    # the first line says how lines end (old Macs: a bare CR), so that a body that starts with LF keeps that byte
+    ends = [data.find(c, 0, 4096) for c in (b"\r\n", b"\r", b"\n")]
+    first = min((e for e in ends if e >= 0), default=0)
+    ending = next((c for c, e in zip((b"\r\n", b"\r", b"\n"), ends) if e == first), b"\n")
     at = 0
     for number in itertools.count(1):
-        # lines may end in LF, CR LF or, from old Macs, a bare CR
-        stops = [i for i in (data.find(b"\n", at, at + 4096), data.find(b"\r", at, at + 4096)) if i >= 0]
-        if not stops:
+        stop = data.find(ending, at, at + 4096)
+        if stop < 0:
             raise file.fail(f"line {number}", "the header has no 'end_header'")
-        stop = min(stops)
         words = data[at:stop].decode("latin-1").split()
-        at = stop + (2 if data[stop : stop + 2] == b"\r\n" else 1)
+        at = stop + len(ending)
         where = f"line {number}"
         if number > 10_000:
             raise file.fail(where, "the header is too long")

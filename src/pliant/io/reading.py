@@ -43,6 +43,7 @@ class Parts:
     uv: NDArray[np.float64] | None = None
     material: NDArray[Any] | None = None
     materials: tuple[dict[str, Any], ...] = ()
+    tets: NDArray[Any] | None = None
     source: Any = None
 
 
@@ -66,7 +67,7 @@ def read_input(path: pathlib.Path, max_bytes: int) -> Input:
             size = os.fstat(stream.fileno()).st_size
             if size > max_bytes:
                 raise MeshFileError(path, "", f"the file has {size_text(size)}, limit {size_text(max_bytes)}")
-            data = stream.read(max_bytes + 1)
+            data = stream.read(size + 1)  # exact: Python allocates what it is asked for
     except FileNotFoundError:
         raise MeshFileError(path, "", "no such file") from None
     except (OSError, ValueError) as error:
@@ -102,8 +103,7 @@ def _gunzip(path: pathlib.Path, data: bytes, max_bytes: int) -> bytes:
 
 def check_positions(file: Input, x: NDArray[np.float64], where: Callable[[int], str]) -> None:
     """Every coordinate finite and within +-1e12, or an error that names the place of the row."""
-    with np.errstate(invalid="ignore"):
-        bad = ~(np.abs(x) <= LARGEST).all(1)
+    bad = ~(np.abs(x) <= LARGEST).all(1)
     if bad.any():
         row = int(np.argmax(bad))
         values = ", ".join(f"{v:g}" for v in x[row])

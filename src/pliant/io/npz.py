@@ -1,0 +1,77 @@
+"""npz as `save` writes it: the arrays of a Mesh by name, read without NumPy's own loader and without pickles."""
+
+import io
+import math
+import struct
+import zipfile
+import zlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..validate import size_text
+from .reading import MAX_RATIO, Input, Parts, check_indices, check_positions
+
+_BROKEN = (
+    ValueError, TypeError, KeyError, EOFError, OSError, SyntaxError, RuntimeError, NotImplementedError, struct.error,
+    zlib.error, zipfile.BadZipFile,
+)  # fmt: skip
+
+
+def read(file: Input) -> Parts:
+    """Vertices and faces, and tets, uv and material where they are; other arrays are passed over."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(file.data)) as archive:
+            return _parts(file, archive)
+    except _BROKEN as error:
+        raise file.fail("zip", f"not a mesh in npz form ({error})") from None
+
+
+def _parts(file: Input, archive: zipfile.ZipFile) -> Parts:
+    x = _array(file, archive, "vertices", "f", (None, 3))
+    faces = _array(file, archive, "faces", "iu", (None, 3))
+    if x is None or faces is None:
+        raise file.fail("zip", "no arrays 'vertices' (n,3) and 'faces' (m,3)")
+    vertices = x.astype(np.float64)
+    check_positions(file, vertices, lambda i: f"vertices[{i}]")
+    check_indices(file, faces.ravel(), len(vertices), lambda k: f"faces[{k // 3}]")
+    parts = Parts(vertices, faces)
+    tets = _array(file, archive, "tets", "iu", (None, 4))
+    if tets is not None and len(tets):
+        check_indices(file, tets.ravel(), len(vertices), lambda k: f"tets[{k // 4}]")
+        parts.tets = tets
+    uv = _array(file, archive, "uv", "f", (len(faces), 3, 2))
+    parts.uv = None if uv is None else uv.astype(np.float64)
+    material = _array(file, archive, "material", "iu", (len(faces),))
+    if material is not None and len(material):
+        names, index = np.unique(material, return_inverse=True)
+        parts.material = index.ravel()
+        parts.materials = tuple({"name": f"material {k}"} for k in names)
+    return parts
+
+
+def _array(
+    file: Input, archive: zipfile.ZipFile, name: str, kinds: str, shape: tuple[int | None, ...]
+) -> NDArray[Any] | None:
+    """One member, its size known before it is unpacked; None where absent."""
+    where = f"{name}.npy"
+    if where not in archive.namelist():
+        return None
+    entry = archive.getinfo(where)
+    if entry.file_size > min(file.max_bytes, MAX_RATIO * len(file.data)):
+        raise file.fail(where, f"unpacks to {size_text(entry.file_size)}, more than the limit for this file")
+    with archive.open(entry) as member:
+        stream = io.BytesIO(member.read(entry.file_size))
+    version = np.lib.format.read_magic(stream)
+    if version not in ((1, 0), (2, 0)):
+        raise file.fail(where, f"npy version {version}")
+    header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    found, fortran, dtype = header(stream)
+    if dtype.kind not in kinds or len(found) != len(shape) or any(s not in (None, f) for s, f in zip(shape, found)):
+        raise file.fail(where, f"has shape {found} and dtype {dtype}")
+    left = len(stream.getbuffer()) - stream.tell()
+    if math.prod(found) * dtype.itemsize != left:
+        raise file.fail(where, f"shape {found} needs {math.prod(found) * dtype.itemsize} bytes, {left} are there")
+    values = np.frombuffer(stream.getbuffer(), dtype, offset=stream.tell())
+    return values.reshape(found, order="F" if fortran else "C")
