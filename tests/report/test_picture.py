@@ -73,6 +73,18 @@ def test_the_camera_sees_every_vertex_of_every_frame_and_no_farther_than_needed(
         assert np.ptp(part, axis=0).max() > 0.999
 
 
+def test_what_lies_behind_the_camera_is_not_drawn():
+    mesh = grid(3, 1.0)
+    wall = Clip(mesh, mesh.vertices[None] @ [[1, 0, 0], [0, 0, -1], [0, 1, 0]] + (0, 0, 2), RED)
+    pixels = render([wall], 0, 16, 12, Camera((0, 0, 0), (0, 0, -1)), samples=1)
+    assert redness(pixels).max() < 25
+
+
+def test_a_camera_that_looks_nowhere_is_refused():
+    with pytest.raises(ValueError, match="eye and target are the same point"):
+        Camera((1, 2, 3), (1, 2, 3))
+
+
 def test_a_contact_sheet_has_its_tiles_and_its_size(tmp_path):
     path = tmp_path / "run.png"
     contact_sheet(CLIPS, 10, path, columns=2, frames=3, title="Cloth on a ball", tile=(40, 30), samples=1)

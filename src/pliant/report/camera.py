@@ -7,19 +7,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import validate
 from ..clip import Clip
 
 Floats = NDArray[np.float64]
-FOV = 0.5  # radians from the top of a picture to its bottom
+FOV = 0.5
 
 
 @dataclasses.dataclass(frozen=True)
 class Camera:
-    """A perspective camera at `eye` that looks at `target`, y up; metres."""
+    """A perspective camera at `eye` that looks at `target`, y up; metres. `fov` radians from top to bottom."""
 
     eye: tuple[float, float, float]
     target: tuple[float, float, float]
     fov: float = FOV
+
+    def __post_init__(self) -> None:
+        validate.floats("eye", self.eye, (3,))
+        validate.floats("target", self.target, (3,))
+        validate.number("fov", self.fov, above=0.0, high=3.0)
+        if self.nearest == 0.0:
+            raise ValueError(f"eye and target are the same point {tuple(self.eye)}; move one of them")
+
+    @property
+    def nearest(self) -> float:
+        """Faces with a corner nearer than this, or behind the eye, are not drawn; metres."""
+        return 1e-3 * float(np.linalg.norm(np.subtract(self.target, self.eye)))
 
     @classmethod
     def framing(
@@ -48,12 +61,13 @@ class Camera:
         )
 
     def project(self, points: Any, width: int, height: int) -> tuple[Floats, Floats]:
-        """Points (n,3) on a screen of width x height pixels as (n,3) x, y, -1/w, and w (n,), the distance ahead."""
+        """Points (n,3) on a screen of width x height pixels as (n,3) x, y, -1/w, and w (n,), the distance ahead.
+
+        w is `nearest` for what is nearer, and for what lies behind.
+        """
         rows = np.stack(basis(np.subtract(self.target, self.eye)))
         p = (np.asarray(points, np.float64) - self.eye) @ rows.T
-        w = -p[:, 2]
-        nearest = 1e-3 * float(np.linalg.norm(np.subtract(self.target, self.eye)))
-        w = np.maximum(w, nearest)
+        w = np.maximum(-p[:, 2], self.nearest)
         scale = height / (2 * np.tan(self.fov / 2)) / w
         return np.stack([width / 2 + p[:, 0] * scale, height / 2 - p[:, 1] * scale, -1 / w], 1), w
 

@@ -78,8 +78,10 @@ class _Studio:
         out[:] = TOP + (BOTTOM - TOP) * np.linspace(0, 1, height)[:, None, None] ** 1.2
         group = np.arange(height)[:, None] % self.samples * self.samples + np.arange(width) % self.samples
         screen, w = camera.project(self.x, width, height)
-        _, face, bary = raster.depth(screen, self.faces, width, height)
+        ahead = np.flatnonzero((w > camera.nearest)[self.faces].all(1))
+        _, face, bary = raster.depth(screen, self.faces[ahead], width, height)
         hit = face >= 0
+        face[hit] = ahead[face[hit]]
         rays = camera.rays(width, height)
         below = ~hit & (rays[..., 1] < 0) & (camera.eye[1] > self.floor)
         if below.any():

@@ -29,6 +29,7 @@ void main() {
 // to read. Points are lifted along their normal so that a surface does not shade itself. Radii are fractions of a map.
 const LIGHT = `
 precision highp float;
+precision highp sampler2D;
 precision highp sampler2DShadow;
 uniform sampler2DShadow sunMap;
 uniform sampler2D sunDepth, skyDepth;
