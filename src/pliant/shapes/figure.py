@@ -68,10 +68,10 @@ LEGS: tuple[Part, ...] = (
     limb((0.131, 0.480, -0.006), (0.160, 0.085, -0.034), 0.045, 0.032, blend=0.05, mirror=True),
     ellipsoid((0.140, 0.360, -0.034), (0.044, 0.115, 0.042), turn=(4, 0, 4), blend=0.05, mirror=True),
     # foot: heel, instep, ball, toes; the floor is cut flat at the end
-    limb((0.160, 0.085, -0.038), (0.160, 0.034, -0.048), 0.032, 0.033, blend=0.04, mirror=True),
+    limb((0.160, 0.085, -0.038), (0.160, 0.022, -0.048), 0.032, 0.033, blend=0.04, mirror=True),
     limb((0.161, 0.072, -0.024), (0.170, 0.026, 0.090), 0.036, 0.026, stretch=(1.05, 1, 1), blend=0.04, mirror=True),
-    limb((0.160, 0.020, -0.040), (0.176, 0.018, 0.088), 0.030, 0.030, stretch=(1.10, 0.8, 1), blend=0.03, mirror=True),
-    limb((0.166, 0.014, 0.118), (0.188, 0.012, 0.108), 0.020, 0.016, blend=0.03, mirror=True),
+    limb((0.160, 0.010, -0.040), (0.176, 0.010, 0.088), 0.030, 0.030, stretch=(1.10, 0.8, 1), blend=0.03, mirror=True),
+    limb((0.166, 0.010, 0.116), (0.188, 0.009, 0.106), 0.025, 0.022, blend=0.03, mirror=True),
 )
 
 ARMS: tuple[Part, ...] = (
@@ -108,4 +108,4 @@ THUMBS: tuple[Part, ...] = (
     limb((0.548, 0.974, 0.012), (0.580, 0.932, 0.049), 0.0175, 0.0145, blend=0.025, mirror=True),
 )
 
-FLOOR: tuple[Part, ...] = (slab(-1.0, 0.0, blend=0.012),)
+FLOOR: tuple[Part, ...] = (slab(-1.0, 0.0, blend=0.014),)
