@@ -166,3 +166,13 @@ def test_the_cross_product_of_nearly_parallel_vectors_keeps_its_digits(rng):
         b = tuple(x * (1.0 + 1e-14 * k) for k, x in enumerate(a))
         truth = naive.cross(naive.exact(a), naive.exact(b))
         assert cross_exactly(a, b) == pytest.approx([float(x) for x in truth], rel=1e-15)
+
+
+def test_a_gap_between_nearly_collinear_edges_is_not_closed_by_their_lines(rng):
+    # the lines cross or nearly do, and where they cross is mostly rounding: only parameters that agree may decide
+    for _ in range(cases(2000 if COMPILED else 300)):
+        tilt = 10.0 ** rng.uniform(-18, -8)
+        start = np.array([rng.uniform(-1.5, 2.5), tilt * rng.normal(), rng.choice([0.0, tilt])])
+        x = np.array([(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), start, start + 0.5 * np.array([1.0, tilt, 0.0])])
+        row = naive.tuples(x @ np.linalg.qr(rng.normal(size=(3, 3)))[0])
+        assert abs(edge_edge_distance(*row) - naive.root(naive.edge_edge2(*row))) <= 3e-15 * magnitude(*row), row

@@ -218,3 +218,16 @@ def test_the_slow_referees_agree_on_inside_and_outside(rng):
     corners = naive.tuples(spike.vertices[spike.faces])
     nearest = [min(point_triangle_distance(p, *face) for face in corners) for p in naive.tuples(points)]
     assert np.abs(distance) == pytest.approx(nearest, abs=1e-14)
+
+
+def test_slivers_of_every_width_have_the_true_distance_from_points_around_their_tips(rng):
+    for _ in range(cases(2000 if COMPILED else 300)):
+        width = 10.0 ** rng.uniform(-18, -1)
+        x = np.array([(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (rng.uniform(0.0, 1.0), width, 0.0)])
+        away = (
+            10.0 ** rng.uniform(-18, 1) * rng.normal(size=3) * [1.0, rng.choice([1.0, width, 0.0]), rng.integers(0, 2)]
+        )
+        x = np.concatenate([[x[rng.integers(3)] + away], x]) @ np.linalg.qr(rng.normal(size=(3, 3)))[0]
+        row = naive.tuples(x)
+        truth = naive.root(naive.point_triangle2(*row))
+        assert abs(point_triangle_distance(*row) - truth) <= 3e-15 * magnitude(*row), row

@@ -169,10 +169,12 @@ def edge_edge_distance(a, b, c, d):
     back = scale(r, -1.0)
     best = min(to_segment(r, u), to_segment(add(r, v), u), to_segment(back, v), to_segment(add(back, u), v))
     n = cross_exactly(u, v)
-    n_2 = norm2(n)
+    n_2, v_2 = norm2(n), norm2(v)
     # flatter than this, an end of one is as near as the crossing
-    if n_2 > 1e-32 * norm2(u) * norm2(v) and n_2 > 1e-250:
-        s, t = dot(cross(r, v), n) / n_2, dot(cross(r, u), n) / n_2
+    if n_2 > 1e-32 * norm2(u) * v_2 and n_2 > 1e-250:
+        s = dot(cross(r, v), n) / n_2
+        # t follows from s: of nearly parallel edges s is uncertain, but a pair that does not match would be wrong
+        t = (s * dot(u, v) - dot(v, r)) / v_2
         if 0.0 <= s <= 1.0 and 0.0 <= t <= 1.0:
             best = min(best, abs(dot(n, r)) / math.sqrt(n_2))
     return k * best
