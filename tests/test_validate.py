@@ -1,6 +1,7 @@
 """Bad arrays are refused at the door with the array's name and the first bad index; legal ones all mean the same."""
 
 import contextlib
+import functools
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -8,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pliant import validate
+import pliant
+from pliant import shapes, validate
 from pliant.errors import TooBigError
 from pliant.mesh import Mesh
 
@@ -202,6 +204,78 @@ def test_a_mesh_keeps_copies_that_nobody_can_change() -> None:
 def test_each_face_needs_its_material() -> None:
     with pytest.raises(ValueError, match=r"^material has 3 entries; expected 4, one a face$"):
         build(material=MATERIAL[:3])
+
+
+SHEET = shapes.cloth(1.0, 1.0, 4, centre=(0.0, 0.31, 0.0))
+FRAMES = np.stack([SHEET.vertices, SHEET.vertices + 0.25])
+# every other public door for arrays: what it calls the array, a legal one, and who takes it
+DOORS: dict[str, tuple[str, np.ndarray, Callable[[Any], Any]]] = {
+    "Mesh.moved": ("vertices", SHEET.vertices, lambda a: SHEET.moved(a).vertices),
+    "Clip": ("frames", FRAMES, lambda a: pliant.Clip(SHEET, a).frames),
+    "Body": ("velocity", np.array([0.0, 1.0, 0.5]), lambda a: pliant.Body(SHEET, velocity=a).velocity),
+    "Scene gravity": ("gravity", np.array([0.0, -9.75, 0.0]), lambda a: scene(gravity=a).gravity),
+    "Scene wind": ("wind", np.array([3.0, 0.0, 0.5]), lambda a: scene(wind=a).wind),
+    "shapes": ("centre", np.array([0.0, 1.0, 0.5]), lambda a: shapes.ball(0.3, 0, centre=a).vertices),
+    "DistanceField.sample": ("points", FRAMES[0, :5], lambda a: np.column_stack(field().sample(a))),
+    "detector x_a": ("x_a", FRAMES[1], lambda a: loose().update(a).find()),
+    "detector x_b": ("x_b", shapes.ball(0.3, 0).vertices, lambda a: loose().update(None, a).find()),
+}
+
+
+def scene(**options: Any) -> pliant.Scene:
+    return pliant.Scene([pliant.Body(SHEET)], **options)
+
+
+@functools.cache
+def field() -> pliant.DistanceField:
+    return pliant.DistanceField.bake(shapes.ball(0.3, 1), resolution=8)
+
+
+@functools.cache
+def loose() -> Any:
+    return pliant.detector("brute-force", SHEET, shapes.ball(0.3, 0), within=0.05)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("door", DOORS)
+def test_every_door_names_the_number_that_is_none(door: str, value: float) -> None:
+    name, legal, enter = DOORS[door]
+    last = tuple(n - 1 for n in legal.shape)
+    with refused(f"{name}[{', '.join(map(str, last))}] is not finite ({value})"):
+        enter(put(legal, last, value))
+
+
+WRONG: dict[str, Callable[[np.ndarray], Any]] = {
+    "a number": lambda a: 3.0,
+    "flat": lambda a: a.ravel()[:2],
+    "nothing": lambda a: [],
+    "one axis more": lambda a: a[None],
+    "words": lambda a: np.full(a.shape, "x"),
+    "objects": lambda a: np.full(a.shape, None),
+    "complex": lambda a: a.astype(complex),
+    "true or false": lambda a: a > 0,
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+@pytest.mark.parametrize("door", DOORS)
+def test_every_door_refuses_what_is_not_its_array(door: str, wrong: str) -> None:
+    name, legal, enter = DOORS[door]
+    with pytest.raises(ValueError, match=f"^{name} has (shape|dtype) .*; expected "):
+        enter(WRONG[wrong](legal))
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("door", DOORS)
+def test_every_door_takes_every_legal_way_to_pass_the_same_numbers(door: str, variant: str) -> None:
+    _, legal, enter = DOORS[door]
+    plain = legal.astype("f4").astype("f8")
+    assert np.array_equal(enter(VARIANTS[variant](plain)), enter(plain), equal_nan=door == "DistanceField.sample")
+
+
+@pytest.mark.parametrize(("given", "kept"), [("f4", "f4"), ("f8", "f8"), (">f4", "f8"), (">f8", "f8"), ("f2", "f8")])
+def test_a_clip_keeps_single_and_double_precision_of_this_machine(given: str, kept: str) -> None:
+    assert pliant.Clip(SHEET, FRAMES.astype(given)).frames.dtype == np.dtype(kept)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .mesh import Mesh
+from .validate import first_index
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -20,8 +21,17 @@ class Clip:
     color: tuple[float, float, float] = (0.8, 0.8, 0.8)
 
     def __post_init__(self) -> None:
-        if self.frames.ndim != 3 or self.frames.shape[1:] != (self.mesh.n_vertices, 3) or not len(self.frames):
-            raise ValueError(f"frames has shape {self.frames.shape}; expected (T, {self.mesh.n_vertices}, 3)")
+        frames = np.asarray(self.frames)  # not copied: long runs are large
+        if frames.ndim != 3 or frames.shape[1:] != (self.mesh.n_vertices, 3) or not len(frames):
+            raise ValueError(f"frames has shape {frames.shape}; expected (T, {self.mesh.n_vertices}, 3)")
+        if frames.dtype.kind != "f":
+            raise ValueError(f"frames has dtype {frames.dtype}; expected float32 or float64")
+        if frames.dtype not in (np.float32, np.float64):  # half, extended or of the other byte order
+            frames = frames.astype(np.float64)
+        bad = ~np.isfinite(frames)
+        if bad.any():
+            raise ValueError(f"frames[{first_index(bad)}] is not finite ({frames[bad][0]})")
+        object.__setattr__(self, "frames", frames)
 
     @property
     def still(self) -> bool:
