@@ -1,4 +1,7 @@
-"""The parts of a person: head, neck, shoulders and chest. Head frame: origin between the ears, y up, face to +z."""
+"""The parts of a person, life size, metres, face to +z.
+
+Head, neck and chest are in the frame of the head: origin between the ears. The rest stands on the floor, y = 0.
+"""
 
 from .implicit import Part, ellipsoid, limb, slab
 
@@ -44,8 +47,7 @@ CHEST: tuple[Part, ...] = (
     limb((0.168, -0.240, -0.034), (0.172, -0.420, -0.034), 0.046, 0.042, blend=0.05, mirror=True),
 )
 
-# From here on in the mannequin's frame: y = 0 is the floor, the head's origin is at STANDING.
-STANDING = 1.636
+STANDING = 1.636  # height of the head's origin above the mannequin's floor
 
 TORSO: tuple[Part, ...] = (
     limb((0.020, 1.485, -0.050), (0.140, 1.425, -0.042), 0.040, 0.032, blend=0.06, mirror=True),

@@ -26,8 +26,8 @@ def arc(centre: tuple[float, float], radius: float, start: float, stop: float, h
 def revolved(profile: Floats, h: float) -> tuple[Floats, Ints]:
     """Vertices and faces of `profile` (k,2: radius, height) turned about y, edges of about `h`.
 
-    The profile starts and ends on the axis (radius exactly 0, one vertex there); walking along it with the axis on
-    the left, the outside is on the right.
+    The profile starts and ends on the axis (radius exactly 0, one vertex there); walking along it in the plane of
+    radius and height, the outside is on the right.
     """
     counts = [1 if r == 0.0 else max(6, round(2 * np.pi * r / h)) for r in profile[:, 0]]
     first = np.concatenate([[0], np.cumsum(counts)])

@@ -35,6 +35,8 @@ def box(size: Any = 1.0, divisions: int | tuple[int, int, int] = 8, *, centre: A
         raise ValueError(f"divisions has {len(counts)} entries; expected a whole number or one for each of x, y, z")
     n = [validate.whole(f"divisions[{k}]", counts[k], low=1, high=4096) for k in range(3)]
     middle = validate.floats("centre", centre, (3,))
+    cells_across = 2.0 * (n[0] * n[1] + n[1] * n[2] + n[2] * n[0])
+    validate.budget(f"a box of {n[0]} x {n[1]} x {n[2]} cells", 400.0 * cells_across, "lower the divisions")
     corners: list[Floats] = []
     pieces = []
     for axis in range(3):
@@ -63,6 +65,7 @@ def torus(
     around = validate.whole("around", around, low=3, high=8192)
     across = validate.whole("across", across, low=3, high=8192)
     middle = validate.floats("centre", centre, (3,))
+    validate.budget(f"a torus of {around} x {across}", 400.0 * around * across, "lower around or across")
     i, j = (a.ravel() for a in np.meshgrid(np.arange(across), np.arange(around), indexing="xy"))
     tube, turn = 2 * np.pi * i / across, 2 * np.pi * j / around
     r = major + minor * np.cos(tube)
@@ -80,7 +83,7 @@ def bowl(radius: float = 0.3, thickness: float = 0.03, resolution: int = 24, *, 
     """
     radius = validate.number("radius", radius, above=0.0)
     thickness = validate.number("thickness", thickness, above=0.0, high=radius)
-    resolution = validate.whole("resolution", resolution, low=3, high=2048)
+    resolution = validate.whole("resolution", resolution, low=3, high=512)
     middle = validate.floats("centre", centre, (3,))
     # a chord of length h cuts h^2 / 8 radius into the wall: half the wall at most, from both sides together
     h = min(0.5 * np.pi * radius / resolution, np.sqrt(2.0 * radius * thickness))
