@@ -95,8 +95,9 @@ class Builder:
         for view in source.get("bufferViews", []):
             k = _checked(view.pop("buffer"), len(document.buffers))
             size = len(document.buffers[k]) + 1
-            _checked(_checked(view.setdefault("byteOffset", 0), size) + _checked(view["byteLength"], size), size)
-            view["part"] = first_part + k
+            start, length = _checked(view.get("byteOffset", 0), size), _checked(view["byteLength"], size)
+            _checked(start + length, size)
+            view |= {"part": first_part + k, "byteOffset": start, "byteLength": length}
             self.add("bufferViews", view)
         counts = {name: len(source.get(name, [])) for name in grown}
         counts["lights"] = len(_lights(source))

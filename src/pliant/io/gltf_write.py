@@ -46,7 +46,8 @@ def _put(clip: Clip, track: Track, *, animations: bool, normals: bool = True) ->
         try:
             if back is not None:
                 attempt = track.onto(track.builder.trial())
-                Patch(attempt, clip, source, back, normals).put(animations=animations, paint=not animations)
+                with np.errstate(invalid="ignore"):  # old normals may be anything; they only tell edges apart
+                    Patch(attempt, clip, source, back, normals).put(animations=animations, paint=not animations)
                 return attempt
         except (LookupError, TypeError, ValueError, AttributeError, RecursionError, MeshFileError) as error:
             # the reader looked only at the geometry; what else the document says may be damaged

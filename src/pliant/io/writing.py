@@ -194,14 +194,14 @@ def write_obj_sequence(path: Path, clips: Sequence[Clip], fps: float) -> None:
 
 
 def _names(stem: str, clips: Sequence[Clip]) -> Iterator[str]:
-    used: set[str] = set()
+    used: set[tuple[bool, str]] = set()  # frames have a number behind the name, so the two kinds do not meet
     for clip in clips:
         alone = sum(other.still == clip.still for other in clips) == 1
         word = "".join(c if c.isalnum() or c in "-_" else "_" for c in clip.mesh.name) or "mesh"
         base = name = stem if alone else f"{stem}-{word}"
         number = 2
-        while name in used:
+        while (clip.still, name) in used:
             name = f"{base}{number}"
             number += 1
-        used.add(name)
+        used.add((clip.still, name))
         yield name
