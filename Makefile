@@ -43,6 +43,9 @@ setup: $(VENV)/.test  ## make .venv with everything that development needs
 demo: $(VENV)/.run  ## drape a cloth over a bust: out/drape.glb, out/drape.html, out/drape.png
 	$(BIN)/pliant drape -o out/drape.glb --replay out/drape.html --sheet out/drape.png
 
+# several processes share the cores: threads that spin while they wait made a launch 27 times slower (1155 against 43 us)
+test-compiled test-plain test-bounds test-long: export OMP_WAIT_POLICY := passive
+
 test: lint types contracts test-compiled test-plain test-bounds wheel  ## everything CI runs
 
 test-compiled: $(VENV)/.test  ## the whole suite
