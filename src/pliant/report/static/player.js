@@ -4,7 +4,12 @@ const $ = (id) => document.getElementById(id);
 const run = JSON.parse($("run").textContent);
 const stage = $("stage"), canvas = $("picture"), timeline = $("timeline");
 const night = matchMedia("(prefers-color-scheme: dark)");
-const state = { frame: 0, playing: false, loop: true, wire: false, speed: 1, since: 0, clips: [], scene: null, view: null };
+const state = {
+  frame: 0, playing: false, loop: true, wire: false, speed: 1, clips: [], scene: null, view: null,
+  since: 0, // when the frame shown was due, ms
+  drawn: 0, // when it was last drawn, ms
+  slowness: 16, // ms between drawings while playing, smoothed
+};
 let pending = 0;
 
 function say(text) { $("message").textContent = text; }
@@ -21,9 +26,18 @@ function changed() {
   if (!pending && state.scene) pending = requestAnimationFrame(draw);
 }
 
+// While a slow machine plays, shadows are grainier; as soon as it stands still they are smooth again.
+function pace(now) {
+  const took = Math.min(now - state.drawn, 1000);
+  state.drawn = now;
+  if (state.playing) state.slowness += (took - state.slowness) * 0.2;
+  state.scene.taps = state.playing && state.slowness > 70 ? 4 : 16;
+}
+
 function draw(now) {
   pending = 0;
   if (!state.scene) return;
+  pace(now);
   if (state.playing) advance(now);
   const { view } = state;
   state.scene.draw(state.frame, view.eye, view.project, { wire: state.wire, dark: night.matches });

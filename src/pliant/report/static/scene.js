@@ -127,6 +127,7 @@ class Scene {
     this.sunProject = this.mapProject(SUN, 0.62);
     this.skyProject = this.mapProject([0, 1, 0], 0.75);
     this.shadowsOf = -1;
+    this.taps = 16; // looks into a shadow map per pixel
     this.compare = gl.createSampler();
     for (const [name, value] of [
       [gl.TEXTURE_COMPARE_MODE, gl.COMPARE_REF_TO_TEXTURE], [gl.TEXTURE_COMPARE_FUNC, gl.LEQUAL],
@@ -170,6 +171,7 @@ class Scene {
     gl.uniformMatrix4fv(uniforms.skyProject, false, this.skyProject);
     gl.uniform3fv(uniforms.sun, SUN);
     gl.uniform1f(uniforms.size, this.size);
+    gl.uniform1i(uniforms.taps, this.taps);
     return uniforms;
   }
 

@@ -36,31 +36,31 @@ uniform sampler2D sunDepth, skyDepth;
 uniform mat4 sunProject, skyProject;
 uniform vec3 sun;
 uniform float size;
-const int TAPS = 16;
+uniform int taps;
 vec2 tap(int k, float a) { // a spiral that fills the unit disc evenly
-  float r = sqrt((float(k) + .5) / float(TAPS)), t = float(k) * 2.39996 + a;
+  float r = sqrt((float(k) + .5) / float(taps)), t = float(k) * 2.39996 + a;
   return r * vec2(cos(t), sin(t));
 }
 float turn() { return 6.28318 * fract(52.9829189 * fract(dot(gl_FragCoord.xy, vec2(.06711056, .00583715)))); }
 float sunlight(vec3 p, vec3 n) {
   vec3 c = (sunProject * vec4(p + n * size * .005, 1.)).xyz * .5 + .5;
   float a = turn(), blockers = 0., gap = 0., sum = 0.;
-  for (int k = 0; k < TAPS; k += 2) {
+  for (int k = 0; k < taps; k += 2) {
     float d = c.z - texture(sunDepth, c.xy + tap(k, a) * .012).r;
     if (d > .007) { blockers += 1.; gap += d; }
   }
   float radius = clamp(.09 * gap / max(blockers, 1.), .0013, .02);
-  for (int k = 0; k < TAPS; k++) sum += texture(sunMap, vec3(c.xy + tap(k, a) * radius, c.z - .0003 - .5 * radius));
-  return sum / float(TAPS);
+  for (int k = 0; k < taps; k++) sum += texture(sunMap, vec3(c.xy + tap(k, a) * radius, c.z - .0003 - .5 * radius));
+  return sum / float(taps);
 }
 float skylight(vec3 p, vec3 n) {
   vec3 c = (skyProject * vec4(p + n * size * .015, 1.)).xyz * .5 + .5;
   float a = turn(), sum = 0.;
-  for (int k = 0; k < TAPS; k++) {
+  for (int k = 0; k < taps; k++) {
     float h = (c.z - texture(skyDepth, c.xy + tap(k, a) * .07).r) * 2.; // of the scene's size
     sum += h > .006 ? 1. / (1. + 30. * h * h) : 0.;
   }
-  return 1. - sum / float(TAPS);
+  return 1. - sum / float(taps);
 }
 vec3 screen(vec3 c) {
   c = c / (1. + max(c - .8, 0.) * .6);
