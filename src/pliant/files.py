@@ -16,11 +16,17 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[
     """Open a temporary file beside `path` that replaces it when the block ends well; until then the old one stands.
 
     A crash at any moment leaves the old file or the new one. What a killed process left behind is removed by the
-    next write to the same path. Errors of the file system name `path`.
+    next write to the same path. Errors of the file system name `path`. A link is followed, a device written to.
     """
     target = pathlib.Path(path)
+    if target.is_symlink():
+        target = target.resolve()
     if target.is_dir():
         raise IsADirectoryError(f"{target} is a folder; give a file name")
+    if target.exists() and not target.is_file():
+        with open(target, mode) as device:
+            yield device
+        return
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         _sweep(target)
