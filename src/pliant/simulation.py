@@ -3,7 +3,8 @@
 import dataclasses
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +37,8 @@ class Frame:
 class Simulation:
     """Runs a scene in steps of `dt` seconds, each in `substeps` small ones.
 
-    `method` names the detector between every cloth and every fixed body; pass `detectors` to choose them yourself.
+    `method` names the detector between every cloth and every fixed body, and `options` goes to each of them; pass
+    `detectors` to make them yourself.
     """
 
     def __init__(
@@ -44,8 +46,9 @@ class Simulation:
         scene: Scene,
         dt: float = 0.01,
         *,
-        substeps: int = 10,
+        substeps: int = 20,
         method: str = "distance-field",
+        options: Mapping[str, Any] | None = None,
         detectors: Sequence[Detector] | None = None,
         state: State | None = None,
         clock: Clock | None = None,
@@ -57,7 +60,7 @@ class Simulation:
         self.clock = clock or Clock(on=False)
         self.dynamics = ClothDynamics(scene)
         self.response = Projection(scene)
-        self.detectors = list(detectors) if detectors is not None else _detectors(scene, method)
+        self.detectors = list(detectors) if detectors is not None else _detectors(scene, method, options or {})
         self.index = 0
 
     def step(self) -> Frame:
@@ -86,7 +89,7 @@ class Simulation:
             yield self.step()
 
 
-def _detectors(scene: Scene, method: str) -> list[Detector]:
+def _detectors(scene: Scene, method: str, options: Mapping[str, Any]) -> list[Detector]:
     """One detector for every cloth and fixed body."""
     validate.choice("method", method, tuple(METHODS))
     found = []
@@ -94,5 +97,5 @@ def _detectors(scene: Scene, method: str) -> list[Detector]:
         for f in scene.fixed:
             soft = Side(scene.bodies[s].mesh.welded, int(scene.first[s]), s)
             rigid = Side(scene.bodies[f].mesh.welded, int(scene.first[f]), f)
-            found.append(METHODS[method](soft, rigid, within=scene.eps))
+            found.append(METHODS[method](soft, rigid, within=scene.eps, **options))
     return found

@@ -14,6 +14,8 @@ from .. import __version__
 
 # name -> where its function is, the line in `pliant --help`
 COMMANDS = {
+    "drape": ("pliant.cli.drape:drape", "Drape a cloth over a body: an animation, a replay, a picture."),
+    "field": ("pliant.cli.field:field", "Bake a distance field of a mesh and measure its error."),
     "methods": ("pliant.cli.methods:methods", "The detection methods: what they find, need and promise."),
     "doctor": ("pliant.cli.doctor:doctor", "Is this installation well? Versions, threads, caches, what is missing."),
 }
@@ -71,11 +73,23 @@ def _app(tokens: Sequence[str]) -> Any:
         exit_on_error=False,
         print_error=False,
     )
+    if (path := _config(tokens)) is not None:
+        app.config = cyclopts.config.Toml(path, must_exist=True, use_commands_as_keys=False)
     for name, (where, line) in COMMANDS.items():
         # the command that is called speaks for itself (its docstring); the others are not imported for their line
         called = name in tokens[:1]
         app.command(where, name=name, help=None if called else line)
     return app
+
+
+def _config(tokens: Sequence[str]) -> str | None:
+    """The file after --config, which has to be known before the other options are read."""
+    for token, following in zip(tokens, [*tokens[1:], ""]):
+        if token == "--config":
+            return following
+        if token.startswith("--config="):
+            return token.partition("=")[2]
+    return None
 
 
 def one_line(error: BaseException) -> str:

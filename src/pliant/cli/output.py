@@ -43,6 +43,14 @@ def _coloured(word: str, colour: str, text: str) -> None:
     console(stderr=True).print(Text.assemble((f"{word}: ", f"bold {colour}"), (text, colour)), soft_wrap=True)
 
 
+def say_if_compiling() -> None:
+    """One line before the first run, which compiles; later runs find everything on disk."""
+    from ..kernels.jit import COMPILED, kernel_cache
+
+    if COMPILED and not any(kernel_cache().glob("**/*.nbc")):
+        say("compiling (first run only; takes about a minute)")
+
+
 class LogLines(logging.Handler):
     """The library's log as lines on stderr."""
 

@@ -57,7 +57,7 @@ def rub(slide, push, friction, simple):
 
 @kernel
 def project(contacts, x, x_start, w, eps, friction, simple, elasticity, dt, pushed, rubbed):
-    """One pass over all contacts in order. `pushed` (n,) collects normal corrections, `rubbed` (n,3) tangential ones."""
+    """One pass over all contacts in order. `pushed` (n,) collects normal corrections, `rubbed` (n,3) the others."""
     for c in range(len(contacts)):
         contact = contacts[c]
         total = mobility(contact, w)

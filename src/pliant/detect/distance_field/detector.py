@@ -1,5 +1,6 @@
 """Vertices and edge midpoints of something soft against the baked field of something rigid."""
 
+from collections.abc import Callable
 from typing import ClassVar, Self
 
 import numpy as np
@@ -37,12 +38,13 @@ class DistanceFieldDetector:
         field: DistanceField | None = None,
         midpoints: bool = True,
         max_bytes: float | None = None,
+        progress: Callable[[float], None] | None = None,
     ) -> None:
         self.soft, self.rigid, self.within = soft, rigid, within
         self.edges = soft.mesh.topology.edges if midpoints else np.zeros((0, 2), np.int32)
         ends = soft.mesh.vertices[self.edges]
         self._half = 0.5 * np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1)
-        self.field = field if field is not None else _field_for(soft, rigid, within, max_bytes)
+        self.field = field if field is not None else _field_for(soft, rigid, within, max_bytes, progress)
         self._points = np.empty((soft.mesh.n_vertices + len(self.edges), 3))
         self._distance = np.empty(len(self._points))
         self._gradient = np.empty((len(self._points), 3))
@@ -93,11 +95,13 @@ def _or_far(d: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(np.isnan(d), np.inf, d)
 
 
-def _field_for(soft: Side, rigid: Side, within: float, max_bytes: float | None) -> DistanceField:
+def _field_for(
+    soft: Side, rigid: Side, within: float, max_bytes: float | None, progress: Callable[[float], None] | None
+) -> DistanceField:
     """Cells no larger than `within`, and a band that half an edge of the cloth cannot jump."""
     longest = float((rigid.mesh.bounds[1] - rigid.mesh.bounds[0]).max())
     spacing = max(within, longest / _MOST_CELLS)
     ends = soft.mesh.vertices[soft.mesh.topology.edges]
     half = 0.5 * float(np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1).max(initial=0.0))
     band = max(4.0, (within + 1.5 * half) / spacing + 2.0)
-    return DistanceField.bake(rigid.mesh, spacing=spacing, band=band, max_bytes=max_bytes)
+    return DistanceField.bake(rigid.mesh, spacing=spacing, band=band, max_bytes=max_bytes, progress=progress)

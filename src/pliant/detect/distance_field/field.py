@@ -129,6 +129,32 @@ class DistanceField:
         if len(lost):
             gradient[lost] = self.exact.query(p[lost])[3]
 
+    def error(self, samples: int = 20_000, seed: int = 0) -> dict[str, float]:
+        """How far the field is from the truth at random points near the surface, metres; and how many signs are wrong.
+
+        Points beyond the band do not count; signs are judged farther than 0.866 cells from the surface.
+        """
+        rng = np.random.default_rng(seed)
+        mesh = self.mesh.welded
+        share = mesh.face_areas / mesh.face_areas.sum()
+        uv = rng.dirichlet((1.0, 1.0, 1.0), samples)
+        on = np.einsum("ij,ijk->ik", uv, mesh.vertices[mesh.faces[rng.choice(mesh.n_faces, samples, p=share)]])
+        away = rng.normal(size=(samples, 3))
+        away *= rng.random((samples, 1)) * self.band * self.spacing / np.linalg.norm(away, axis=1, keepdims=True)
+        points = on + away
+        said = self.sample(points)[0]
+        true = self.exact.query(points)[0]
+        valid = ~np.isnan(said)
+        off = np.abs(said - true)[valid]
+        far = valid & (np.abs(true) > 0.866 * self.spacing)
+        return {
+            "samples": int(valid.sum()),
+            "error_p50_m": float(np.quantile(off, 0.5)) if off.size else float("nan"),
+            "error_p99_m": float(np.quantile(off, 0.99)) if off.size else float("nan"),
+            "error_max_m": float(off.max(initial=0.0)),
+            "wrong_signs": int(((said > 0.0) != (true > 0.0))[far].sum()),
+        }
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """To an .npz file, atomically."""
         with atomic_write(path) as stream:

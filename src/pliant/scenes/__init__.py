@@ -1,0 +1,16 @@
+"""Ready scenes as functions: the same ones for the command line, the tests and the benchmark."""
+
+from collections.abc import Callable
+
+from ..scene import Scene
+from .drape import drape_scene
+from .tablecloths import cloth_in_a_bowl, cloth_on_box_corner, tablecloth_on_ball, tablecloth_on_bust
+
+SCENES: dict[str, Callable[..., Scene]] = {
+    "tablecloth-on-bust": tablecloth_on_bust,
+    "tablecloth-on-ball": tablecloth_on_ball,
+    "cloth-on-box-corner": cloth_on_box_corner,
+    "cloth-in-a-bowl": cloth_in_a_bowl,
+}
+
+__all__ = ["SCENES", "drape_scene"]
