@@ -51,6 +51,9 @@ class _Reader:
         self.blocks: list[Block] = []
         self.n_vertices = 0
         self.n_faces = 0
+        self.work = 0  # vertices moved by morph targets
+        self._shapes: dict[tuple[int, int], str] = {}
+        self._bones: dict[int, NDArray[np.float64]] = {}
 
     def read(self) -> Parts:
         nodes = self.document.items("nodes")
@@ -148,8 +151,10 @@ class _Reader:
             mode = doc.whole(primitive, "mode", where, _TRIANGLES)
             if mode not in (_TRIANGLES, _STRIP, _FAN) or "POSITION" not in attributes:
                 continue  # points and lines are no surface
-            shape = [attributes.get(a) for a in ("POSITION", "JOINTS_0", "WEIGHTS_0", "JOINTS_1", "WEIGHTS_1")]
-            key = repr((shape, primitive.get("targets")))
+            if (m, p) not in self._shapes:
+                shape = [attributes.get(a) for a in ("POSITION", "JOINTS_0", "WEIGHTS_0", "JOINTS_1", "WEIGHTS_1")]
+                self._shapes[m, p] = repr((shape, primitive.get("targets")))
+            key = self._shapes[m, p]
             if key in known:
                 known[key].primitives.append(p)
             else:
@@ -193,6 +198,9 @@ class _Reader:
                 delta = doc.accessor(target["POSITION"], ("VEC3",), f"{where}.targets")
                 if len(delta) != count:
                     raise self.file.fail(f"{where}.targets", f"{len(delta)} entries for {count} vertices")
+                self.work += count + 1000
+                if self.work > 64 * doc.most:
+                    raise self.file.fail(f"{where}.targets", "too many morph targets at work for this file")
                 total += w * delta
         return total if total.any() else None
 
@@ -203,17 +211,7 @@ class _Reader:
         doc = self.document
         if "skin" not in node or "JOINTS_0" not in attributes or "WEIGHTS_0" not in attributes:
             return None
-        skin = doc.item("skins", node["skin"], f"nodes[{k}].skin")
-        name = f"skins[{node['skin']}]"
-        joints = [doc.checked(j, f"{name}.joints", high=len(world) - 1) for j in doc.array(skin, "joints", name)]
-        if not joints:
-            raise self.file.fail(name, "has no joints")
-        bones = world[joints]
-        if "inverseBindMatrices" in skin:
-            inverse = doc.accessor(skin["inverseBindMatrices"], ("MAT4",), name).astype(np.float64)
-            if len(inverse) < len(joints):
-                raise self.file.fail(name, f"{len(inverse)} inverse bind matrices for {len(joints)} joints")
-            bones = bones @ inverse[: len(joints)].reshape(-1, 4, 4).transpose(0, 2, 1)
+        bones = self._joints(node["skin"], f"nodes[{k}].skin", world)
         blend = np.zeros((count, 3, 4))
         total = np.zeros(count)
         for suffix in ("_0", "_1"):
@@ -223,8 +221,8 @@ class _Reader:
             weight = doc.accessor(attributes[f"WEIGHTS{suffix}"], ("VEC4",), where).astype(np.float64)
             if len(index) != count or len(weight) != count or index.dtype.kind != "u":
                 raise self.file.fail(where, f"JOINTS{suffix} and WEIGHTS{suffix} do not fit the {count} vertices")
-            if (index >= len(joints)).any():
-                raise self.file.fail(where, f"joint {int(index.max())}, but the skin has {len(joints)}")
+            if (index >= len(bones)).any():
+                raise self.file.fail(where, f"joint {int(index.max())}, but the skin has {len(bones)}")
             for c in range(4):
                 blend += weight[:, c, None, None] * bones[index[:, c], :3]
                 total += weight[:, c]
@@ -232,6 +230,24 @@ class _Reader:
         free = ~(np.abs(total) > 1e-12)
         blend[free], total[free] = bones[0, :3], 1.0
         return blend / total[:, None, None]
+
+    def _joints(self, index: Any, where: str, world: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(j,4,4) from the bind pose to where the joints are."""
+        doc = self.document
+        skin = doc.item("skins", index, where)
+        name = f"skins[{index}]"
+        if int(index) not in self._bones:
+            joints = [doc.checked(j, f"{name}.joints", high=len(world) - 1) for j in doc.array(skin, "joints", name)]
+            if not joints:
+                raise self.file.fail(name, "has no joints")
+            bones = world[joints]
+            if "inverseBindMatrices" in skin:
+                inverse = doc.accessor(skin["inverseBindMatrices"], ("MAT4",), name).astype(np.float64)
+                if len(inverse) < len(joints):
+                    raise self.file.fail(name, f"{len(inverse)} inverse bind matrices for {len(joints)} joints")
+                bones = bones @ inverse[: len(joints)].reshape(-1, 4, 4).transpose(0, 2, 1)
+            self._bones[int(index)] = bones
+        return self._bones[int(index)]
 
     def _triangles(self, primitive: Json, block: Block, mode: int, where: str) -> None:
         doc = self.document

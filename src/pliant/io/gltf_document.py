@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import dataclasses
 import json
 import math
 from typing import Any
@@ -27,6 +28,8 @@ class Document:
 
     def __init__(self, file: Input) -> None:
         self.file = file
+        self.size = len(file.data)
+        self._items: dict[str, list[Json]] = {}
         text, binary = _glb(file) if file.data[:4] == b"glTF" else (file.data, None)
         self.json = _parse(file, text)
         asset = self.json.get("asset")
@@ -38,7 +41,8 @@ class Document:
         for k, buffer in enumerate(self.items("buffers")):
             self.buffers.append(self._buffer(k, buffer, binary))
         # instancing multiplies vertices: a small file must not become a large mesh
-        self.most = max(1_000_000, 64 * (len(file.data) + sum(map(len, self.buffers))))
+        self.most = max(250_000, 8 * (self.size + sum(map(len, self.buffers))))
+        self.file = dataclasses.replace(file, data=b"")  # a mesh keeps its document; the bytes once are enough
 
     def _refuse_extensions(self) -> None:
         required = self.json.get("extensionsRequired", [])
@@ -93,10 +97,12 @@ class Document:
 
     def items(self, name: str) -> list[Json]:
         """A top-level array of objects; empty where absent."""
-        found = self.json.get(name, [])
-        if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):
-            raise self.file.fail(name, "expected an array of objects")
-        return found
+        if name not in self._items:
+            found = self.json.get(name, [])
+            if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):
+                raise self.file.fail(name, "expected an array of objects")
+            self._items[name] = found
+        return self._items[name]
 
     def item(self, name: str, index: Any, where: str) -> Json:
         """Entry `index` of a top-level array."""
@@ -139,12 +145,12 @@ class Document:
         dtype = self._dtype(entry, where)
         count = self.whole(entry, "count", where, low=1)
         if count > self.most:
-            raise self.file.fail(where, f"count {count} is more than the file's {len(self.file.data)} bytes can hold")
+            raise self.file.fail(where, f"count {count} is more than the file's {self.size} bytes can hold")
         if "bufferView" in entry:
             offset = self.whole(entry, "byteOffset", where, 0)
             values = self._view(entry["bufferView"], offset, dtype, count, _WIDTHS[kind], where)
         else:
-            if count > max(65536, len(self.file.data)):
+            if count > max(65536, self.size):
                 raise self.file.fail(where, f"count {count} without a bufferView")
             values = np.zeros((count, _WIDTHS[kind]), dtype)
         if "sparse" in entry:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import pathlib
+from array import array
 from typing import Any
 
 import numpy as np
@@ -18,18 +19,17 @@ _NUMERIC = (b"v", b"vt", b"f")
 class ObjSource(Source):
     """The file as it was, so that only its positions need to be replaced when it is written again."""
 
-    lines: list[bytes]
-    vertex_lines: NDArray[np.int64]  # row in `lines` of each vertex
+    text: bytes
+    vertex_lines: NDArray[np.int64]  # number of the line of each vertex, from 0
     libraries: list[pathlib.Path]  # the .mtl files that were found
 
 
 def read(file: Input) -> Parts:
     """Parse an OBJ file; polygons become fans, vertices keep their order."""
     lines = _lines(file.data)
-    x: list[float] = []
-    uv: list[float] = []
-    corners: list[int] = []  # vertex index of every corner, from 0
-    corner_uv: list[int] = []  # the same for texture coordinates, -1 for none
+    x, uv = array("d"), array("d")
+    corners = array("q")  # vertex index of every corner, from 0
+    corner_uv = array("q")  # the same for texture coordinates, -1 for none
     counts: list[int] = []
     v_lines: list[int] = []
     f_lines: list[int] = []
@@ -46,7 +46,7 @@ def read(file: Input) -> Parts:
             if b"_" in line and key in _NUMERIC:
                 raise ValueError  # Python reads 1_0 as ten
             if key == b"v":
-                x += map(float, words[1:4])
+                x.extend(map(float, words[1:4]))
                 v_lines.append(row)
                 if len(words) < 4:
                     raise ValueError
@@ -56,7 +56,7 @@ def read(file: Input) -> Parts:
                 f_lines.append(row)
                 face_material.append(material)
             elif key == b"vt":
-                uv += map(float, [*words, b"0"][1:3])
+                uv.extend(map(float, [*words, b"0"][1:3]))
                 if len(words) < 2:
                     raise ValueError
             elif key == b"usemtl":
@@ -77,8 +77,13 @@ def read(file: Input) -> Parts:
     # corners without texture coordinates get (0, 0) when others have them
     if (flat_uv >= 0).any() and np.isfinite(texture).all() and np.abs(texture).max() < 1e12:
         parts.uv = np.concatenate([texture, np.zeros((1, 2))])[flat_uv[triangles]]
-    found = [target for name in libraries if (target := inside(file.path.parent, name.decode("utf-8", "replace")))]
-    parts.source = ObjSource(digest(faces), lines, np.array(v_lines, np.int64), found)
+    found = []
+    for name in libraries:  # one name with spaces, or several
+        for part in dict.fromkeys([name, *name.split()]):
+            target = inside(file.path.parent, part.decode("utf-8", "replace"))
+            if target is not None:
+                found.append(target)
+    parts.source = ObjSource(digest(faces), b"\n".join(lines), np.array(v_lines, np.int64), found)
     if names:
         _materials(parts, names, found, np.array(face_material, np.int64)[polygon])
     return parts
@@ -90,10 +95,14 @@ def _lines(data: bytes) -> list[bytes]:
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     lines = data.split(b"\n")
     if b"\\\n" in data:
-        for row in range(len(lines) - 1, 0, -1):
-            if lines[row - 1].endswith(b"\\"):
-                lines[row - 1] = lines[row - 1][:-1] + b" " + lines[row]
-                lines[row] = b""
+        joined: list[bytes] = []
+        held: list[bytes] = []
+        for line in lines:
+            held.append(line.removesuffix(b"\\"))
+            if not line.endswith(b"\\"):
+                joined += [b" ".join(held), *[b""] * (len(held) - 1)]
+                held = []
+        lines = [*joined, b" ".join(held)]
     if b"#" in data:
         for row, line in enumerate(lines):
             if b"#" in line and line.lstrip()[:1] != b"#" and line.split(None, 1)[0] in (b"v", b"vt", b"vn", b"f"):
@@ -101,7 +110,7 @@ def _lines(data: bytes) -> list[bytes]:
     return lines
 
 
-def _face(words: list[bytes], n_v: int, n_t: int, corners: list[int], corner_uv: list[int]) -> None:
+def _face(words: list[bytes], n_v: int, n_t: int, corners: "array[int]", corner_uv: "array[int]") -> None:
     """Append the corners of one `f` line; negative indices count back from the newest vertex."""
     if len(words) < 4:
         raise ValueError

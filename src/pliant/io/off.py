@@ -1,6 +1,7 @@
 """OFF, the Geomview format, with its prefixes (ST, C, N, 4) and comments; colours and normals are passed over."""
 
 import re
+from array import array
 
 import numpy as np
 
@@ -30,11 +31,11 @@ def read(file: Input) -> Parts:
             f"line {number}",
             f"{n_vertices} vertices and {n_faces} faces declared, but {len(lines) - 1} lines follow (truncated?)",
         )
-    x: list[float] = []
+    x = array("d")
     for number, words in lines[1 : 1 + n_vertices]:
         try:
             values = [float(w) for w in words[: 4 if four else 3]]
-            x += [v / values[3] for v in values[:3]] if four else values
+            x.extend([v / values[3] for v in values[:3]] if four else values)
             if len(values) < 3:
                 raise ValueError
         except (ValueError, IndexError, ZeroDivisionError):

@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+from array import array
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ _TYPES = {
     "double": "f8", "int8": "i1", "uint8": "u1", "int16": "i2", "uint16": "u2", "int32": "i4", "uint32": "u4",
     "int64": "i8", "uint64": "u8", "float32": "f4", "float64": "f8",
 }  # fmt: skip
+_CHUNK = 1 << 20
 _UV = (("s", "t"), ("u", "v"), ("texture_u", "texture_v"))
 
 
@@ -173,30 +175,59 @@ def _property(file: Input, where: str, words: list[str]) -> _Property:
 
 
 class _Ascii:
-    """The body as words; where the lines break does not matter."""
+    """The body as numbers; where the lines break does not matter."""
 
     def __init__(self, file: Input, start: int) -> None:
-        self.file, self.start = file, start
-        self.words = file.data[start:].split()
+        self.file = file
         self.at = 0
-        if b"_" in file.data[start:]:  # Python reads 1_0 as ten
-            line = file.data[: file.data.index(b"_", start)].count(b"\n") + 1
-            raise file.fail(f"line {line}", "expected numbers")
+        self.bad = ""  # the line of the first word that is no number, beyond which nothing is read
+        pieces = []
+        line = file.data[:start].count(b"\n") + 1
+        while start < len(file.data) and not self.bad:
+            # in pieces, because words take ten times the memory of their numbers
+            stop = file.data.find(b"\n", start + _CHUNK) + 1 or len(file.data)
+            text = file.data[start:stop]
+            pieces.append(self._numbers(text, line))
+            line += text.count(b"\n")
+            start = stop
+        self.values = np.concatenate(pieces) if pieces else np.zeros(0)
+
+    def _numbers(self, text: bytes, line: int) -> NDArray[np.float64]:
+        words = text.split()
+        try:
+            if b"_" in text:  # Python reads 1_0 as ten
+                raise ValueError
+            return np.fromiter(map(float, words), np.float64, len(words))
+        except ValueError:
+            good = array("d")
+            for number, content in enumerate(text.split(b"\n"), line):
+                try:
+                    if b"_" in content:
+                        raise ValueError
+                    good.extend(map(float, content.split()))
+                except ValueError:
+                    self.bad = f"line {number}"
+                    break
+            return np.array(good, np.float64)
 
     def element(self, element: _Element) -> _Columns:
         if element.count == 0 or not element.properties:
             return {p.name: _empty(p) for p in element.properties}
         need = element.count * len(element.properties)
-        if need > len(self.words) - self.at:
-            raise self.file.fail(
-                f"element {element.name}",
-                f"{element.count} declared, which needs {need} numbers; "
-                f"{len(self.words) - self.at} are left (truncated?)",
-            )
-        try:
-            return self._plain(element) or self._mixed(element)
-        except (ValueError, OverflowError):
-            raise self.file.fail(self._bad_line(), f"expected a number for element {element.name!r}") from None
+        if need > len(self.values) - self.at:
+            raise self._ends(element, f"{element.count} declared, which needs {need} numbers")
+        return self._plain(element) or self._mixed(element)
+
+    def _ends(self, element: _Element, what: str) -> Exception:
+        if self.bad:
+            return self.file.fail(self.bad, f"expected a number for element {element.name!r}")
+        left = len(self.values) - self.at
+        return self.file.fail(f"element {element.name}", f"{what}; {left} numbers are left (truncated?)")
+
+    def _count(self, element: _Element, value: float) -> int:
+        if not 0 <= value <= len(self.values) or value != int(value):
+            raise self.file.fail(f"element {element.name}", f"{value:g} is not the length of a list")
+        return int(value)
 
     def _plain(self, element: _Element) -> _Columns | None:
         """All rows of one width: lists as long as in the first row. None where that is not so."""
@@ -206,16 +237,15 @@ class _Ascii:
             if p.count is None:
                 widths.append(1)
             else:
-                if at >= len(self.words):
+                if at >= len(self.values):
                     return None
-                widths.append(1 + int(self.words[at]))
+                widths.append(1 + self._count(element, float(self.values[at])))
             at += widths[-1]
         width = sum(widths)
         total = width * element.count
-        if min(widths) < 1 or total > len(self.words) - self.at:
+        if total > len(self.values) - self.at:
             return None
-        words = self.words[self.at : self.at + total]
-        rows = np.fromiter(map(float, words), np.float64, total).reshape(element.count, width)
+        rows = self.values[self.at : self.at + total].reshape(element.count, width)
         columns: _Columns = {}
         column = 0
         for p, w in zip(element.properties, widths):
@@ -230,21 +260,19 @@ class _Ascii:
         return columns
 
     def _mixed(self, element: _Element) -> _Columns:
-        found: list[list[Any]] = [[] for _ in element.properties]
+        found = [array("d") for _ in element.properties]
         counts: list[list[int]] = [[] for _ in element.properties]
-        words, at = self.words, self.at
+        values, at = self.values, self.at
         for row in range(element.count):
             for k, p in enumerate(element.properties):
                 size = 1
-                if p.count is not None and at < len(words):
-                    size = int(words[at])
+                if p.count is not None and at < len(values):
+                    size = self._count(element, float(values[at]))
                     counts[k].append(size)
                     at += 1
-                if size < 0 or at + size > len(words):
-                    raise self.file.fail(
-                        f"element {element.name} {row}", "the file ends in the middle of it (truncated?)"
-                    )
-                found[k] += map(float, words[at : at + size])
+                if at + size > len(values):
+                    raise self._ends(element, f"the file ends in row {row}")
+                found[k].extend(values[at : at + size].tolist())
                 at += size
         self.at = at
         return {
@@ -253,18 +281,6 @@ class _Ascii:
             else _List(np.array(f, np.float64), np.array(c, np.int64))
             for p, f, c in zip(element.properties, found, counts)
         }
-
-    def _bad_line(self) -> str:
-        """The line of the first word from here on that is no number."""
-        for k in range(self.at, len(self.words)):
-            try:
-                float(self.words[k])
-            except ValueError:
-                break
-        lines = self.file.data[self.start :].splitlines()
-        before = np.cumsum([len(line.split()) for line in lines])
-        header = len(self.file.data[: self.start].splitlines())
-        return f"line {header + 1 + int(np.searchsorted(before, k, side='right'))}"
 
 
 class _Binary:

@@ -1,6 +1,8 @@
 """A file's bytes behind a door: limits before memory, and one kind of error."""
 
 import dataclasses
+import gzip
+import io
 import os
 import pathlib
 import zlib
@@ -13,7 +15,7 @@ from numpy.typing import NDArray
 from ..errors import MeshFileError
 from ..validate import LARGEST, size_text
 
-MAX_RATIO = 1000  # a gzip stream may grow this much; real meshes stay below 40
+MAX_RATIO = 1000  # a packed file may grow this much, beyond 4 MiB a hundred times; real meshes stay below 40
 _CHUNK = 1 << 20
 
 
@@ -82,23 +84,21 @@ def read_input(path: pathlib.Path, max_bytes: int) -> Input:
 
 def _gunzip(path: pathlib.Path, data: bytes, max_bytes: int) -> bytes:
     """Unpack in steps, so that a bomb is noticed while it is still small."""
-    limit = min(max_bytes, MAX_RATIO * len(data))
+    limit = min(max_bytes, MAX_RATIO * len(data), max(4 << 20, 100 * len(data)))
     out = bytearray()
-    while data:
-        stream = zlib.decompressobj(16 + zlib.MAX_WBITS)
-        while not stream.eof:
+    with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
+        while True:
             try:
-                piece = stream.decompress(data, _CHUNK)
-            except zlib.error as error:
+                piece = stream.read(_CHUNK)
+            except EOFError:
+                raise MeshFileError(path, f"unpacked byte {len(out)}", "the gzip stream is truncated") from None
+            except (zlib.error, OSError) as error:
                 raise MeshFileError(path, f"unpacked byte {len(out)}", f"bad gzip stream ({error})") from None
-            data = stream.unconsumed_tail
             out += piece
             if len(out) > limit:
                 raise MeshFileError(path, "", f"unpacks to more than {size_text(limit)}, the limit for this file")
-            if not piece and not data and not stream.eof:
-                raise MeshFileError(path, f"unpacked byte {len(out)}", "the gzip stream is truncated")
-        data = stream.unused_data.lstrip(b"\0")
-    return bytes(out)
+            if not piece:
+                return bytes(out)
 
 
 def check_positions(file: Input, x: NDArray[np.float64], where: Callable[[int], str]) -> None:

@@ -1,5 +1,7 @@
 """STL: triangles without neighbours, ascii or binary; `Mesh.welded` joins them again."""
 
+from array import array
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -39,7 +41,7 @@ def _binary(file: Input, declared: int) -> NDArray[np.float64]:
 
 def _ascii(file: Input) -> NDArray[np.float64]:
     """Line by line: three `vertex` lines in every `facet`, and an `endsolid` at the end."""
-    x: list[float] = []
+    x = array("d")
     corners = -1  # in the facet that is open, -1 outside
     solid = False
     for number, line in enumerate(file.data.splitlines(), 1):
@@ -52,7 +54,7 @@ def _ascii(file: Input) -> NDArray[np.float64]:
             if corners < 0 or len(words) != 4 or b"_" in line:  # Python reads 1_0 as ten
                 raise file.fail(where, "expected 'vertex x y z' inside a facet")
             try:
-                x += map(float, words[1:])
+                x.extend(map(float, words[1:]))
             except ValueError:
                 raise file.fail(where, "expected 'vertex x y z' with three numbers") from None
             corners += 1

@@ -38,8 +38,9 @@ def _write_patched(path: pathlib.Path, mesh: Mesh, source: ObjSource) -> None:
         if not copy.exists():
             with atomic_write(copy) as stream:
                 stream.write(library.read_bytes())
+    lines = source.text.split(b"\n")
     with atomic_write(path) as stream:
-        for number, line in enumerate(source.lines):
+        for number, line in enumerate(lines):
             if number in rows:
                 words = line.split()
                 x = " ".join(map(repr, mesh.vertices[rows[number]].tolist()))
@@ -48,7 +49,7 @@ def _write_patched(path: pathlib.Path, mesh: Mesh, source: ObjSource) -> None:
                 continue
             elif turned and line.lstrip().startswith(b"f"):
                 line = _without_normals(line)
-            stream.write(line + b"\n" if number + 1 < len(source.lines) else line)
+            stream.write(line + b"\n" if number + 1 < len(lines) else line)
 
 
 def _without_normals(line: bytes) -> bytes:
