@@ -251,6 +251,49 @@ def test_instances_of_one_mesh_move_apart(tmp_path: pathlib.Path) -> None:
     assert np.array_equal(load(tmp_path / "moved.glb").vertices, x)
 
 
+def textured(folder: pathlib.Path, image: str) -> pathlib.Path:
+    """A .gltf with its buffer and a picture beside it."""
+    save(folder / "one.glb", grid())
+    doc, body = parse(folder / "one.glb")
+    (folder / "a.bin").write_bytes(body)
+    doc["buffers"][0]["uri"] = "a.bin"
+    doc["images"], doc["textures"] = [{"uri": image}], [{"source": 0}]
+    doc["materials"][0]["pbrMetallicRoughness"]["baseColorTexture"] = {"index": 0}
+    (folder / "a.gltf").write_text(json.dumps(doc))
+    return folder / "a.gltf"
+
+
+def test_a_picture_beside_the_document_is_taken_into_the_file(tmp_path: pathlib.Path) -> None:
+    picture = b"\x89PNG\r\n\x1a\n and so on"
+    (tmp_path / "my picture.png").write_bytes(picture)
+    save(tmp_path / "out.glb", load(textured(tmp_path, "my%20picture.png")))
+    doc, body = parse(tmp_path / "out.glb")
+    view = doc["bufferViews"][doc["images"][0]["bufferView"]]
+    assert body[view["byteOffset"] : view["byteOffset"] + view["byteLength"]] == picture
+    assert doc["images"][0]["mimeType"] == "image/png"
+
+
+@pytest.mark.parametrize("image", ["gone.png", "../secret.png", "http://localhost/a.png"])
+def test_a_picture_that_is_elsewhere_is_neither_read_nor_missed(tmp_path: pathlib.Path, image: str) -> None:
+    (tmp_path / "secret.png").write_bytes(b"\x89PNG secret")
+    (tmp_path / "models").mkdir()
+    save(tmp_path / "out.glb", load(textured(tmp_path / "models", image)))
+    doc, _ = parse(tmp_path / "out.glb")
+    assert doc["images"] == [{"uri": image}]
+    assert b"secret" not in (tmp_path / "out.glb").read_bytes().replace(b"../secret.png", b"")
+
+
+def test_a_mesh_from_a_damaged_document_is_written_alone_with_a_warning(
+    tmp_path: pathlib.Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = textured(tmp_path, "a.png")
+    path.write_text(path.read_text().replace('"source": 0', '"source": 7'))
+    mesh = load(path)
+    save(tmp_path / "out.glb", mesh)
+    assert "written alone" in caplog.text
+    assert np.array_equal(load(tmp_path / "out.glb").welded.vertices, mesh.welded.vertices)
+
+
 def validator() -> tuple[str, pathlib.Path] | None:
     """node and the folder of the npm package `gltf-validator`, where both are there."""
     node = shutil.which("node")

@@ -106,6 +106,15 @@ def test_an_obj_goes_back_into_its_own_lines(tmp_path: pathlib.Path) -> None:
     assert load(tmp_path / "out" / "moved.obj").materials == mesh.materials
 
 
+def test_an_obj_with_continued_lines_and_comments_goes_back_too(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "a.obj").write_bytes(b"v 0 0 \\\n0\nv 1 0 0 # here\nv 0 1 0\nf 1 \\\n 2 \\\n 3\n")
+    mesh = load(tmp_path / "a.obj")
+    save(tmp_path / "b.obj", mesh.moved(mesh.vertices * 3.0))
+    back = load(tmp_path / "b.obj")
+    assert np.array_equal(back.vertices, mesh.vertices * 3.0)
+    assert np.array_equal(back.faces, mesh.faces)
+
+
 def test_a_mesh_with_other_faces_than_its_file_is_written_anew(tmp_path: pathlib.Path) -> None:
     (tmp_path / "a.obj").write_bytes(OBJ)
     import dataclasses

@@ -102,7 +102,7 @@ def _lines(data: bytes) -> list[bytes]:
             if not line.endswith(b"\\"):
                 joined += [b" ".join(held), *[b""] * (len(held) - 1)]
                 held = []
-        lines = [*joined, b" ".join(held)]
+        lines = [*joined, b" ".join(held)] if held else joined
     if b"#" in data:
         for row, line in enumerate(lines):
             if b"#" in line and line.lstrip()[:1] != b"#" and line.split(None, 1)[0] in (b"v", b"vt", b"vn", b"f"):
@@ -114,6 +114,12 @@ def _face(words: list[bytes], n_v: int, n_t: int, corners: "array[int]", corner_
     """Append the corners of one `f` line; negative indices count back from the newest vertex."""
     if len(words) < 4:
         raise ValueError
+    if not any(b"/" in word for word in words):
+        plain = [int(word) for word in words[1:]]
+        if min(plain) > 0 and max(plain) < 2**31:
+            corners.extend([i - 1 for i in plain])
+            corner_uv.extend([-1] * len(plain))
+            return
     for word in words[1:]:
         v, *rest = word.split(b"/")
         i = int(v)

@@ -70,9 +70,10 @@ def _content(file: Input, start: int) -> list[tuple[int, list[bytes]]]:
     first = file.data[:start].count(b"\n") + 1
     found = []
     for number, line in enumerate(file.data[start:].splitlines(), first):
-        words = line.split(b"#", 1)[0].split()
-        if any(b"_" in word for word in words):  # Python reads 1_0 as ten
+        content = line.split(b"#", 1)[0]
+        if b"_" in content:  # Python reads 1_0 as ten
             raise file.fail(f"line {number}", "expected numbers")
+        words = content.split()
         if words:
             found.append((number, words))
     return found
