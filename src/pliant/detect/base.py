@@ -31,7 +31,7 @@ class Side(NamedTuple):
 class Detector(Protocol):
     """`update` follows the positions (the only place where memory changes); `find` answers for them.
 
-    guarantee: A never misses, B bounded error, C measured recall.
+    guarantee: A never misses, B bounded error, C measured recall. follows: the second side may move.
     """
 
     name: ClassVar[str]
@@ -40,6 +40,7 @@ class Detector(Protocol):
     needs: ClassVar[str]
     gives: ClassVar[str]
     source: ClassVar[str]
+    follows: ClassVar[bool]
 
     def update(self, state: State) -> Self: ...
 

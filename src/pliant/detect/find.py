@@ -36,6 +36,12 @@ class LooseDetector:
             parts.append(_positions("x_b", x_b, self.b))
         elif x_b is not None:
             raise ValueError("x_b was given, but this detector looks for self-contact of one mesh")
+        if self.b is not None and not self._detector.follows and not np.array_equal(parts[1], self.b.vertices):
+            able = [name for name, other in METHODS.items() if other.follows]
+            raise ValueError(
+                f"x_b moves the second mesh, which method {self._detector.name!r} takes as standing still; "
+                f"make a new detector, or use one of: {', '.join(able)}"
+            )
         self._state = State.at(np.concatenate(parts))
         self._detector.update(self._state)
         return self

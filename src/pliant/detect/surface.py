@@ -9,38 +9,92 @@ from numpy.typing import NDArray
 
 from .. import validate
 from ..kernels import cells as _cells
+from ..kernels import nearest as _nearest
 from ..kernels.surface import Surface
 from ..mesh import Mesh
 
 Floats = NDArray[np.float64]
+_MOST_ITEMS = 64  # entries of the cell lists for each box, before cells become larger
 
 
 def surface_of(mesh: Mesh) -> Surface:
     """The kernel's view of a mesh: what decides distances and sides."""
-    return Surface(
-        mesh.vertices,
-        mesh.faces,
-        mesh.topology.face_edges,
-        mesh.face_normals,
-        mesh.edge_normals,
-        mesh.vertex_normals,
-    )
+    edge_normals, vertex_normals = mesh.edge_normals, mesh.vertex_normals
+    top = mesh.topology
+    flat = ~mesh.face_normals.any(1)
+    rough = top.use > 2
+    if not top.border.any() and (flat.any() or rough.any()):
+        # a face without area hides one side of an edge, and at four faces the mean says nothing: a pseudonormal of
+        # zero lets the winding number decide, which a surface without border always has
+        edge_normals, vertex_normals = edge_normals.copy(), vertex_normals.copy()
+        edge_normals[top.face_edges[flat]] = 0.0
+        edge_normals[rough] = 0.0
+        vertex_normals[mesh.faces[flat]] = 0.0
+        vertex_normals[top.edges[rough]] = 0.0
+    return Surface(mesh.vertices, mesh.faces, top.face_edges, mesh.face_normals, edge_normals, vertex_normals)
 
 
-def bin_boxes(low: Floats, high: Floats, target: float | None = None) -> _cells.Cells:
-    """Cell lists of boxes; cell size from their mean extent, and never more than a few million cells."""
+def bin_boxes(low: Floats, high: Floats) -> _cells.Cells:
+    """Cell lists of boxes; cells are twice as large as the mean box, larger where the lists would grow too long."""
     bottom, top = low.min(0), high.max(0)
-    extent = np.maximum(top - bottom, 1e-300)
-    mean = float((high - low).mean()) if target is None else target
-    h = max(2.0 * mean, float(extent.max()) / 256.0, 1e-300)
+    extent = top - bottom
+    # no smaller than what divides a coordinate of 1e12 into a cell number that fits
+    tiny = max(1e-150, 1e-12 * float(np.abs([bottom, top]).max()))
+    h = max(2.0 * float((high - low).mean()), float(extent.max()) / 256.0, tiny)
     h = max(h, float(np.prod(np.maximum(extent, h)) / max(4 * len(low), 4096)) ** (1.0 / 3.0))
-    shape = np.floor(extent / h).astype(np.int64) + 1
+    while True:
+        shape = np.floor(extent / h).astype(np.int64) + 1
+        spans = np.floor((high - low) / h) + 2.0
+        if spans.prod(1).sum() <= _MOST_ITEMS * max(len(low), 1024) or shape.max() == 1:
+            break
+        h *= 2.0
     start = np.zeros(int(np.prod(shape)) + 1, np.int64)
     _cells.count_items(low, high, bottom, h, shape, start)
     start = np.cumsum(start)
     cells = _cells.Cells(bottom, h, shape, start, np.empty(int(start[-1]), np.int32))
     _cells.fill_items(low, high, cells, start.copy())
     return cells
+
+
+def tree_of(surface: Surface) -> _nearest.Tree:
+    """Boxes around the triangles along a space-filling curve."""
+    x = surface.x[surface.faces]
+    low, high = x.min(1), x.max(1)
+    middle = 0.5 * (low + high)
+    bottom = middle.min(0)
+    span = max(float((middle.max(0) - bottom).max()), 1e-300)
+    cell = ((middle - bottom) / span * (2**21 - 1)).astype(np.uint64)
+    code = _spread(cell[:, 0]) << np.uint64(2) | _spread(cell[:, 1]) << np.uint64(1) | _spread(cell[:, 2])
+    leaves = 1
+    while leaves * _nearest.LEAF < len(x):
+        leaves *= 2
+    shape = (2 * leaves - 1, 3)
+    tree = _nearest.Tree(np.empty(shape), np.empty(shape), np.argsort(code, kind="stable").astype(np.int32))
+    _nearest.fill_boxes(surface, tree)
+    return tree
+
+
+def _spread(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The lowest 21 bits of `x`, each followed by two zeros (a Morton code of one axis)."""
+    for shift, mask in (
+        (32, 0x1F00000000FFFF),
+        (16, 0x1F0000FF0000FF),
+        (8, 0x100F00F00F00F00F),
+        (4, 0x10C30C30C30C30C3),
+        (2, 0x1249249249249249),
+    ):
+        x = (x | x << np.uint64(shift)) & np.uint64(mask)
+    return x
+
+
+def signed_distances(
+    surface: Surface, tree: _nearest.Tree, p: Floats
+) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
+    """What `ClosestPoints.query` answers, for points (n,3) that are known to be clean."""
+    n = len(p)
+    distance, nearest, face, normal = np.empty(n), np.empty((n, 3)), np.empty(n, np.int64), np.empty((n, 3))
+    _nearest.signed_distances(tree, surface, p, distance, nearest, face, normal)
+    return distance, nearest, face, normal
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -58,14 +112,9 @@ class ClosestPoints:
         return surface_of(self.mesh.welded)
 
     @functools.cached_property
-    def _cells(self) -> _cells.Cells:
-        x = self.mesh.welded.vertices[self.mesh.welded.faces]
-        return bin_boxes(x.min(1), x.max(1))
+    def _tree(self) -> _nearest.Tree:
+        return tree_of(self._surface)
 
     def query(self, points: Any) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
         """Signed distance (n,), nearest point (n,3), its face (n,), and the unit direction that opens the gap (n,3)."""
-        p = validate.floats("points", points, (None, 3))
-        n = len(p)
-        distance, nearest, face, normal = np.empty(n), np.empty((n, 3)), np.empty(n, np.int64), np.empty((n, 3))
-        _cells.signed_distances(self._cells, self._surface, p, distance, nearest, face, normal)
-        return distance, nearest, face, normal
+        return signed_distances(self._surface, self._tree, validate.floats("points", points, (None, 3)))

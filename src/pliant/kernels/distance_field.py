@@ -10,17 +10,17 @@ from typing import NamedTuple
 import numpy as np
 
 from . import vec
-from .grid import cell_of, trilinear
+from .grid import trilinear
 from .jit import kernel, prange
 from .surface import corners, side_of
-from .triangle import nearest2
+from .triangle import nearest2, unit_normal
 
-SLAB = 8  # planes a thread owns at a time
+SLAB = 4  # planes a thread owns at a time
 
 
 class Field(NamedTuple):
     values: np.ndarray  # (nx,ny,nz) f4 signed distance at the nodes, nan beyond the band
-    jump: np.ndarray  # (nx-1,ny-1,nz-1) u1, 1 where the sign jumps beyond an open border; empty for closed meshes
+    jump: np.ndarray  # (nx-1,ny-1,nz-1) u1, 1 where the sign jumps without a surface; empty where it never does
     origin: np.ndarray  # (3,) metres
     h: float  # spacing, metres
 
@@ -81,7 +81,8 @@ def slab_fill(surface, reach, paper, origin, h, planes, cursor, items):
 def rasterise(surface, f, reach, paper, origin, h, i0, best, face, region):
     """Lower the slab's squared distances to triangle `f`; returns how many nodes it examined."""
     a, b, c = corners(surface, f)
-    n = vec.load(surface.face_normals, f)
+    # compensated: the plane of a sliver must not be tilted by rounding
+    n = unit_normal(a, b, c)
     low, high = face_box(surface, f, reach, paper)
     first_i, last_i = node_range(low[0], high[0], origin[0], h, i0 + best.shape[0])
     first_j, last_j = node_range(low[1], high[1], origin[1], h, best.shape[1])
@@ -155,35 +156,64 @@ def bake_slabs(surface, reach, paper, origin, h, first, last, start, items, valu
 
 
 @kernel(parallel=True)
-def mark_jumps(values, rim, jump):
-    """Cells with both signs and a corner nearest to an open border: the sign jumps, interpolation means nothing."""
+def mark_jumps(values, rim, h, jump):
+    """Cells with both signs and no surface between them: interpolation would invent one there.
+
+    Either a corner is nearest to an open border, or two corners are farther from the surface than from each other.
+    """
     for i in prange(jump.shape[0]):
         for j in range(jump.shape[1]):
             for k in range(jump.shape[2]):
-                above, below, edge = False, False, False
-                for c in range(8):
-                    a, b, d = i + (c >> 2), j + ((c >> 1) & 1), k + (c & 1)
-                    above |= values[a, b, d] > 0.0
-                    below |= values[a, b, d] < 0.0
-                    edge |= rim[a, b, d] != 0
-                jump[i, j, k] = above and below and edge
+                jump[i, j, k] = both_signs(values, i, j, k) and (
+                    (rim.size > 0 and near_rim(rim, i, j, k)) or too_steep(values, i, j, k, h)
+                )
+
+
+@kernel
+def both_signs(values, i, j, k):
+    above, below = False, False
+    for c in range(8):
+        d = values[i + (c >> 2), j + ((c >> 1) & 1), k + (c & 1)]
+        above |= d > 0.0
+        below |= d < 0.0
+    return above and below
+
+
+@kernel
+def near_rim(rim, i, j, k):
+    near = False
+    for c in range(8):
+        near |= rim[i + (c >> 2), j + ((c >> 1) & 1), k + (c & 1)] != 0
+    return near
+
+
+@kernel
+def too_steep(values, i, j, k, h):
+    """Whether corners of opposite sign have |d| + |d| beyond their distance, which a surface between them forbids."""
+    for a in range(8):
+        d_a = values[i + (a >> 2), j + ((a >> 1) & 1), k + (a & 1)]
+        for b in range(a):
+            d_b = values[i + (b >> 2), j + ((b >> 1) & 1), k + (b & 1)]
+            axes = ((a ^ b) >> 2) + (((a ^ b) >> 1) & 1) + ((a ^ b) & 1)
+            if d_a * d_b < 0.0 and abs(d_a) + abs(d_b) > math.sqrt(axes) * h * 1.0001:
+                return True
+    return False
 
 
 @kernel
 def sample(field, p):
     """Signed distance at `p` and its gradient; nan beyond the band, and where a sign jumps."""
-    i = cell_of(p[0], field.origin[0], field.h)
-    j = cell_of(p[1], field.origin[1], field.h)
-    k = cell_of(p[2], field.origin[2], field.h)
+    x = (p[0] - field.origin[0]) / field.h
+    y = (p[1] - field.origin[1]) / field.h
+    z = (p[2] - field.origin[2]) / field.h
     ni, nj, nk = field.values.shape
-    if i < 0 or j < 0 or k < 0 or i >= ni - 1 or j >= nj - 1 or k >= nk - 1:
+    # compared as floats, because a far point's cell number may not fit an integer
+    if not (0.0 <= x < ni - 1 and 0.0 <= y < nj - 1 and 0.0 <= z < nk - 1):
         return np.nan, (np.nan, np.nan, np.nan)
+    i, j, k = int(x), int(y), int(z)
     if field.jump.size > 0 and field.jump[i, j, k]:
         return np.nan, (np.nan, np.nan, np.nan)
-    u = (p[0] - field.origin[0]) / field.h - i
-    v = (p[1] - field.origin[1]) / field.h - j
-    w = (p[2] - field.origin[2]) / field.h - k
-    d, g = trilinear(field.values, i, j, k, u, v, w)
+    d, g = trilinear(field.values, i, j, k, x - i, y - j, z - k)
     return d, vec.scale(g, 1.0 / field.h)
 
 

@@ -15,10 +15,11 @@ def cell_of(x, origin, h):
 @kernel
 def trilinear(v, i, j, k, u, w, t):
     """Value and gradient (per cell) of the interpolation in cell i, j, k at fractions u, w, t; nan if a corner is."""
-    c000, c001 = v[i, j, k], v[i, j, k + 1]
-    c010, c011 = v[i, j + 1, k], v[i, j + 1, k + 1]
-    c100, c101 = v[i + 1, j, k], v[i + 1, j, k + 1]
-    c110, c111 = v[i + 1, j + 1, k], v[i + 1, j + 1, k + 1]
+    # float64 from here on: differences of float32 would round, and a cell would not meet its neighbour
+    c000, c001 = float(v[i, j, k]), float(v[i, j, k + 1])
+    c010, c011 = float(v[i, j + 1, k]), float(v[i, j + 1, k + 1])
+    c100, c101 = float(v[i + 1, j, k]), float(v[i + 1, j, k + 1])
+    c110, c111 = float(v[i + 1, j + 1, k]), float(v[i + 1, j + 1, k + 1])
     # along z, then y, then x; the differences on the way are the gradient
     a00, a01 = c000 + t * (c001 - c000), c010 + t * (c011 - c010)
     a10, a11 = c100 + t * (c101 - c100), c110 + t * (c111 - c110)

@@ -7,19 +7,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import contacts as _contacts
+from ... import validate
 from ...contacts import MIDPOINT_FIELD, VERTEX_FIELD, Contacts
 from ...state import State
 from ..base import Finds, Side
 from .field import DistanceField
 
-_MOST_CELLS = 512  # along the longest side, when the spacing is chosen here
+_FEWEST_CELLS, _MOST_CELLS = 32, 512  # along the longest side, when the spacing is chosen here
 
 
 class DistanceFieldDetector:
     """Contacts wherever a vertex, or the middle of an edge near the body, is closer than `within` (metres).
 
     Without a `field` one is baked whose cells are no larger than `within`: the field's error is below 0.866 cells,
-    so what stays `within` away by the field is outside by the truth. `midpoints=False` leaves out section 4.3.
+    so what stays `within` away by the field is outside by the truth. Deeper than the field's band nothing is found.
+    `midpoints=False` leaves out section 4.3.
     """
 
     name: ClassVar[str] = "distance-field"
@@ -28,6 +30,7 @@ class DistanceFieldDetector:
     needs: ClassVar[str] = "an oriented, rigid obstacle; open or closed"
     gives: ClassVar[str] = "signed distance, normal"
     source: ClassVar[str] = "Fuhrmann, Sobottka, Gross 2003"
+    follows: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -40,7 +43,8 @@ class DistanceFieldDetector:
         max_bytes: float | None = None,
         progress: Callable[[float], None] | None = None,
     ) -> None:
-        self.soft, self.rigid, self.within = soft, rigid, within
+        self.soft, self.rigid = soft, rigid
+        self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
         self.edges = soft.mesh.topology.edges if midpoints else np.zeros((0, 2), np.int32)
         ends = soft.mesh.vertices[self.edges]
         self._half = 0.5 * np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1)
@@ -100,8 +104,10 @@ def _field_for(
 ) -> DistanceField:
     """Cells no larger than `within`, and a band that half an edge of the cloth cannot jump."""
     longest = float((rigid.mesh.bounds[1] - rigid.mesh.bounds[0]).max())
-    spacing = max(within, longest / _MOST_CELLS)
     ends = soft.mesh.vertices[soft.mesh.topology.edges]
     half = 0.5 * float(np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1).max(initial=0.0))
-    band = max(4.0, (within + 1.5 * half) / spacing + 2.0)
-    return DistanceField.bake(rigid.mesh, spacing=spacing, band=band, max_bytes=max_bytes, progress=progress)
+    reach = within + 1.5 * half
+    # a body smaller than `within` still gets cells that show its shape, as far as the grid allows
+    spacing = max(min(within, longest / _FEWEST_CELLS), (longest + 2.0 * reach) / _MOST_CELLS)
+    band = max(4.0, reach / spacing + 2.0)
+    return DistanceField.bake(rigid.mesh, spacing=spacing, band=band, max_bytes=max_bytes)

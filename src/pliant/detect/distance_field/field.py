@@ -4,8 +4,6 @@ import dataclasses
 import functools
 import os
 import time
-import zipfile
-import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -16,14 +14,17 @@ from ... import validate
 from ...errors import MeshFileError
 from ...files import atomic_write
 from ...kernels import distance_field as _kernels
+from ...kernels.jit import threads
 from ...mesh import Mesh
 from ..surface import ClosestPoints, surface_of
+from .archive import read_npz
 
 Floats = NDArray[np.float64]
 FORMAT = 1
+NAMES = ("format", "values", "jump", "grid", "examined", "sign", "vertices", "faces")
 SIGNS = ("pseudonormal", "face")
 _WORTH_THREADS = 20_000  # points; below it launching threads costs more than they save
-_GROUP = 16  # slabs a launch; between launches Ctrl-C and progress get their turn
+_LAUNCH = 0.25  # s
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -32,7 +33,7 @@ class DistanceField:
 
     values (nx,ny,nz) float32 at origin + spacing (i,j,k), metres. Between nodes trilinear, so the error is at most
     0.866 spacings (guarantee class B), and far less where the surface is smooth. Works on any oriented mesh, open
-    or closed; cells beyond an open border, where the sign jumps, answer nan.
+    or closed; cells where the sign jumps without a surface, as beyond an open border, answer nan (`jump`).
     """
 
     mesh: Mesh
@@ -81,8 +82,10 @@ class DistanceField:
         low = mesh.bounds[0] - margin
         counts = np.ceil((mesh.bounds[1] + margin - low) / h) + 1.0
         text = "x".join(f"{n:.0f}" for n in counts)
-        is_open = len(mesh.welded.topology.edges[mesh.welded.topology.border]) > 0
-        bytes_needed = float(np.prod(counts)) * (6.0 if is_open else 4.0)
+        is_open = bool(mesh.welded.topology.border.any())
+        # values, jumps, rim; and what each thread keeps of its slab: distance, face, feature
+        bytes_needed = float(np.prod(counts)) * (6.0 if is_open else 5.0)
+        bytes_needed += float(counts[1] * counts[2]) * _kernels.SLAB * 13.0 * threads()
         validate.budget(f"grid {text}", bytes_needed, "lower the resolution or raise max_bytes", max_bytes)
         start = time.perf_counter()
         shape = tuple(int(n) for n in counts)
@@ -172,41 +175,26 @@ class DistanceField:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, max_bytes: float | None = None) -> "DistanceField":
-        """What `save` wrote; MeshFileError when the file is damaged or of another kind."""
+        """What `save` wrote; MeshFileError when the file is damaged, of another kind, or larger than `max_bytes`."""
+        saved = read_npz(path, NAMES, max_bytes)
         try:
-            with zipfile.ZipFile(path) as archive:
-                total = sum(member.file_size for member in archive.infolist())
-            validate.budget(f"field {os.fspath(path)}", total, "raise max_bytes", max_bytes)
-            with np.load(path, allow_pickle=False) as saved:
-                if int(saved["format"]) != FORMAT:
-                    raise MeshFileError(path, "format", f"version {int(saved['format'])}; this pliant reads {FORMAT}")
-                grid = validate.floats("grid", saved["grid"], (6,))
-                values, jump = saved["values"], saved["jump"]
-                mesh = Mesh(saved["vertices"], saved["faces"])
-                sign, examined = SIGNS[int(saved["sign"])], int(saved["examined"])
-        except MeshFileError:
-            raise
-        except FileNotFoundError:
-            raise MeshFileError(path, "", "no such file") from None
-        except (
-            OSError,
-            ValueError,
-            KeyError,
-            IndexError,
-            TypeError,
-            EOFError,
-            zipfile.BadZipFile,
-            zlib.error,
-        ) as error:
-            raise MeshFileError(path, "", f"not a distance field of pliant, or damaged ({error})") from None
-        if values.ndim != 3 or values.dtype != np.float32 or min(values.shape) < 2 or jump.dtype != np.uint8:
+            version = validate.whole("format", saved["format"])
+            if version != FORMAT:
+                raise MeshFileError(path, "format", f"version {version}; this pliant reads {FORMAT}")
+            grid = validate.floats("grid", saved["grid"], (6,))
+            mesh = Mesh(saved["vertices"], saved["faces"])
+            sign = SIGNS[validate.whole("sign", saved["sign"], high=len(SIGNS) - 1)]
+            examined = validate.whole("examined", saved["examined"], high=2**53)
+        except ValueError as error:
+            raise MeshFileError(path, "", str(error)) from None
+        values, jump = saved["values"], saved["jump"]
+        if values.ndim != 3 or values.dtype != np.float32 or min(values.shape) < 2 or np.isinf(values).any():
             raise MeshFileError(path, "values", f"shape {values.shape} of {values.dtype}; expected a float32 grid")
-        if jump.size and jump.shape != tuple(n - 1 for n in values.shape):
-            raise MeshFileError(path, "jump", f"shape {jump.shape} does not fit values {values.shape}")
-        if not (grid[3] > 0.0 and grid[4] >= 1.0):
-            raise MeshFileError(path, "grid", f"spacing {grid[3]:g} and band {grid[4]:g}; expected positive ones")
-        if not jump.size:
-            jump = np.zeros((0, 0, 0), np.uint8)
+        cells = tuple(n - 1 for n in values.shape)
+        if jump.dtype != np.uint8 or jump.shape not in (cells, (0, 0, 0)):
+            raise MeshFileError(path, "jump", f"shape {jump.shape} of {jump.dtype} does not fit values {values.shape}")
+        if not (grid[3] > 0.0 and grid[4] >= 1.0 and mesh.n_faces):
+            raise MeshFileError(path, "grid", f"spacing {grid[3]:g}, band {grid[4]:g} and {mesh.n_faces} faces")
         values.flags.writeable = jump.flags.writeable = False
         origin = (float(grid[0]), float(grid[1]), float(grid[2]))
         return cls(mesh, values, jump, origin, float(grid[3]), float(grid[4]), sign, float(grid[5]), examined)
@@ -233,12 +221,19 @@ def _bake(
     rim = np.zeros(shape if is_open else (0, 0, 0), np.uint8)
     borders = (mesh.topology.border, mesh.topology.border_vertices)
     examined = np.zeros(slabs, np.int64)
-    for first in range(0, slabs, _GROUP):
-        last = min(first + _GROUP, slabs)
+    last, group = 0, threads()
+    while last < slabs:
+        # a launch lasts about a quarter of a second; between launches Ctrl-C and progress get their turn
+        first, last = last, min(last + group, slabs)
+        began = time.perf_counter()
         _kernels.bake_slabs(surface, reach, paper, origin, h, first, last, start, items, values, rim, borders, examined)
+        took = time.perf_counter() - began
+        group = max(threads(), group // 2) if took > _LAUNCH else 2 * group if took < 0.4 * _LAUNCH else group
         if progress is not None:
             progress(last / slabs)
-    jump = np.zeros(tuple(n - 1 for n in shape) if is_open else (0, 0, 0), np.uint8)
-    if is_open:
-        _kernels.mark_jumps(values, rim, jump)
+    jump: NDArray[np.uint8] = np.zeros((0, 0, 0), np.uint8)
+    if is_open or not paper:
+        marks = np.empty(tuple(n - 1 for n in shape), np.uint8)
+        _kernels.mark_jumps(values, rim, h, marks)
+        jump = marks if marks.any() else jump
     return values, jump, int(examined.sum())

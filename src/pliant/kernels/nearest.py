@@ -1,0 +1,155 @@
+"""The triangle nearest to a point, exactly: boxes in a complete binary tree, the nearer child first.
+
+Node i has the children 2 i + 1 and 2 i + 2, so a walk needs no stack: which far children are still to be seen is one
+bit a level.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from . import vec
+from .edge import largest
+from .jit import kernel, prange
+from .surface import corners, pseudonormal, side_of
+from .triangle import nearest2
+
+LEAF = 4  # triangles in a leaf
+ROUNDING = 16.0 * 2.0**-52  # of the coordinates: a gap below it has no direction
+
+
+class Tree(NamedTuple):
+    low: np.ndarray  # (nodes,3) metres; +inf where a node is empty
+    high: np.ndarray  # (nodes,3) metres; -inf where a node is empty
+    faces: np.ndarray  # (m,) i4 in the order of the leaves
+
+
+@kernel
+def fill_boxes(surface, tree):
+    """Boxes of the leaves, then of their parents, from the last to the first."""
+    low, high = tree.low, tree.high
+    leaves = (len(low) + 1) // 2
+    for node in range(len(low) - 1, -1, -1):
+        lo, hi = (np.inf, np.inf, np.inf), (-np.inf, -np.inf, -np.inf)
+        if node >= leaves - 1:
+            first = (node - leaves + 1) * LEAF
+            for at in range(first, min(first + LEAF, len(tree.faces))):
+                for p in corners(surface, tree.faces[at]):
+                    lo, hi = lower(lo, p), upper(hi, p)
+        else:
+            for child in (2 * node + 1, 2 * node + 2):
+                lo, hi = lower(lo, vec.load(low, child)), upper(hi, vec.load(high, child))
+        vec.store(low, node, lo)
+        vec.store(high, node, hi)
+
+
+@kernel
+def lower(a, b):
+    return (min(a[0], b[0]), min(a[1], b[1]), min(a[2], b[2]))
+
+
+@kernel
+def upper(a, b):
+    return (max(a[0], b[0]), max(a[1], b[1]), max(a[2], b[2]))
+
+
+@kernel
+def box_distance2(tree, node, p):
+    """Squared distance of `p` from the node's box; a little less, against rounding; inf for an empty one."""
+    x = max(tree.low[node, 0] - p[0], p[0] - tree.high[node, 0], 0.0)
+    y = max(tree.low[node, 1] - p[1], p[1] - tree.high[node, 1], 0.0)
+    z = max(tree.low[node, 2] - p[2], p[2] - tree.high[node, 2], 0.0)
+    return (x * x + y * y + z * z) * (1.0 - 1e-12)
+
+
+@kernel
+def _visit(tree, surface, p, leaf, best):
+    """Improve `best` = (d2, face, feature, u, v, w) by the triangles of a leaf; ties go to the lower face."""
+    for at in range(leaf * LEAF, min((leaf + 1) * LEAF, len(tree.faces))):
+        f = np.int64(tree.faces[at])
+        a, b, c = corners(surface, f)
+        d2, feature, u, v, w = nearest2(p, a, b, c)
+        if d2 < best[0] or (d2 == best[0] and f < best[1]):
+            best = (d2, f, np.int64(feature), u, v, w)
+    return best
+
+
+@kernel
+def nearest_face(tree, surface, p):
+    """The triangle nearest to `p`: (squared distance, face, feature, u, v, w)."""
+    leaves = (len(tree.low) + 1) // 2
+    best = (np.inf, np.int64(-1), np.int64(0), 0.0, 0.0, 0.0)
+    node, level, pending = np.int64(0), np.int64(0), np.int64(0)
+    while True:
+        if node >= leaves - 1:
+            best = _visit(tree, surface, p, node - leaves + 1, best)
+        else:
+            near, far = 2 * node + 1, 2 * node + 2
+            d_near, d_far = box_distance2(tree, near, p), box_distance2(tree, far, p)
+            if d_far < d_near:
+                near, far, d_near, d_far = far, near, d_far, d_near
+            if d_near <= best[0]:
+                level += 1
+                if d_far <= best[0] and d_far < np.inf:
+                    pending |= np.int64(1) << level
+                node = near
+                continue
+        # up to the last far child that may still hold something nearer
+        while True:
+            while level > 0 and not (pending >> level) & 1:
+                node = (node - 1) >> 1
+                level -= 1
+            if level == 0:
+                return best
+            pending ^= np.int64(1) << level
+            node = node + 1 if node & 1 else node - 1
+            if box_distance2(tree, node, p) <= best[0]:
+                break
+
+
+@kernel(parallel=True)
+def signed_distances(tree, surface, points, distance, nearest, face, normal):
+    """For each of `points` (n,3): signed distance, nearest point, its face, unit direction that opens the gap."""
+    for i in prange(len(points)):
+        p = vec.load(points, i)
+        _, f, feature, u, v, w = nearest_face(tree, surface, p)
+        a, b, c = corners(surface, f)
+        q = vec.add(vec.scale(a, u), vec.add(vec.scale(b, v), vec.scale(c, w)))
+        away = vec.sub(p, q)
+        side = side_of(surface, p, q, f, feature)
+        length = vec.norm(away)
+        distance[i] = side * length
+        vec.store(nearest, i, q)
+        face[i] = f
+        if length > ROUNDING * max(largest(p), largest(q)):
+            vec.store(normal, i, vec.scale(away, side / length))
+        else:
+            vec.store(normal, i, outward(surface, f, feature))
+
+
+@kernel
+def outward(surface, f, feature):
+    """A unit direction away from `feature` of face `f`: its pseudonormal, or any at right angles to the face."""
+    n = pseudonormal(surface, f, feature)
+    if vec.norm2(n) == 0.0:
+        n = vec.load(surface.face_normals, f)
+    if vec.norm2(n) == 0.0:
+        a, b, c = corners(surface, f)
+        e, g = vec.sub(b, a), vec.sub(c, a)
+        n = vec.unit(any_normal(e if vec.norm2(e) >= vec.norm2(g) else g))
+    return n
+
+
+@kernel
+def any_normal(e):
+    """Some direction at right angles to `e`, always the same one; up where `e` is zero."""
+    x, y, z = abs(e[0]), abs(e[1]), abs(e[2])
+    if x <= y and x <= z:
+        n = (0.0, e[2], -e[1])
+    elif y <= z:
+        n = (-e[2], 0.0, e[0])
+    else:
+        n = (e[1], -e[0], 0.0)
+    if n[0] == 0.0 and n[1] == 0.0 and n[2] == 0.0:
+        return (0.0, 1.0, 0.0)
+    return n
