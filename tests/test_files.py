@@ -24,8 +24,9 @@ spec = importlib.util.spec_from_file_location("files", sys.argv[1])
 files = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(files)
 target, contents, rounds = sys.argv[2], [open(name, "rb").read() for name in sys.argv[4:]], int(sys.argv[3])
-print("ready", flush=True)
 for k in range(rounds):
+    if k == 1:
+        print("ready", flush=True)
     content = contents[k % len(contents)]
     with files.atomic_write(target) as stream:
         for start in range(0, len(content), 4096):
@@ -63,14 +64,13 @@ def test_a_hundred_kills_leave_the_old_or_the_new_file(
         writer = start_writer(target, 10**6, sources)
         assert writer.stdout is not None
         assert writer.stdout.readline() == b"ready\n"
-        time.sleep(float(rng.uniform(0.0, 0.01)))
+        time.sleep(float(rng.uniform(0.0, 0.015)))
         writer.kill()
         writer.wait()
         writer.stdout.close()
         in_the_middle += bool(leftovers(folder))
-        assert not target.exists() or target.read_bytes() in whole
-    assert target.exists()
-    assert in_the_middle > 10  # or the kills came at the wrong times and this test says nothing
+        assert target.read_bytes() in whole
+    assert in_the_middle >= 5  # or the kills came at the wrong times and this test says nothing
     with atomic_write(target) as stream:
         stream.write(b"next")
     assert not leftovers(folder)

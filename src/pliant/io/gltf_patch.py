@@ -113,13 +113,13 @@ class Patch:
         stop = block.start + block.count
         rows = np.column_stack([self.clip.mesh.vertices[block.start : stop], given]) + 0.0
         _, group = np.unique(np.ascontiguousarray(rows).view("V48").ravel(), return_inverse=True)
-        everyone = np.arange(self.clip.mesh.n_vertices) + len(rows)
-        everyone[block.start : stop] = group.ravel()
-        smooth = Normals(self.clip.mesh.faces, np.unique(everyone, return_inverse=True)[1].ravel())
+        faces = self.clip.mesh.faces
+        own = (faces[:, 0] >= block.start) & (faces[:, 0] < stop)  # no face joins two blocks
+        smooth = Normals(faces[own] - block.start, group.ravel())
         frames = self.clip.frames if self.normals else self.clip.frames[:1]
         # a normal goes with the inverse transpose of the matrix, so it comes back with the transpose
         back = np.linalg.inv(inverse[0])
-        n = np.stack([unit(np.einsum("...ji,...j->...i", back, smooth(f)[block.start : stop])) for f in frames])
+        n = np.stack([unit(np.einsum("...ji,...j->...i", back, smooth(f[block.start : stop]))) for f in frames])
         return self.builder.accessor(n[0], VERTICES), morph_targets(self.builder, x, n if self.normals else None)
 
     def _color(self, block: Block, mesh: Json) -> None:
@@ -201,7 +201,10 @@ class Patch:
         for p in block.primitives:
             attributes = mesh["primitives"][p]["attributes"]
             names = [name for name in ("WEIGHTS_0", "WEIGHTS_1") if name in attributes]
-            old = [document.accessor(attributes[n] - self.grown["accessors"], ("VEC4",), n) for n in names]
+            places = [attributes[name] - self.grown["accessors"] for name in names]
+            if any(k >= len(document.items("accessors")) for k in places):
+                continue  # done already, for another node with this mesh
+            old = [document.accessor(k, ("VEC4",), name) for k, name in zip(places, names)]
             if not old or any(weights.dtype != np.float32 for weights in old):
                 continue
             total = np.sum([weights.astype(np.float64).sum(1) for weights in old], 0)
