@@ -25,7 +25,7 @@ class Cloth:
     stretch: float = 2000.0  # N/m: force per metre of width for a strain of 1
     shear: float = 200.0  # N/m
     bend: float = 2e-5  # N m: moment per metre of width for a curvature of 1/m
-    damping: float = 1e-3  # s: internal friction; stiffness times this is the viscosity
+    damping: float = 0.01  # m2/s: internal friction; how fast differences of velocity even out
     air: float = 1.2  # kg/m3: density of the air it moves through; 0 is vacuum
 
     def __post_init__(self) -> None:

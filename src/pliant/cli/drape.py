@@ -22,8 +22,8 @@ class ClothOptions:
     "stiffness against shearing, N/m"
     bend: float = 2e-5
     "stiffness against bending, N m"
-    damping: float = 1e-3
-    "internal friction, s"
+    damping: float = 0.01
+    "internal friction, m2/s"
     air: float = 1.2
     "density of the air it falls through, kg/m3; 0 is vacuum"
 

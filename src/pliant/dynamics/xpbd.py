@@ -21,7 +21,7 @@ class ClothDynamics:
     def __init__(self, scene: Scene) -> None:
         self.w = scene.inverse_masses
         self.masses = scene.masses
-        self.gravity = np.asarray(scene.gravity)
+        self.gravity = scene.gravity
         self.wind = scene.wind
         parts = [(scene.bodies[b], scene.bodies[b].mesh.welded, int(scene.first[b])) for b in scene.soft]
         self.membrane = _membrane(parts, len(self.w))
@@ -31,21 +31,34 @@ class ClothDynamics:
         order = np.argsort(faces.ravel(), kind="stable")
         counts = np.bincount(faces.ravel(), minlength=len(self.w))
         self._start, self._beside = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), order // 3
-        self._moving = (self.w > 0.0)[:, None]
+        self._pairs = _viscosity(parts, self.w)
+        self._shares: dict[float, Floats] = {}
+        self._spare = np.empty((len(self.w), 3))
 
     def predict(self, state: State, dt: float) -> None:
         """Remember where the step starts; move by velocity, gravity and air."""
-        state.x_start[:] = state.x
-        state.v += np.where(self._moving, self.gravity * dt, 0.0)
+        start, beside, rate = self._pairs
+        if len(rate):
+            _kernels.even_out(state.v, self._spare, start, beside, self._share(dt))
         if self.air > 0.0:
             m = self.membrane
             _kernels.air_push(m.faces, state.x, state.v, self.wind, self.air, dt, self.w, self._start, self._beside)
-        state.x += state.v * dt
+        _kernels.advance(state.x, state.x_start, state.v, self.w, self.gravity, dt)
+
+    def _share(self, dt: float) -> Floats:
+        """How much of a neighbour's velocity a vertex takes in `dt`; fine meshes are held below what is stable."""
+        if dt not in self._shares:
+            start, beside, rate = self._pairs
+            own = np.repeat(np.arange(len(self.w)), np.diff(start))
+            total = np.bincount(own, rate * self.w[own], len(self.w)) * dt
+            cap = np.minimum(1.0, 0.5 / np.maximum(total, 1e-300))
+            self._shares[dt] = rate * np.minimum(cap[own], cap[beside]) * self.w[own] * dt
+        return self._shares[dt]
 
     def relax(self, state: State, dt: float) -> None:
         """One sweep over all constraints."""
         sweep = _kernels.relax_parallel if len(self.hinges.vertices) > _WORTH_THREADS else _kernels.relax_serial
-        sweep(self.membrane, self.hinges, state.x, self.w, state.x_start, dt)
+        sweep(self.membrane, self.hinges, state.x, self.w, dt)
 
     def finish(self, state: State, dt: float) -> None:
         """Velocities from positions."""
@@ -60,8 +73,28 @@ class ClothDynamics:
             "elastic": float(
                 _kernels.membrane_energy(self.membrane, state.x) + _kernels.hinge_energy(self.hinges, state.x)
             ),
-            "gravity": float(-(self.masses[:, None] * state.x * self.gravity).sum()),
+            "gravity": float(-(self.masses[:, None] * state.x * np.asarray(self.gravity)).sum()),
         }
+
+
+def _viscosity(parts: list[Any], w: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+    """Neighbours of every vertex as (start, rows) and the rate in kg/s at which momentum flows between them."""
+    ends, rates = [np.zeros((0, 2), np.int64)], [np.zeros(0)]
+    for body, mesh, first in parts:
+        if body.material.damping == 0.0:
+            continue
+        top = mesh.topology
+        area = np.bincount(top.face_edges.ravel(), np.repeat(mesh.face_areas, 3), len(top.edges))
+        span = mesh.vertices[top.edges[:, 0]] - mesh.vertices[top.edges[:, 1]]
+        length2 = np.maximum((span**2).sum(1), 1e-300)
+        ends.append(top.edges.astype(np.int64) + first)
+        # the finite volume of a Laplacian: flux = viscosity * density * width / length, width = area / length
+        rates.append(body.material.damping * body.material.density * area / length2)
+    edges, rate = np.concatenate(ends), np.concatenate(rates)
+    both, twice = np.concatenate([edges, edges[:, ::-1]]), np.concatenate([rate, rate])
+    order = np.lexsort((both[:, 1], both[:, 0]))
+    start = np.searchsorted(both[order, 0], np.arange(len(w) + 1)).astype(np.int64)
+    return start, np.ascontiguousarray(both[order, 1]), twice[order]
 
 
 def _by_colour(elements: Ints) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -100,7 +133,7 @@ def _membrane(parts: list[Any], n: int) -> _kernels.Membrane:
 def _hinges(parts: list[Any], n: int) -> _kernels.Hinges:
     """Inner edges of all cloths that resist bending."""
     vertices, weights = [np.zeros((0, 4), np.int32)], [np.zeros((0, 4))]
-    rest, compliance, damping = [np.zeros(0)], [np.zeros(0)], [np.zeros(0)]
+    rest, compliance = [np.zeros(0)], [np.zeros(0)]
     for body, mesh, first in parts:
         if body.material.bend == 0.0:
             continue
@@ -114,12 +147,11 @@ def _hinges(parts: list[Any], n: int) -> _kernels.Hinges:
         vertices.append((hinges + first).astype(np.int32))
         weights.append(k)
         rest.append(np.where((bent < 1e-6 * scale) | body.flat, 0.0, bent))
-        compliance.append(area / (3.0 * body.material.bend))
-        damping.append(np.full(len(good), body.material.damping))
+        compliance.append(area / body.material.bend)
     v = np.concatenate(vertices)
     order, start = _by_colour(v)
-    k, length, soft, viscous = (np.concatenate(part)[order] for part in (weights, rest, compliance, damping))
-    return _kernels.Hinges(v[order], k, length, soft, viscous, start)
+    k, length, soft = (np.concatenate(part)[order] for part in (weights, rest, compliance))
+    return _kernels.Hinges(v[order], k, length, soft, start)
 
 
 def hinge_weights(mesh: Mesh, hinges: Ints) -> tuple[Floats, Floats]:

@@ -8,10 +8,10 @@ import numpy as np
 
 from . import vec
 from .cells import cell_box
-from .edge import closest_on_edges, edge_edge_distance, largest
+from .edge import closest_on_edges, edge_edge_distance
 from .jit import kernel, prange
-from .nearest import ROUNDING, any_normal, outward
-from .surface import corners
+from .nearest import any_normal, outward
+from .surface import corners, touching
 from .triangle import closest_on_triangle, point_triangle_distance
 
 
@@ -105,10 +105,10 @@ def edge_edge_pairs(cells, x_a, edges_a, x_b, edges_b, low_b, within, ends, star
 def across(p, q, side, spare):
     """Unit normal and signed distance from q to p; `spare` is the direction where rounding leaves none."""
     gap = vec.sub(p, q)
+    if touching(gap, p, q):
+        return spare, vec.dot(gap, spare)
     length = vec.norm(gap)
-    if length > ROUNDING * max(largest(p), largest(q)):
-        return vec.scale(gap, side / length), side * length
-    return spare, vec.dot(gap, spare)
+    return vec.scale(gap, side / length), side * length
 
 
 @kernel(parallel=True)

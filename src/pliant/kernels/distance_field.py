@@ -10,12 +10,14 @@ from typing import NamedTuple
 import numpy as np
 
 from . import vec
-from .grid import trilinear
+from .grid import corners8, trilinear
 from .jit import kernel, prange
 from .surface import corners, side_of
 from .triangle import nearest2, unit_normal
 
 SLAB = 4  # planes a thread owns at a time
+
+CHUNK = 4096  # points a thread samples at a time
 
 
 class Field(NamedTuple):
@@ -201,25 +203,45 @@ def too_steep(values, i, j, k, h):
 
 
 @kernel
-def sample(field, p):
-    """Signed distance at `p` and its gradient; nan beyond the band, and where a sign jumps."""
-    x = (p[0] - field.origin[0]) / field.h
-    y = (p[1] - field.origin[1]) / field.h
-    z = (p[2] - field.origin[2]) / field.h
-    ni, nj, nk = field.values.shape
-    # compared as floats, because a far point's cell number may not fit an integer
-    if not (0.0 <= x < ni - 1 and 0.0 <= y < nj - 1 and 0.0 <= z < nk - 1):
-        return np.nan, (np.nan, np.nan, np.nan)
-    i, j, k = int(x), int(y), int(z)
-    if field.jump.size > 0 and field.jump[i, j, k]:
-        return np.nan, (np.nan, np.nan, np.nan)
-    d, g = trilinear(field.values, i, j, k, x - i, y - j, z - k)
-    return d, vec.scale(g, 1.0 / field.h)
+def sample_range(field, points, first, last, distance, gradient):
+    """Signed distance and gradient at points first..last-1; nan beyond the band, and where a sign jumps."""
+    values, jump = field.values, field.jump
+    ni, nj, nk = values.shape
+    for at in range(first, last):
+        x = (points[at, 0] - field.origin[0]) / field.h
+        y = (points[at, 1] - field.origin[1]) / field.h
+        z = (points[at, 2] - field.origin[2]) / field.h
+        d, g = np.nan, (np.nan, np.nan, np.nan)
+        # compared as floats, because a far point's cell number may not fit an integer
+        if 0.0 <= x < ni - 1 and 0.0 <= y < nj - 1 and 0.0 <= z < nk - 1:
+            i, j, k = int(x), int(y), int(z)
+            if jump.size == 0 or not jump[i, j, k]:
+                d, g = trilinear(corners8(values, i, j, k), x - i, y - j, z - k)
+        distance[at] = d
+        vec.store(gradient, at, vec.scale(g, 1.0 / field.h))
 
 
 @kernel(parallel=True)
 def sample_points(field, points, distance, gradient):
-    for i in prange(len(points)):
-        d, g = sample(field, vec.load(points, i))
-        distance[i] = d
-        vec.store(gradient, i, g)
+    for c in prange(-(-len(points) // CHUNK)):
+        sample_range(field, points, c * CHUNK, min(len(points), (c + 1) * CHUNK), distance, gradient)
+
+
+@kernel
+def edges_in_reach(edges, x, d, within, slack, out, middle):
+    """Edges whose middle may be within reach; their numbers and middles. Returns how many.
+
+    An end is at most half an edge farther than the middle, so both must be near; `slack` is the field's own error.
+    An end beyond the band (nan) says nothing, two say that the edge is far.
+    """
+    count = 0
+    for e in range(len(edges)):
+        i, j = edges[e, 0], edges[e, 1]
+        a, b = vec.load(x, i), vec.load(x, j)
+        reach = within + slack + 0.5 * math.sqrt(vec.norm2(vec.sub(a, b)))
+        if d[i] > reach or d[j] > reach or (math.isnan(d[i]) and math.isnan(d[j])):
+            continue
+        out[count] = e
+        vec.store(middle, count, vec.mix(a, b, 0.5))
+        count += 1
+    return count

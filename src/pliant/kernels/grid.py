@@ -13,18 +13,28 @@ def cell_of(x, origin, h):
 
 
 @kernel
-def trilinear(v, i, j, k, u, w, t):
-    """Value and gradient (per cell) of the interpolation in cell i, j, k at fractions u, w, t; nan if a corner is."""
-    # float64 from here on: differences of float32 would round, and a cell would not meet its neighbour
-    c000, c001 = float(v[i, j, k]), float(v[i, j, k + 1])
-    c010, c011 = float(v[i, j + 1, k]), float(v[i, j + 1, k + 1])
-    c100, c101 = float(v[i + 1, j, k]), float(v[i + 1, j, k + 1])
-    c110, c111 = float(v[i + 1, j + 1, k]), float(v[i + 1, j + 1, k + 1])
+def corners8(v, i, j, k):
+    """Values at the corners of cell i, j, k, z fastest. float64 from here on: differences of float32 would round,
+    and a cell would not meet its neighbour."""
+    return (
+        float(v[i, j, k]),
+        float(v[i, j, k + 1]),
+        float(v[i, j + 1, k]),
+        float(v[i, j + 1, k + 1]),
+        float(v[i + 1, j, k]),
+        float(v[i + 1, j, k + 1]),
+        float(v[i + 1, j + 1, k]),
+        float(v[i + 1, j + 1, k + 1]),
+    )
+
+
+@kernel
+def trilinear(c, u, w, t):
+    """Value and gradient (per cell) of the interpolation of corners `c` at fractions u, w, t; nan if a corner is."""
     # along z, then y, then x; the differences on the way are the gradient
-    a00, a01 = c000 + t * (c001 - c000), c010 + t * (c011 - c010)
-    a10, a11 = c100 + t * (c101 - c100), c110 + t * (c111 - c110)
-    b0, b1 = a00 + w * (a01 - a00), a10 + w * (a11 - a10)
-    dy0, dy1 = a01 - a00, a11 - a10
-    z00, z01, z10, z11 = c001 - c000, c011 - c010, c101 - c100, c111 - c110
+    z00, z01, z10, z11 = c[1] - c[0], c[3] - c[2], c[5] - c[4], c[7] - c[6]
+    a00, a01, a10, a11 = c[0] + t * z00, c[2] + t * z01, c[4] + t * z10, c[6] + t * z11
+    y0, y1 = a01 - a00, a11 - a10
+    b0, b1 = a00 + w * y0, a10 + w * y1
     z0, z1 = z00 + w * (z01 - z00), z10 + w * (z11 - z10)
-    return b0 + u * (b1 - b0), (b1 - b0, dy0 + u * (dy1 - dy0), z0 + u * (z1 - z0))
+    return b0 + u * (b1 - b0), (b1 - b0, y0 + u * (y1 - y0), z0 + u * (z1 - z0))

@@ -68,7 +68,7 @@ def kernel(function=None, *, parallel=False, inline=False):
             nogil=True,
             error_model="numpy",
             parallel=parallel and PARALLEL,
-            inline="always" if inline else "never",
+            forceinline=inline,
         )(function)
     finally:
         numba.config.CACHE_DIR = folder

@@ -9,13 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from . import vec
-from .edge import largest
 from .jit import kernel, prange
-from .surface import corners, pseudonormal, side_of
+from .surface import corners, pseudonormal, side_of, touching
 from .triangle import nearest2
 
 LEAF = 4  # triangles in a leaf
-ROUNDING = 16.0 * 2.0**-52  # of the coordinates: a gap below it has no direction
 
 
 class Tree(NamedTuple):
@@ -121,10 +119,10 @@ def signed_distances(tree, surface, points, distance, nearest, face, normal):
         distance[i] = side * length
         vec.store(nearest, i, q)
         face[i] = f
-        if length > ROUNDING * max(largest(p), largest(q)):
-            vec.store(normal, i, vec.scale(away, side / length))
-        else:
+        if touching(away, p, q):
             vec.store(normal, i, outward(surface, f, feature))
+        else:
+            vec.store(normal, i, vec.scale(away, side / length))
 
 
 @kernel

@@ -10,8 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from . import vec
+from .edge import largest
 from .jit import kernel
 from .triangle import solid_angle
+
+ROUNDING = 16.0 * 2.0**-52  # of the coordinates
 
 
 class Surface(NamedTuple):
@@ -41,6 +44,12 @@ def pseudonormal(surface, f, feature):
 
 
 @kernel
+def touching(gap, p, q):
+    """Whether a gap from q to p is no longer than its rounding: it has no direction, and no side."""
+    return vec.norm(gap) <= ROUNDING * max(largest(p), largest(q))
+
+
+@kernel
 def winding_number(surface, p):
     """How often the surface winds around `p`; about 1 inside a closed one, 0 outside."""
     total = 0.0
@@ -56,11 +65,11 @@ def side_of(surface, p, q, f, feature):
 
     Where the pseudonormal vanishes (faces back to back) or is at right angles to p - q, the winding number decides.
     """
-    n = pseudonormal(surface, f, feature)
     away = vec.sub(p, q)
+    if touching(away, p, q):
+        return 1.0
+    n = pseudonormal(surface, f, feature)
     cosine = vec.dot(vec.unit(away), n)
     if abs(cosine) > 1e-7:
         return 1.0 if cosine > 0.0 else -1.0
-    if vec.norm2(away) == 0.0:
-        return 1.0
     return -1.0 if winding_number(surface, p) > 0.5 else 1.0

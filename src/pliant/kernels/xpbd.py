@@ -13,6 +13,7 @@ from .jit import kernel, prange
 
 LAST = 62  # the colour of what found no other; it is run in sequence
 TINY = 1e-12
+PARTS = 16  # pieces of a colour that threads share
 
 
 class Membrane(NamedTuple):
@@ -31,7 +32,6 @@ class Hinges(NamedTuple):
     weights: np.ndarray  # (h,4) of the discrete Laplacian across the edge
     rest: np.ndarray  # (h,) its length at rest
     compliance: np.ndarray  # (h,) m2/J
-    damping: np.ndarray  # (h,) s: stiffness times this is the viscosity
     start: np.ndarray  # (colours+1,)
 
 
@@ -58,12 +58,15 @@ def colour(elements, colours):
 
 
 @kernel
-def frame(m, e, x):
-    """Lengths and unit directions of the two columns of a triangle's deformation gradient."""
-    a = vec.load(x, m.faces[e, 0])
-    u = vec.scale(vec.sub(vec.load(x, m.faces[e, 1]), a), m.rest[e, 0])
-    b = vec.sub(vec.load(x, m.faces[e, 2]), a)
-    v = vec.madd(vec.scale(b, m.rest[e, 2]), u, m.rest[e, 1])
+def columns(a, b, c, r0, r1, r2):
+    """The two columns of a triangle's deformation gradient."""
+    u = vec.scale(vec.sub(b, a), r0)
+    return u, vec.madd(vec.scale(vec.sub(c, a), r2), u, r1)
+
+
+@kernel
+def unit_columns(u, v):
+    """Their lengths and directions."""
     n_u, n_v = math.sqrt(vec.norm2(u)), math.sqrt(vec.norm2(v))
     return n_u, n_v, vec.scale(u, 1.0 / max(n_u, TINY)), vec.scale(v, 1.0 / max(n_v, TINY))
 
@@ -80,94 +83,118 @@ def solve3(a, b, c, d, e, f, x, y, z):
 
 
 @kernel
-def relax_triangle(m, e, x, w, dt2):
-    """Stretch along u, stretch along v and shear |u|-1, |v|-1, cos(u,v), relaxed together.
+def strain_push(a, b, c, w, r, soft):
+    """Where a triangle's corners go when |u| - 1, |v| - 1 and cos(u,v) are relaxed together.
 
-    With the columns' coefficients U and V at each corner, every product of two gradients is made of the three sums
-    P = sum w U^2, Q = sum w U V, R = sum w V^2 and the angle between the columns: a 3x3 system of scalars.
+    w: inverse masses, r: rest shape, soft: compliances of stretch and shear over dt^2. With the columns' coefficients U
+    and V at each corner, every product of two gradients is made of P = sum w U^2, Q = sum w U V, R = sum w V^2 and the
+    angle between the columns: a 3x3 system of scalars.
     """
-    i, j, k = m.faces[e, 0], m.faces[e, 1], m.faces[e, 2]
-    w_i, w_j, w_k = w[i], w[j], w[k]
-    r0, r2 = m.rest[e, 0], m.rest[e, 2]
-    q = m.rest[e, 1] * r0
-    t = q + r2
-    n_u, n_v, u, v = frame(m, e, x)
+    q = r[1] * r[0]
+    t = q + r[2]
+    u, v = columns(a, b, c, r[0], r[1], r[2])
+    n_u, n_v, u, v = unit_columns(u, v)
     s = vec.dot(u, v)
-    c = 1.0 - s * s
+    k = 1.0 - s * s
     # crushed to a tenth, a triangle's shear means little; this keeps its gradient from growing without bound
     i_u, i_v = 1.0 / max(n_u, 0.1), 1.0 / max(n_v, 0.1)
-    sum_p = r0 * r0 * (w_i + w_j)
-    sum_q = r0 * (w_j * q + w_i * t)
-    sum_r = w_j * q * q + w_k * r2 * r2 + w_i * t * t
-    soft, shear = m.compliance[e, 0] / dt2, m.compliance[e, 1] / dt2
-    a33 = c * (sum_p * i_u * i_u - 2.0 * sum_q * s * i_u * i_v + sum_r * i_v * i_v)
-    l_1, l_2, l_3 = solve3(
-        sum_p + soft, sum_r + soft, a33 + shear, sum_q * s, sum_q * c * i_v, sum_q * c * i_u, 1.0 - n_u, 1.0 - n_v, -s
+    p_sum = r[0] * r[0] * (w[0] + w[1])
+    q_sum = r[0] * (w[1] * q + w[0] * t)
+    r_sum = w[1] * q * q + w[2] * r[2] * r[2] + w[0] * t * t
+    a_33 = k * (p_sum * i_u * i_u - 2.0 * q_sum * s * i_u * i_v + r_sum * i_v * i_v) + soft[1]
+    a_13, a_23 = q_sum * k * i_v, q_sum * k * i_u
+    x, y, z = solve3(p_sum + soft[0], r_sum + soft[0], a_33, q_sum * s, a_13, a_23, 1.0 - n_u, 1.0 - n_v, -s)
+    along_u = vec.add(vec.scale(u, x - z * s * i_u), vec.scale(v, z * i_u))
+    along_v = vec.add(vec.scale(v, y - z * s * i_v), vec.scale(u, z * i_v))
+    return (
+        vec.madd(vec.madd(a, along_u, -w[0] * r[0]), along_v, -w[0] * t),
+        vec.madd(vec.madd(b, along_u, w[1] * r[0]), along_v, w[1] * q),
+        vec.madd(c, along_v, w[2] * r[2]),
     )
-    along_u = vec.add(vec.scale(u, l_1 - l_3 * s * i_u), vec.scale(v, l_3 * i_u))
-    along_v = vec.add(vec.scale(v, l_2 - l_3 * s * i_v), vec.scale(u, l_3 * i_v))
-    vec.store(x, i, vec.madd(vec.madd(vec.load(x, i), along_u, -w_i * r0), along_v, -w_i * t))
-    vec.store(x, j, vec.madd(vec.madd(vec.load(x, j), along_u, w_j * r0), along_v, w_j * q))
-    vec.store(x, k, vec.madd(vec.load(x, k), along_v, w_k * r2))
 
 
 @kernel
-def laplacian(h, e, x):
-    """Across hinge `e`: zero where the two triangles are flat (Bergou et al. 2006)."""
-    k, v = h.weights, h.vertices
-    total = vec.scale(vec.load(x, v[e, 0]), k[e, 0])
-    total = vec.madd(total, vec.load(x, v[e, 1]), k[e, 1])
-    total = vec.madd(total, vec.load(x, v[e, 2]), k[e, 2])
-    return vec.madd(total, vec.load(x, v[e, 3]), k[e, 3])
+def relax_triangles(m, first, last, x, w, dt):
+    """Relax triangles first..last-1. The loop holds what touches arrays: handing arrays to a function an element costs
+    more than all its arithmetic."""
+    for e in range(first, last):
+        i, j, k = m.faces[e, 0], m.faces[e, 1], m.faces[e, 2]
+        r = (m.rest[e, 0], m.rest[e, 1], m.rest[e, 2])
+        soft = (m.compliance[e, 0] / (dt * dt), m.compliance[e, 1] / (dt * dt))
+        a, b, c = strain_push(vec.load(x, i), vec.load(x, j), vec.load(x, k), (w[i], w[j], w[k]), r, soft)
+        vec.store(x, i, a)
+        vec.store(x, j, b)
+        vec.store(x, k, c)
 
 
 @kernel
-def relax_hinge(h, e, x, w, x_start, dt):
-    """Bring the length of the hinge's Laplacian to rest; for flat cloth that is the isometric bending energy."""
-    i, j, k, o = h.vertices[e, 0], h.vertices[e, 1], h.vertices[e, 2], h.vertices[e, 3]
-    a, b, c, d = h.weights[e, 0], h.weights[e, 1], h.weights[e, 2], h.weights[e, 3]
-    w_a, w_b, w_c, w_d = w[i] * a, w[j] * b, w[k] * c, w[o] * d
-    total = w_a * a + w_b * b + w_c * c + w_d * d
-    if total == 0.0:
-        return
-    bend = laplacian(h, e, x)
-    viscous = h.damping[e] / dt
-    wanted = bend
-    if h.rest[e] > 0.0:
-        wanted = vec.scale(bend, 1.0 - h.rest[e] / max(vec.norm(bend), TINY))
-    if viscous > 0.0:
-        wanted = vec.madd(wanted, vec.sub(bend, laplacian(h, e, x_start)), viscous)
-    r = vec.scale(wanted, -1.0 / ((1.0 + viscous) * total + h.compliance[e] / (dt * dt)))
-    vec.store(x, i, vec.madd(vec.load(x, i), r, w_a))
-    vec.store(x, j, vec.madd(vec.load(x, j), r, w_b))
-    vec.store(x, k, vec.madd(vec.load(x, k), r, w_c))
-    vec.store(x, o, vec.madd(vec.load(x, o), r, w_d))
+def weigh4(a, b, c, d, k):
+    """k0 a + k1 b + k2 c + k3 d: across a hinge zero where its triangles are flat (Bergou et al. 2006)."""
+    return vec.add(vec.madd(vec.scale(a, k[0]), b, k[1]), vec.madd(vec.scale(c, k[2]), d, k[3]))
 
 
 @kernel
-def relax_serial(m, h, x, w, x_start, dt):
+def relax_hinges(h, first, last, x, w, dt):
+    """Bring hinges first..last-1 to their rest length; for flat cloth that is the isometric bending energy."""
+    for e in range(first, last):
+        i, j, k, o = h.vertices[e, 0], h.vertices[e, 1], h.vertices[e, 2], h.vertices[e, 3]
+        g = (h.weights[e, 0], h.weights[e, 1], h.weights[e, 2], h.weights[e, 3])
+        a, b, c, d = vec.load(x, i), vec.load(x, j), vec.load(x, k), vec.load(x, o)
+        w_a, w_b, w_c, w_d = w[i] * g[0], w[j] * g[1], w[k] * g[2], w[o] * g[3]
+        total = w_a * g[0] + w_b * g[1] + w_c * g[2] + w_d * g[3]
+        push = weigh4(a, b, c, d, g)
+        if h.rest[e] > 0.0:
+            push = vec.scale(push, 1.0 - h.rest[e] / max(vec.norm(push), TINY))
+        push = vec.scale(push, -1.0 / (total + h.compliance[e] / (dt * dt)))
+        vec.store(x, i, vec.madd(a, push, w_a))
+        vec.store(x, j, vec.madd(b, push, w_b))
+        vec.store(x, k, vec.madd(c, push, w_c))
+        vec.store(x, o, vec.madd(d, push, w_d))
+
+
+@kernel
+def relax_serial(m, h, x, w, dt):
     """One sweep over all triangles, then all hinges."""
-    for e in range(len(m.faces)):
-        relax_triangle(m, e, x, w, dt * dt)
-    for e in range(len(h.vertices)):
-        relax_hinge(h, e, x, w, x_start, dt)
+    relax_triangles(m, 0, len(m.faces), x, w, dt)
+    relax_hinges(h, 0, len(h.vertices), x, w, dt)
+
+
+@kernel
+def part(first, last, p, parts):
+    """The p-th of `parts` nearly equal ranges of first..last."""
+    return first + (last - first) * p // parts, first + (last - first) * (p + 1) // parts
 
 
 @kernel(parallel=True)
-def relax_parallel(m, h, x, w, x_start, dt):
+def relax_parallel(m, h, x, w, dt):
     """The same sweep, each colour at once; bit for bit the serial result."""
-    last = min(len(m.start) - 1, LAST)
-    for c in range(last):
-        for e in prange(m.start[c], m.start[c + 1]):
-            relax_triangle(m, e, x, w, dt * dt)
-    for e in range(m.start[last], len(m.faces)):
-        relax_triangle(m, e, x, w, dt * dt)
-    last = min(len(h.start) - 1, LAST)
-    for c in range(last):
-        for e in prange(h.start[c], h.start[c + 1]):
-            relax_hinge(h, e, x, w, x_start, dt)
-    for e in range(h.start[last], len(h.vertices)):
-        relax_hinge(h, e, x, w, x_start, dt)
+    colours = min(len(m.start) - 1, LAST)
+    for c in range(colours):
+        for p in prange(PARTS):
+            a, b = part(m.start[c], m.start[c + 1], p, PARTS)
+            relax_triangles(m, a, b, x, w, dt)
+    relax_triangles(m, m.start[colours], len(m.faces), x, w, dt)
+    colours = min(len(h.start) - 1, LAST)
+    for c in range(colours):
+        for p in prange(PARTS):
+            a, b = part(h.start[c], h.start[c + 1], p, PARTS)
+            relax_hinges(h, a, b, x, w, dt)
+    relax_hinges(h, h.start[colours], len(h.vertices), x, w, dt)
+
+
+@kernel
+def even_out(v, before, start, beside, share):
+    """Let neighbours' velocities approach each other: v_i += sum share (v_j - v_i), from the velocities `before`.
+
+    With share m_i equal both ways along an edge, momentum is kept; a stiff motion of the whole is not braked.
+    """
+    before[:] = v
+    for i in range(len(start) - 1):
+        own = vec.load(before, i)
+        total = own
+        for at in range(start[i], start[i + 1]):
+            total = vec.madd(total, vec.sub(vec.load(before, beside[at]), own), share[at])
+        vec.store(v, i, total)
 
 
 @kernel
@@ -207,7 +234,9 @@ def membrane_energy(m, x):
     """Elastic energy of the triangles, J."""
     total = 0.0
     for e in range(len(m.faces)):
-        n_u, n_v, u, v = frame(m, e, x)
+        a, b, c = vec.load(x, m.faces[e, 0]), vec.load(x, m.faces[e, 1]), vec.load(x, m.faces[e, 2])
+        u, v = columns(a, b, c, m.rest[e, 0], m.rest[e, 1], m.rest[e, 2])
+        n_u, n_v, u, v = unit_columns(u, v)
         total += 0.5 * ((n_u - 1.0) ** 2 + (n_v - 1.0) ** 2) / m.compliance[e, 0]
         total += 0.5 * vec.dot(u, v) ** 2 / m.compliance[e, 1]
     return total
@@ -218,6 +247,19 @@ def hinge_energy(h, x):
     """Elastic energy of the hinges, J."""
     total = 0.0
     for e in range(len(h.vertices)):
-        if h.compliance[e] > 0.0 and not math.isinf(h.compliance[e]):
-            total += 0.5 * (vec.norm(laplacian(h, e, x)) - h.rest[e]) ** 2 / h.compliance[e]
+        v, g = h.vertices[e], (h.weights[e, 0], h.weights[e, 1], h.weights[e, 2], h.weights[e, 3])
+        bend = weigh4(vec.load(x, v[0]), vec.load(x, v[1]), vec.load(x, v[2]), vec.load(x, v[3]), g)
+        total += 0.5 * (vec.norm(bend) - h.rest[e]) ** 2 / h.compliance[e]
     return total
+
+
+@kernel
+def advance(x, x_start, v, w, gravity, dt):
+    """Remember where the step starts, then move by velocity and gravity what can move."""
+    for i in range(len(x)):
+        a = vec.load(x, i)
+        vec.store(x_start, i, a)
+        if w[i] > 0.0:
+            speed = vec.madd(vec.load(v, i), gravity, dt)
+            vec.store(v, i, speed)
+            vec.store(x, i, vec.madd(a, speed, dt))

@@ -3,6 +3,7 @@
 import io
 import os
 import struct
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Sequence
@@ -29,6 +30,7 @@ _DAMAGE = (
     MemoryError,
     UnicodeError,
     struct.error,
+    tokenize.TokenError,
     zlib.error,
     zipfile.BadZipFile,
 )

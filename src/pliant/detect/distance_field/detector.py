@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 from ... import contacts as _contacts
 from ... import validate
 from ...contacts import MIDPOINT_FIELD, VERTEX_FIELD, Contacts
+from ...kernels import distance_field as _kernels
 from ...state import State
 from ..base import Finds, Side
 from .field import DistanceField
 
 _FEWEST_CELLS, _MOST_CELLS = 32, 512  # along the longest side, when the spacing is chosen here
+_WIDEST_BAND = 40  # cells
 
 
 class DistanceFieldDetector:
@@ -46,12 +48,10 @@ class DistanceFieldDetector:
         self.soft, self.rigid = soft, rigid
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
         self.edges = soft.mesh.topology.edges if midpoints else np.zeros((0, 2), np.int32)
-        ends = soft.mesh.vertices[self.edges]
-        self._half = 0.5 * np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1)
         self.field = field if field is not None else _field_for(soft, rigid, within, max_bytes, progress)
-        self._points = np.empty((soft.mesh.n_vertices + len(self.edges), 3))
-        self._distance = np.empty(len(self._points))
-        self._gradient = np.empty((len(self._points), 3))
+        count = max(soft.mesh.n_vertices, len(self.edges))
+        self._middle, self._near = np.empty((len(self.edges), 3)), np.empty(len(self.edges), np.int64)
+        self._distance, self._gradient = np.empty((2, count)), np.empty((2, count, 3))
 
     def update(self, state: State) -> Self:
         """The field stands still; nothing to follow."""
@@ -59,44 +59,33 @@ class DistanceFieldDetector:
 
     def find(self, state: State) -> Contacts:
         """Contacts in canonical order: vertices first, then midpoints."""
-        n, p, d, g = self.soft.mesh.n_vertices, self._points, self._distance, self._gradient
         x = state.x[self.soft.rows]
-        p[:n] = x
-        self.field.probe(p[:n], d[:n], g[:n])
-        with np.errstate(invalid="ignore"):
-            touching = np.flatnonzero(d[:n] <= self.within)
-            # a midpoint is at most half an edge nearer than an end; stretched cloth gets a margin
-            close = np.minimum(_or_far(d[self.edges[:, 0]]), _or_far(d[self.edges[:, 1]]))
-            edges = np.flatnonzero(close <= self.within + 1.5 * self._half)
-        m = len(edges)
-        ends = self.edges[edges]
-        middle = slice(n, n + m)
-        p[middle] = 0.5 * (x[ends[:, 0]] + x[ends[:, 1]])
-        self.field.probe(p[middle], d[middle], g[middle])
-        with np.errstate(invalid="ignore"):
-            pressing = np.flatnonzero(d[middle] <= self.within)
-        rows = np.concatenate([touching, n + pressing])
-        out = self._records(p[rows], d[rows], g[rows])
-        split = len(touching)
-        out["kind"][:split], out["kind"][split:] = VERTEX_FIELD, MIDPOINT_FIELD
-        out["elements"][:split, 0], out["elements"][split:, 0] = touching, edges[pressing]
-        out["vertices"][:split, 0] = touching + self.soft.first
-        out["vertices"][split:, :2] = ends[pressing] + self.soft.first
-        out["weights"][:split, 0], out["weights"][split:, :2] = 1.0, 0.5
+        d, g = self._distance[0, : len(x)], self._gradient[0]
+        self.field.probe(x, d, g)
+        m = _kernels.edges_in_reach(self.edges, x, d, self.within, self.field.spacing, self._near, self._middle)
+        d_m, g_m = self._distance[1, :m], self._gradient[1]
+        self.field.probe(self._middle[:m], d_m, g_m)
+        # nan, beyond the band, compares as false
+        touching, pressing = np.flatnonzero(d <= self.within), np.flatnonzero(d_m <= self.within)
+        out = _contacts.empty(len(touching) + len(pressing))
+        vertices, middles = out[: len(touching)], out[len(touching) :]
+        self._fill(vertices, x[touching], d[touching], g[touching])
+        self._fill(middles, self._middle[pressing], d_m[pressing], g_m[pressing])
+        pressing = self._near[pressing]
+        vertices["kind"], middles["kind"] = VERTEX_FIELD, MIDPOINT_FIELD
+        vertices["elements"][:, 0], middles["elements"][:, 0] = touching, pressing
+        vertices["vertices"][:, 0] = touching + self.soft.first
+        middles["vertices"][:, :2] = self.edges[pressing] + self.soft.first
+        vertices["weights"][:, 0], middles["weights"][:, :2] = 1.0, 0.5
         return out
 
-    def _records(self, p: NDArray[np.float64], d: NDArray[np.float64], g: NDArray[np.float64]) -> Contacts:
-        out = _contacts.empty(len(p))
-        self.field.straighten(p, g)
-        out["normal"] = g
-        out["distance"] = d
-        out["anchor"] = p - d[:, None] * g
-        out["bodies"] = self.soft.body, self.rigid.body
-        return out
-
-
-def _or_far(d: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.where(np.isnan(d), np.inf, d)
+    def _fill(self, out: Contacts, p: NDArray[np.float64], d: NDArray[np.float64], g: NDArray[np.float64]) -> None:
+        if len(p):
+            self.field.straighten(p, g)
+            out["normal"] = g
+            out["distance"] = d
+            out["anchor"] = p - d[:, None] * g
+            out["bodies"] = self.soft.body, self.rigid.body
 
 
 def _field_for(
@@ -108,6 +97,6 @@ def _field_for(
     half = 0.5 * float(np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1).max(initial=0.0))
     reach = within + 1.5 * half
     # a body smaller than `within` still gets cells that show its shape, as far as the grid allows
-    spacing = max(min(within, longest / _FEWEST_CELLS), (longest + 2.0 * reach) / _MOST_CELLS)
+    spacing = max(min(within, longest / _FEWEST_CELLS), reach / _WIDEST_BAND, (longest + 2.0 * reach) / _MOST_CELLS)
     band = max(4.0, reach / spacing + 2.0)
-    return DistanceField.bake(rigid.mesh, spacing=spacing, band=band, max_bytes=max_bytes)
+    return DistanceField.bake(rigid.mesh, spacing=spacing, band=band, max_bytes=max_bytes, progress=progress)

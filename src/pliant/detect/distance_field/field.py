@@ -121,8 +121,10 @@ class DistanceField:
 
     def probe(self, p: Floats, distance: Floats, gradient: Floats) -> None:
         """Fill distance (n,) and raw gradient (n,3) at points `p` that are known to be clean."""
-        sample = _kernels.sample_points if len(p) > _WORTH_THREADS else _kernels.sample_points.serial
-        sample(self.kernel, p, distance, gradient)
+        if len(p) > _WORTH_THREADS:
+            _kernels.sample_points(self.kernel, p, distance, gradient)
+        else:
+            _kernels.sample_range(self.kernel, p, 0, len(p), distance, gradient)
 
     def straighten(self, p: Floats, gradient: Floats) -> None:
         """Make `gradient` unit in place; where it vanishes take the exact direction."""

@@ -1,0 +1,159 @@
+"""Every ready scene, judged by the exact surface: nothing is ever inside, cloth folds and comes to rest."""
+
+import hashlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from pliant.detect.base import Side
+from pliant.detect.distance_field import DistanceFieldDetector
+from pliant.kernels import jit
+from pliant.report.result import Referee, drape, record
+from pliant.scene import Scene
+from pliant.scenes import SCENES
+from pliant.scenes.drape import above, drape_scene
+from pliant.shapes import ball, box, cloth
+from pliant.simulation import Simulation
+from pliant.state import State
+
+pytestmark = pytest.mark.compiled
+RESOLUTION, FRAMES = 22, 120
+
+
+@pytest.mark.parametrize("name", SCENES)
+@pytest.mark.parametrize("irregular", [False, True])
+def test_no_vertex_and_no_edge_midpoint_is_ever_inside_the_body(name, irregular):
+    scene = SCENES[name](resolution=RESOLUTION, irregular=irregular)
+    result = record(Simulation(scene), FRAMES)
+    size = scene.bodies[1].mesh.size
+    assert result.deepest.min() >= -1e-6 * size
+    assert result.contacts.max() > 20
+
+
+def test_the_tablecloth_folds_and_comes_to_rest():
+    scene = SCENES["tablecloth-on-ball"](resolution=RESOLUTION)
+    result = record(Simulation(scene), 400, measure=False)
+    x = result.x[0]
+    speed = np.linalg.norm(x[-1] - x[-2], axis=1) / result.dt
+    assert np.sqrt((speed**2).mean()) < 0.02
+    # hanging folds: going round the hem, height and radius swing several times
+    mesh = scene.bodies[0].mesh
+    hem = np.flatnonzero(mesh.topology.border_vertices)
+    p = x[-1][hem]
+    order = np.argsort(np.arctan2(p[:, 2], p[:, 0]))
+    radius = np.hypot(p[:, 0], p[:, 2])[order]
+    swings = np.abs(np.diff(np.sign(radius - radius.mean()))).sum() / 2
+    assert swings >= 6
+    assert radius.max() > 1.5 * radius.min()
+    assert p[:, 1].mean() < mesh.vertices[hem, 1].mean() - 0.2
+
+
+def trapped(midpoints: bool) -> float:
+    """How deep the middle of an edge of cloth gets into the wall of a bowl."""
+    scene = SCENES["cloth-in-a-bowl"](resolution=12)
+    soft, rigid = scene.bodies[0].mesh, scene.bodies[1].mesh
+    sides = Side(soft, 0, 0), Side(rigid, soft.n_vertices, 1)
+    sim = Simulation(scene, detectors=[DistanceFieldDetector(*sides, within=scene.eps, midpoints=midpoints)])
+    return float(record(sim, 100).deepest.min())
+
+
+def test_edge_midpoints_keep_coarse_cloth_out_of_concavities_and_vertices_alone_do_not():
+    assert trapped(midpoints=True) >= 0.0
+    assert trapped(midpoints=False) < -1e-4
+
+
+def test_energy_never_rises_above_its_start_in_a_damped_scene():
+    sim = Simulation(SCENES["tablecloth-on-ball"](resolution=RESOLUTION))
+    lowest, history = 0.0, []
+    for _ in sim.run(250):
+        history.append((sum(sim.dynamics.energy(sim.state).values()), sim.state.x[sim.scene.rows(0), 1].min()))
+    lowest = min(y for _, y in history)
+    shift = 9.81 * lowest * sim.scene.masses.sum()
+    start = sum(sim.dynamics.energy(sim.scene.start()).values()) - shift
+    assert max(e for e, _ in history) - shift <= 1.01 * start
+
+
+def digest(sim: Simulation, frames: int) -> str:
+    total = hashlib.sha256()
+    for frame in sim.run(frames):
+        total.update(frame.x.tobytes() + frame.contacts.tobytes() + sim.state.v.tobytes())
+    return total.hexdigest()
+
+
+def scene_of(resolution: int = 20) -> Scene:
+    return SCENES["tablecloth-on-ball"](resolution=resolution)
+
+
+def test_one_and_two_threads_give_the_same_bits():
+    before, found = jit.threads(), []
+    try:
+        for count in (1, 2):
+            jit.set_threads(count)
+            # large enough for the parallel sweep
+            found.append(digest(Simulation(scene_of(56)), 60))
+    finally:
+        jit.set_threads(before)
+    assert found[0] == found[1]
+
+
+def test_two_processes_give_the_same_bits():
+    code = "import test_scenes as t; print(t.digest(t.Simulation(t.scene_of()), 80))"
+    here = str(__import__("pathlib").Path(__file__).parent)
+    run = [sys.executable, "-c", f"import sys; sys.path[:0] = [{here!r}]; {code}"]
+    said = {subprocess.run(run, capture_output=True, text=True, check=True).stdout for _ in range(2)}
+    assert said == {digest(Simulation(scene_of()), 80) + "\n"}
+
+
+def test_a_run_stopped_saved_and_resumed_gives_the_same_bits(tmp_path):
+    straight = Simulation(scene_of())
+    digest(straight, 40)
+    whole = digest(straight, 40)
+    first = Simulation(scene_of())
+    digest(first, 40)
+    first.state.save(tmp_path / "state.npz")
+    assert digest(Simulation(scene_of(), state=State.load(tmp_path / "state.npz")), 40) == whole
+
+
+def test_cloth_that_starts_inside_is_moved_above_and_only_then():
+    body = ball(0.2, 2)
+    inside, outside = cloth(0.5, 0.5, 8), above(cloth(0.5, 0.5, 8), body)
+    assert drape_scene(inside, body).bodies[0].mesh.vertices[:, 1].min() > 0.2
+    assert (drape_scene(outside, body).bodies[0].mesh.vertices == outside.vertices).all()
+    assert (drape_scene(inside, body, place="as-is").bodies[0].mesh.vertices == inside.vertices).all()
+
+
+def test_a_body_turned_inside_out_is_refused_by_name():
+    body = box(0.3, 2)
+    flipped = type(body)(body.vertices, body.faces[:, ::-1], name="crate")
+    with pytest.raises(ValueError, match=r"crate.*inside out"):
+        drape_scene(cloth(), flipped)
+
+
+def test_a_result_measures_itself_and_shows_itself_in_a_notebook():
+    result = drape(cloth(0.4, 0.4, 10), ball(0.1, 2), frames=12, substeps=5)
+    html = result._repr_html_()
+    assert html.startswith("<iframe srcdoc=")
+    assert "12 (0.12 s)" in html
+    assert (result.summary["frames"], result.summary["particles"]) == (12, 100)
+    assert result.deepest.shape == (13,)
+    assert np.isfinite(result.deepest).all()
+
+
+def test_cloth_split_at_a_seam_stays_in_one_piece_and_is_written_back_to_its_own_vertices():
+    sheet = cloth(0.4, 0.4, 9)
+    soup = type(sheet)(sheet.vertices[sheet.faces].reshape(-1, 3), np.arange(3 * sheet.n_faces).reshape(-1, 3))
+    result = drape(soup, ball(0.1, 2), frames=15, substeps=5, measure=False)
+    clip = result.clips[0]
+    assert clip.frames.shape == (16, soup.n_vertices, 3)
+    corners = clip.frames[-1]
+    same = soup.weld_index
+    for v in range(sheet.n_vertices):
+        rows = corners[same == v]
+        assert (rows == rows[0]).all()
+
+
+def test_the_referee_sees_what_is_inside():
+    scene = drape_scene(cloth(0.4, 0.4, 9), ball(0.1, 2), place="as-is")
+    assert Referee(scene).least_distance(scene.start().x) == pytest.approx(-0.1, abs=0.01)
