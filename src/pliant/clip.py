@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .mesh import Mesh
-from .validate import first_index
+from .validate import first_index, numbers
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -21,7 +21,7 @@ class Clip:
     color: tuple[float, float, float] = (0.8, 0.8, 0.8)
 
     def __post_init__(self) -> None:
-        frames = np.asarray(self.frames)  # not copied: long runs are large
+        frames = numbers("frames", self.frames)  # not copied: long runs are large
         if frames.ndim != 3 or frames.shape[1:] != (self.mesh.n_vertices, 3) or not len(frames):
             raise ValueError(f"frames has shape {frames.shape}; expected (T, {self.mesh.n_vertices}, 3)")
         if frames.dtype.kind != "f":

@@ -24,15 +24,16 @@ KINDS = ("vertex-face", "edge-edge", "vertex-field", "midpoint-field")
 CONTACT = np.dtype(
     [
         ("kind", "u1"),  # one of the constants above
+        ("spare", "u1", 7),  # zero; fills the gap that alignment would leave to chance, so that equal means equal bytes
         ("elements", "i4", 2),  # vertex and face, or edge and edge; -1 where the other side is a field
         ("vertices", "i4", 4),  # -1 unused, last
+        ("bodies", "i4", 2),
         ("weights", "f8", 4),  # sum to 0 (two sides) or 1 (one side and an anchor)
         ("normal", "f8", 3),  # unit; moving the weighted point along it opens the gap
         ("anchor", "f8", 3),  # metres
         ("anchor_velocity", "f8", 3),  # metres per second
         ("distance", "f8"),  # metres, negative inside
         ("time", "f8"),  # 0..1 within the step
-        ("bodies", "i4", 2),
     ],
     align=True,
 )

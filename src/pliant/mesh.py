@@ -44,8 +44,7 @@ class Mesh:
         if self.uv is not None:
             put("uv", validate.floats("uv", self.uv, (len(self.faces), 3, 2)))
         if self.material is not None:
-            rows = np.asarray(self.material).reshape(-1, 1)
-            put("material", validate.indices("material", rows, 1, len(self.materials), "materials").ravel())
+            put("material", validate.rows("material", self.material, len(self.materials), "materials"))
             if len(self.material) != len(self.faces):
                 raise ValueError(f"material has {len(self.material)} entries; expected {len(self.faces)}, one a face")
         for array in (self.vertices, self.faces, self.tets, self.uv, self.material):
@@ -138,8 +137,9 @@ class Mesh:
 
     def moved(self, vertices: Any) -> "Mesh":
         """The same mesh with other vertex positions."""
-        if np.shape(vertices) != self.vertices.shape:
-            raise ValueError(f"vertices has shape {np.shape(vertices)}; expected {self.vertices.shape}")
+        shape = validate.numbers("vertices", vertices).shape
+        if shape != self.vertices.shape:
+            raise ValueError(f"vertices has shape {shape}; expected {self.vertices.shape}")
         return dataclasses.replace(self, vertices=vertices)
 
     def __repr__(self) -> str:

@@ -54,9 +54,7 @@ class Body:
     name: str = ""
 
     def __post_init__(self) -> None:
-        rows = np.asarray(self.pins if np.size(self.pins) else np.zeros(0, np.int32)).reshape(-1, 1)
-        pins = validate.indices("pins", rows, 1, self.mesh.n_vertices).ravel()
-        object.__setattr__(self, "pins", pins)
+        object.__setattr__(self, "pins", validate.rows("pins", self.pins, self.mesh.n_vertices))
         object.__setattr__(self, "velocity", tuple(validate.floats("velocity", self.velocity, (3,)).tolist()))
         if not self.mesh.n_faces:
             raise ValueError(f"body {self.label!r} has no faces; expected a surface")

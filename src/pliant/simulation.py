@@ -79,7 +79,7 @@ class Simulation:
                 self.response.apply(found, state, dt)
             with clock("finish"):
                 self.dynamics.finish(state, dt)
-                self.response.finish(found, state)
+                self.response.finish(found, state, dt)
         self.index += 1
         return Frame(self.index, state.time, state.x.copy(), found, time.perf_counter() - began)
 

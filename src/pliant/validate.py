@@ -27,6 +27,11 @@ def _array(name: str, value: Any) -> NDArray[Any]:
     return array
 
 
+def numbers(name: str, value: Any) -> NDArray[Any]:
+    """`value` as an array of real numbers of any shape, not copied where it is one already."""
+    return _array(name, value)
+
+
 def _shape(name: str, array: NDArray[Any], shape: tuple[int | None, ...]) -> None:
     wanted = "(" + ", ".join("n" if s is None else str(s) for s in shape) + ("," if len(shape) == 1 else "") + ")"
     if array.ndim != len(shape) or any(s is not None and s != a for s, a in zip(shape, array.shape)):
@@ -73,6 +78,11 @@ def indices(name: str, value: Any, width: int, count: int, of: str = "vertices")
     if bad.any():
         raise ValueError(f"{name}[{first_index(bad)}] = {int(array[bad][0])} but there are {count} {of}")
     return np.array(array, dtype=np.int32, order="C")
+
+
+def rows(name: str, value: Any, count: int, of: str = "vertices") -> Ints:
+    """A fresh (m,) int32 list of entries in 0..count-1."""
+    return indices(name, _array(name, value).reshape(-1, 1), 1, count, of).ravel()
 
 
 def number(name: str, value: Any, *, low: float = -np.inf, high: float = np.inf, above: float | None = None) -> float:

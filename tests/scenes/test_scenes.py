@@ -29,7 +29,7 @@ def test_no_vertex_and_no_edge_midpoint_is_ever_inside_the_body(name, irregular)
     result = record(Simulation(scene), FRAMES)
     size = scene.bodies[1].mesh.size
     assert result.deepest.min() >= -1e-6 * size
-    assert result.contacts.max() > 20
+    assert result.contacts.max() > 5
 
 
 def test_the_tablecloth_folds_and_comes_to_rest():

@@ -56,7 +56,7 @@ def rub(slide, push, friction, simple):
 
 
 @kernel
-def project(contacts, x, x_start, w, eps, friction, simple, elasticity, dt, pushed, rubbed):
+def project(contacts, x, x_start, w, eps, friction, simple, dt, pushed, rubbed):
     """One pass over all contacts in order. `pushed` (n,) collects normal corrections, `rubbed` (n,3) the others."""
     for c in range(len(contacts)):
         contact = contacts[c]
@@ -66,10 +66,9 @@ def project(contacts, x, x_start, w, eps, friction, simple, elasticity, dt, push
         n = (contact["normal"][0], contact["normal"][1], contact["normal"][2])
         anchor = (contact["anchor"][0], contact["anchor"][1], contact["anchor"][2])
         at = weighted(contact, x)
-        lack = eps - vec.dot(vec.sub(at, anchor), n)
-        if lack <= 0.0:
+        push = eps - vec.dot(vec.sub(at, anchor), n)
+        if push <= 0.0:
             continue
-        push = lack * (1.0 + elasticity) if pushed[c] == 0.0 else lack
         drift = (
             contact["anchor_velocity"][0] * dt,
             contact["anchor_velocity"][1] * dt,
@@ -87,8 +86,11 @@ def project(contacts, x, x_start, w, eps, friction, simple, elasticity, dt, push
 
 
 @kernel
-def settle(contacts, v, v_before, w, elasticity, pushed):
-    """Take back the outward speed that moving out of a surface would leave; elasticity returns its share."""
+def settle(contacts, v, v_before, w, elasticity, slow, pushed):
+    """Leave with the elastic share of the speed of arrival, no more: moving out of a surface must not throw.
+
+    Below the speed `slow`, what gravity gives in a step, nothing bounces; it would never come to rest.
+    """
     for c in range(len(contacts)):
         if pushed[c] == 0.0:
             continue
@@ -100,9 +102,9 @@ def settle(contacts, v, v_before, w, elasticity, pushed):
         wall = (contact["anchor_velocity"][0], contact["anchor_velocity"][1], contact["anchor_velocity"][2])
         leaving = vec.dot(vec.sub(weighted(contact, v), wall), n)
         arriving = -vec.dot(vec.sub(weighted(contact, v_before), wall), n)
-        allowed = elasticity * max(arriving, 0.0)
-        if leaving > allowed:
-            spread(contact, v, w, vec.scale(n, allowed - leaving), total)
+        wanted = elasticity * arriving if arriving > slow else 0.0
+        if leaving > wanted or wanted > 0.0:
+            spread(contact, v, w, vec.scale(n, wanted - leaving), total)
 
 
 @kernel

@@ -20,6 +20,7 @@ class Projection:
         self.simple = scene.friction_model == "simple"
         self.elasticity = scene.elasticity
         self.w = scene.inverse_masses
+        self._gravity = float(np.linalg.norm(scene.gravity))
         self.begin(np.zeros(0), State.at(np.zeros((0, 3))))
 
     def begin(self, contacts: Contacts, state: State) -> None:
@@ -39,13 +40,13 @@ class Projection:
                 self.eps,
                 self.friction,
                 self.simple,
-                self.elasticity,
                 dt,
                 self.pushed,
                 self.rubbed,
             )
 
-    def finish(self, contacts: Contacts, state: State) -> None:
+    def finish(self, contacts: Contacts, state: State, dt: float) -> None:
         """Correct v for what was moved."""
         if len(contacts):
-            _kernels.settle(contacts, state.v, self._before, self.w, self.elasticity, self.pushed)
+            slow = 4.0 * self._gravity * dt
+            _kernels.settle(contacts, state.v, self._before, self.w, self.elasticity, slow, self.pushed)
