@@ -88,13 +88,16 @@ def _spread(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def signed_distances(
-    surface: Surface, tree: _nearest.Tree, p: Floats
+    surface: Surface, tree: _nearest.Tree, p: Floats, guess: NDArray[np.int64] | None = None
 ) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
     """What `ClosestPoints.query` answers, for points (n,3) that are known to be clean."""
     n = len(p)
-    distance, nearest, face, normal = np.empty(n), np.empty((n, 3)), np.empty(n, np.int64), np.empty((n, 3))
-    _nearest.signed_distances(tree, surface, p, distance, nearest, face, normal)
-    return distance, nearest, face, normal
+    found = np.full((n, 2), -1, np.int64)
+    if guess is not None:
+        found[:, 0] = guess
+    distance, place, nearest, normal = np.empty(n), np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 3))
+    _nearest.signed_distances(tree, surface, p, found, place, distance, nearest, normal)
+    return distance, nearest, found[:, 0], normal
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -115,6 +118,15 @@ class ClosestPoints:
     def _tree(self) -> _nearest.Tree:
         return tree_of(self._surface)
 
-    def query(self, points: Any) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
-        """Signed distance (n,), nearest point (n,3), its face (n,), and the unit direction that opens the gap (n,3)."""
-        return signed_distances(self._surface, self._tree, validate.floats("points", points, (None, 3)))
+    def query(self, points: Any, guess: Any = None) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
+        """Signed distance (n,), nearest point (n,3), its face (n,), and the unit direction that opens the gap (n,3).
+
+        `guess` (n,): faces that may be near, such as those of the last frame; the answer is the same, only sooner.
+        """
+        p = validate.floats("points", points, (None, 3))
+        if guess is not None:
+            rows = np.asarray(guess).reshape(-1, 1)
+            guess = validate.indices("guess", rows, 1, self.mesh.n_faces, "faces").ravel()
+            if len(guess) != len(p):
+                raise ValueError(f"guess has {len(guess)} entries; expected {len(p)}, one a point")
+        return signed_distances(self._surface, self._tree, p, guess)

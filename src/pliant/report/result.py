@@ -142,6 +142,7 @@ class Referee:
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
         self.bodies = [ClosestPoints(scene.bodies[b].mesh) for b in scene.fixed]
+        self._last: dict[tuple[int, int], NDArray[np.int64]] = {}
 
     def least_distance(self, x: Floats) -> float:
         """Of all cloth vertices and edge midpoints at positions `x`, metres, negative inside; inf without bodies."""
@@ -149,8 +150,10 @@ class Referee:
         for b in self.scene.soft:
             mesh, p = self.scene.bodies[b].mesh.welded, x[self.scene.rows(b)]
             points = np.concatenate([p, p[mesh.topology.edges].mean(1)])
-            for body in self.bodies:
-                least = min(least, float(body.query(points)[0].min()))
+            for k, body in enumerate(self.bodies):
+                # where a point was nearest in the last frame is a good guess for this one
+                distance, _, self._last[b, k], _ = body.query(points, self._last.get((b, k)))
+                least = min(least, float(distance.min()))
         return least
 
 
