@@ -43,7 +43,7 @@ def drape(
     frames: int = 250,
     resolution: int = 36,
     dt: float = 0.01,
-    substeps: int = 20,
+    substeps: int = 16,
     eps: float | None = None,
     friction: float = 0.3,
     friction_model: Literal["coulomb", "simple"] = "coulomb",

@@ -17,6 +17,7 @@ from .triangle import nearest2, unit_normal
 
 SLAB = 4  # planes a thread owns at a time
 
+VANISHED = 1e-3  # a gradient shorter than this has no direction
 CHUNK = 4096  # points a thread samples at a time
 
 
@@ -245,3 +246,44 @@ def edges_in_reach(edges, x, d, within, slack, out, middle):
         vec.store(middle, count, vec.mix(a, b, 0.5))
         count += 1
     return count
+
+
+@kernel
+def collect(distance, within, rows):
+    """Numbers of the entries no farther than `within` (nan, beyond the band, is farther); returns how many."""
+    count = 0
+    for i in range(len(distance)):
+        if distance[i] <= within:
+            rows[count] = i
+            count += 1
+    return count
+
+
+@kernel
+def fill_contacts(out, rows, points, distance, gradient, elements, ends, first, kind, weight):
+    """Write contact c for entry rows[c]: its element, the vertices in `ends` of that element, normal and anchor.
+
+    Returns how many gradients vanish; their normals are left zero.
+    """
+    lost = 0
+    for c in range(len(out)):
+        i = rows[c]
+        e = elements[i] if len(elements) > 0 else i
+        g = vec.load(gradient, i)
+        length = math.sqrt(vec.norm2(g))
+        n = (0.0, 0.0, 0.0)
+        if length < VANISHED:
+            lost += 1
+        else:
+            n = vec.scale(g, 1.0 / length)
+        record = out[c]
+        record["kind"] = kind
+        record["elements"][0] = e
+        for k in range(ends.shape[1]):
+            record["vertices"][k] = ends[e, k] + first
+            record["weights"][k] = weight
+        record["distance"] = distance[i]
+        for k in range(3):
+            record["normal"][k] = n[k]
+            record["anchor"][k] = points[i, k] - distance[i] * n[k]
+    return lost

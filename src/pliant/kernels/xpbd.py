@@ -204,17 +204,15 @@ def air_push(faces, x, v, wind, density, dt, w, start, beside):
     Gathered per vertex (`start`, `beside`: its faces), so that the order of additions is fixed. A face is never
     pushed faster than the air itself moves past it.
     """
-    force = np.zeros((len(faces), 3))
+    force = np.empty((len(faces), 3))
     for f in range(len(faces)):
         i, j, k = faces[f, 0], faces[f, 1], faces[f, 2]
         a = vec.load(x, i)
         n = vec.cross(vec.sub(vec.load(x, j), a), vec.sub(vec.load(x, k), a))
-        area = 0.5 * vec.norm(n)
-        n = vec.unit(n)
         mean = vec.scale(vec.add(vec.load(v, i), vec.add(vec.load(v, j), vec.load(v, k))), 1.0 / 3.0)
-        across = vec.dot(vec.sub(wind, mean), n)
-        # pressure 1/2 rho c v^2 with c = 2 for a plate across the flow
-        vec.store(force, f, vec.scale(n, density * area * across * abs(across)))
+        across = vec.dot(vec.sub(wind, mean), n) / max(math.sqrt(vec.norm2(n)), TINY * TINY)
+        # pressure 1/2 rho c v^2 with c = 2 for a plate across the flow, on the area |n| / 2
+        vec.store(force, f, vec.scale(n, 0.5 * density * across * abs(across)))
     for i in range(len(start) - 1):
         if w[i] == 0.0:
             continue

@@ -14,6 +14,8 @@ from ...state import State
 from ..base import Finds, Side
 from .field import DistanceField
 
+Floats = NDArray[np.float64]
+_EVERY = np.zeros(0, np.int64)
 _FEWEST_CELLS, _MOST_CELLS = 32, 512  # along the longest side, when the spacing is chosen here
 _WIDEST_BAND = 40  # cells
 
@@ -49,9 +51,11 @@ class DistanceFieldDetector:
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
         self.edges = soft.mesh.topology.edges if midpoints else np.zeros((0, 2), np.int32)
         self.field = field if field is not None else _field_for(soft, rigid, within, max_bytes, progress)
-        count = max(soft.mesh.n_vertices, len(self.edges))
-        self._middle, self._near = np.empty((len(self.edges), 3)), np.empty(len(self.edges), np.int64)
-        self._distance, self._gradient = np.empty((2, count)), np.empty((2, count, 3))
+        self._points = np.arange(soft.mesh.n_vertices, dtype=np.int32)[:, None]
+        self._near = np.empty(len(self.edges), np.int64)
+        self._middle = np.empty((len(self.edges), 3))
+        most = max(soft.mesh.n_vertices, len(self.edges))
+        self._rows, self._distance, self._gradient = np.empty(most, np.int64), np.empty(most), np.empty((most, 3))
 
     def update(self, state: State) -> Self:
         """The field stands still; nothing to follow."""
@@ -60,32 +64,25 @@ class DistanceFieldDetector:
     def find(self, state: State) -> Contacts:
         """Contacts in canonical order: vertices first, then midpoints."""
         x = state.x[self.soft.rows]
-        d, g = self._distance[0, : len(x)], self._gradient[0]
-        self.field.probe(x, d, g)
+        vertices = self._touching(x, _EVERY, self._points, VERTEX_FIELD)
+        d = self._distance[: len(x)]
         m = _kernels.edges_in_reach(self.edges, x, d, self.within, self.field.spacing, self._near, self._middle)
-        d_m, g_m = self._distance[1, :m], self._gradient[1]
-        self.field.probe(self._middle[:m], d_m, g_m)
-        # nan, beyond the band, compares as false
-        touching, pressing = np.flatnonzero(d <= self.within), np.flatnonzero(d_m <= self.within)
-        out = _contacts.empty(len(touching) + len(pressing))
-        vertices, middles = out[: len(touching)], out[len(touching) :]
-        self._fill(vertices, x[touching], d[touching], g[touching])
-        self._fill(middles, self._middle[pressing], d_m[pressing], g_m[pressing])
-        pressing = self._near[pressing]
-        vertices["kind"], middles["kind"] = VERTEX_FIELD, MIDPOINT_FIELD
-        vertices["elements"][:, 0], middles["elements"][:, 0] = touching, pressing
-        vertices["vertices"][:, 0] = touching + self.soft.first
-        middles["vertices"][:, :2] = self.edges[pressing] + self.soft.first
-        vertices["weights"][:, 0], middles["weights"][:, :2] = 1.0, 0.5
-        return out
+        return np.concatenate([vertices, self._touching(self._middle[:m], self._near, self.edges, MIDPOINT_FIELD)])
 
-    def _fill(self, out: Contacts, p: NDArray[np.float64], d: NDArray[np.float64], g: NDArray[np.float64]) -> None:
-        if len(p):
-            self.field.straighten(p, g)
-            out["normal"] = g
-            out["distance"] = d
-            out["anchor"] = p - d[:, None] * g
-            out["bodies"] = self.soft.body, self.rigid.body
+    def _touching(self, p: Floats, elements: NDArray[np.int64], ends: NDArray[np.int32], kind: int) -> Contacts:
+        """Contacts of the points `p` that are within reach; point i is the mean of `ends[elements[i]]`."""
+        d, g, rows = self._distance[: len(p)], self._gradient[: len(p)], self._rows
+        self.field.probe(p, d, g)
+        out = _contacts.empty(_kernels.collect(d, self.within, rows))
+        weight = 1.0 / ends.shape[1]
+        lost = _kernels.fill_contacts(out, rows, p, d, g, elements, ends, self.soft.first, kind, weight)
+        out["bodies"] = self.soft.body, self.rigid.body
+        if lost:
+            c = np.flatnonzero(~out["normal"].any(1))
+            at = p[rows[c]]
+            out["normal"][c] = self.field.exact.query(at)[3]
+            out["anchor"][c] = at - out["distance"][c, None] * out["normal"][c]
+        return out
 
 
 def _field_for(

@@ -129,8 +129,9 @@ class DistanceField:
     def straighten(self, p: Floats, gradient: Floats) -> None:
         """Make `gradient` unit in place; where it vanishes take the exact direction."""
         length = np.sqrt(np.einsum("ij,ij->i", gradient, gradient))
-        lost = np.flatnonzero(length < 1e-3)
-        gradient /= np.where(length < 1e-3, 1.0, length)[:, None]
+        gone = length < _kernels.VANISHED
+        lost = np.flatnonzero(gone)
+        gradient /= np.where(gone, 1.0, length)[:, None]
         if len(lost):
             gradient[lost] = self.exact.query(p[lost])[3]
 
