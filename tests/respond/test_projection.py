@@ -131,7 +131,7 @@ def test_a_contact_that_nothing_can_move_is_left_alone():
     response = Projection(scene)
     response.begin(found, state)
     response.apply(found, state, 1e-3)
-    response.finish(found, state)
+    response.finish(found, state, 1e-3)
     assert len(found) > 0
     assert (state.x == before).all()
     assert (state.v == 0.0).all()

@@ -20,7 +20,7 @@ class ClothOptions:
     "stiffness against stretching, N/m"
     shear: float = 200.0
     "stiffness against shearing, N/m"
-    bend: float = 2e-5
+    bend: float = 2e-4
     "stiffness against bending, N m"
     damping: float = 0.01
     "internal friction, m2/s"

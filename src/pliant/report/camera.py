@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 
 from .. import validate
 from ..clip import Clip
+from ..kernels import raster
 
 Floats = NDArray[np.float64]
 FOV = 0.5
+_ELEVATIONS = (0.3, 0.5, 0.7, 0.9, 1.1)  # radians, tried in this order
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,9 +38,20 @@ class Camera:
 
     @classmethod
     def framing(
-        cls, clips: Sequence[Clip], aspect: float, *, azimuth: float = 0.6, elevation: float = 0.3, fill: float = 0.86
+        cls,
+        clips: Sequence[Clip],
+        aspect: float,
+        *,
+        azimuth: float = 0.6,
+        elevation: float | None = None,
+        fill: float = 0.86,
     ) -> "Camera":
-        """The nearest camera in that direction (radians) that sees every vertex of every frame within `fill` of it."""
+        """The nearest camera in that direction (radians) that sees every vertex of every frame within `fill` of it.
+
+        Without an elevation, one from which what moves can be seen.
+        """
+        if elevation is None:
+            elevation = open_elevation(clips)
         points = np.concatenate([_thinned(clip) for clip in clips]).astype(np.float64)
         towards = np.array(
             [np.cos(elevation) * np.sin(azimuth), np.sin(elevation), np.cos(elevation) * np.cos(azimuth)]
@@ -78,6 +91,26 @@ class Camera:
         x = (np.arange(width) + 0.5 - width / 2) * t
         y = (height / 2 - np.arange(height) - 0.5) * t
         return x[None, :, None] * right + y[:, None, None] * up - back
+
+
+def open_elevation(clips: Sequence[Clip]) -> float:
+    """How high to look from: 0.3 radians, or higher where what moves would end hidden (cloth in a bowl)."""
+    moving = [not clip.still for clip in clips]
+    if all(moving) or not any(moving):
+        return _ELEVATIONS[0]
+    x = np.concatenate([clip.at(-1) for clip in clips]).astype(np.float64)
+    start = np.cumsum([0] + [clip.mesh.n_vertices for clip in clips])
+    faces = np.concatenate([clip.mesh.faces + int(s) for clip, s in zip(clips, start)]).astype(np.int32)
+    soft = np.repeat(moving, [clip.mesh.n_faces for clip in clips])
+    shares = []
+    for elevation in _ELEVATIONS:
+        screen, _ = Camera.framing(clips, 1.0, elevation=elevation).project(x, 96, 96)
+        _, face, _ = raster.depth(screen, faces, 96, 96)
+        alone = (raster.layers(screen, faces[soft], 96, 96) > 0).sum()
+        shares.append(float((soft[face] & (face >= 0)).sum()) / max(float(alone), 1.0))
+        if shares[-1] > 0.5:
+            return elevation
+    return _ELEVATIONS[int(np.argmax(shares))]
 
 
 def basis(forward: Any) -> tuple[Floats, Floats, Floats]:

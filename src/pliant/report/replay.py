@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from .. import validate
 from ..clip import Clip
 from ..files import atomic_write
+from .camera import open_elevation
 from .pack import check, pack
 
 # in the order they stand in the page; each may use the names of those before it
@@ -24,6 +25,7 @@ def replay_html(
     run = {
         "fps": validate.number("fps", fps, above=0.0),
         "frameCount": frames,
+        "elevation": open_elevation(clips),
         "facts": [[str(name), str(value)] for name, value in (facts or {}).items()],
         "clips": [pack(clip) for clip in clips],
     }

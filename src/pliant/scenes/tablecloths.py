@@ -27,9 +27,9 @@ def cloth_on_box_corner(*, resolution: int = 36, **options: Any) -> Scene:
 
 
 def cloth_in_a_bowl(*, resolution: int = 36, **options: Any) -> Scene:
-    """50 cm of cloth into a bowl of 60 cm: a concave body, where particles can get trapped (section 4.3)."""
+    """60 cm of cloth into a bowl of 60 cm: a concave body, where particles can get trapped (section 4.3)."""
     bowl = shapes.bowl(0.3, 0.03)
-    return _fall("cloth-in-a-bowl", bowl, 0.5, resolution, options)
+    return _fall("cloth-in-a-bowl", bowl, 0.6, resolution, options)
 
 
 def _fall(name: str, body: Mesh, side: float, resolution: int, options: dict[str, Any]) -> Scene:

@@ -153,7 +153,7 @@ async function start() {
   if (typeof DecompressionStream === "undefined") throw new Error("This replay needs a browser of 2023 or later.");
   for (const packed of run.clips) state.clips.push(await decodeClip(packed));
   state.scene = new Scene(gl, state.clips);
-  state.view = new View(canvas, somePoints(state.clips), state.scene.middle, state.scene.size, changed);
+  state.view = new View(canvas, somePoints(state.clips), state.scene.middle, state.scene.size, run.elevation, changed);
   timeline.max = run.frameCount - 1;
   stage.classList.toggle("single", run.frameCount === 1);
   fillFacts();

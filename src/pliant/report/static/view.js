@@ -4,7 +4,8 @@ const FOV = 0.55; // radians, vertical
 
 class View {
   // `points` x y z of what must be seen, `middle` and `size` of the box around it
-  constructor(canvas, points, middle, size, changed) {
+  constructor(canvas, points, middle, size, home, changed) {
+    this.home = home; // the elevation it starts at, radians
     Object.assign(this, { canvas, points, middle, size, changed });
     this.pointers = new Map();
     // inside a notebook the wheel scrolls the notebook until the picture has been clicked
@@ -26,7 +27,7 @@ class View {
 
   reset() {
     this.azimuth = 0.6;
-    this.elevation = 0.3;
+    this.elevation = this.home;
     this.touched = false;
     this.fit();
     this.changed();
