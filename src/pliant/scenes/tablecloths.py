@@ -16,8 +16,8 @@ def tablecloth_on_ball(*, resolution: int = 36, **options: Any) -> Scene:
 
 
 def tablecloth_on_bust(*, resolution: int = 36, **options: Any) -> Scene:
-    """The paper's figure 9 (a), with a bust of our own: 72 cm of cloth over a head and shoulders."""
-    return _fall("tablecloth-on-bust", shapes.bust(), 0.72, resolution, options)
+    """The paper's figure 9 (a), with a bust of our own: 75 cm of cloth over a head and shoulders."""
+    return _fall("tablecloth-on-bust", shapes.bust(), 0.75, resolution, options)
 
 
 def cloth_on_box_corner(*, resolution: int = 36, **options: Any) -> Scene:
