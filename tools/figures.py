@@ -1,0 +1,134 @@
+"""Measure the figures that the documents quote: `python tools/figures.py [NAME ...]`."""
+
+import argparse
+import pathlib
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+import pliant
+from pliant.report.result import record
+from pliant.scenes import SCENES
+
+G = 9.81
+
+
+def slope(angle: float, friction: float, model: str = "coulomb") -> pliant.Simulation:
+    """A patch of cloth at rest on a plank tilted by `angle` radians, in vacuum; it would slide towards +x."""
+    turn = np.array([[np.cos(angle), np.sin(angle), 0.0], [-np.sin(angle), np.cos(angle), 0.0], [0.0, 0.0, 1.0]])
+    plank, patch = pliant.shapes.box((4.0, 0.1, 0.3), (4, 1, 1)), pliant.shapes.cloth(0.04, 0.04, 3)
+    patch = patch.moved((patch.vertices + np.array([-1.5, 0.055, 0.0])) @ turn.T)
+    bodies = [
+        pliant.Body(patch, material=pliant.Cloth(air=0.0)),
+        pliant.Body(plank.moved(plank.vertices @ turn.T), fixed=True),
+    ]
+    return pliant.Simulation(pliant.Scene(bodies, friction=friction, friction_model=model), substeps=10)
+
+
+def speeds(sim: pliant.Simulation, angle: float, frames: int) -> tuple[np.ndarray, np.ndarray]:
+    """Times and mean speeds down the slope."""
+    down = np.array([np.cos(angle), -np.sin(angle), 0.0])
+    rows = [(f.time, float((sim.state.v[sim.scene.rows(0)] @ down).mean())) for f in sim.run(frames)]
+    t, v = np.array(rows).T
+    return t, v
+
+
+def friction() -> None:
+    """Speed on a slope against g (sin a - c cos a) t."""
+    print("degrees  c / tan a  closed form m/s  measured m/s  error %")
+    for degrees, share in ((20, 0.0), (20, 0.25), (20, 0.5), (20, 0.75), (35, 0.5), (35, 0.9)):
+        a = np.radians(degrees)
+        t, v = speeds(slope(a, share * np.tan(a)), a, 40)
+        wanted = G * np.sin(a) * (1 - share) * t[-1]
+        print(f"{degrees:7}  {share:9.2f}  {wanted:15.4f}  {v[-1]:12.4f}  {100 * (v[-1] / wanted - 1):+7.3f}")
+    for degrees in (10, 20, 35):
+        a = np.radians(degrees)
+        sim = slope(a, 1.05 * np.tan(a))
+        start = sim.state.x.copy()
+        speeds(sim, a, 60)
+        moved = 1e6 * np.abs(sim.state.x - start).max()
+        print(f"{degrees:7}       1.05  sticks: moved at most {moved:.3g} um in 0.6 s")
+
+
+def fall() -> None:
+    """Free fall of a cloth in vacuum for 0.3 s."""
+    sheet = pliant.shapes.cloth(0.5, 0.5, 12)
+    sim = pliant.Simulation(pliant.Scene([pliant.Body(sheet, material=pliant.Cloth(air=0.0))]), substeps=10)
+    for _ in sim.run(30):
+        pass
+    t, y = sim.state.time, sheet.vertices[:, 1] - sim.state.x[:, 1]
+    wanted = 0.5 * G * t * t
+    speed = np.abs(sim.state.v[:, 1] + G * t).max()
+    print(f"fallen {y.mean():.6f} m, closed form {wanted:.6f} m ({100 * (y.mean() / wanted - 1):+.3f} %)")
+    print(f"expected of steps of 1 ms: g t dt / 2 = {0.5 * G * t * 1e-3:.6f} m; speed off by {speed:.1e} m/s")
+
+
+def stretch() -> None:
+    """How far edges of the tablecloth on the ball are from their rest length, by number of substeps."""
+    print("substeps  longest edge, whole run %  longest at rest %  99 % of edges at rest %  ms a frame")
+    for substeps in (8, 16, 32):
+        sim = pliant.Simulation(SCENES["tablecloth-on-ball"](), substeps=substeps)
+        mesh = sim.scene.bodies[0].mesh
+        edges = mesh.topology.edges
+        result = record(sim, 250, measure=False)
+        length = np.linalg.norm(result.x[0][:, edges[:, 0]] - result.x[0][:, edges[:, 1]], axis=2)
+        longer = 100 * (length / length[0] - 1)
+        p99, ms = np.percentile(longer[-1], 99), result.summary["ms_per_frame"]
+        print(f"{substeps:8}  {longer.max():25.2f}  {longer[-1].max():17.2f}  {p99:23.2f}  {ms:10.1f}")
+
+
+def energy() -> None:
+    """Kinetic + elastic + gravity from the lowest point reached, against its start."""
+    for name in SCENES:
+        sim = pliant.Simulation(SCENES[name]())
+        rows = sim.scene.rows(0)
+        history = []
+        for _ in sim.run(250):
+            history.append((sum(sim.dynamics.energy(sim.state).values()), sim.state.x[rows, 1].min()))
+        e, y = np.array(history).T
+        shift = G * y.min() * sim.scene.masses.sum()
+        start = sum(sim.dynamics.energy(sim.scene.start()).values()) - shift
+        print(f"{name:20} start {start:.3f} J, most {(e.max() - shift) / start:.4f}, end {(e[-1] - shift) / start:.4f}")
+
+
+def real_time() -> None:
+    """Every ready scene: exact penetration, and times real time (run it on a quiet machine)."""
+    print("scene                 particles  body faces  contacts  deepest mm  nearest mm  rest m/s  ms a frame  x real")
+    for name in SCENES:
+        s = record(pliant.Simulation(SCENES[name]()), 250).summary
+        print(
+            f"{name:20}  {s['particles']:9}  {s['body_triangles']:10}  {s['contacts_most']:8}"
+            f"  {1e3 * s['penetration_m']:10.3g}  {1e3 * s['least_distance_m']:10.2f}"
+            f"  {s['fastest_at_end_m_per_s']:8.4f}  {s['ms_per_frame']:10.1f}  {s['times_real_time']:6.2f}"
+        )
+
+
+def bake() -> None:
+    """The Stanford bunny, beside table 1 of Fuhrmann et al. 2003."""
+    path = pathlib.Path(__file__).resolve().parents[2] / "shared" / "data" / "meshes" / "bunny_69451.ply"
+    if not path.exists():
+        print(f"{path.name} is not here")
+        return
+    bunny = pliant.load(path)
+    pliant.DistanceField.bake(bunny, 32)
+    print("cells  sign          seconds  examined    band, cells")
+    for cells in (200, 400):
+        for sign in ("pseudonormal", "face"):
+            fields = [pliant.DistanceField.bake(bunny, cells, sign=sign) for _ in range(3)]
+            f = min(fields, key=lambda field: field.seconds)
+            print(f"{cells:5}  {sign:12}  {f.seconds:7.2f}  {f.examined:10}  3")
+
+
+FIGURES: dict[str, Callable[[], None]] = {
+    "friction": friction, "fall": fall, "stretch": stretch, "energy": energy, "bake": bake, "real-time": real_time
+}  # fmt: skip
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(FIGURES))
+    for chosen in parser.parse_args().names or FIGURES:
+        began = time.perf_counter()
+        print(f"# {chosen}: {FIGURES[chosen].__doc__}")
+        FIGURES[chosen]()
+        print(f"# {time.perf_counter() - began:.0f} s\n", flush=True)
