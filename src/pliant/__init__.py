@@ -8,16 +8,19 @@ from ._version import __version__
 
 if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from . import contacts as contacts
+    from . import geometry as geometry
     from . import shapes as shapes
     from .clip import Clip as Clip
     from .detect import detector as detector
     from .detect import find_contacts as find_contacts
     from .detect.distance_field import DistanceField as DistanceField
+    from .detect.surface import closest_point as closest_point
     from .errors import MeshFileError as MeshFileError
     from .io import load as load
     from .io import save as save
     from .io import save_animation as save_animation
     from .mesh import Mesh as Mesh
+    from .report.result import drape as drape
     from .scene import Body as Body
     from .scene import Cloth as Cloth
     from .scene import Scene as Scene
@@ -33,9 +36,12 @@ _HOME = {
     "MeshFileError": "errors",
     "Scene": "scene",
     "Simulation": "simulation",
+    "closest_point": "detect.surface",
     "contacts": "contacts",
     "detector": "detect",
+    "drape": "report.result",
     "find_contacts": "detect",
+    "geometry": "geometry",
     "load": "io",
     "save": "io",
     "save_animation": "io",

@@ -1,4 +1,4 @@
-"""RELIABILITY D1 at full size: the side of 50 000 points a mesh, on closed meshes and on spiky ones, by winding number."""
+"""RELIABILITY D1 at full size: the side of 50 000 points a mesh, closed or spiky, judged by the winding number."""
 
 import numpy as np
 import pytest

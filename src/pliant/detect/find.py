@@ -9,14 +9,14 @@ from ..contacts import Contacts
 from ..mesh import Mesh
 from ..state import State
 from .base import Finds, Side
-from .methods import METHODS
+from .methods import METHODS, method_name
 
 
 class LooseDetector:
     """A detector on two meshes (or one) whose vertices you move. Vertices of `b` are numbered after those of `a`."""
 
     def __init__(self, method: str, a: Mesh, b: Mesh | None, within: float, options: dict[str, Any]) -> None:
-        validate.choice("method", method, tuple(METHODS))
+        method = method_name(method)
         within = validate.number("within", within, low=0.0)
         kind = METHODS[method]
         wanted = Finds.SELF if b is None else Finds.OBSTACLE

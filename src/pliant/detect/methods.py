@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ..validate import choice
 from .brute_force import BruteForceDetector
 from .distance_field import DistanceFieldDetector
 
@@ -12,3 +13,8 @@ METHODS: dict[str, Any] = {
         DistanceFieldDetector,
     )
 }
+
+
+def method_name(name: str) -> str:
+    """The name as METHODS spells it; underscores will do for hyphens."""
+    return choice("method", str(name).replace("_", "-"), tuple(METHODS))

@@ -130,3 +130,12 @@ class ClosestPoints:
             if len(guess) != len(p):
                 raise ValueError(f"guess has {len(guess)} entries; expected {len(p)}, one a point")
         return signed_distances(self._surface, self._tree, p, guess)
+
+
+def closest_point(mesh: Mesh, points: Any) -> tuple[Floats, Floats]:
+    """Signed distance (n,) of `points` (n,3) from a mesh, and the nearest point (n,3) on it; exact, any mesh.
+
+    For many questions to one mesh keep a `ClosestPoints`: it builds its tree once.
+    """
+    distance, nearest, _, _ = ClosestPoints(mesh).query(points)
+    return distance, nearest
