@@ -168,3 +168,24 @@ def test_the_example_in_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> N
     exec(compile(code, "README.md", "exec"), names)
     assert len(names["hits"]) > 0  # type: ignore[arg-type]
     assert capsys.readouterr().out.count("contacts") == 50
+
+
+EXAMPLES = [page for page in PAGES if page.name != "README.md" and "```python" in page.read_text("utf-8")]
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("page", EXAMPLES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_the_examples_of_a_page_run(
+    page: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    body, sheet = pliant.shapes.ball(0.2, 2), pliant.shapes.cloth(0.5, 0.5, 6)
+    for name in ("body.obj", "scan.stl"):
+        pliant.save(tmp_path / name, body)
+    # what examples take from the reader's own work
+    names: dict[str, object] = {
+        "clip": pliant.Clip(sheet, sheet.vertices[None].repeat(2, 0)),
+        "still": pliant.Clip(body, body.vertices[None]),
+    }
+    for code in re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.S):
+        exec(compile(code, page.name, "exec"), names)
