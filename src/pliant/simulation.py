@@ -14,7 +14,7 @@ from . import validate
 from .clock import Clock
 from .contacts import Contacts
 from .detect.base import Detector, Side
-from .detect.methods import METHODS
+from .detect.methods import METHODS, method_name
 from .dynamics import ClothDynamics
 from .respond import Projection
 from .scene import Scene
@@ -57,6 +57,8 @@ class Simulation:
         self.dt = validate.number("dt", dt, above=0.0)
         self.substeps = validate.whole("substeps", substeps, low=1, high=1000)
         self.state = scene.start() if state is None else state.copy()
+        if self.state.x.shape != (int(scene.first[-1]), 3):
+            raise ValueError(f"state has {len(self.state.x)} vertices; the scene has {int(scene.first[-1])}")
         self.clock = clock or Clock(on=False)
         self.dynamics = ClothDynamics(scene)
         self.response = Projection(scene)
@@ -93,11 +95,15 @@ class Simulation:
 
 def _detectors(scene: Scene, method: str, options: Mapping[str, Any]) -> list[Detector]:
     """One detector for every cloth and fixed body."""
-    validate.choice("method", method, tuple(METHODS))
+    method = method_name(method)
     found = []
     for s in scene.soft:
         for f in scene.fixed:
             soft = Side(scene.bodies[s].mesh.welded, int(scene.first[s]), s)
             rigid = Side(scene.bodies[f].mesh.welded, int(scene.first[f]), f)
             found.append(METHODS[method](soft, rigid, within=scene.eps, **options))
+            field = getattr(found[-1], "field", None)
+            if field is not None and field.spacing > 1.001 * scene.eps:
+                text = "the field's cells are %.3g m, larger than eps = %.3g m: cloth may enter %r; choose a larger eps"
+                log.warning(text, field.spacing, scene.eps, scene.bodies[f].label)
     return found

@@ -150,3 +150,16 @@ def test_cloth_with_faces_without_area_stays_finite():
     for _ in sim.run(5):
         pass
     assert np.isfinite(sim.state.x).all()
+
+
+def test_each_cloth_moves_through_its_own_air():
+    """In one scene the cloth in vacuum falls freely and its neighbour in air does not; alone they do the same."""
+    high, low = cloth(0.5, 0.5, 5), cloth(0.5, 0.5, 5, centre=(2.0, 0.0, 0.0))
+    bodies = [Body(high, material=VACUUM), Body(low, material=Cloth(air=1.2))]
+    both = Simulation(Scene(bodies), substeps=5)
+    lone = [Simulation(Scene([body]), substeps=5) for body in bodies]
+    for sim in (both, *lone):
+        for _ in sim.run(10):
+            pass
+    assert (both.state.x == np.concatenate([sim.state.x for sim in lone])).all()
+    assert lone[0].state.x[:, 1].max() < lone[1].state.x[:, 1].min() - 0.001

@@ -45,7 +45,7 @@ def run(tokens: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except cyclopts.CycloptsError as error:
-        _say(one_line(error), error=True)
+        _say(_with_option(error), error=True)
         return 2
     except (ValueError, MeshFileError, OSError) as error:
         if debug:
@@ -74,6 +74,7 @@ def _app(tokens: Sequence[str]) -> Any:
         print_error=False,
     )
     if (path := _config(tokens)) is not None:
+        _check_toml(path)
         app.config = cyclopts.config.Toml(path, must_exist=True, use_commands_as_keys=False)
     for name, (where, line) in COMMANDS.items():
         # the command that is called speaks for itself (its docstring); the others are not imported for their line
@@ -90,6 +91,24 @@ def _config(tokens: Sequence[str]) -> str | None:
         if token.startswith("--config="):
             return token.partition("=")[2]
     return None
+
+
+def _check_toml(path: str) -> None:
+    """Say which file is not TOML; the library's own message does not."""
+    import tomllib
+
+    with open(path, "rb") as stream:
+        try:
+            tomllib.load(stream)
+        except ValueError as error:
+            raise ValueError(f"{path} is not TOML: {error}") from None
+
+
+def _with_option(error: Any) -> str:
+    """The message of the command-line library, and the option it is about where it does not say."""
+    text = one_line(error)
+    names = error.argument.names if error.argument is not None else ()
+    return text if not names or any(name in text for name in names) else f"{names[0]}: {text}"
 
 
 def one_line(error: BaseException) -> str:

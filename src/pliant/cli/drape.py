@@ -8,6 +8,9 @@ from cyclopts import Parameter
 
 from . import output
 from .reading import PLAIN, FileOptions, read_mesh
+from .writing import check_targets
+
+HTML, PNG = (".html", ".htm"), (".png",)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,7 +60,7 @@ def drape(
     measure: Annotated[bool, Parameter(negative="--no-measure")] = True,
     json: bool = False,
 ) -> int:
-    """Drape CLOTH over BODY. Without files: a tablecloth over a bust.
+    """Drape CLOTH over BODY. With --body alone: a tablecloth over it. Without files: a tablecloth over a bust.
 
     Every frame is measured by the exact referee, not by the method that was used; the exit code is 1 when any cloth
     vertex or edge midpoint was inside the body. All options may stand in a TOML file instead, given with --config.
@@ -65,7 +68,7 @@ def drape(
     Parameters
     ----------
     cloth
-        Mesh file of the cloth; a square tablecloth without it.
+        Mesh file of the cloth; a tablecloth as large as the body needs without it.
     body
         Mesh file of the body it falls on.
     out
@@ -87,7 +90,7 @@ def drape(
     substeps
         Small steps a frame; more of them stretch less and cost more.
     eps
-        Metres kept between cloth and body; 1 % of the body's size, at most 5 mm, without it.
+        Metres kept between cloth and body; without it 5 mm at human size, and what suits smaller and larger things.
     friction
         Coefficient of friction.
     friction_model
@@ -99,7 +102,7 @@ def drape(
     gravity
         Metres per second squared, x y z.
     place
-        Put the cloth above the body, leave it, or only where it would start inside or beside it.
+        above: centre the cloth over the body; as-is: leave it; auto: move it only where it starts inside or away.
     method
         How contacts are found; see pliant methods.
     measure
@@ -107,10 +110,18 @@ def drape(
     json
         Print the summary as JSON.
     """
+    from .. import validate
+    from ..detect.methods import method_name
+    from ..io import FORMATS
     from ..report.result import record
     from ..scene import Cloth
     from ..simulation import Simulation
 
+    frames = validate.whole("frames", frames, low=1)
+    if out is None and replay is None and sheet is None:
+        out = pathlib.Path("drape.glb")
+    moving = [ending for ending, use in FORMATS.items() if use[2]]
+    check_targets([("--out", out, moving), ("--replay", replay, HTML), ("--sheet", sheet, PNG)], [cloth, body])
     stuff = Cloth(**dataclasses.asdict(material))
     options: dict[str, Any] = {
         "eps": eps,
@@ -122,19 +133,10 @@ def drape(
         "material": stuff,
     }
     made = _scene(cloth, body, scene, resolution, place, files, options)
-    if out is None and replay is None and sheet is None:
-        out = pathlib.Path("drape.glb")
     output.say_if_compiling()
-    with output.progress("baking the field", 100) as advance:
-        done = 0.0
-
-        def baked(share: float) -> None:
-            nonlocal done
-            advance(100.0 * (share - done))
-            done = share
-
-        bake = {"progress": baked} if method == "distance-field" else {}
-        sim = Simulation(made, dt, substeps=substeps, method=method, options=bake)
+    fielded = method_name(method) == "distance-field"
+    with output.shares("baking the field" if fielded else "preparing") as baked:
+        sim = Simulation(made, dt, substeps=substeps, method=method, options={"progress": baked} if fielded else None)
     with output.progress(f"draping {made.name}", frames) as advance:
         result = record(sim, frames, measure=measure, progress=lambda _: advance())
     written = []
@@ -143,16 +145,27 @@ def drape(
             with output.progress(f"writing {path}"):
                 write(path)
             written.append(str(path))
-    inside = result.summary["penetration_m"] > 1e-6 * max(b.mesh.size for b in made.bodies if b.fixed)
+    inside = result.penetrates
     if json:
-        output.print_json(result.summary | {"files": written})
+        output.print_json(result.summary | {"eps_m": made.eps, "files": written})
     else:
         output.table(("", made.name), [*result.facts.items(), *(("written", path) for path in written)])
     if inside:
         output.warn(
-            f"cloth was up to {1e3 * result.summary['penetration_m']:.3g} mm inside the body; try more --substeps"
+            f"cloth was up to {1e3 * result.summary['penetration_m']:.3g} mm inside the body; {_advice(result)}"
         )
+    elif not result.contacts.any():
+        output.warn("the cloth never touched the body; try more --frames or --place above")
+    elif not result.contacts[-1]:
+        output.warn("the cloth has left the body at the end; more --friction or another place may hold it")
     return int(inside)
+
+
+def _advice(result: Any) -> str:
+    """What to do about cloth inside the body."""
+    if result.deepest[0] < 0.0:
+        return "it starts there: --place above, or a garment that fits"
+    return "try more --substeps or a larger --eps"
 
 
 def _scene(
@@ -165,16 +178,22 @@ def _scene(
     options: dict[str, Any],
 ) -> Any:
     from .. import validate
-    from ..scenes import SCENES, drape_scene
+    from ..scenes import SCENES, drape_scene, tablecloth_for
 
     if scene is not None and (cloth or body):
         raise ValueError(f"--scene {scene} brings its own cloth and body; give either it or files")
-    if cloth is None or body is None:
-        if cloth is not None:
-            raise ValueError(f"a body is missing: pliant drape {cloth} BODY")
+    if cloth is not None and body is None:
+        raise ValueError(
+            f"a body is missing: pliant drape {cloth} BODY; or pliant drape --body {cloth} for a tablecloth over it"
+        )
+    count = validate.whole("resolution", resolution, low=2, high=2000)
+    if body is None:
         name = "tablecloth-on-bust" if scene is None else validate.choice("scene", scene, tuple(SCENES))
         with output.progress(f"making {name}"):
-            return SCENES[name](resolution=validate.whole("resolution", resolution, low=2, high=2000), **options)
-    return drape_scene(
-        read_mesh(cloth, files), read_mesh(body, files), place=place, name=f"{cloth.stem} on {body.stem}", **options
-    )
+            return SCENES[name](resolution=count, **options)
+    rigid = read_mesh(body, files)
+    if cloth is None:
+        over = tablecloth_for(rigid, count)
+        return drape_scene(over, rigid, place="as-is", name=f"tablecloth on {body.stem}", **options)
+    soft = read_mesh(cloth, files)
+    return drape_scene(soft, rigid, place=place, name=f"{cloth.stem} on {body.stem}", **options)

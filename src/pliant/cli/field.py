@@ -7,6 +7,7 @@ from cyclopts import Parameter
 
 from . import output
 from .reading import PLAIN, FileOptions, read_mesh
+from .writing import check_targets
 
 
 def field(
@@ -42,18 +43,14 @@ def field(
     json
         Print JSON instead of a table.
     """
+    from .. import validate
     from ..detect.distance_field import DistanceField
 
+    samples = validate.whole("samples", samples, low=0, high=10_000_000)
+    check_targets([("--out", out, (".npz",))], [mesh])
     surface = read_mesh(mesh, files)
     output.say_if_compiling()
-    with output.progress(f"baking {mesh.name}", 100) as advance:
-        done = 0.0
-
-        def baked(share: float) -> None:
-            nonlocal done
-            advance(100.0 * (share - done))
-            done = share
-
+    with output.shares(f"baking {mesh.name}") as baked:
         made = DistanceField.bake(surface, resolution, spacing=spacing, band=band, sign=sign, progress=baked)
     figures: dict[str, Any] = {
         "mesh": str(mesh),

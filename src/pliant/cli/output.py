@@ -92,6 +92,20 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str |
 
 
 @contextlib.contextmanager
+def shares(what: str) -> Iterator[Callable[[float], None]]:
+    """A bar that is told the share done, 0..1."""
+    with progress(what, 100) as advance:
+        done = 0.0
+
+        def tell(share: float) -> None:
+            nonlocal done
+            advance(100.0 * (share - done))
+            done = share
+
+        yield tell
+
+
+@contextlib.contextmanager
 def progress(what: str, total: int | None = None) -> Iterator[Callable[..., None]]:
     """A bar on stderr while the block runs: `with progress("draping", 200) as advance: ... advance()`.
 
@@ -108,7 +122,7 @@ def progress(what: str, total: int | None = None) -> Iterator[Callable[..., None
     with Progress(*columns, console=console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=total)
 
-        def advance(count: int = 1, note: str = "") -> None:
+        def advance(count: float = 1, note: str = "") -> None:
             bar.update(task, advance=count, description=f"{what} {note}".rstrip())
 
         yield advance

@@ -26,8 +26,9 @@ class ClothDynamics:
         parts = [(scene.bodies[b], scene.bodies[b].mesh.welded, int(scene.first[b])) for b in scene.soft]
         self.membrane = _membrane(parts, len(self.w))
         self.hinges = _hinges(parts, len(self.w))
-        self.air = max((body.material.air for body, _, _ in parts), default=0.0)
         faces = self.membrane.faces
+        air = np.array([0.0 if body.fixed else body.material.air for body in scene.bodies])
+        self.air = air[np.searchsorted(scene.first, faces[:, 0], side="right") - 1]
         order = np.argsort(faces.ravel(), kind="stable")
         counts = np.bincount(faces.ravel(), minlength=len(self.w))
         self._start, self._beside = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), order // 3
@@ -40,7 +41,7 @@ class ClothDynamics:
         start, beside, rate = self._pairs
         if len(rate):
             _kernels.even_out(state.v, self._spare, start, beside, self._share(dt))
-        if self.air > 0.0:
+        if self.air.any():
             m = self.membrane
             _kernels.air_push(m.faces, state.x, state.v, self.wind, self.air, dt, self.w, self._start, self._beside)
         _kernels.advance(state.x, state.x_start, state.v, self.w, self.gravity, dt)

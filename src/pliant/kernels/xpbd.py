@@ -201,6 +201,8 @@ def even_out(v, before, start, beside, share):
 def air_push(faces, x, v, wind, density, dt, w, start, beside):
     """Add to `v` what the air does to each face in `dt`: drag along its normal, by the wind relative to the face.
 
+    `density` (m,) kg/m3, one a face: cloths may move through different air.
+
     Gathered per vertex (`start`, `beside`: its faces), so that the order of additions is fixed. A face is never
     pushed faster than the air itself moves past it.
     """
@@ -212,7 +214,7 @@ def air_push(faces, x, v, wind, density, dt, w, start, beside):
         mean = vec.scale(vec.add(vec.load(v, i), vec.add(vec.load(v, j), vec.load(v, k))), 1.0 / 3.0)
         across = vec.dot(vec.sub(wind, mean), n) / max(math.sqrt(vec.norm2(n)), TINY * TINY)
         # pressure 1/2 rho c v^2 with c = 2 for a plate across the flow, on the area |n| / 2
-        vec.store(force, f, vec.scale(n, 0.5 * density * across * abs(across)))
+        vec.store(force, f, vec.scale(n, 0.5 * density[f] * across * abs(across)))
     for i in range(len(start) - 1):
         if w[i] == 0.0:
             continue

@@ -54,7 +54,8 @@ class Result:
         """Figures of the run: counts, exact penetration in metres, time per frame, and times faster than real time."""
         steps = self.seconds[1:]
         median = float(np.median(steps)) if len(steps) else 0.0
-        deepest = float(np.nanmin(self.deepest)) if not np.isnan(self.deepest).all() else float("nan")
+        measured = not np.isnan(self.deepest).all()
+        deepest = float(np.nanmin(self.deepest)) if measured else float("nan")
         last = [float(np.abs(np.diff(x[-2:], axis=0)).max()) / self.dt for x in self.x.values() if len(x) > 1]
         return {
             "scene": self.scene.name,
@@ -64,12 +65,18 @@ class Result:
             "body_triangles": sum(self.scene.bodies[b].mesh.n_faces for b in self.scene.fixed),
             "contacts_most": int(self.contacts.max(initial=0)),
             "least_distance_m": deepest,
-            "penetration_m": max(0.0, -deepest),
+            "penetration_m": max(0.0, -deepest) if measured else float("nan"),
             "fastest_at_end_m_per_s": max(last, default=0.0),
             "ms_per_frame": 1e3 * median,
             "times_real_time": self.dt / median if median > 0.0 else float("nan"),
             "compute_s": float(steps.sum()),
         }
+
+    @property
+    def penetrates(self) -> bool:
+        """Was any measured point inside a body by more than a millionth of the body's size?"""
+        size = max((self.scene.bodies[b].mesh.size for b in self.scene.fixed), default=0.0)
+        return bool(self.summary["penetration_m"] > 1e-6 * size)
 
     @property
     def facts(self) -> dict[str, str]:
@@ -116,12 +123,16 @@ def record(
     """Run `sim` for `frames` frames and keep them; `measure` has the exact referee look at every one."""
     count = validate.whole("frames", frames, low=1)
     scene = sim.scene
+    particles = sum(scene.bodies[b].mesh.welded.n_vertices for b in scene.soft)
+    validate.budget(f"{count} frames of {particles} particles", 24.0 * (count + 1) * particles, "keep fewer frames")
     referee = Referee(scene) if measure else None
     soft = {b: np.empty((count + 1, scene.bodies[b].mesh.welded.n_vertices, 3)) for b in scene.soft}
     contacts, seconds = np.zeros(count + 1, np.int64), np.zeros(count + 1)
     deepest = np.full(count + 1, np.nan)
 
     def keep(t: int, x: Floats) -> None:
+        if not np.abs(x).max() < validate.LARGEST:  # nan too
+            raise ValueError(f"the cloth flew apart in frame {t}; use more substeps, a smaller dt or milder forces")
         for b, store in soft.items():
             store[t] = x[scene.rows(b)]
         if referee is not None:
@@ -148,7 +159,8 @@ class Referee:
         least = np.inf
         for b, body in self.pairs:
             mesh, p = self.scene.bodies[b].mesh.welded, x[self.scene.rows(b)]
-            least = min(least, body.least(np.concatenate([p, p[mesh.topology.edges].mean(1)])))
+            # vertices that no face uses are not cloth
+            least = min(least, body.least(np.concatenate([p[np.unique(mesh.faces)], p[mesh.topology.edges].mean(1)])))
         return least
 
 

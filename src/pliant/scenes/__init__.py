@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from ..scene import Scene
-from .drape import drape_scene
+from .drape import drape_scene, tablecloth_for
 from .tablecloths import cloth_in_a_bowl, cloth_on_box_corner, tablecloth_on_ball, tablecloth_on_bust
 
 SCENES: dict[str, Callable[..., Scene]] = {
@@ -13,4 +13,4 @@ SCENES: dict[str, Callable[..., Scene]] = {
     "cloth-in-a-bowl": cloth_in_a_bowl,
 }
 
-__all__ = ["SCENES", "drape_scene"]
+__all__ = ["SCENES", "drape_scene", "tablecloth_for"]

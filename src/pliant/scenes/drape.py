@@ -4,14 +4,16 @@ import logging
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .. import validate
+from .. import shapes, validate
 from ..detect.surface import ClosestPoints
 from ..mesh import Mesh
 from ..scene import Body, Cloth, Scene
 
 log = logging.getLogger("pliant.scenes")
 PLACES = ("auto", "as-is", "above")
+FIELD_CELLS = 320  # along the body's longest side: a dense grid of 160 MB for a body as deep and high as it is wide
 
 
 def drape_scene(
@@ -28,28 +30,61 @@ def drape_scene(
     """A scene in which `cloth` falls over `body`.
 
     place: "as-is" leaves both where they are, "above" centres the cloth over the body, "auto" does so only where the
-    cloth would start inside the body or beside it. eps: the distance kept, by default 1 % of the body's size, between
-    1 and 5 mm for things of human size. Other options are those of Scene (friction, gravity, wind ...).
+    cloth would start inside the body, beside it or far away. eps: the distance kept, by default `default_eps`. Other
+    options are those of Scene (friction, gravity, wind ...).
     """
     validate.choice("place", place, PLACES)
+    for mesh in (cloth, body):
+        if not mesh.n_faces:
+            raise ValueError(f"mesh {mesh.name!r} has no faces; expected a surface")
     if not body.welded.issues.closed:
         log.info("body %r is open; the outside is where its faces look", body.name)
     if body.issues.inward:
         raise ValueError(f"body {body.name!r} is inside out (its faces look inward); flip its faces first")
-    if place == "above" or (place == "auto" and _must_move(cloth, body)):
-        if place == "auto":
-            log.warning(
-                "cloth %r does not lie above body %r: moved there (--place as-is leaves it)", cloth.name, body.name
-            )
+    if place == "above":
         cloth = above(cloth, body)
-    distance = default_eps(body) if eps is None else eps
+    elif place == "auto" and (why := _why_move(cloth, body)):
+        log.warning("cloth %r %s body %r: moved above it (place as-is leaves it)", cloth.name, why, body.name)
+        cloth = above(cloth, body)
+    distance = default_eps(body, cloth) if eps is None else validate.number("eps", eps, above=0.0)
+    if distance > body.size:
+        raise ValueError(f"eps = {distance:g} m is more than the size of body {body.name!r}, {body.size:.3g} m")
     soft = Body(cloth, material=material or Cloth(), pins=pins)
     return Scene([soft, Body(body, fixed=True)], eps=distance, name=name, **options)
 
 
-def default_eps(body: Mesh) -> float:
-    """How far cloth is kept from a body of this size: 5 mm for a bust, less for small things."""
-    return min(0.005, 0.01 * body.size)
+def default_eps(body: Mesh, cloth: Mesh | None = None) -> float:
+    """How far cloth is kept from this body, metres: 5 mm for things of human size, at most 1 % of smaller ones.
+
+    Coarse cloth cuts corners between its vertices and keeps a tenth of an edge, fine cloth may come as near as half
+    an edge. The field's cells must not be larger than eps, or nothing is
+    promised any more; so eps is never less than the cells of a grid of bearable size.
+    """
+    longest = float((body.bounds[1] - body.bounds[0]).max())
+    wanted = 0.005
+    if cloth is not None:
+        edge = float(np.median(edge_lengths(cloth)))
+        wanted = min(max(wanted, 0.1 * edge), 0.5 * edge)
+    return max(min(wanted, 0.01 * body.size), longest / FIELD_CELLS)
+
+
+def edge_lengths(mesh: Mesh) -> NDArray[np.float64]:
+    """(k,) metres, of the welded mesh."""
+    ends = mesh.welded.vertices[mesh.welded.topology.edges]
+    return np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1)
+
+
+def tablecloth_for(body: Mesh, resolution: int = 36) -> Mesh:
+    """A square of cloth that covers a body: 1.6 times its height or its largest width, whatever is more.
+
+    It is centred over the top of the body, the highest tenth, because cloth that touches off its centre slides down.
+    """
+    side = 1.6 * float((body.bounds[1] - body.bounds[0]).max())
+    cloth = above(shapes.cloth(side, side, resolution), body)
+    x = body.vertices[np.unique(body.faces)]
+    top = x[x[:, 1] >= x[:, 1].max() - 0.1 * np.ptp(x[:, 1])]
+    middle = 0.5 * (top.min(0) + top.max(0)) - 0.5 * (cloth.bounds[0] + cloth.bounds[1])
+    return cloth.moved(cloth.vertices + np.array([middle[0], 0.0, middle[2]]))
 
 
 def above(cloth: Mesh, body: Mesh, gap: float | None = None) -> Mesh:
@@ -62,13 +97,17 @@ def above(cloth: Mesh, body: Mesh, gap: float | None = None) -> Mesh:
     return cloth.moved(cloth.vertices + move)
 
 
-def _must_move(cloth: Mesh, body: Mesh) -> bool:
-    """Does the cloth miss the body from above, or start inside it?"""
+def _why_move(cloth: Mesh, body: Mesh) -> str:
+    """What keeps the cloth from falling on the body where it is, in words; empty where nothing does."""
     low, high = cloth.bounds
-    beside = (low > body.bounds[1])[[0, 2]].any() or (high < body.bounds[0])[[0, 2]].any()
-    below = high[1] < body.bounds[0][1]
-    if beside or below:
-        return True
-    x = cloth.welded.vertices
-    middles = x[cloth.welded.topology.edges].mean(1)
-    return bool((ClosestPoints(body).query(np.concatenate([x, middles]))[0] < 0.0).any())
+    if (low > body.bounds[1])[[0, 2]].any() or (high < body.bounds[0])[[0, 2]].any():
+        return "starts beside"
+    if high[1] < body.bounds[0][1]:
+        return "starts below"
+    mesh = cloth.welded
+    x = mesh.vertices[np.unique(mesh.faces)]
+    middles = mesh.vertices[mesh.topology.edges].mean(1)
+    least = float(ClosestPoints(body).query(np.concatenate([x, middles]))[0].min())
+    if least < 0.0:
+        return "starts inside"
+    return "starts far from" if least > 0.5 * body.size else ""

@@ -17,7 +17,7 @@ from .field import DistanceField
 Floats = NDArray[np.float64]
 _EVERY = np.zeros(0, np.int64)
 _FEWEST_CELLS, _MOST_CELLS = 32, 512  # along the longest side, when the spacing is chosen here
-_WIDEST_BAND = 40  # cells
+_WIDEST_BAND = 7.0  # cells; baking costs the cube of it, 0.4 s at 4 and 22 s at 20 for 19 000 triangles
 
 
 class DistanceFieldDetector:
@@ -51,6 +51,8 @@ class DistanceFieldDetector:
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
         self.edges = soft.mesh.topology.edges if midpoints else np.zeros((0, 2), np.int32)
         self.field = field if field is not None else _field_for(soft, rigid, within, max_bytes, progress)
+        # where both ends of an edge can be beyond the band with its middle on the surface, all middles are looked at
+        self._blind = (self.field.band - 2.0) * self.field.spacing < _reach(soft, within)
         self._points = np.arange(soft.mesh.n_vertices, dtype=np.int32)[:, None]
         self._near = np.empty(len(self.edges), np.int64)
         self._middle = np.empty((len(self.edges), 3))
@@ -66,6 +68,8 @@ class DistanceFieldDetector:
         x = state.x[self.soft.rows]
         vertices = self._touching(x, _EVERY, self._points, VERTEX_FIELD)
         d = self._distance[: len(x)]
+        if self._blind:
+            d[np.isnan(d)] = 0.0
         m = _kernels.edges_in_reach(self.edges, x, d, self.within, self.field.spacing, self._near, self._middle)
         return np.concatenate([vertices, self._touching(self._middle[:m], self._near, self.edges, MIDPOINT_FIELD)])
 
@@ -88,12 +92,16 @@ class DistanceFieldDetector:
 def _field_for(
     soft: Side, rigid: Side, within: float, max_bytes: float | None, progress: Callable[[float], None] | None
 ) -> DistanceField:
-    """Cells no larger than `within`, and a band that half an edge of the cloth cannot jump."""
+    """Cells no larger than `within`, and a band that half an edge of the cloth cannot jump, if that is affordable."""
     longest = float((rigid.mesh.bounds[1] - rigid.mesh.bounds[0]).max())
-    ends = soft.mesh.vertices[soft.mesh.topology.edges]
-    half = 0.5 * float(np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1).max(initial=0.0))
-    reach = within + 1.5 * half
-    # a body smaller than `within` still gets cells that show its shape, as far as the grid allows
-    spacing = max(min(within, longest / _FEWEST_CELLS), reach / _WIDEST_BAND, (longest + 2.0 * reach) / _MOST_CELLS)
-    band = max(4.0, reach / spacing + 2.0)
+    # a body smaller than `within` still gets cells that show its shape, as far as grid and band allow
+    finest = max(longest / (_MOST_CELLS - 2.0 * _WIDEST_BAND), within / (_WIDEST_BAND - 2.0))
+    spacing = max(min(within, longest / _FEWEST_CELLS), finest)
+    band = min(max(4.0, _reach(soft, within) / spacing + 2.0), _WIDEST_BAND)
     return DistanceField.bake(rigid.mesh, spacing=spacing, band=band, max_bytes=max_bytes, progress=progress)
+
+
+def _reach(soft: Side, within: float) -> float:
+    """How far from a surface the ends of an edge may be whose middle touches it, metres; edges stretch by a half."""
+    ends = soft.mesh.vertices[soft.mesh.topology.edges]
+    return within + 0.75 * float(np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1).max(initial=0.0))

@@ -1,0 +1,274 @@
+"""`pliant drape` as people use it: files in, files out, one table or one JSON, exit codes, options from a file."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant import cli, shapes
+from pliant.detect.distance_field import DistanceFieldDetector
+from pliant.scenes import drape_scene, tablecloth_for
+from pliant.scenes.drape import default_eps
+from pliant.simulation import Simulation
+
+pytestmark = pytest.mark.compiled
+SHORT = ["--frames", "4", "--substeps", "2"]
+
+
+@pytest.fixture
+def here(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+    """An empty folder to stand in, with a cloth and a ball beside it."""
+    pliant.save(tmp_path / "cloth.obj", shapes.cloth(0.5, 0.5, 9, centre=(0.0, 0.15, 0.0)))
+    pliant.save(tmp_path / "ball.ply", shapes.ball(0.1, 2))
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+    return work
+
+
+FILES = ["../cloth.obj", "../ball.ply"]
+
+
+def test_without_a_named_output_it_writes_drape_glb_and_a_table(here, capsys):
+    assert cli.run(["drape", *FILES, *SHORT]) == 0
+    assert [p.name for p in here.iterdir()] == ["drape.glb"]
+    said, talk = capsys.readouterr()
+    for word in ("frames", "4 (0.04 s)", "81", "deepest penetration", "0 mm (exact)", "times real time", "drape.glb"):
+        assert word in said
+    assert "draping" in talk
+    assert "..." not in said
+
+
+def test_every_output_can_be_read_back(here):
+    for ending in ("glb", "pc2", "npz", "obj"):
+        assert cli.run(["drape", *FILES, *SHORT, "-o", f"deep/run.{ending}"]) == 0
+    assert pliant.load("deep/run.glb").n_faces == 128 + shapes.ball(0.1, 2).n_faces
+    assert np.fromfile("deep/run.pc2", "<i4", 4, offset=16)[[0, 3]].tolist() == [81, 5]  # points, samples
+    assert [a for a in np.load("deep/run.npz").values() if a.ndim == 3 and len(a) == 5]
+    assert len(list(pathlib.Path("deep").glob("run_0*.obj"))) >= 5
+
+
+def test_replay_and_sheet_show_the_run(here):
+    from PIL import Image
+
+    assert cli.run(["drape", *FILES, *SHORT, "--replay", "run.html", "--sheet", "run.png"]) == 0
+    assert sorted(p.name for p in here.iterdir()) == ["run.html", "run.png"]
+    assert '"frameCount":5' in (here / "run.html").read_text("utf-8")
+    assert np.asarray(Image.open("run.png")).std() > 5.0
+
+
+def test_json_stands_alone_on_stdout(here, capsys):
+    assert cli.run(["drape", *FILES, *SHORT, "--json", "-o", "a.npz"]) == 0
+    said, talk = capsys.readouterr()
+    figures = json.loads(said)
+    assert figures["files"] == ["a.npz"]
+    assert {"frames": 4, "particles": 81, "penetration_m": 0.0}.items() <= figures.items()
+    assert {"contacts_most", "least_distance_m", "ms_per_frame", "times_real_time", "eps_m"} <= figures.keys()
+    assert "a.npz" in talk
+
+
+def test_what_was_not_measured_is_not_called_zero(here, capsys):
+    assert cli.run(["drape", *FILES, *SHORT, "--no-measure", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["penetration_m"] is None
+    assert cli.run(["drape", *FILES, *SHORT, "--no-measure"]) == 0
+    assert "not measured" in capsys.readouterr().out
+
+
+def test_cloth_that_starts_inside_is_exit_code_1_only_where_it_must_stay(here, capsys):
+    pliant.save("low.obj", shapes.cloth(0.5, 0.5, 9))
+    assert cli.run(["drape", "low.obj", FILES[1], *SHORT, "--place", "as-is"]) == 1
+    assert "it starts there" in capsys.readouterr().err
+    assert cli.run(["drape", "low.obj", FILES[1], *SHORT]) == 0
+    assert "starts inside body 'ball': moved above" in capsys.readouterr().err
+
+
+def test_a_body_alone_gets_a_tablecloth_of_its_size(here, capsys):
+    assert cli.run(["drape", "--body", FILES[1], "--resolution", "9", *SHORT, "--json"]) == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert (figures["scene"], figures["particles"]) == ("tablecloth on ball", 81)
+    over = tablecloth_for(shapes.ball(0.1, 2), 9)
+    assert np.ptp(over.vertices, axis=0) == pytest.approx([0.32, 0.0, 0.32], abs=1e-3)
+
+
+def test_a_cloth_alone_is_told_what_is_missing(here, capsys):
+    assert cli.run(["drape", FILES[0]]) == 2
+    assert capsys.readouterr().err.startswith("error: a body is missing: pliant drape ../cloth.obj BODY")
+
+
+def test_cloth_that_never_arrives_is_said(here, capsys):
+    assert cli.run(["drape", *FILES, "--frames", "1", "--substeps", "1"]) == 0
+    assert "never touched" in capsys.readouterr().err
+
+
+BAD = [
+    (["--frames", "0"], "frames = 0"),
+    (["--frames", "1000000000"], "needs"),
+    (["--frames", "many"], "many"),
+    (["--resolution", "1"], "resolution = 1"),
+    (["--eps", "nan"], "eps = nan"),
+    (["--eps", "-1"], "eps = -1"),
+    (["--eps", "1e9"], "eps = 1e+09 m is more than the size"),
+    (["--dt", "0"], "dt = 0"),
+    (["--substeps", "0"], "substeps = 0"),
+    (["--gravity", "0", "nan", "0"], "gravity[1]"),
+    (["--material.density", "0"], "density = 0"),
+    (["--material.densty", "1"], "Did you mean --material.density"),
+    (["--frction", "1"], "Did you mean --friction"),
+    (["--place", "beside"], "beside"),
+    (["--method", "bhv"], "unknown method 'bhv'"),
+    (["--scene", "tablecloth-on-ball"], "brings its own cloth"),
+    (["--units", "furlong"], "unknown units 'furlong'"),
+    (["-o", "a.xyz"], "unknown ending '.xyz'; one of: .obj, .glb"),
+    (["--replay", "a.txt"], "--replay a.txt"),
+    (["-o", "."], "--out ."),
+    (["-o", "../ball.ply/x.glb"], "cannot write"),
+    (["--config", "no.toml"], "no.toml"),
+]
+
+
+@pytest.mark.parametrize(("words", "said"), BAD, ids=[" ".join(words) for words, _ in BAD])
+def test_bad_use_is_one_line_and_exit_code_2_and_leaves_no_file(here, capsys, words, said):
+    assert cli.run(["drape", *FILES, *words]) == 2
+    out, talk = capsys.readouterr()
+    errors = [line for line in talk.splitlines() if line.startswith("error: ")]
+    assert (out, len(errors)) == ("", 1)
+    assert said in errors[0]
+    assert list(here.iterdir()) == []
+
+
+@pytest.mark.parametrize("text", ["", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 9\n", "v 0 nan 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n"])
+def test_a_damaged_file_is_named_and_nothing_is_written(here, capsys, text):
+    (here.parent / "bad.obj").write_text(text)
+    assert cli.run(["drape", "../bad.obj", FILES[1]]) == 2
+    assert "bad.obj" in capsys.readouterr().err
+    assert cli.run(["drape", FILES[0], "../bad.obj"]) == 2
+    assert list(here.iterdir()) == []
+
+
+def test_an_output_that_is_also_an_input_is_refused(here, capsys):
+    pliant.save("cloth.glb", shapes.cloth(0.5, 0.5, 5))
+    before = (here / "cloth.glb").read_bytes()
+    assert cli.run(["drape", "cloth.glb", FILES[1], *SHORT, "-o", "cloth.glb"]) == 2
+    assert "would overwrite" in capsys.readouterr().err
+    assert (here / "cloth.glb").read_bytes() == before
+
+
+def test_an_existing_result_is_replaced(here):
+    (here / "a.glb").write_bytes(b"old")
+    assert cli.run(["drape", *FILES, *SHORT, "-o", "a.glb"]) == 0
+    assert (here / "a.glb").read_bytes()[:4] == b"glTF"
+
+
+CONFIG = """
+cloth = "../cloth.obj"
+body = "../ball.ply"
+frames = 3
+substeps = 2
+friction = 0.5
+wind = [1.0, 0.0, 0.0]
+units = "m"
+out = "named.npz"
+[material]
+density = 0.5
+"""
+
+
+@pytest.mark.parametrize("form", [["--config", "run.toml"], ["--config=run.toml"]])
+def test_options_may_stand_in_a_file_and_what_is_typed_wins(here, capsys, form):
+    (here / "run.toml").write_text(CONFIG)
+    assert cli.run(["drape", *form, "--frames", "2", "--json"]) == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert (figures["frames"], figures["particles"], figures["files"]) == (2, 81, ["named.npz"])
+
+
+def test_options_in_a_file_reach_the_scene(here, monkeypatch):
+    import pliant.scenes
+
+    seen = {}
+
+    def spy(*meshes, **options):
+        seen.update(options)
+        return drape_scene(*meshes, **options)
+
+    monkeypatch.setattr(pliant.scenes, "drape_scene", spy)
+    (here / "run.toml").write_text(CONFIG)
+    assert cli.run(["drape", "--config", "run.toml"]) == 0
+    assert (seen["friction"], seen["wind"], seen["material"].density) == (0.5, (1.0, 0.0, 0.0), 0.5)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("frmes = 3", "frmes"),
+        ('frames = "three"', "three"),
+        ("[material]\ndensty = 1.0", "densty"),
+        ("frames = = 3", "run.toml"),
+        ("wind = [1.0]", "wind"),
+    ],
+)
+def test_a_mistake_in_the_file_is_named(here, capsys, line, said):
+    (here / "run.toml").write_text(line + "\n")
+    assert cli.run(["drape", *FILES, "--config", "run.toml"]) == 2
+    assert said in capsys.readouterr().err
+    assert [p.name for p in here.iterdir()] == ["run.toml"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to a single process there")
+def test_ctrl_c_in_the_middle_is_exit_code_130_and_leaves_no_file(here):
+    command = [sys.executable, "-m", "pliant", "drape", *FILES, "--frames", "100000", "-o", "a.glb"]
+    with subprocess.Popen(command, stdout=-1, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line.startswith("draping"):
+                break
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        said, talk = process.communicate(timeout=60)
+    assert (process.returncode, said) == (130, "")
+    assert talk.splitlines()[-1] == "interrupted"
+    assert "Traceback" not in talk
+    assert list(here.iterdir()) == []
+
+
+def test_the_second_start_compiles_nothing(here):
+    from pliant.kernels.jit import kernel_cache
+
+    command = [sys.executable, "-m", "pliant", "drape", *FILES, *SHORT, "--sheet", "a.png", "-o", "a.glb"]
+    folder = kernel_cache()
+
+    def start() -> set[tuple[str, int]]:
+        subprocess.run(command, check=True, capture_output=True)
+        return {(os.fspath(p.relative_to(folder)), p.stat().st_mtime_ns) for p in folder.rglob("*.nb[ci]")}
+
+    assert start() == start() != set()
+
+
+@pytest.mark.parametrize("size", [0.01, 0.05, 1.0, 20.0, 300.0])
+@pytest.mark.parametrize("count", [3, 60])
+def test_cells_are_never_larger_than_the_default_distance(size, count):
+    body, cloth = shapes.ball(size / 2, 1), shapes.cloth(1.6 * size, 1.6 * size, count)
+    sim = Simulation(drape_scene(cloth, body))
+    (detector,) = sim.detectors
+    assert isinstance(detector, DistanceFieldDetector)
+    assert detector.field.spacing <= 1.001 * default_eps(body, cloth) <= 0.0101 * body.size
+    assert detector.field.nbytes < 300e6
+
+
+@pytest.mark.parametrize("size", [0.05, 20.0])
+def test_small_and_large_scenes_stay_outside_too(size):
+    body = shapes.ball(size / 2, 3)
+    result = pliant.drape(tablecloth_for(body, 13), body, frames=int(60 * size**0.5) + 20, substeps=10)
+    assert result.contacts.max() > 3
+    assert result.deepest.min() >= -1e-6 * body.size
+
+
+def test_a_distance_finer_than_the_cells_is_warned_about(caplog):
+    Simulation(drape_scene(shapes.cloth(1.0, 1.0, 5), shapes.box((5.0, 0.05, 0.05), 1), eps=0.001))
+    assert "larger than eps" in caplog.text
