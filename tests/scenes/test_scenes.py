@@ -11,7 +11,7 @@ from pliant.detect.base import Side
 from pliant.detect.distance_field import DistanceFieldDetector
 from pliant.kernels import jit
 from pliant.report.result import Referee, drape, record
-from pliant.scene import Scene
+from pliant.scene import Body, Scene
 from pliant.scenes import SCENES
 from pliant.scenes.drape import above, drape_scene
 from pliant.shapes import ball, box, cloth
@@ -157,3 +157,56 @@ def test_cloth_split_at_a_seam_stays_in_one_piece_and_is_written_back_to_its_own
 def test_the_referee_sees_what_is_inside():
     scene = drape_scene(cloth(0.4, 0.4, 9), ball(0.1, 2), place="as-is")
     assert Referee(scene).least_distance(scene.start().x) == pytest.approx(-0.1, abs=0.01)
+
+
+def flown(*path: tuple[float, float, float]) -> list[float]:
+    """What the referee says of a small cloth that follows `path` around an open sheet at y = 0."""
+    scene = drape_scene(cloth(0.02, 0.02, 2), cloth(0.4, 0.4, 5), place="as-is")
+    referee, x = Referee(scene), scene.start().x
+    return [referee.least_distance(x + (scene.masses > 0.0)[:, None] * np.array(at)) for at in path]
+
+
+def test_behind_an_open_body_counts_only_what_went_through_it():
+    above, beside, under, behind = (0.0, 0.1, 0.0), (0.5, 0.1, 0.0), (0.5, -0.1, 0.0), (0.0, -0.1, 0.0)
+    assert flown(above, behind)[-1] == pytest.approx(-0.1)
+    round_it = flown(above, beside, under, behind, under, beside, above)
+    assert round_it == pytest.approx([0.1, 0.3068, np.inf, np.inf, np.inf, 0.3068, 0.1], abs=1e-3)
+    assert flown(behind)[-1] == pytest.approx(-0.1)
+
+
+def test_the_middle_of_an_edge_is_found_though_both_ends_are_beyond_the_band():
+    body, sheet = ball(0.02, 2), cloth(1.0, 1.0, 2, centre=(0.5, 0.021, 0.0))
+    scene = drape_scene(sheet, body, place="as-is", eps=0.002)
+    (hit,) = Simulation(scene).detectors[0].find(scene.start())
+    assert hit["distance"] == pytest.approx(0.001, abs=0.0005)
+
+
+def test_a_vertex_that_no_face_uses_is_not_cloth():
+    sheet, body = above(cloth(0.4, 0.4, 5), ball(0.1, 2)), ball(0.1, 2)
+    stray = type(sheet)(np.vstack([sheet.vertices, [[0.0, 0.0, 0.0]]]), sheet.faces)
+    result = drape(stray, body, frames=3, substeps=2)
+    assert result.deepest.min() > 0.0
+    assert (result.x[0][:, -1] == 0.0).all()
+
+
+def test_a_state_of_another_scene_is_refused():
+    with pytest.raises(ValueError, match=r"state has 3 vertices; the scene has"):
+        Simulation(scene_of(), state=State.at(np.zeros((3, 3))))
+
+
+def test_a_scene_without_obstacles_falls_and_a_scene_without_cloth_stands():
+    falls = record(Simulation(Scene([Body(cloth(0.2, 0.2, 4))]), substeps=2), 3)
+    assert falls.x[0][-1, :, 1].max() < 0.0
+    assert np.isinf(falls.deepest).all()
+    stands = Simulation(Scene([Body(ball(0.1, 1), fixed=True)]), substeps=2)
+    before = stands.state.x.copy()
+    assert (stands.step().x == before).all()
+
+
+def test_two_bodies_are_both_kept_out_of():
+    left, right = ball(0.1, 2, centre=(-0.15, 0.0, 0.0)), ball(0.1, 2, centre=(0.15, 0.0, 0.0))
+    sheet = cloth(0.6, 0.6, 14, centre=(0.0, 0.12, 0.0))
+    bodies = [Body(sheet), Body(left, fixed=True), Body(right, fixed=True)]
+    result = record(Simulation(Scene(bodies), substeps=8), 40)
+    assert result.deepest.min() > 0.0
+    assert result.contacts[-1] > 4

@@ -165,6 +165,8 @@ def _advice(result: Any) -> str:
     """What to do about cloth inside the body."""
     if result.deepest[0] < 0.0:
         return "it starts there: --place above, or a garment that fits"
+    if not all(result.scene.bodies[b].mesh.issues.closed for b in result.scene.fixed):
+        return "it is open, and cloth can slip past its border; close its holes or give it a thickness"
     return "try more --substeps or a larger --eps"
 
 

@@ -83,12 +83,14 @@ class Result:
         """The summary as a person reads it."""
         s = self.summary
         deepest = s["penetration_m"]
+        is_open = not all(self.scene.bodies[b].mesh.issues.closed for b in self.scene.fixed)
+        how = "exact; the body is open: through its faces, not round them" if is_open else "exact"
         return {
             "frames": f"{s['frames']} ({s['simulated_s']:.2f} s)",
             "particles": f"{s['particles']:,}",
             "body triangles": f"{s['body_triangles']:,}",
             "contacts, at most": f"{s['contacts_most']:,}",
-            "deepest penetration": "not measured" if np.isnan(deepest) else f"{1e3 * deepest:.3g} mm (exact)",
+            "deepest penetration": "not measured" if np.isnan(deepest) else f"{1e3 * deepest:.3g} mm ({how})",
             "nearest approach": "" if np.isnan(deepest) else f"{1e3 * s['least_distance_m']:.2f} mm",
             "time per frame": f"{s['ms_per_frame']:.1f} ms",
             "times real time": f"{s['times_real_time']:.1f}x",
@@ -167,22 +169,32 @@ class Referee:
 class _Watch:
     """The least distance of moving points from a body, looking only at points that can have it.
 
-    The signed distance of a closed body is 1-Lipschitz: what was d away and moved by s is at least d - s away now.
+    What was d away and moved by s is at least d - s away now. Behind an open body is not inside it: there a point
+    counts only once it went through the faces, and not when it went round the border (it was too far to cross, or
+    the border is what is nearest).
     """
 
     def __init__(self, mesh: Mesh) -> None:
         self.exact = ClosestPoints(mesh)
+        self.mesh = mesh.welded
         self.closed = mesh.issues.closed
+        top = self.mesh.topology
+        self.rim = (top.use != 2) | (top.flow != 0)  # edges beyond which the side is not defined
+        self.rim_vertex = np.zeros(self.mesh.n_vertices, np.bool_)
+        self.rim_vertex[top.edges[self.rim]] = True
         self.seen = np.zeros((0, 3))  # where each point was when it was last measured
         self.distance = np.zeros(0)
         self.face = np.zeros(0, np.int64)
+        self.around = np.zeros(0, np.bool_)  # behind the body, but not through it
 
     def least(self, p: Floats) -> float:
-        if len(self.seen) != len(p) or not self.closed:
+        if len(self.seen) != len(p):
             self.seen = p.copy()
-            self.distance, _, self.face, _ = self.exact.query(p)
-            return float(self.distance.min())
-        bound = self.distance - np.linalg.norm(p - self.seen, axis=1)
+            self.distance, nearest, self.face, _ = self.exact.query(p)
+            self.around = (self.distance < 0.0) & self._at_rim(nearest, self.face)
+            return float(self.distance[~self.around].min(initial=np.inf))
+        away = np.where(self.around, -self.distance, self.distance)
+        bound = away - np.linalg.norm(p - self.seen, axis=1)
         first = np.argsort(bound, kind="stable")[:64]
         least = self._measure(p, first)
         rest = bound < least
@@ -192,9 +204,29 @@ class _Watch:
     def _measure(self, p: Floats, rows: NDArray[np.intp]) -> float:
         if not len(rows):
             return np.inf
-        self.seen[rows] = p[rows]
-        self.distance[rows], _, self.face[rows], _ = self.exact.query(p[rows], self.face[rows])
-        return float(self.distance[rows].min())
+        moved, before = np.linalg.norm(p[rows] - self.seen[rows], axis=1), self.distance[rows]
+        d, nearest, face, _ = self.exact.query(p[rows], self.face[rows])
+        if not self.closed:
+            crossed = (np.abs(d) + np.abs(before) <= moved) & ~self._at_rim(nearest, face)
+            went = (before >= 0.0) & ~crossed
+            self.around[rows] = (d < 0.0) & (self.around[rows] | went)
+        self.seen[rows], self.distance[rows], self.face[rows] = p[rows], d, face
+        return float(d[~self.around[rows]].min(initial=np.inf))
+
+    def _at_rim(self, q: Floats, face: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether surface points `q` on `face` lie on the border, or on an edge that gives no side."""
+        on = np.zeros(len(q), np.bool_)
+        if self.closed:
+            return on
+        x, top, near = self.mesh.vertices, self.mesh.topology, 1e-9 * self.mesh.size
+        for k in range(3):
+            e, v = top.face_edges[face, k], self.mesh.faces[face, k]
+            a, b = x[top.edges[e, 0]], x[top.edges[e, 1]]
+            u = b - a
+            t = np.clip(((q - a) * u).sum(1) / np.maximum((u * u).sum(1), 1e-300), 0.0, 1.0)
+            on |= self.rim[e] & (np.linalg.norm(a + t[:, None] * u - q, axis=1) <= near)
+            on |= self.rim_vertex[v] & (np.linalg.norm(x[v] - q, axis=1) <= near)
+        return on
 
 
 def drape(

@@ -89,7 +89,8 @@ def tablecloth_for(body: Mesh, resolution: int = 36) -> Mesh:
 
 def above(cloth: Mesh, body: Mesh, gap: float | None = None) -> Mesh:
     """The cloth moved (not turned) so that it is centred over the body, its lowest point `gap` above the highest."""
-    lift = 0.04 * body.size if gap is None else gap
+    # flat cloth sinks at little more than 1 m/s, so over large bodies it does not wait for long
+    lift = max(min(0.04 * body.size, 0.1), 2.0 * default_eps(body)) if gap is None else gap
     low, high = cloth.bounds
     middle = 0.5 * (low + high)
     target = 0.5 * (body.bounds[0] + body.bounds[1])
