@@ -122,7 +122,7 @@ def scenes() -> None:
     }
     for name, look in looks.items():
         wide = name != "cloth-in-a-bowl"
-        widths, first = ((390, 330, 240, 240), 60) if wide else ((294, 294, 294, 294), 18)
+        widths, first = ((436, 352, 240, 240), 60) if wide else ((294, 294, 294, 294), 18)
         save(name, strip(run(name), (18, 32, 60, 250), widths, 240, first, **look))
 
 
