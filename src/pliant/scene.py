@@ -19,11 +19,11 @@ _CLOTH_COLOUR, _BODY_COLOUR = (0.62, 0.16, 0.13), (0.78, 0.74, 0.70)
 
 @dataclasses.dataclass(frozen=True)
 class Cloth:
-    """What a cloth is made of, in real units. The default is a firm cotton tablecloth."""
+    """What a cloth is made of, in real units. The default is a firm, slightly elastic cotton."""
 
     density: float = 0.20  # kg/m2
-    stretch: float = 2000.0  # N/m: force per metre of width for a strain of 1
-    shear: float = 200.0  # N/m
+    stretch: float = 500.0  # N/m: force per metre of width for a strain of 1
+    shear: float = 100.0  # N/m
     bend: float = 2e-4  # N m: moment per metre of width for a curvature of 1/m
     damping: float = 0.01  # m2/s: internal friction; how fast differences of velocity even out
     air: float = 1.2  # kg/m3: density of the air it moves through; 0 is vacuum
