@@ -36,10 +36,12 @@ def main() -> None:
         report = json.loads(run(pliant, "doctor", "--json", cwd=empty, env=env))
         if version != report["versions"]["pliant"] or not report["well"]:
             raise SystemExit(f"--version says {version}, doctor says {report}")
-        if " drape " in run(pliant, "--help", cwd=empty, env=env):
-            run(pliant, "drape", "--frames", "2", "--resolution", "8", "-o", "drape.glb", cwd=empty, env=env)
-            if not (empty / "drape.glb").stat().st_size:
-                raise SystemExit("pliant drape wrote an empty file")
+        # the replay needs files that lie beside the modules: the wheel must have them too
+        wanted = ["drape.glb", "drape.html", "drape.png"]
+        outputs = [word for pair in zip(("--out", "--replay", "--sheet"), wanted) for word in pair]
+        said = run(pliant, "drape", "--frames", "2", "--resolution", "8", "--json", *outputs, cwd=empty, env=env)
+        if json.loads(said)["files"] != wanted or not all((empty / name).stat().st_size for name in wanted):
+            raise SystemExit(f"pliant drape did not write what it should: {said}")
     print(f"{wheel.name} installs and runs in a clean environment: pliant {version}")
 
 

@@ -189,6 +189,19 @@ def test_progress_goes_to_stderr_and_is_one_line_where_nobody_watches(capsys) ->
     assert capsys.readouterr() == ("", "draping ...\n")
 
 
+def test_compiling_is_announced_until_the_kernels_are_on_disk(capsys, monkeypatch, tmp_path) -> None:
+    from pliant.kernels import jit
+
+    monkeypatch.setattr(jit, "COMPILED", True)
+    monkeypatch.setattr(jit, "kernel_cache", lambda: tmp_path)
+    (tmp_path / "jit._touch-1.py311.1.nbc").touch()  # what `pliant doctor` leaves is not enough
+    output.say_if_compiling("xpbd.relax_serial")
+    assert "compiling (first run only" in capsys.readouterr().err
+    (tmp_path / "xpbd.relax_serial-9.py311.1.nbc").touch()
+    output.say_if_compiling("xpbd.relax_serial")
+    assert capsys.readouterr() == ("", "")
+
+
 def test_tables_that_are_piped_are_not_cut(capsys, monkeypatch) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
     output.table(("name", "says"), [("a", "[bold]" + "x" * 150)])

@@ -19,9 +19,9 @@ class ClothOptions:
 
     density: float = 0.20
     "kg/m2"
-    stretch: float = 2000.0
+    stretch: float = 500.0
     "stiffness against stretching, N/m"
-    shear: float = 200.0
+    shear: float = 100.0
     "stiffness against shearing, N/m"
     bend: float = 2e-4
     "stiffness against bending, N m"
@@ -132,8 +132,8 @@ def drape(
         "gravity": gravity,
         "material": stuff,
     }
+    output.say_if_compiling("xpbd.relax_serial")
     made = _scene(cloth, body, scene, resolution, place, files, options)
-    output.say_if_compiling()
     fielded = method_name(method) == "distance-field"
     with output.shares("baking the field" if fielded else "preparing") as baked:
         sim = Simulation(made, dt, substeps=substeps, method=method, options={"progress": baked} if fielded else None)

@@ -49,7 +49,7 @@ def field(
     samples = validate.whole("samples", samples, low=0, high=10_000_000)
     check_targets([("--out", out, (".npz",))], [mesh])
     surface = read_mesh(mesh, files)
-    output.say_if_compiling()
+    output.say_if_compiling("distance_field.bake_slabs")
     with output.shares(f"baking {mesh.name}") as baked:
         made = DistanceField.bake(surface, resolution, spacing=spacing, band=band, sign=sign, progress=baked)
     figures: dict[str, Any] = {

@@ -43,11 +43,11 @@ def _coloured(word: str, colour: str, text: str) -> None:
     console(stderr=True).print(Text.assemble((f"{word}: ", f"bold {colour}"), (text, colour)), soft_wrap=True)
 
 
-def say_if_compiling() -> None:
-    """One line before the first run, which compiles; later runs find everything on disk."""
+def say_if_compiling(kernel: str) -> None:
+    """One line before the first run, which compiles (`kernel` is not on disk yet); later runs find everything there."""
     from ..kernels.jit import COMPILED, kernel_cache
 
-    if COMPILED and not any(kernel_cache().glob("**/*.nbc")):
+    if COMPILED and not any(kernel_cache().glob(f"**/{kernel}-*.nbc")):
         say("compiling (first run only; takes about a minute)")
 
 

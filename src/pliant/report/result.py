@@ -56,7 +56,7 @@ class Result:
         median = float(np.median(steps)) if len(steps) else 0.0
         measured = not np.isnan(self.deepest).all()
         deepest = float(np.nanmin(self.deepest)) if measured else float("nan")
-        last = [float(np.abs(np.diff(x[-2:], axis=0)).max()) / self.dt for x in self.x.values() if len(x) > 1]
+        ends = [x[-1] - x[-2] for x in self.x.values() if len(x) > 1]
         return {
             "scene": self.scene.name,
             "frames": len(steps),
@@ -66,7 +66,8 @@ class Result:
             "contacts_most": int(self.contacts.max(initial=0)),
             "least_distance_m": deepest,
             "penetration_m": max(0.0, -deepest) if measured else float("nan"),
-            "fastest_at_end_m_per_s": max(last, default=0.0),
+            "fastest_at_end_m_per_s": max((float(np.linalg.norm(e, axis=1).max()) for e in ends), default=0.0)
+            / self.dt,
             "ms_per_frame": 1e3 * median,
             "times_real_time": self.dt / median if median > 0.0 else float("nan"),
             "compute_s": float(steps.sum()),
