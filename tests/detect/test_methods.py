@@ -107,8 +107,8 @@ def test_methods_that_cannot_find_self_contact_say_which_can():
 
 
 def test_an_unknown_method_is_named_with_the_known_ones():
-    with pytest.raises(ValueError, match="unknown method 'brute_force'; did you mean 'brute-force'"):
-        pliant.find_contacts(sheet(2), method="brute_force")
+    with pytest.raises(ValueError, match="unknown method 'brute-froce'; did you mean 'brute-force'"):
+        pliant.find_contacts(sheet(2), method="brute_froce")
 
 
 def test_every_method_says_what_it_finds_and_promises():
