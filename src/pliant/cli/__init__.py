@@ -97,6 +97,8 @@ def _check_toml(path: str) -> None:
     """Say which file is not TOML; the library's own message does not."""
     import tomllib
 
+    if not path or path.startswith("-"):
+        raise ValueError("--config needs the name of a TOML file")
     with open(path, "rb") as stream:
         try:
             tomllib.load(stream)

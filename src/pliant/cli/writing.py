@@ -15,17 +15,15 @@ def check_targets(
     for option, path, endings in targets:
         if path is None:
             continue
-        device = path.exists() and not path.is_file() and not path.is_dir()
-        if path.suffix.lower() not in endings and not device:
+        if path.suffix.lower() not in endings and not path.is_dir():
             raise ValueError(f"{option} {path}: unknown ending {path.suffix!r}; one of: {', '.join(endings)}")
         place = path.resolve()
         if place in sources:
             raise ValueError(f"{option} {path} would overwrite a file that is read; choose another name")
-        if place in seen and not device:
+        if place in seen:
             raise ValueError(f"{seen[place]} and {option} are the same file, {path}")
         seen[place] = option
-        if not device:
-            _check_folder(path)
+        _check_folder(path)
 
 
 def _check_folder(path: pathlib.Path) -> None:
