@@ -80,10 +80,11 @@ def stretch() -> None:
 
 def energy() -> None:
     """Kinetic + elastic + gravity from the lowest point reached, as shares of the start, over 120 frames."""
-    print("scene                 substeps  most  at frame  most elastic  most kinetic + gravity")
+    print("scene                 stretch N/m  substeps  most  at frame  most elastic  most kinetic + gravity")
+    stiff = pliant.Cloth(stretch=2000.0, shear=200.0)
     for name in SCENES:
-        for substeps in (16, 32):
-            sim = pliant.Simulation(SCENES[name](), substeps=substeps)
+        for material, substeps in ((pliant.Cloth(), 16), (stiff, 16), (stiff, 32)):
+            sim = pliant.Simulation(SCENES[name](material=material), substeps=substeps)
             rows, history = sim.scene.rows(0), []
             for _ in sim.run(120):
                 history.append([*sim.dynamics.energy(sim.state).values(), sim.state.x[rows, 1].min()])
@@ -91,7 +92,9 @@ def energy() -> None:
             shift = G * y.min() * sim.scene.masses.sum()
             start = sum(sim.dynamics.energy(sim.scene.start()).values()) - shift
             bare, total = (kinetic + gravity - shift) / start, (kinetic + elastic + gravity - shift) / start
-            print(f"{name:20}  {substeps:8}  {total.max():.3f}  {total.argmax() + 1:8}", end="")
+            print(
+                f"{name:20}  {material.stretch:11.0f}  {substeps:8}  {total.max():.3f}  {total.argmax() + 1:8}", end=""
+            )
             print(f"  {elastic.max() / start:12.3f}  {bare.max():22.4f}")
 
 
