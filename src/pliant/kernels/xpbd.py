@@ -66,20 +66,24 @@ def columns(a, b, c, r0, r1, r2):
 
 @kernel
 def unit_columns(u, v):
-    """Their lengths and directions."""
+    """Their lengths, one over these, and their directions."""
     n_u, n_v = math.sqrt(vec.norm2(u)), math.sqrt(vec.norm2(v))
-    return n_u, n_v, vec.scale(u, 1.0 / max(n_u, TINY)), vec.scale(v, 1.0 / max(n_v, TINY))
+    i_u, i_v = 1.0 / max(n_u, TINY), 1.0 / max(n_v, TINY)
+    return n_u, n_v, i_u, i_v, vec.scale(u, i_u), vec.scale(v, i_v)
 
 
 @kernel
 def solve3(a, b, c, d, e, f, x, y, z):
     """Solve the symmetric system [[a, d, e], [d, b, f], [e, f, c]] by elimination; it is positive definite."""
-    l_1, l_2 = d / a, e / a
+    i_a = 1.0 / a
+    l_1, l_2 = d * i_a, e * i_a
     b -= l_1 * d
-    l_3 = (f - l_1 * e) / b
-    z = (z - l_2 * x - l_3 * (y - l_1 * x)) / (c - l_2 * e - l_3 * l_3 * b)
-    y = (y - l_1 * x) / b - l_3 * z
-    return (x - d * y - e * z) / a, y, z
+    i_b = 1.0 / b
+    l_3 = (f - l_1 * e) * i_b
+    y -= l_1 * x
+    z = (z - l_2 * x - l_3 * y) / (c - l_2 * e - l_3 * l_3 * b)
+    y = y * i_b - l_3 * z
+    return (x - d * y - e * z) * i_a, y, z
 
 
 @kernel
@@ -93,11 +97,11 @@ def strain_push(a, b, c, w, r, soft):
     q = r[1] * r[0]
     t = q + r[2]
     u, v = columns(a, b, c, r[0], r[1], r[2])
-    n_u, n_v, u, v = unit_columns(u, v)
+    n_u, n_v, i_u, i_v, u, v = unit_columns(u, v)
     s = vec.dot(u, v)
     k = 1.0 - s * s
     # crushed to a tenth, a triangle's shear means little; this keeps its gradient from growing without bound
-    i_u, i_v = 1.0 / max(n_u, 0.1), 1.0 / max(n_v, 0.1)
+    i_u, i_v = min(i_u, 10.0), min(i_v, 10.0)
     p_sum = r[0] * r[0] * (w[0] + w[1])
     q_sum = r[0] * (w[1] * q + w[0] * t)
     r_sum = w[1] * q * q + w[2] * r[2] * r[2] + w[0] * t * t
@@ -117,10 +121,11 @@ def strain_push(a, b, c, w, r, soft):
 def relax_triangles(m, first, last, x, w, dt):
     """Relax triangles first..last-1. The loop holds what touches arrays: handing arrays to a function an element costs
     more than all its arithmetic."""
+    per_dt2 = 1.0 / (dt * dt)
     for e in range(first, last):
         i, j, k = m.faces[e, 0], m.faces[e, 1], m.faces[e, 2]
         r = (m.rest[e, 0], m.rest[e, 1], m.rest[e, 2])
-        soft = (m.compliance[e, 0] / (dt * dt), m.compliance[e, 1] / (dt * dt))
+        soft = (m.compliance[e, 0] * per_dt2, m.compliance[e, 1] * per_dt2)
         a, b, c = strain_push(vec.load(x, i), vec.load(x, j), vec.load(x, k), (w[i], w[j], w[k]), r, soft)
         vec.store(x, i, a)
         vec.store(x, j, b)
@@ -136,6 +141,7 @@ def weigh4(a, b, c, d, k):
 @kernel
 def relax_hinges(h, first, last, x, w, dt):
     """Bring hinges first..last-1 to their rest length; for flat cloth that is the isometric bending energy."""
+    per_dt2 = 1.0 / (dt * dt)
     for e in range(first, last):
         i, j, k, o = h.vertices[e, 0], h.vertices[e, 1], h.vertices[e, 2], h.vertices[e, 3]
         g = (h.weights[e, 0], h.weights[e, 1], h.weights[e, 2], h.weights[e, 3])
@@ -145,7 +151,7 @@ def relax_hinges(h, first, last, x, w, dt):
         push = weigh4(a, b, c, d, g)
         if h.rest[e] > 0.0:
             push = vec.scale(push, 1.0 - h.rest[e] / max(vec.norm(push), TINY))
-        push = vec.scale(push, -1.0 / (total + h.compliance[e] / (dt * dt)))
+        push = vec.scale(push, -1.0 / (total + h.compliance[e] * per_dt2))
         vec.store(x, i, vec.madd(a, push, w_a))
         vec.store(x, j, vec.madd(b, push, w_b))
         vec.store(x, k, vec.madd(c, push, w_c))
@@ -236,7 +242,7 @@ def membrane_energy(m, x):
     for e in range(len(m.faces)):
         a, b, c = vec.load(x, m.faces[e, 0]), vec.load(x, m.faces[e, 1]), vec.load(x, m.faces[e, 2])
         u, v = columns(a, b, c, m.rest[e, 0], m.rest[e, 1], m.rest[e, 2])
-        n_u, n_v, u, v = unit_columns(u, v)
+        n_u, n_v, _, _, u, v = unit_columns(u, v)
         total += 0.5 * ((n_u - 1.0) ** 2 + (n_v - 1.0) ** 2) / m.compliance[e, 0]
         total += 0.5 * vec.dot(u, v) ** 2 / m.compliance[e, 1]
     return total
