@@ -56,6 +56,8 @@ class Body:
     def __post_init__(self) -> None:
         object.__setattr__(self, "pins", validate.rows("pins", self.pins, self.mesh.n_vertices))
         object.__setattr__(self, "velocity", tuple(validate.floats("velocity", self.velocity, (3,)).tolist()))
+        if self.fixed and any(self.velocity):
+            raise ValueError(f"body {self.label!r} is fixed; its velocity must be 0, not {self.velocity}")
         if not self.mesh.n_faces:
             raise ValueError(f"body {self.label!r} has no faces; expected a surface")
         if self.color is None:

@@ -211,3 +211,20 @@ def test_two_bodies_are_both_kept_out_of():
     result = record(Simulation(Scene(bodies), substeps=8), 40)
     assert result.deepest.min() > 0.0
     assert result.contacts[-1] > 4
+
+
+def test_a_fixed_body_with_a_velocity_is_refused_rather_than_left_standing():
+    with pytest.raises(ValueError, match=r"'ball' is fixed; its velocity must be 0"):
+        Body(ball(0.1, 1), fixed=True, velocity=(1.0, 0.0, 0.0))
+
+
+def test_a_distance_larger_than_the_body_is_refused():
+    with pytest.raises(ValueError, match=r"eps = 1 m is more than the size of body 'ball'"):
+        drape_scene(cloth(), ball(0.1, 1), eps=1.0)
+
+
+def test_a_run_that_flies_apart_is_said_so():
+    sim = Simulation(scene_of(6), substeps=1)
+    sim.state.v[:] = np.nan
+    with pytest.raises(ValueError, match=r"flew apart in frame 1"):
+        record(sim, 3)

@@ -166,7 +166,7 @@ def _advice(result: Any) -> str:
     if result.deepest[0] < 0.0:
         return "it starts there: --place above, or a garment that fits"
     if not all(result.scene.bodies[b].mesh.issues.closed for b in result.scene.fixed):
-        return "it is open, and cloth can slip past its border; close its holes or give it a thickness"
+        return "it is not closed, and cloth can slip past its border; close its holes or give it a thickness"
     return "try more --substeps or a larger --eps"
 
 
@@ -196,6 +196,6 @@ def _scene(
     rigid = read_mesh(body, files)
     if cloth is None:
         over = tablecloth_for(rigid, count)
-        return drape_scene(over, rigid, place="as-is", name=f"tablecloth on {body.stem}", **options)
+        return drape_scene(over, rigid, place="as-is", name=f"tablecloth on {rigid.name}", **options)
     soft = read_mesh(cloth, files)
-    return drape_scene(soft, rigid, place=place, name=f"{cloth.stem} on {body.stem}", **options)
+    return drape_scene(soft, rigid, place=place, name=f"{soft.name} on {rigid.name}", **options)

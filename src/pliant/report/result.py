@@ -85,7 +85,7 @@ class Result:
         s = self.summary
         deepest = s["penetration_m"]
         is_open = not all(self.scene.bodies[b].mesh.issues.closed for b in self.scene.fixed)
-        how = "exact; the body is open: through its faces, not round them" if is_open else "exact"
+        how = "exact; the body is not closed: through its faces, not round them" if is_open else "exact"
         return {
             "frames": f"{s['frames']} ({s['simulated_s']:.2f} s)",
             "particles": f"{s['particles']:,}",
