@@ -56,8 +56,12 @@ def rub(slide, push, friction, simple):
 
 
 @kernel
-def project(contacts, x, x_start, w, eps, friction, simple, dt, pushed, rubbed):
-    """One pass over all contacts in order. `pushed` (n,) collects normal corrections, `rubbed` (n,3) the others."""
+def project(contacts, x, x_start, w, eps, friction, simple, recovery, dt, pushed, rubbed):
+    """One pass over all contacts in order. `pushed` (n,) collects normal corrections, `rubbed` (n,3) the others.
+
+    What moved in is moved back at once. What was inside before, or got there past a border, comes out at the speed
+    `recovery` (m/s), so that it is not thrown.
+    """
     for c in range(len(contacts)):
         contact = contacts[c]
         total = mobility(contact, w)
@@ -75,7 +79,9 @@ def project(contacts, x, x_start, w, eps, friction, simple, dt, pushed, rubbed):
             contact["anchor_velocity"][2] * dt,
         )
         move = vec.sub(vec.sub(at, weighted(contact, x_start)), drift)
-        slide = vec.madd(move, n, -vec.dot(move, n))
+        inward = -vec.dot(move, n)
+        slide = vec.madd(move, n, inward)
+        push = min(push, max(inward, 0.0) + recovery * dt)
         r = (0.0, 0.0, 0.0)
         # eq. 3 scales the step's movement, so it may act only once a step; eqs. 5 and 6 act in proportion to the push
         if not simple or pushed[c] == 0.0:

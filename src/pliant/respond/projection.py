@@ -9,6 +9,7 @@ from ..scene import Scene
 from ..state import State
 
 Floats = NDArray[np.float64]
+RECOVERY = 2.0  # m/s: how fast what is inside without having moved in comes out
 
 
 class Projection:
@@ -30,7 +31,7 @@ class Projection:
         self._before = state.v.copy()
 
     def apply(self, contacts: Contacts, state: State, dt: float) -> None:
-        """Move x so that every gap is at least eps (to first order), rubbing along the way."""
+        """Move x so that every gap is at least eps (to first order), rubbing along the way; see `RECOVERY`."""
         if len(contacts):
             _kernels.project(
                 contacts,
@@ -40,6 +41,7 @@ class Projection:
                 self.eps,
                 self.friction,
                 self.simple,
+                RECOVERY,
                 dt,
                 self.pushed,
                 self.rubbed,

@@ -30,8 +30,8 @@ def drape_scene(
     """A scene in which `cloth` falls over `body`.
 
     place: "as-is" leaves both where they are, "above" centres the cloth over the body, "auto" does so only where the
-    cloth would start inside the body, beside it or far away. eps: the distance kept, by default `default_eps`. Other
-    options are those of Scene (friction, gravity, wind ...).
+    cloth would start beside the body, far away, or (a flat sheet) inside it. eps: the distance kept, by default
+    `default_eps`. Other options are those of Scene (friction, gravity, wind ...).
     """
     validate.choice("place", place, PLACES)
     for mesh in (cloth, body):
@@ -44,8 +44,11 @@ def drape_scene(
     if place == "above":
         cloth = above(cloth, body)
     elif place == "auto" and (why := _why_move(cloth, body)):
-        log.warning("cloth %r %s body %r: moved above it (place as-is leaves it)", cloth.name, why, body.name)
-        cloth = above(cloth, body)
+        if why == "starts inside" and not _is_sheet(cloth):
+            log.warning("garment %r starts partly inside body %r: left there, it is pushed out", cloth.name, body.name)
+        else:
+            log.warning("cloth %r %s body %r: moved above it (place as-is leaves it)", cloth.name, why, body.name)
+            cloth = above(cloth, body)
     distance = default_eps(body, cloth) if eps is None else validate.number("eps", eps, above=0.0)
     if distance > body.size:
         raise ValueError(f"eps = {distance:g} m is more than the size of body {body.name!r}, {body.size:.3g} m")
@@ -57,8 +60,8 @@ def default_eps(body: Mesh, cloth: Mesh | None = None) -> float:
     """How far cloth is kept from this body, metres: 5 mm for things of human size, at most 1 % of smaller ones.
 
     Coarse cloth cuts corners between its vertices and keeps a tenth of an edge, fine cloth may come as near as half
-    an edge. The field's cells must not be larger than eps, or nothing is
-    promised any more; so eps is never less than the cells of a grid of bearable size.
+    an edge. The field's cells must not be larger than eps, or nothing is promised any more; so eps is never less than
+    the cells of a grid of bearable size.
     """
     longest = float((body.bounds[1] - body.bounds[0]).max())
     wanted = 0.005
@@ -112,3 +115,9 @@ def _why_move(cloth: Mesh, body: Mesh) -> str:
     if least < 0.0:
         return "starts inside"
     return "starts far from" if least > 0.5 * body.size else ""
+
+
+def _is_sheet(cloth: Mesh) -> bool:
+    """Flat cloth, not a garment: twenty times thinner than it is long."""
+    extent = np.sort(np.linalg.svd(cloth.vertices - cloth.vertices.mean(0), compute_uv=False))
+    return bool(extent[0] < 0.05 * extent[-1])
