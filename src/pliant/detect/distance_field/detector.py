@@ -51,8 +51,8 @@ class DistanceFieldDetector:
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
         self.edges = soft.mesh.topology.edges if midpoints else np.zeros((0, 2), np.int32)
         self.field = field if field is not None else _field_for(soft, rigid, within, max_bytes, progress)
-        # where both ends of an edge can be beyond the band with its middle on the surface, all middles are looked at
-        self._blind = (self.field.band - 2.0) * self.field.spacing < _reach(soft, within)
+        # a cell lacks a corner, and answers nan, only where it reaches beyond the band
+        self._known = (self.field.band - 1.75) * self.field.spacing
         self._points = np.arange(soft.mesh.n_vertices, dtype=np.int32)[:, None]
         self._near = np.empty(len(self.edges), np.int64)
         self._middle = np.empty((len(self.edges), 3))
@@ -67,10 +67,8 @@ class DistanceFieldDetector:
         """Contacts in canonical order: vertices first, then midpoints."""
         x = state.x[self.soft.rows]
         vertices = self._touching(x, _EVERY, self._points, VERTEX_FIELD)
-        d = self._distance[: len(x)]
-        if self._blind:
-            d[np.isnan(d)] = 0.0
-        m = _kernels.edges_in_reach(self.edges, x, d, self.within, self.field.spacing, self._near, self._middle)
+        d, h = self._distance[: len(x)], self.field.spacing
+        m = _kernels.edges_in_reach(self.edges, x, d, self.within, h, self._known, self._near, self._middle)
         return np.concatenate([vertices, self._touching(self._middle[:m], self._near, self.edges, MIDPOINT_FIELD)])
 
     def _touching(self, p: Floats, elements: NDArray[np.int64], ends: NDArray[np.int32], kind: int) -> Contacts:
