@@ -40,6 +40,7 @@ def run(sim: Simulation, frames: int) -> None:
         pass
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("degrees", [10.0, 20.0, 35.0])
 def test_a_patch_sticks_where_friction_exceeds_the_slope(degrees):
     a = np.radians(degrees)
@@ -49,6 +50,7 @@ def test_a_patch_sticks_where_friction_exceeds_the_slope(degrees):
     assert np.abs(sim.state.x - start).max() < 1e-6
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(("degrees", "share"), [(20.0, 0.0), (20.0, 0.5), (35.0, 0.9)])
 def test_a_patch_slides_as_coulomb_says_below_that(degrees, share):
     a = np.radians(degrees)
@@ -59,6 +61,7 @@ def test_a_patch_slides_as_coulomb_says_below_that(degrees, share):
     assert along(sim, a) == pytest.approx(wanted, rel=0.02)
 
 
+@pytest.mark.compiled
 def test_the_simple_model_brakes_but_cannot_stick():
     a = np.radians(10.0)
     sim = slope(a, 0.5, "simple")
@@ -67,6 +70,7 @@ def test_the_simple_model_brakes_but_cannot_stick():
     assert 0.0 < along(sim, a) < 0.1 * free
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("elasticity", [0.0, 0.5])
 def test_the_speed_after_an_impact_is_the_elastic_share_of_the_speed_before(elasticity):
     sim = slope(0.0, 0.0, elasticity=elasticity)
@@ -78,6 +82,7 @@ def test_the_speed_after_an_impact_is_the_elastic_share_of_the_speed_before(elas
     assert max(speeds) == pytest.approx(elasticity * np.sqrt(2 * G * 0.1), rel=0.12, abs=0.02)
 
 
+@pytest.mark.compiled
 def test_moving_something_out_of_a_body_does_not_throw_it():
     sim = slope(0.0, 0.0)
     sim.state.x[sim.scene.rows(0), 1] -= 0.9 * EPS
@@ -86,6 +91,7 @@ def test_moving_something_out_of_a_body_does_not_throw_it():
     assert (sim.state.x[sim.scene.rows(0), 1] >= 0.05 + EPS - 1e-7).all()
 
 
+@pytest.mark.compiled
 def test_friction_never_leaves_the_cone():
     a = np.radians(25.0)
     sim = slope(a, 0.3)
