@@ -9,6 +9,7 @@ from pliant.detect.brute_force import BruteForceDetector
 from pliant.kernels.jit import COMPILED
 from pliant.mesh import Mesh
 from pliant.respond import Projection
+from pliant.respond.projection import RECOVERY
 from pliant.scene import Body, Cloth, Scene
 from pliant.shapes import box, cloth
 from pliant.simulation import Simulation
@@ -89,6 +90,20 @@ def test_moving_something_out_of_a_body_does_not_throw_it():
     run(sim, 8)
     assert np.abs(sim.state.v).max() < 0.05
     assert (sim.state.x[sim.scene.rows(0), 1] >= 0.05 + EPS - 1e-7).all()
+
+
+@pytest.mark.compiled
+def test_what_starts_deep_inside_comes_out_at_a_walking_pace_and_stops_there():
+    sim = slope(0.0, 0.3)
+    rows = sim.scene.rows(0)
+    sim.state.x[rows, 1] -= 4 * EPS
+    heights = [sim.state.x[rows, 1].copy()]
+    for _ in sim.run(6):
+        heights.append(sim.state.x[rows, 1].copy())
+    steps = np.diff(heights, axis=0) / sim.dt
+    assert steps.max() <= 1.001 * RECOVERY
+    assert steps[0].min() > 0.5 * RECOVERY
+    assert heights[-1] == pytest.approx(0.05 + EPS, abs=1e-5)
 
 
 @pytest.mark.compiled

@@ -81,7 +81,9 @@ def project(contacts, x, x_start, w, eps, friction, simple, recovery, dt, pushed
         move = vec.sub(vec.sub(at, weighted(contact, x_start)), drift)
         inward = -vec.dot(move, n)
         slide = vec.madd(move, n, inward)
-        push = min(push, max(inward, 0.0) + recovery * dt)
+        push = min(push, inward + recovery * dt)
+        if push <= 0.0:
+            continue
         r = (0.0, 0.0, 0.0)
         # eq. 3 scales the step's movement, so it may act only once a step; eqs. 5 and 6 act in proportion to the push
         if not simple or pushed[c] == 0.0:
