@@ -10,6 +10,19 @@ if TYPE_CHECKING:
     from .mesh import Mesh
 
 
+WORDS = {
+    "degenerate": "{} faces without area",
+    "duplicate": "{} duplicate faces",
+    "non-manifold": "{} edges with more than two faces",
+    "flipped": "{} edges whose faces disagree about the outside",
+    "bow-tie": "{} vertices where fans of faces touch in a point",
+    "unreferenced": "{} vertices that no face uses",
+    "inward": "inside out (faces look inward)",
+    "border": "{} border edges (open)",
+    "seams": "{} vertices split at seams",
+}
+
+
 @dataclasses.dataclass(frozen=True)
 class Issues:
     """Indices into the welded mesh's faces, edges or vertices; empty arrays where all is well.
@@ -52,9 +65,13 @@ class Issues:
             counts |= {"border": len(self.border), "seams": self.seams}
         return {name: count for name, count in counts.items() if count}
 
+    def words(self, *, defects_only: bool = False) -> str:
+        """The summary as a person reads it; empty where there is nothing to say."""
+        said = self.summary(defects_only=defects_only)
+        return ", ".join(WORDS[name].format(count) for name, count in said.items())
+
     def __str__(self) -> str:
-        said = self.summary()
-        return ", ".join(f"{count} {name}" if name != "inward" else name for name, count in said.items()) or "no issues"
+        return self.words() or "no issues"
 
 
 def find_issues(mesh: "Mesh", seams: int) -> Issues:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import validate
+from .errors import MeshFileError
 
 Floats = NDArray[np.float64]
 
@@ -39,7 +40,13 @@ class State:
 
     @classmethod
     def load(cls, path: Any) -> Self:
-        with np.load(path, allow_pickle=False) as saved:
-            state = cls.at(saved["x"], saved["v"], float(saved["time"]))
-            state.x_start = validate.floats("x_start", saved["x_start"], state.x.shape)
+        """What `save` wrote; MeshFileError when the file is damaged or of another kind."""
+        try:
+            with np.load(path, allow_pickle=False) as saved:
+                state = cls.at(saved["x"], saved["v"], float(saved["time"]))
+                state.x_start = validate.floats("x_start", saved["x_start"], state.x.shape)
+        except FileNotFoundError:
+            raise MeshFileError(path, "", "no such file") from None
+        except Exception as error:  # NumPy raises a dozen kinds for files that are not its own
+            raise MeshFileError(path, "", f"not a state of pliant, or damaged ({error})") from None
         return state

@@ -9,6 +9,7 @@ import pytest
 
 from pliant.detect.base import Side
 from pliant.detect.distance_field import DistanceFieldDetector
+from pliant.errors import MeshFileError
 from pliant.kernels import jit
 from pliant.report.result import Referee, drape, record
 from pliant.scene import Body, Scene
@@ -228,3 +229,13 @@ def test_a_run_that_flies_apart_is_said_so():
     sim.state.v[:] = np.nan
     with pytest.raises(ValueError, match=r"flew apart in frame 1"):
         record(sim, 3)
+
+
+def test_a_damaged_state_file_is_one_clear_error(tmp_path):
+    path = tmp_path / "state.npz"
+    scene_of(4).start().save(path)
+    whole = path.read_bytes()
+    for damaged in (whole[: len(whole) // 2], b"", b"not a zip", whole[:100] + bytes(50) + whole[150:]):
+        path.write_bytes(damaged)
+        with pytest.raises(MeshFileError, match=r"state\.npz"):
+            State.load(path)

@@ -30,7 +30,6 @@ def read_mesh(path: pathlib.Path, options: FileOptions) -> "Mesh":
     mesh = load(path, units=options.units, up=options.up)
     if warning := size_warning(mesh):
         output.warn(f"{path}: {warning}")
-    defects = mesh.issues.summary(defects_only=True)
-    if defects:
-        output.warn(f"{path}: " + ", ".join(f"{n} {name}" if name != "inward" else name for name, n in defects.items()))
+    if defects := mesh.issues.words(defects_only=True):
+        output.warn(f"{path}: {defects}")
     return mesh

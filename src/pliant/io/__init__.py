@@ -133,8 +133,8 @@ def _function(path: pathlib.Path, use: int) -> Callable[..., Any]:
         known = ", ".join(name for name, row in FORMATS.items() if row[use])
         if use == 0:
             raise MeshFileError(path, "", f"unknown extension {kind!r}; one of: {known}, each also with .gz")
-        what = "mesh" if use == 1 else "animation"
-        raise ValueError(f"cannot write a {what} as {kind!r} ({path}); one of: {known}")
+        what = "a mesh" if use == 1 else "an animation"
+        raise ValueError(f"cannot write {what} as {kind!r} ({path}); one of: {known}")
     module, name = entry.split(".")
     return getattr(importlib.import_module(f".{module}", __name__), name)
 
