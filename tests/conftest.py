@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import signal
 
 import numpy as np
 import pytest
@@ -30,6 +31,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_report_header() -> str:
     found = "found" if DATA.is_dir() else "absent, its tests skip"
     return f"reproduce with PLIANT_SEED={SEED}; shared data {found}"
+
+
+def hear_ctrl_c() -> None:
+    """For `preexec_fn`: a suite started in the background ignores SIGINT, and its children would inherit that."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

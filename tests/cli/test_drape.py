@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import pliant
+from conftest import hear_ctrl_c
 from pliant import cli, shapes
 from pliant.detect.distance_field import DistanceFieldDetector
 from pliant.scenes import drape_scene, tablecloth_for
@@ -225,7 +226,7 @@ def test_a_mistake_in_the_file_is_named(here, capsys, line, said):
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to a single process there")
 def test_ctrl_c_in_the_middle_is_exit_code_130_and_leaves_no_file(here):
     command = [sys.executable, "-m", "pliant", "drape", *FILES, "--frames", "100000", "-o", "a.glb"]
-    with subprocess.Popen(command, stdout=-1, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, stdout=-1, stderr=subprocess.PIPE, text=True, preexec_fn=hear_ctrl_c) as process:
         assert process.stderr is not None
         for line in process.stderr:
             if line.startswith("draping"):

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import pliant
+from conftest import hear_ctrl_c
 from pliant import cli
 from pliant.cli import output
 
@@ -138,7 +139,9 @@ def test_ctrl_c_ends_a_running_command_without_a_traceback() -> None:
         "module = types.ModuleType('m'); module.f = lambda: (print('up', flush=True), time.sleep(30))\n"
         "sys.modules['m'] = module; cli.COMMANDS['f'] = ('m:f', ''); cli.main(['f'])"
     )
-    with subprocess.Popen([sys.executable, "-c", script], stdout=-1, stderr=-1, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdout=-1, stderr=-1, text=True, preexec_fn=hear_ctrl_c
+    ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "up\n"
         process.send_signal(signal.SIGINT)

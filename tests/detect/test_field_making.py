@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import naive
-from conftest import SEED, cases
+from conftest import SEED, cases, hear_ctrl_c
 from detect.made import octahedron, sheet, spiky_star
 from pliant import DistanceField, MeshFileError
 from pliant.detect.surface import ClosestPoints
@@ -98,7 +98,7 @@ def test_ctrl_c_is_honoured_within_a_second_of_a_long_bake():
         except KeyboardInterrupt:
             sys.exit(3)
     """)
-    child = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
+    child = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True, preexec_fn=hear_ctrl_c)
     assert child.stderr is not None
     child.stderr.readline()
     began = time.perf_counter()
