@@ -114,6 +114,12 @@ class Scene:
     def fixed(self) -> list[int]:
         return [b for b, body in enumerate(self.bodies) if body.fixed]
 
+    @property
+    def soft_rows(self) -> slice:
+        """From the first soft body's first vertex to the last one's last."""
+        soft = self.soft
+        return slice(int(self.first[soft[0]]), int(self.first[soft[-1] + 1])) if soft else slice(0, 0)
+
     @functools.cached_property
     def masses(self) -> Floats:
         """(n,) kg: a third of the cloth of each face to each of its corners; zero for fixed bodies."""

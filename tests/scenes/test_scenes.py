@@ -239,3 +239,16 @@ def test_a_damaged_state_file_is_one_clear_error(tmp_path):
         path.write_bytes(damaged)
         with pytest.raises(MeshFileError, match=r"state\.npz"):
             State.load(path)
+
+
+def test_the_order_of_the_bodies_in_a_scene_does_not_matter():
+    sheet, body = scene_of(14).bodies
+    far = Body(box(0.1, 1, centre=(5.0, 0.0, 0.0)), fixed=True)
+    ends = []
+    for bodies in ([sheet, body, far], [far, body, sheet], [far, sheet, body]):
+        sim = Simulation(Scene(bodies), substeps=8)
+        for _ in sim.run(40):
+            pass
+        ends.append(sim.state.x[sim.scene.rows(bodies.index(sheet))])
+    assert (ends[0] == ends[1]).all()
+    assert (ends[0] == ends[2]).all()

@@ -16,19 +16,25 @@ _WORTH_THREADS = 6000  # elements; below it launching threads costs more than th
 
 
 class ClothDynamics:
-    """All cloths of a scene as one system of constraints."""
+    """All cloths of a scene as one system of constraints.
+
+    It works on `rows` of the positions only, from the first cloth's to the last's, so that the vertices of a large
+    body beside them cost nothing; its own arrays count from there.
+    """
 
     def __init__(self, scene: Scene) -> None:
-        self.w = scene.inverse_masses
-        self.masses = scene.masses
+        self.rows = scene.soft_rows
+        self.w = scene.inverse_masses[self.rows]
+        self.masses = scene.masses[self.rows]
         self.gravity = scene.gravity
         self.wind = scene.wind
-        parts = [(scene.bodies[b], scene.bodies[b].mesh.welded, int(scene.first[b])) for b in scene.soft]
+        begin = self.rows.start
+        parts = [(scene.bodies[b], scene.bodies[b].mesh.welded, int(scene.first[b]) - begin) for b in scene.soft]
         self.membrane = _membrane(parts, len(self.w))
         self.hinges = _hinges(parts, len(self.w))
         faces = self.membrane.faces
         air = np.array([0.0 if body.fixed else body.material.air for body in scene.bodies])
-        self.air = air[np.searchsorted(scene.first, faces[:, 0], side="right") - 1]
+        self.air = air[np.searchsorted(scene.first, faces[:, 0] + begin, side="right") - 1]
         order = np.argsort(faces.ravel(), kind="stable")
         counts = np.bincount(faces.ravel(), minlength=len(self.w))
         self._start, self._beside = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), order // 3
@@ -38,13 +44,14 @@ class ClothDynamics:
 
     def predict(self, state: State, dt: float) -> None:
         """Remember where the step starts; move by velocity, gravity and air."""
+        x, v = state.x[self.rows], state.v[self.rows]
         start, beside, rate = self._pairs
         if len(rate):
-            _kernels.even_out(state.v, self._spare, start, beside, self._share(dt))
+            _kernels.even_out(v, self._spare, start, beside, self._share(dt))
         if self.air.any():
-            m = self.membrane
-            _kernels.air_push(m.faces, state.x, state.v, self.wind, self.air, dt, self.w, self._start, self._beside)
-        _kernels.advance(state.x, state.x_start, state.v, self.w, self.gravity, dt)
+            faces = self.membrane.faces
+            _kernels.air_push(faces, x, v, self.wind, self.air, dt, self.w, self._start, self._beside)
+        _kernels.advance(x, state.x_start[self.rows], v, self.w, self.gravity, dt)
 
     def _share(self, dt: float) -> Floats:
         """How much of a neighbour's velocity a vertex takes in `dt`; fine meshes are held below what is stable."""
@@ -59,22 +66,22 @@ class ClothDynamics:
     def relax(self, state: State, dt: float) -> None:
         """One sweep over all constraints."""
         sweep = _kernels.relax_parallel if len(self.hinges.vertices) > _WORTH_THREADS else _kernels.relax_serial
-        sweep(self.membrane, self.hinges, state.x, self.w, dt)
+        sweep(self.membrane, self.hinges, state.x[self.rows], self.w, dt)
 
     def finish(self, state: State, dt: float) -> None:
         """Velocities from positions."""
-        np.subtract(state.x, state.x_start, out=state.v)
-        state.v /= dt
+        v = state.v[self.rows]
+        np.subtract(state.x[self.rows], state.x_start[self.rows], out=v)
+        v /= dt
         state.time += dt
 
     def energy(self, state: State) -> dict[str, float]:
         """Kinetic, elastic and gravitational energy in joules; the last from height zero."""
+        x, v, m = state.x[self.rows], state.v[self.rows], self.masses[:, None]
         return {
-            "kinetic": float(0.5 * (self.masses[:, None] * state.v**2).sum()),
-            "elastic": float(
-                _kernels.membrane_energy(self.membrane, state.x) + _kernels.hinge_energy(self.hinges, state.x)
-            ),
-            "gravity": float(-(self.masses[:, None] * state.x * np.asarray(self.gravity)).sum()),
+            "kinetic": float(0.5 * (m * v**2).sum()),
+            "elastic": float(_kernels.membrane_energy(self.membrane, x) + _kernels.hinge_energy(self.hinges, x)),
+            "gravity": float(-(m * x * np.asarray(self.gravity)).sum()),
         }
 
 

@@ -22,13 +22,17 @@ class Projection:
         self.elasticity = scene.elasticity
         self.w = scene.inverse_masses
         self._gravity = float(np.linalg.norm(scene.gravity))
-        self.begin(np.zeros(0), State.at(np.zeros((0, 3))))
+        self._rows = scene.soft_rows
+        self._before = np.zeros((0, 3))
+        self.pushed, self.rubbed = np.zeros(0), np.zeros((0, 3))
 
     def begin(self, contacts: Contacts, state: State) -> None:
         """A new step: forget the pushes of the last one, remember the speeds before impact."""
         self.pushed = np.zeros(len(contacts))
         self.rubbed = np.zeros((len(contacts), 3))
-        self._before = state.v.copy()
+        if self._before.shape != state.v.shape:
+            self._before = state.v.copy()
+        self._before[self._rows] = state.v[self._rows]
 
     def apply(self, contacts: Contacts, state: State, dt: float) -> None:
         """Move x so that every gap is at least eps (to first order), rubbing along the way; see `RECOVERY`."""
