@@ -30,8 +30,8 @@ class ClothDynamics:
         self.wind = scene.wind
         begin = self.rows.start
         parts = [(scene.bodies[b], scene.bodies[b].mesh.welded, int(scene.first[b]) - begin) for b in scene.soft]
-        self.membrane = _membrane(parts, len(self.w))
-        self.hinges = _hinges(parts, len(self.w))
+        self.membrane = _membrane(parts)
+        self.hinges = _hinges(parts)
         faces = self.membrane.faces
         air = np.array([0.0 if body.fixed else body.material.air for body in scene.bodies])
         self.air = air[np.searchsorted(scene.first, faces[:, 0] + begin, side="right") - 1]
@@ -115,7 +115,7 @@ def _by_colour(elements: Ints) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return order, np.searchsorted(colours[order], np.arange(count + 1)).astype(np.int64)
 
 
-def _membrane(parts: list[Any], n: int) -> _kernels.Membrane:
+def _membrane(parts: list[Any]) -> _kernels.Membrane:
     """Triangles of all cloths; those without area have no rest shape and are left out."""
     faces, rest = [np.zeros((0, 3), np.int32)], [np.zeros((0, 3))]
     compliance = [np.zeros((0, 2))]
@@ -138,7 +138,7 @@ def _membrane(parts: list[Any], n: int) -> _kernels.Membrane:
     return _kernels.Membrane(f[order], np.concatenate(rest)[order], np.concatenate(compliance)[order], start)
 
 
-def _hinges(parts: list[Any], n: int) -> _kernels.Hinges:
+def _hinges(parts: list[Any]) -> _kernels.Hinges:
     """Inner edges of all cloths that resist bending."""
     vertices, weights = [np.zeros((0, 4), np.int32)], [np.zeros((0, 4))]
     rest, compliance = [np.zeros(0)], [np.zeros(0)]

@@ -20,7 +20,10 @@ class Cells(NamedTuple):
 
 @kernel
 def clamped_cell(x, origin, h, count):
-    """Cell of coordinate `x`, or the nearest one; clamped while it is a float, because the integer may not fit."""
+    """Cell of coordinate `x`, or the nearest one; clamped while it is a float, because the integer may not fit.
+
+    Insertion and query must both come here: floor(.3/.1) is 2 and floor(.3*(1/.1)) is 3.
+    """
     return int(math.floor(min(max((x - origin) / h, 0.0), count - 1.0)))
 
 

@@ -1,15 +1,6 @@
-"""Regular grids: which cell a point is in, and trilinear interpolation with its analytic gradient."""
-
-import math
+"""Regular grids: trilinear interpolation with its analytic gradient."""
 
 from .jit import kernel
-
-
-@kernel
-def cell_of(x, origin, h):
-    """Index of the cell that holds coordinate `x`. Insertion and query must both call this one:
-    floor(.3/.1) is 2 and floor(.3*(1/.1)) is 3."""
-    return int(math.floor((x - origin) / h))
 
 
 @kernel

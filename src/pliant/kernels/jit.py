@@ -57,10 +57,10 @@ def kernel_cache() -> pathlib.Path:
     return cache_root() / "kernels" / digest.hexdigest()[:16]
 
 
-def kernel(function=None, *, parallel=False, inline=False):
+def kernel(function=None, *, parallel=False):
     """Compile `function`: cached on disk, without the GIL, IEEE arithmetic (fastmath breaks isnan and the bits)."""
     if function is None:
-        return functools.partial(kernel, parallel=parallel, inline=inline)
+        return functools.partial(kernel, parallel=parallel)
     if not COMPILED:
         if parallel:
             function.serial = function
@@ -72,7 +72,6 @@ def kernel(function=None, *, parallel=False, inline=False):
             nogil=True,
             error_model="numpy",
             parallel=parallel and PARALLEL,
-            forceinline=inline,
         )(function)
     finally:
         numba.config.CACHE_DIR = folder

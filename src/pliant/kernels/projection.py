@@ -3,8 +3,6 @@
 One loop for every kind of contact: the weights of the record say who moves, and by how much.
 """
 
-import numpy as np
-
 from . import vec
 from .jit import kernel
 
@@ -113,15 +111,3 @@ def settle(contacts, v, v_before, w, elasticity, slow, pushed):
         wanted = elasticity * arriving if arriving > slow else 0.0
         if leaving > wanted or wanted > 0.0:
             spread(contact, v, w, vec.scale(n, wanted - leaving), total)
-
-
-@kernel
-def deepest(contacts, x):
-    """The least normal gap of all contacts at `x`, metres; inf without contacts."""
-    least = np.inf
-    for c in range(len(contacts)):
-        contact = contacts[c]
-        n = (contact["normal"][0], contact["normal"][1], contact["normal"][2])
-        anchor = (contact["anchor"][0], contact["anchor"][1], contact["anchor"][2])
-        least = min(least, vec.dot(vec.sub(weighted(contact, x), anchor), n))
-    return least
