@@ -1,0 +1,123 @@
+"""FilledField: a narrow band carried on to every node of its grid, inside and outside."""
+
+import dataclasses
+import functools
+import time
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import validate
+from ...kernels import fill as _kernels
+from ...mesh import Mesh
+from .field import DistanceField
+from .sampled import WORTH_THREADS, Floats, Sampled
+
+TOLERANCE = 1e-4  # cells; a sweep that lowers a node by less wakes no other
+NARROWEST = 2.0  # cells; in a narrower band a cell may hold the surface and have a corner beyond the band
+_MOST_SWEEPS = 10_000
+
+
+def fill(values: NDArray[np.float32], h: float) -> tuple[NDArray[np.float32], int]:
+    """A band `values` (nx,ny,nz), nan beyond it, carried on to every node at spacing `h`; and how many sweeps it took.
+
+    What the band holds stays as it is. Beyond it |d| solves |grad d| = 1 upwind, and the sign is that of the band
+    around: connected nodes whose surrounding band has one sign get it, those between both signs (beyond the border of
+    an open mesh) stay nan.
+    """
+    known = ~np.isnan(values)
+    if not known.any():
+        return values.copy(), 0
+    side = np.where(known, np.where(values < 0.0, _kernels.INSIDE, _kernels.OUTSIDE) | _kernels.KNOWN, 0)
+    side = side.astype(np.uint8)
+    u = np.where(known, np.abs(values), np.float32(np.inf))
+    stamp, seen = np.zeros(u.shape[:2], np.int32), np.full(u.shape[:2], -1, np.int32)
+    number = 0
+    while number < _MOST_SWEEPS and (stamp == number).any():
+        number += 1
+        _kernels.sweep(u, side, h, TOLERANCE * h, number, stamp, seen)
+    side &= _kernels.OUTSIDE | _kernels.INSIDE
+    np.negative(u, out=u, where=side == _kernels.INSIDE)
+    u[side == _kernels.OUTSIDE | _kernels.INSIDE] = np.nan
+    return u, number
+
+
+def filled(field: DistanceField, *, max_bytes: float | None = None) -> "FilledField":
+    """`field` with a value at every node whose side is known."""
+    if field.band < NARROWEST:
+        raise ValueError(f"the band is {field.band:g} cells wide; bake one of at least {NARROWEST:g} to fill from")
+    shape = field.values.shape
+    text = "x".join(map(str, shape))
+    validate.budget(f"filled grid {text}", 12.0 * float(np.prod(shape)), "lower the resolution", max_bytes)
+    start = time.perf_counter()
+    values, sweeps = fill(field.values, field.spacing)
+    jump = _jumps(field, values)
+    values.flags.writeable = jump.flags.writeable = False
+    took = time.perf_counter() - start
+    return FilledField(field.mesh, values, jump, field.origin, field.spacing, field.band, sweeps, took)
+
+
+def _jumps(field: DistanceField, values: NDArray[np.float32]) -> NDArray[np.uint8]:
+    """Cells that hold both signs but no surface, which are those where the band itself gives no answer."""
+    some, every = values < 0.0, values < 0.0
+    for axis in range(3):
+        low, high = [slice(None)] * 3, [slice(None)] * 3
+        low[axis], high[axis] = slice(-1), slice(1, None)
+        some, every = some[*low] | some[*high], every[*low] & every[*high]
+    cells = np.argwhere(some & ~every)
+    d, g = np.empty(len(cells)), np.empty((len(cells), 3))
+    field.probe((cells + 0.5) * field.spacing + np.array(field.origin), d, g)
+    cells = cells[np.isnan(d)]
+    jump = np.zeros(some.shape if len(cells) else (0, 0, 0), np.uint8)
+    jump[tuple(cells.T)] = 1
+    return jump
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class FilledField(Sampled):
+    """Signed distance on every node of a grid: the band's own within it, swept beyond.
+
+    values (nx,ny,nz) float32 at origin + spacing (i,j,k), metres; nan where no sign is known. The error of the nodes
+    is 0 in the band and grows by about 0.58 cells each time the distance is multiplied by e (see docs).
+    """
+
+    mesh: Mesh
+    values: NDArray[np.float32]
+    jump: NDArray[np.uint8]
+    origin: tuple[float, float, float]
+    spacing: float
+    band: float  # cells; where the sweeping began
+    sweeps: int
+    seconds: float = 0.0  # the filling took, without the bake
+
+    @property
+    def nbytes(self) -> int:
+        return self.values.nbytes + self.jump.nbytes
+
+    @property
+    def undefined(self) -> float:
+        """The share of nodes that have no value, because no sign is known there."""
+        return float(np.isnan(self.values).mean())
+
+    @property
+    def low(self) -> Floats:
+        return np.array(self.origin)
+
+    @property
+    def high(self) -> Floats:
+        return self.low + (np.array(self.values.shape) - 1.0) * self.spacing
+
+    @property
+    def sure(self) -> float:
+        return 0.866 * self.spacing
+
+    @functools.cached_property
+    def kernel(self) -> _kernels.Volume:
+        """What the kernels take."""
+        return _kernels.Volume(self.values, self.jump, np.array(self.origin), self.spacing)
+
+    def probe(self, p: Floats, distance: Floats, gradient: Floats) -> None:
+        if len(p) > WORTH_THREADS:
+            _kernels.sample_points(self.kernel, p, distance, gradient)
+        else:
+            _kernels.sample_range(self.kernel, p, 0, len(p), distance, gradient)

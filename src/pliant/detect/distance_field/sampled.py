@@ -1,0 +1,94 @@
+"""What every field that covers a volume can do, whatever holds its values: sample, and be measured."""
+
+import functools
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import validate
+from ...mesh import Mesh
+from ..surface import ClosestPoints
+
+Floats = NDArray[np.float64]
+VANISHED = 1e-3  # a gradient shorter than this has no direction
+WORTH_THREADS = 20_000  # points; below it launching threads costs more than they save
+
+
+class Sampled:
+    """A field over the box `low`..`high` around `mesh`; who inherits fills `probe`, `low`, `high` and `sure`."""
+
+    mesh: Mesh
+
+    @property
+    def low(self) -> Floats:
+        raise NotImplementedError
+
+    @property
+    def high(self) -> Floats:
+        raise NotImplementedError
+
+    @property
+    def sure(self) -> float:
+        """Metres from the surface beyond which the sign must be right."""
+        raise NotImplementedError
+
+    def probe(self, p: Floats, distance: Floats, gradient: Floats) -> None:
+        """Fill distance (n,) and raw gradient (n,3) at points `p` that are known to be clean."""
+        raise NotImplementedError
+
+    @functools.cached_property
+    def exact(self) -> ClosestPoints:
+        """The surface itself, for what a field cannot say."""
+        return ClosestPoints(self.mesh)
+
+    def sample(self, points: Any) -> tuple[Floats, Floats]:
+        """Signed distance (n,) and unit normal (n,3) at `points` (n,3); nan off the volume and where no sign is known.
+
+        Where the gradient vanishes (between two walls) the normal is that of the nearest triangle.
+        """
+        p = validate.floats("points", points, (None, 3))
+        distance, normal = np.empty(len(p)), np.empty((len(p), 3))
+        self.probe(p, distance, normal)
+        length = np.sqrt(np.einsum("ij,ij->i", normal, normal))
+        gone = length < VANISHED
+        lost = np.flatnonzero(gone)
+        normal /= np.where(gone, 1.0, length)[:, None]
+        if len(lost):
+            normal[lost] = self.exact.query(p[lost])[3]
+        return distance, normal
+
+    def error(self, samples: int = 20_000, seed: int = 0, *, within: float | None = None) -> dict[str, float]:
+        """How far the field is from the truth at random points, metres; and how many signs are wrong.
+
+        Points anywhere in the volume, or no farther than `within` metres from a point of the surface. Points without
+        a value do not count; signs are judged farther than `sure` from the surface.
+        """
+        rng = np.random.default_rng(seed)
+        if within is None:
+            points = self.low + rng.random((samples, 3)) * (self.high - self.low)
+        else:
+            points = around(self.mesh, samples, within, rng)
+        said, true = self.sample(points)[0], self.exact.query(points)[0]
+        valid = ~np.isnan(said)
+        off = np.abs(said - true)[valid]
+        far = valid & (np.abs(true) > self.sure)
+        return {
+            "samples": int(valid.sum()),
+            "error_p50_m": float(np.quantile(off, 0.5)) if off.size else float("nan"),
+            "error_p99_m": float(np.quantile(off, 0.99)) if off.size else float("nan"),
+            "error_max_m": float(off.max(initial=0.0)),
+            "wrong_signs": int(((said > 0.0) != (true > 0.0))[far].sum()),
+        }
+
+
+def around(mesh: Mesh, samples: int, within: float, rng: np.random.Generator) -> Floats:
+    """Points (samples,3) in all directions up to `within` metres from random points of the surface."""
+    mesh = mesh.welded
+    share = mesh.face_areas / mesh.face_areas.sum()
+    uv = rng.dirichlet((1.0, 1.0, 1.0), samples)
+    on = np.einsum("ij,ijk->ik", uv, mesh.vertices[mesh.faces[rng.choice(mesh.n_faces, samples, p=share)]])
+    away = rng.normal(size=(samples, 3))
+    away *= rng.random((samples, 1)) * within / np.linalg.norm(away, axis=1, keepdims=True)
+    points: Floats = on + away
+    return points
