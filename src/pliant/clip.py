@@ -1,11 +1,13 @@
 """Clip: a mesh and where its vertices are, frame by frame; what files, replays and pictures are made from."""
 
 import dataclasses
+import functools
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .mesh import Mesh
+from .motion import placed, rigid_poses
 from .validate import first_index, numbers
 
 
@@ -13,12 +15,14 @@ from .validate import first_index, numbers
 class Clip:
     """`frames` (T,n,3) float32 or float64 positions of the mesh's own vertices in metres; T = 1 for what stands still.
 
-    `color` is linear RGB in 0..1, for viewers and for files whose mesh brings no material of its own.
+    What moves as a whole has one frame and `poses` (T,3,4), rigid transforms of it. `color` is linear RGB in 0..1, for
+    viewers and for files whose mesh brings no material of its own.
     """
 
     mesh: Mesh
     frames: NDArray[np.floating]
     color: tuple[float, float, float] = (0.8, 0.8, 0.8)
+    poses: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         frames = numbers("frames", self.frames)  # not copied: long runs are large
@@ -32,11 +36,44 @@ class Clip:
         if bad.any():
             raise ValueError(f"frames[{first_index(bad)}] is not finite ({frames[bad][0]})")
         object.__setattr__(self, "frames", frames)
+        if self.poses is not None:
+            poses = rigid_poses("poses", self.poses)
+            if len(frames) != 1 or not len(poses):
+                raise ValueError(
+                    f"a clip with {len(poses)} poses has {len(frames)} frames; expected one, that is posed"
+                )
+            object.__setattr__(self, "poses", poses)
+
+    def __len__(self) -> int:
+        """The number of frames; 1 for what stands still."""
+        return len(self.frames) if self.poses is None else len(self.poses)
 
     @property
     def still(self) -> bool:
-        return len(self.frames) == 1
+        return len(self) == 1
+
+    @property
+    def bends(self) -> bool:
+        """Whether its vertices move, other than as a whole."""
+        return len(self.frames) > 1
 
     def at(self, frame: int) -> NDArray[np.floating]:
         """Positions (n,3) at `frame`; a still clip is the same at all of them."""
-        return self.frames[0 if self.still else frame]
+        frame = 0 if self.still else frame
+        if self.poses is None:
+            return self.frames[frame]
+        return placed(self.frames[0].astype(np.float64), self.poses[frame]).astype(self.frames.dtype)
+
+    @functools.cached_property
+    def bounds(self) -> NDArray[np.float64]:
+        """(2,3) lowest and highest corner of the box around all frames."""
+        if self.poses is None:
+            return np.stack([self.frames.min((0, 1)), self.frames.max((0, 1))]).astype(np.float64)
+        ends = [(x.min(0), x.max(0)) for x in map(self.at, range(len(self)))]
+        return np.stack([np.min([low for low, _ in ends], 0), np.max([high for _, high in ends], 0)]).astype(np.float64)
+
+    def unrolled(self) -> "Clip":
+        """The same with a frame of positions for each pose, for files that know nothing else."""
+        if self.poses is None:
+            return self
+        return Clip(self.mesh, np.stack([self.at(t) for t in range(len(self))]), self.color)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from . import validate
 from .mesh import Mesh
+from .motion import STANDING, Motion, placed
 from .state import State
 
 Floats = NDArray[np.float64]
@@ -41,7 +42,9 @@ class Body:
     """A mesh with a role: a piece of cloth, or `fixed` in space as an obstacle.
 
     `pins` are rows of the mesh's vertices that stay where they are. `flat` treats the rest shape as flat cloth that
-    was bent into the mesh (sewn garments); otherwise the mesh's own curvature is at rest.
+    was bent into the mesh (sewn garments); otherwise the mesh's own curvature is at rest. `motion` moves an obstacle as
+    a whole. Obstacles with the same `group` are parts of one thing, which may overlap: of all parts near a point of the
+    cloth only the nearest touches it.
     """
 
     mesh: Mesh
@@ -52,12 +55,17 @@ class Body:
     flat: bool = False
     color: tuple[float, float, float] | None = None
     name: str = ""
+    motion: Motion | None = None
+    group: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "pins", validate.rows("pins", self.pins, self.mesh.n_vertices))
         object.__setattr__(self, "velocity", tuple(validate.floats("velocity", self.velocity, (3,)).tolist()))
         if self.fixed and any(self.velocity):
             raise ValueError(f"body {self.label!r} is fixed; its velocity must be 0, not {self.velocity}")
+        for what in ("motion", "group"):
+            if getattr(self, what) and not self.fixed:
+                raise ValueError(f"body {self.label!r} is cloth, which has no {what}; only a fixed body can have one")
         if not self.mesh.n_faces:
             raise ValueError(f"body {self.label!r} has no faces; expected a surface")
         if self.color is None:
@@ -115,6 +123,10 @@ class Scene:
         return [b for b, body in enumerate(self.bodies) if body.fixed]
 
     @property
+    def moving(self) -> list[int]:
+        return [b for b, body in enumerate(self.bodies) if body.motion is not None]
+
+    @property
     def soft_rows(self) -> slice:
         """From the first soft body's first vertex to the last one's last."""
         soft = self.soft
@@ -140,9 +152,21 @@ class Scene:
             w[int(self.first[b]) + pins] = 0.0
         return w
 
+    def poses(self, time: float) -> Floats:
+        """(bodies,3,4) where each body is at `time`, seconds."""
+        return np.stack([STANDING if body.motion is None else body.motion.at(time) for body in self.bodies])
+
+    def place(self, x: Floats, pose: Floats) -> None:
+        """Bring the rows of `x` (n,3) of all bodies that move to their `pose` (bodies,3,4)."""
+        for b in self.moving:
+            x[self.rows(b)] = placed(self.bodies[b].mesh.welded.vertices, pose[b])
+
     def start(self) -> State:
         """The state everything begins in."""
-        state = State.at(np.concatenate([body.mesh.welded.vertices for body in self.bodies]))
+        x = np.concatenate([body.mesh.welded.vertices for body in self.bodies])
+        pose = self.poses(0.0)
+        self.place(x, pose)
+        state = State.at(x, pose=pose)
         for b in self.soft:
             state.v[self.rows(b)] = self.bodies[b].velocity
         state.v[self.inverse_masses == 0.0] = 0.0

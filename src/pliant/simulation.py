@@ -14,6 +14,7 @@ from . import validate
 from .clock import Clock
 from .contacts import Contacts
 from .detect.base import Detector, Side
+from .detect.distance_field.parts import PartsDetector
 from .detect.methods import METHODS, method_name
 from .dynamics import ClothDynamics
 from .respond import Projection
@@ -25,11 +26,13 @@ log = logging.getLogger("pliant.simulation")
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Frame:
-    """What one step of `dt` left: positions (n,3) of all bodies, contacts of its last substep, and how long it took."""
+    """What one step of `dt` left: positions (n,3) and poses (bodies,3,4) of all bodies, contacts of its last substep,
+    and how long it took."""
 
     index: int
     time: float  # s
     x: NDArray[np.float64]
+    pose: NDArray[np.float64]
     contacts: Contacts
     seconds: float
 
@@ -61,17 +64,25 @@ class Simulation:
             raise ValueError(f"state has {len(self.state.x)} vertices; the scene has {int(scene.first[-1])}")
         self.clock = clock or Clock(on=False)
         self.dynamics = ClothDynamics(scene)
-        self.response = Projection(scene)
         self.detectors = list(detectors) if detectors is not None else _detectors(scene, method, options or {})
+        self._moving = scene.moving
+        # only detectors that look at the vertices of obstacles need them in every small step
+        self._follow = bool(self._moving) and any(detector.follows for detector in self.detectors)
+        self.response = Projection(scene, obstacles=self._follow)
+        self.state.pose = scene.poses(self.state.time)
+        self.state.pose_start = self.state.pose.copy()
+        self._warn_of_speed()
         self.index = 0
 
     def step(self) -> Frame:
         """Advance by dt."""
         began = time.perf_counter()
         dt, state, clock = self.dt / self.substeps, self.state, self.clock
-        for _ in range(self.substeps):
+        for pose in self._poses_ahead(dt):
             with clock("predict"):
                 self.dynamics.predict(state, dt)
+            with clock("move"):
+                self._move(pose, dt)
             with clock("relax"):
                 self.dynamics.relax(state, dt)
             with clock("detect"):
@@ -84,26 +95,80 @@ class Simulation:
             with clock("finish"):
                 self.dynamics.finish(state, dt)
                 self.response.finish(found, state, dt)
+        if not self._follow:
+            self.scene.place(state.x, state.pose)
         self.index += 1
-        return Frame(self.index, state.time, state.x.copy(), found, time.perf_counter() - began)
+        took = time.perf_counter() - began
+        return Frame(self.index, state.time, state.x.copy(), state.pose.copy(), found, took)
 
     def run(self, frames: int) -> Iterator[Frame]:
         """The next `frames` steps, one at a time."""
         for _ in range(validate.whole("frames", frames, low=0)):
             yield self.step()
 
+    def _poses_ahead(self, dt: float) -> NDArray[np.float64]:
+        """(substeps, moving bodies, 3, 4): where they will be at the end of each small step of this frame."""
+        ends = np.empty(self.substeps)
+        end = self.state.time
+        for s in range(self.substeps):  # added up as the clock of the state is, to the bit
+            end += dt
+            ends[s] = end
+        motions = [self.scene.bodies[b].motion for b in self._moving]
+        ahead = [motion.sample(ends) for motion in motions if motion is not None]
+        return np.stack(ahead, 1) if ahead else np.zeros((self.substeps, 0, 3, 4))
+
+    def _move(self, pose: NDArray[np.float64], dt: float) -> None:
+        """Prescribed bodies go where they will be at the end of this small step; contacts know where they came from."""
+        if not self._moving:
+            return
+        state, scene = self.state, self.scene
+        state.pose_start[:] = state.pose
+        state.pose[self._moving] = pose
+        state.lapse = dt
+        if self._follow:
+            for b in self._moving:
+                state.x_start[scene.rows(b)] = state.x[scene.rows(b)]
+            scene.place(state.x, state.pose)
+            for b in self._moving:
+                rows = scene.rows(b)
+                state.v[rows] = (state.x[rows] - state.x_start[rows]) / dt
+
+    def _warn_of_speed(self) -> None:
+        for b in self._moving:
+            body = self.scene.bodies[b]
+            step = body.motion.fastest(body.mesh.bounds) * self.dt / self.substeps if body.motion else 0.0
+            if step > self.scene.eps:
+                text = (
+                    "body %r moves up to %.3g m in a small step, more than eps = %.3g m: cloth may pass through it; %s"
+                )
+                log.warning(text, body.label, step, self.scene.eps, "use more substeps")
+
 
 def _detectors(scene: Scene, method: str, options: Mapping[str, Any]) -> list[Detector]:
-    """One detector for every cloth and fixed body."""
+    """One detector for every cloth and fixed body; fields of the parts of one group answer together."""
     method = method_name(method)
-    found = []
-    for s in scene.soft:
-        for f in scene.fixed:
-            soft = Side(scene.bodies[s].mesh.welded, int(scene.first[s]), s)
-            rigid = Side(scene.bodies[f].mesh.welded, int(scene.first[f]), f)
-            found.append(METHODS[method](soft, rigid, within=scene.eps, **options))
-            field = getattr(found[-1], "field", None)
-            if field is not None and field.spacing > 1.001 * scene.eps:
-                text = "the field's cells are %.3g m, larger than eps = %.3g m: cloth may enter %r; choose a larger eps"
-                log.warning(text, field.spacing, scene.eps, scene.bodies[f].label)
-    return found
+    pairs = [(s, f) for s in scene.soft for f in scene.fixed]
+    found: list[Detector] = []
+    groups: dict[tuple[int, str], list[Any]] = {}
+    for k, (s, f) in enumerate(pairs):
+        body = scene.bodies[f]
+        soft = Side(scene.bodies[s].mesh.welded, int(scene.first[s]), s)
+        rigid = Side(body.mesh.welded, int(scene.first[f]), f)
+        detector = METHODS[method](soft, rigid, within=scene.eps, **_shared(options, k, len(pairs)))
+        field = getattr(detector, "field", None)
+        if field is not None and field.spacing > 1.001 * scene.eps:
+            text = "the field's cells are %.3g m, larger than eps = %.3g m: cloth may enter %r; choose a larger eps"
+            log.warning(text, field.spacing, scene.eps, body.label)
+        if field is not None and body.group:
+            groups.setdefault((s, body.group), []).append(detector)
+        else:
+            found.append(detector)
+    return found + [PartsDetector(parts) for parts in groups.values()]
+
+
+def _shared(options: Mapping[str, Any], k: int, count: int) -> dict[str, Any]:
+    """The options of the k-th of `count` detectors: progress over all of them, not over each."""
+    whole = options.get("progress")
+    if whole is None or count < 2:
+        return dict(options)
+    return {**options, "progress": lambda share: whole((k + share) / count)}

@@ -119,7 +119,7 @@ def save_animation(path: str | os.PathLike[str], clips: Sequence[Clip], fps: flo
     number("fps", fps, above=0.0)
     if not clips:
         raise ValueError("clips is empty; expected at least one Clip")
-    moving = {len(clip.frames) for clip in clips if not clip.still}
+    moving = {len(clip) for clip in clips if not clip.still}
     if len(moving) > 1:
         raise ValueError(f"the clips have {' and '.join(map(str, sorted(moving)))} frames; expected the same number")
     _function(pathlib.Path(path), 2)(path, clips, float(fps))

@@ -5,6 +5,7 @@ import os
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..clip import Clip
 from ..errors import MeshFileError
@@ -45,6 +46,8 @@ def _put(clip: Clip, track: Track, *, animations: bool, normals: bool = True) ->
         back = inverses(source)
         try:
             if back is not None:
+                # its nodes may hang in a tree of others: there vertices move, not nodes
+                clip = clip.unrolled()
                 attempt = track.onto(track.builder.trial())
                 with np.errstate(invalid="ignore"):  # old normals may be anything; they only tell edges apart
                     Patch(attempt, clip, source, back, normals).put(animations=animations, paint=not animations)
@@ -91,6 +94,8 @@ def _put_new(builder: Builder, clip: Clip, track: Track, normals: bool) -> None:
         if targets:
             track.frames(node, first, last)
         children.append(node)
+    if clip.poses is not None:
+        _ride(builder, children[0], clip.poses, track)
     if len(spans) > 1:
         _take_turns(builder, children, spans, track)
         builder.roots.append(builder.add("nodes", {"name": mesh.name, "children": children}))
@@ -106,6 +111,35 @@ def _take_turns(builder: Builder, nodes: list[int], spans: list[tuple[int, int]]
         if not shown[0]:
             builder.entry("nodes", node)["scale"] = [0.0, 0.0, 0.0]
         track.add(node, "scale", np.array(keys), np.repeat(np.array(shown)[:, None], 3, 1), "STEP")
+
+
+def _ride(builder: Builder, node: int, poses: NDArray[np.float64], track: Track) -> None:
+    """Move a node as a whole: turns as quaternions, between frames the short way, and translations."""
+    turns, at = quaternions(poses[:, :, :3]), poses[:, :, 3]
+    builder.entry("nodes", node).update(rotation=turns[0].tolist(), translation=at[0].tolist())
+    if len(poses) > 1:
+        track.add(node, "rotation", np.arange(len(poses)), turns, "LINEAR")
+        track.add(node, "translation", np.arange(len(poses)), at, "LINEAR")
+
+
+def quaternions(r: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(m,4) x y z w of rotations (m,3,3), each on the side of the one before it."""
+    d = np.stack([r[:, 0, 0], r[:, 1, 1], r[:, 2, 2]], 1)
+    # squares of x y z w times four; the largest is never near zero, the others follow from it
+    square = np.concatenate([1.0 + 2.0 * d - d.sum(1, keepdims=True), 1.0 + d.sum(1, keepdims=True)], 1)
+    product = np.empty((len(r), 4, 4))
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        product[:, i, i] = square[:, i]
+        product[:, i, j] = product[:, j, i] = r[:, i, j] + r[:, j, i]
+        product[:, i, 3] = product[:, 3, i] = r[:, k, j] - r[:, j, k]
+    product[:, 3, 3] = square[:, 3]
+    q = product[np.arange(len(r)), square.argmax(1)]
+    q /= np.linalg.norm(q, axis=1, keepdims=True)
+    for m in range(1, len(q)):
+        if q[m] @ q[m - 1] < 0.0:
+            q[m] = -q[m]
+    return q
 
 
 def _spans(count: int, most: int) -> list[tuple[int, int]]:

@@ -161,14 +161,18 @@ def write_clips_npz(path: Path, clips: Sequence[Clip], fps: float) -> None:
     """`fps`, and for clip k `frames_k` (T,n,3), `faces_k` (m,3) and `name_k`."""
     arrays: dict[str, Any] = {"fps": np.float64(fps)}
     for k, clip in enumerate(clips):
-        arrays |= {f"frames_{k}": clip.frames, f"faces_{k}": clip.mesh.faces, f"name_{k}": np.str_(clip.mesh.name)}
+        frames = clip.unrolled().frames
+        arrays |= {f"frames_{k}": frames, f"faces_{k}": clip.mesh.faces, f"name_{k}": np.str_(clip.mesh.name)}
     with atomic_write(path) as stream:
         np.savez(stream, allow_pickle=False, **arrays)
 
 
 def write_pc2(path: Path, clips: Sequence[Clip], fps: float) -> None:
-    """The one moving clip as a point cache: header (version, points, start, frames a sample, samples), then float32."""
-    moving = [clip for clip in clips if not clip.still] or list(clips)
+    """The one clip that bends as a point cache: header (version, points, start, frames a sample, samples), then float32.
+
+    Where nothing bends, the one that moves.
+    """
+    moving = [c for c in clips if c.bends] or [c.unrolled() for c in clips if not c.still] or list(clips)
     if len(moving) != 1:
         names = ", ".join(clip.mesh.name for clip in moving)
         raise ValueError(f"a .pc2 file holds one moving mesh, there are {len(moving)} ({names}); write .glb or .npz")
@@ -188,10 +192,10 @@ def write_obj_sequence(path: Path, clips: Sequence[Clip], fps: float) -> None:
     target = pathlib.Path(path)
     for clip, name in zip(clips, _names(target.stem, clips)):
         if clip.still:
-            write_obj(target.with_name(f"{name}.obj"), clip.mesh.moved(clip.frames[0]))
+            write_obj(target.with_name(f"{name}.obj"), clip.mesh.moved(clip.at(0)))
             continue
-        for t, frame in enumerate(clip.frames):
-            write_obj(target.with_name(f"{name}_{t:04d}.obj"), clip.mesh.moved(frame))
+        for t in range(len(clip)):
+            write_obj(target.with_name(f"{name}_{t:04d}.obj"), clip.mesh.moved(clip.at(t)))
 
 
 def _names(stem: str, clips: Sequence[Clip]) -> Iterator[str]:

@@ -95,7 +95,7 @@ class Camera:
 
 def open_elevation(clips: Sequence[Clip]) -> float:
     """How high to look from: 0.3 radians, or higher where what moves would end hidden (cloth in a bowl)."""
-    moving = [not clip.still for clip in clips]
+    moving = [clip.bends for clip in clips]
     if all(moving) or not any(moving):
         return _ELEVATIONS[0]
     x = np.concatenate([clip.at(-1) for clip in clips]).astype(np.float64)
@@ -124,5 +124,5 @@ def basis(forward: Any) -> tuple[Floats, Floats, Floats]:
 
 def _thinned(clip: Clip) -> NDArray[np.floating]:
     """Vertices of at most some forty frames spread over the run, the last among them."""
-    stride = max(1, len(clip.frames) // 40)
-    return np.concatenate([clip.frames[::-stride].reshape(-1, 3), clip.frames[0]])
+    stride = max(1, len(clip) // 40)
+    return np.concatenate([clip.at(t) for t in (*range(len(clip) - 1, -1, -stride), 0)])

@@ -1,7 +1,8 @@
 """Clips as text inside a page: positions in 16 bits, differences from frame to frame, deflate, base64.
 
 A coordinate is rounded to a multiple of extent/65535 of the clip's box over all frames, so it is off by at most half of
-that (8 micrometres for a metre of cloth). Everything after the rounding is exact, and every frame is kept.
+that (8 micrometres for a metre of cloth). Everything after the rounding is exact, and every frame is kept. What moves
+as a whole is one frame and its poses.
 """
 
 import base64
@@ -23,7 +24,7 @@ def check(clips: Sequence[Clip]) -> int:
     """The number of frames of the run; a ValueError where clips are missing, of unlike length or not finite."""
     if not clips:
         raise ValueError("clips is empty; expected at least one Clip")
-    lengths = {len(clip.frames) for clip in clips if not clip.still}
+    lengths = {len(clip) for clip in clips if not clip.still}
     if len(lengths) > 1:
         raise ValueError(f"clips have {sorted(lengths)} frames; expected one length (or 1 for what stands still)")
     for k, clip in enumerate(clips):
@@ -51,6 +52,10 @@ def pack(clip: Clip) -> dict[str, Any]:
     }
     if mesh.welded is not mesh:
         out["weld"] = _text(_differences(mesh.weld_index.astype(np.uint32)))
+    if clip.poses is not None:
+        # rows of [R | t]: single precision keeps a metre to a tenth of a micrometre
+        out["poses"] = _text(clip.poses.reshape(-1, 12).astype("<f4"))
+        out["box"] = clip.bounds.tolist()
     uv = vertex_uv(clip)
     if uv is not None and out["open"]:  # only cloth is drawn woven
         out["uv"] = _text(uv.astype("<f4"))

@@ -63,7 +63,7 @@ class _Studio:
         self.color = np.array([clip.color for clip in clips])[owner]
         self.open = np.array(is_open)[owner]
         self.checked = np.array([uv is not None for uv in uvs])[owner]
-        self.floor = min(float(clip.frames[..., 1].min()) for clip in clips)  # under all frames, not only this one
+        self.floor = min(float(clip.bounds[0, 1]) for clip in clips)  # under all frames, not only this one
         self.size = float(np.linalg.norm(np.ptp(self.x, axis=0))) or 1.0
         self.middle = (self.x.min(0) + self.x.max(0)) / 2
         self.samples = samples

@@ -15,6 +15,7 @@ from ..clip import Clip
 from ..detect.surface import ClosestPoints
 from ..io import save_animation
 from ..mesh import Mesh
+from ..motion import brought
 from ..scene import Scene
 from ..scenes.drape import drape_scene
 from ..simulation import Frame, Simulation
@@ -28,13 +29,14 @@ Floats = NDArray[np.float64]
 class Result:
     """The frames of a run, its first state included, and what was measured on the way.
 
-    x: for each soft body the positions (T,n,3) of its welded vertices. deepest: (T,) the least exact distance of any
+    x: for each soft body the positions (T,n,3) of its welded vertices. poses: (T,bodies,3,4). deepest: (T,) the least exact distance of any
     cloth vertex or edge midpoint from any fixed body, metres, negative inside; nan where it was not measured.
     """
 
     scene: Scene
     dt: float
     x: dict[int, Floats]
+    poses: Floats
     contacts: NDArray[np.int64]  # (T,) in the last substep of each frame
     deepest: Floats
     seconds: Floats  # (T,) computing time, measuring left out
@@ -46,7 +48,8 @@ class Result:
         for b, body in enumerate(self.scene.bodies):
             index = body.mesh.weld_index
             frames = self.x[b][:, index] if b in self.x else body.mesh.vertices[None]
-            found.append(Clip(body.mesh, frames.astype(np.float32), body.color or (0.8, 0.8, 0.8)))
+            poses = None if body.motion is None else self.poses[:, b]
+            found.append(Clip(body.mesh, frames.astype(np.float32), body.color or (0.8, 0.8, 0.8), poses))
         return found
 
     @property
@@ -132,22 +135,24 @@ def record(
     soft = {b: np.empty((count + 1, scene.bodies[b].mesh.welded.n_vertices, 3)) for b in scene.soft}
     contacts, seconds = np.zeros(count + 1, np.int64), np.zeros(count + 1)
     deepest = np.full(count + 1, np.nan)
+    poses = np.empty((count + 1, len(scene.bodies), 3, 4))
 
-    def keep(t: int, x: Floats) -> None:
+    def keep(t: int, x: Floats, pose: Floats) -> None:
+        poses[t] = pose
         if not np.abs(x).max() < validate.LARGEST:  # nan too
             raise ValueError(f"the cloth flew apart in frame {t}; use more substeps, a smaller dt or milder forces")
         for b, store in soft.items():
             store[t] = x[scene.rows(b)]
         if referee is not None:
-            deepest[t] = referee.least_distance(x)
+            deepest[t] = referee.least_distance(x, pose)
 
-    keep(0, sim.state.x)
+    keep(0, sim.state.x, sim.state.pose)
     for t, frame in enumerate(sim.run(count), 1):
-        keep(t, frame.x)
+        keep(t, frame.x, frame.pose)
         contacts[t], seconds[t] = len(frame.contacts), frame.seconds
         if progress is not None:
             progress(frame)
-    return Result(scene, sim.dt, soft, contacts, deepest, seconds)
+    return Result(scene, sim.dt, soft, poses, contacts, deepest, seconds)
 
 
 class Referee:
@@ -155,16 +160,27 @@ class Referee:
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
-        self.pairs = [(b, _Watch(scene.bodies[f].mesh)) for b in scene.soft for f in scene.fixed]
+        self.pairs = [(b, f, _Watch(scene.bodies[f].mesh)) for b in scene.soft for f in scene.fixed]
+        self.moving = set(scene.moving)
 
-    def least_distance(self, x: Floats) -> float:
-        """Of all cloth vertices and edge midpoints at positions `x`, metres, negative inside; inf without bodies."""
+    def least_distance(self, x: Floats, pose: Floats | None = None) -> float:
+        """Of all cloth vertices and edge midpoints at positions `x`, metres, negative inside; inf without bodies.
+
+        `pose` (bodies,3,4) says where bodies that move are at that time: each is judged in its own coordinates.
+        """
+        if self.moving and pose is None:
+            raise ValueError(f"bodies {sorted(self.moving)} move; pass the pose of the frame with its positions")
         least = np.inf
-        for b, body in self.pairs:
-            mesh, p = self.scene.bodies[b].mesh.welded, x[self.scene.rows(b)]
-            # vertices that no face uses are not cloth
-            least = min(least, body.least(np.concatenate([p[np.unique(mesh.faces)], p[mesh.topology.edges].mean(1)])))
+        points = {b: self._points(b, x) for b in self.scene.soft}
+        for b, f, body in self.pairs:
+            p = points[b]
+            least = min(least, body.least(p if pose is None or f not in self.moving else brought(p, pose[f])))
         return least
+
+    def _points(self, b: int, x: Floats) -> Floats:
+        mesh, p = self.scene.bodies[b].mesh.welded, x[self.scene.rows(b)]
+        # vertices that no face uses are not cloth
+        return np.concatenate([p[np.unique(mesh.faces)], p[mesh.topology.edges].mean(1)])
 
 
 class _Watch:

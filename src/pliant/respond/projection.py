@@ -13,16 +13,20 @@ RECOVERY = 2.0  # m/s: how fast what is inside without having moved in comes out
 
 
 class Projection:
-    """Keeps everything `eps` away from what it touches. Impulses of a step are in `pushed` and `rubbed` (metres)."""
+    """Keeps everything `eps` away from what it touches. Impulses of a step are in `pushed` and `rubbed` (metres).
 
-    def __init__(self, scene: Scene) -> None:
+    Movements and speeds are those relative to the surface: a contact's anchor has its own velocity. `obstacles` says
+    that contacts name vertices of obstacles that move.
+    """
+
+    def __init__(self, scene: Scene, *, obstacles: bool = False) -> None:
         self.eps = scene.eps
         self.friction = scene.friction
         self.simple = scene.friction_model == "simple"
         self.elasticity = scene.elasticity
         self.w = scene.inverse_masses
         self._gravity = float(np.linalg.norm(scene.gravity))
-        self._rows = scene.soft_rows
+        self._rows = slice(None) if obstacles else scene.soft_rows
         self._before = np.zeros((0, 3))
         self.pushed, self.rubbed = np.zeros(0), np.zeros((0, 3))
 

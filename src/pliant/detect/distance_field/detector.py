@@ -10,6 +10,7 @@ from ... import contacts as _contacts
 from ... import validate
 from ...contacts import MIDPOINT_FIELD, VERTEX_FIELD, Contacts
 from ...kernels import distance_field as _kernels
+from ...kernels import pose as _pose
 from ...state import State
 from ..base import Finds, Side
 from .field import DistanceField
@@ -25,7 +26,8 @@ class DistanceFieldDetector:
 
     Without a `field` one is baked whose cells are no larger than `within`: the field's error is below 0.866 cells,
     so what stays `within` away by the field is outside by the truth. Deeper than the field's band nothing is found.
-    `midpoints=False` leaves out section 4.3.
+    `midpoints=False` leaves out section 4.3. A body that moves takes its field along: the cloth is looked at in the
+    body's coordinates (`State.pose`), where the field is as it was baked.
     """
 
     name: ClassVar[str] = "distance-field"
@@ -54,22 +56,41 @@ class DistanceFieldDetector:
         # a cell lacks a corner, and answers nan, only where it reaches beyond the band
         self._known = (self.field.band - 1.75) * self.field.spacing
         self._points = np.arange(soft.mesh.n_vertices, dtype=np.int32)[:, None]
+        margin = (self.field.band + 1.0) * self.field.spacing  # beyond it every cell says nan
+        self.box = self.field.mesh.bounds + np.array([[-margin], [margin]])
+        self._bodies, self._standing = np.array([rigid.body]), np.zeros(1, np.int64)
+        self._x = np.empty((soft.mesh.n_vertices, 3))
         self._near = np.empty(len(self.edges), np.int64)
         self._middle = np.empty((len(self.edges), 3))
         most = max(soft.mesh.n_vertices, len(self.edges))
         self._rows, self._distance, self._gradient = np.empty(most, np.int64), np.empty(most), np.empty((most, 3))
 
     def update(self, state: State) -> Self:
-        """The field stands still; nothing to follow."""
+        """Nothing is kept between questions."""
         return self
 
     def find(self, state: State) -> Contacts:
         """Contacts in canonical order: vertices first, then midpoints."""
-        x = state.x[self.soft.rows]
+        x, (low, high) = state.x[self.soft.rows], self.box
+        _pose.reach(x, low[None], high[None], state.pose, state.pose_start, self._bodies, self._standing)
+        return np.concatenate(self.touching(state, int(self._standing[0])))
+
+    def touching(self, state: State, standing: int) -> tuple[Contacts, Contacts]:
+        """Contacts of vertices and of midpoints; `standing` is what `kernels.pose.reach` says of the field."""
+        if standing == _pose.FAR:
+            return _contacts.empty(), _contacts.empty()
+        x, body = state.x[self.soft.rows], self.rigid.body
+        if standing == _pose.MOVED:
+            _pose.bring(x, state.pose[body], self._x)
+            x = self._x
         vertices = self._touching(x, _EVERY, self._points, VERTEX_FIELD)
         d, h = self._distance[: len(x)], self.field.spacing
         m = _kernels.edges_in_reach(self.edges, x, d, self.within, h, self._known, self._near, self._middle)
-        return np.concatenate([vertices, self._touching(self._middle[:m], self._near, self.edges, MIDPOINT_FIELD)])
+        midpoints = self._touching(self._middle[:m], self._near, self.edges, MIDPOINT_FIELD)
+        if standing == _pose.MOVED:
+            for found in (vertices, midpoints):
+                _pose.carry(found, state.pose[body], state.pose_start[body], state.lapse)
+        return vertices, midpoints
 
     def _touching(self, p: Floats, elements: NDArray[np.int64], ends: NDArray[np.int32], kind: int) -> Contacts:
         """Contacts of the points `p` that are within reach; point i is the mean of `ends[elements[i]]`."""

@@ -32,6 +32,9 @@ async function decodeClip(packed) {
     name: packed.name,
     count: n,
     frameCount: packed.frameCount,
+    moments: packed.frameCount, // different pictures of it: frames, or poses of the one frame
+    poses: packed.poses ? new Float32Array(await unpack(packed.poses, 4)) : null,
+    box: packed.box ?? [packed.low, packed.low.map((low, k) => low + packed.extent[k])],
     low: packed.low,
     extent: packed.extent,
     color: packed.color,
@@ -43,6 +46,7 @@ async function decodeClip(packed) {
     positions: new Float32Array(3 * n),
     normals: new Float32Array(3 * n),
   };
+  if (clip.poses) clip.moments = clip.poses.length / 12;
   return clip;
 }
 
@@ -54,14 +58,23 @@ function fillPositions(clip, frame) {
     const low = clip.low[axis], step = clip.extent[axis] / 65535;
     for (let i = 0, from = start + axis * count; i < count; i++) positions[3 * i + axis] = low + whole[from + i] * step;
   }
+  if (clip.poses) pose(positions, clip.poses.subarray(12 * (clip.moments === 1 ? 0 : frame)));
+}
+
+// Points x y z moved by a rigid transform, three rows of four numbers, in place.
+function pose(points, p) {
+  for (let i = 0; i < points.length; i += 3) {
+    const x = points[i], y = points[i + 1], z = points[i + 2];
+    for (let k = 0; k < 3; k++) points[i + k] = p[4 * k] * x + p[4 * k + 1] * y + p[4 * k + 2] * z + p[4 * k + 3];
+  }
 }
 
 // Vertices of some twenty frames spread over the run, at most some thousands each, to fit the view to.
 function somePoints(clips) {
   const out = [];
   for (const clip of clips) {
-    const stride = Math.ceil(clip.count / 3000), hop = Math.ceil(clip.frameCount / 20);
-    for (let frame = clip.frameCount - 1; frame >= 0; frame -= hop) {
+    const stride = Math.ceil(clip.count / 3000), hop = Math.ceil(clip.moments / 20);
+    for (let frame = clip.moments - 1; frame >= 0; frame -= hop) {
       fillPositions(clip, frame);
       for (let i = 0; i < clip.count; i += stride) out.push(...clip.positions.subarray(3 * i, 3 * i + 3));
     }

@@ -75,7 +75,7 @@ class Drawing {
   }
 
   moveTo(gl, frame) {
-    const wanted = this.clip.frameCount === 1 ? 0 : frame;
+    const wanted = this.clip.moments === 1 ? 0 : frame;
     if (wanted === this.frame) return;
     this.frame = wanted;
     fillPositions(this.clip, wanted);
@@ -117,8 +117,8 @@ class Scene {
     this.floor = program(gl, FLOOR_VERTEX, FLOOR_FRAGMENT);
     this.line = program(gl, DEPTH_VERTEX, LINE_FRAGMENT);
     this.empty = gl.createVertexArray();
-    this.low = [0, 1, 2].map((k) => Math.min(...clips.map((c) => c.low[k])));
-    this.high = [0, 1, 2].map((k) => Math.max(...clips.map((c) => c.low[k] + c.extent[k])));
+    this.low = [0, 1, 2].map((k) => Math.min(...clips.map((c) => c.box[0][k])));
+    this.high = [0, 1, 2].map((k) => Math.max(...clips.map((c) => c.box[1][k])));
     this.middle = [0, 1, 2].map((k) => (this.low[k] + this.high[k]) / 2);
     this.size = Math.hypot(...sub(this.high, this.low)) || 1;
     this.sunMap = shadowMap(gl, 2048);

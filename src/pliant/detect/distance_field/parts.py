@@ -1,0 +1,59 @@
+"""A body of rigid parts, each with a field of its own: boxes find the near ones, the smallest distance wins."""
+
+from collections.abc import Sequence
+from typing import ClassVar, Self
+
+import numpy as np
+
+from ... import contacts as _contacts
+from ...contacts import Contacts
+from ...kernels import pose as _pose
+from ...state import State
+from ..base import Finds
+from .detector import DistanceFieldDetector
+
+
+class PartsDetector:
+    """Several fields as one thing, a body of rigid parts: of the parts near a point only the nearest touches it.
+
+    Ties go to the first part. Outside all parts that is the distance of their union. In an overlap it is the part in
+    which the point is deepest, whose way out may lead through another: what got in there comes out, but not always by
+    the shortest way.
+    """
+
+    name: ClassVar[str] = DistanceFieldDetector.name
+    finds: ClassVar[Finds] = DistanceFieldDetector.finds
+    guarantee: ClassVar[str] = DistanceFieldDetector.guarantee
+    needs: ClassVar[str] = DistanceFieldDetector.needs
+    gives: ClassVar[str] = DistanceFieldDetector.gives
+    source: ClassVar[str] = DistanceFieldDetector.source
+    follows: ClassVar[bool] = DistanceFieldDetector.follows
+
+    def __init__(self, parts: Sequence[DistanceFieldDetector]) -> None:
+        self.parts = sorted(parts, key=lambda part: part.rigid.body)
+        self.soft = self.parts[0].soft
+        self._low, self._high = (np.stack([part.box[k] for part in self.parts]) for k in (0, 1))
+        self._bodies = np.array([part.rigid.body for part in self.parts])
+        self._standing = np.zeros(len(self.parts), np.int64)
+        self._best = np.full(max(self.soft.mesh.n_vertices, len(self.parts[0].edges)), -1, np.int64)
+
+    def update(self, state: State) -> Self:
+        """Nothing is kept between questions."""
+        return self
+
+    def find(self, state: State) -> Contacts:
+        """Contacts in canonical order: vertices of all parts first, then midpoints."""
+        x, poses = state.x[self.soft.rows], (state.pose, state.pose_start)
+        _pose.reach(x, self._low, self._high, *poses, self._bodies, self._standing)
+        found = [part.touching(state, int(how)) for part, how in zip(self.parts, self._standing) if how != _pose.FAR]
+        kinds = [[part[k] for part in found if len(part[k])] for k in (0, 1)]
+        return np.concatenate([_contacts.empty(), *(self._nearest(kind) for kind in kinds)])
+
+    def _nearest(self, found: list[Contacts]) -> Contacts:
+        """One contact an element."""
+        if len(found) < 2:
+            return found[0] if found else _contacts.empty()
+        every = np.concatenate(found)
+        keep = np.zeros(len(every), np.bool_)
+        _pose.keep_nearest(every, self._best, keep)
+        return every[keep]

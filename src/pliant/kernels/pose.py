@@ -1,0 +1,127 @@
+"""Fields that move: poses are (3,4) arrays [R | t] from a body's coordinates to the world's."""
+
+from . import vec
+from .jit import kernel
+
+FAR, STANDING, MOVED = 0, 1, 2  # what `reach` says of a field
+
+
+@kernel
+def rows(pose):
+    """The three rows of R, and t."""
+    return (
+        (pose[0, 0], pose[0, 1], pose[0, 2]),
+        (pose[1, 0], pose[1, 1], pose[1, 2]),
+        (pose[2, 0], pose[2, 1], pose[2, 2]),
+        (pose[0, 3], pose[1, 3], pose[2, 3]),
+    )
+
+
+@kernel
+def turn(a, b, c, p):
+    """R p"""
+    return (vec.dot(a, p), vec.dot(b, p), vec.dot(c, p))
+
+
+@kernel
+def turn_back(a, b, c, p):
+    """R^T p"""
+    return vec.madd(vec.madd(vec.scale(a, p[0]), b, p[1]), c, p[2])
+
+
+@kernel
+def bring(points, pose, out):
+    """From the world's coordinates to the body's."""
+    a, b, c, t = rows(pose)
+    for i in range(len(points)):
+        vec.store(out, i, turn_back(a, b, c, vec.sub(vec.load(points, i), t)))
+
+
+@kernel
+def carry(contacts, pose, start, lapse):
+    """Take contacts found in the body's coordinates to the world's.
+
+    An anchor's velocity is how far it, a point of the body, came from where the pose `start` had it, over `lapse`.
+    """
+    a, b, c, t = rows(pose)
+    a_0, b_0, c_0, t_0 = rows(start)
+    per_second = 1.0 / lapse if lapse > 0.0 else 0.0
+    for k in range(len(contacts)):
+        contact = contacts[k]
+        n = (contact["normal"][0], contact["normal"][1], contact["normal"][2])
+        anchor = (contact["anchor"][0], contact["anchor"][1], contact["anchor"][2])
+        n = turn(a, b, c, n)
+        now = vec.add(turn(a, b, c, anchor), t)
+        before = vec.add(turn(a_0, b_0, c_0, anchor), t_0)
+        for i in range(3):
+            contact["normal"][i] = n[i]
+            contact["anchor"][i] = now[i]
+            contact["anchor_velocity"][i] = (now[i] - before[i]) * per_second
+
+
+@kernel
+def standing(pose):
+    """Whether it is exactly no movement."""
+    for i in range(3):
+        for j in range(4):
+            if pose[i, j] != (1.0 if i == j else 0.0):
+                return False
+    return True
+
+
+@kernel
+def apart(a, b, c, t, middle, half, at, size):
+    """Whether a box (`at`, half `size`) under a pose surely does not meet one along the axes (`middle`, `half`).
+
+    Compared along the axes of both; boxes that only an edge keeps apart count as meeting.
+    """
+    gap = vec.sub(middle, vec.add(turn(a, b, c, at), t))
+    own = turn_back(a, b, c, gap)
+    for i, row in enumerate((a, b, c)):
+        if abs(gap[i]) > half[i] + abs(row[0]) * size[0] + abs(row[1]) * size[1] + abs(row[2]) * size[2]:
+            return True
+    for i in range(3):
+        if abs(own[i]) > size[i] + abs(a[i]) * half[0] + abs(b[i]) * half[1] + abs(c[i]) * half[2]:
+            return True
+    return False
+
+
+@kernel
+def reach(x, low, high, poses, starts, bodies, out):
+    """How each field stands to the points `x`: out[k] is FAR where its box (low[k], high[k], in coordinates of body
+    bodies[k]) does not meet theirs, STANDING where it has not moved from where it was baked, else MOVED."""
+    first, last = vec.load(x, 0), vec.load(x, 0)
+    for i in range(1, len(x)):
+        p = vec.load(x, i)
+        first = (min(first[0], p[0]), min(first[1], p[1]), min(first[2], p[2]))
+        last = (max(last[0], p[0]), max(last[1], p[1]), max(last[2], p[2]))
+    middle, half = vec.mix(first, last, 0.5), vec.scale(vec.sub(last, first), 0.5)
+    for k in range(len(bodies)):
+        at = vec.mix(vec.load(low, k), vec.load(high, k), 0.5)
+        size = vec.scale(vec.sub(vec.load(high, k), vec.load(low, k)), 0.5)
+        a, b, c, t = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.0, 0.0, 0.0)
+        out[k] = STANDING
+        if bodies[k] < len(poses):
+            pose = poses[bodies[k]]
+            if not (standing(pose) and standing(starts[bodies[k]])):
+                a, b, c, t = rows(pose)
+                out[k] = MOVED
+        if apart(a, b, c, t, middle, half, at, size):
+            out[k] = FAR
+
+
+@kernel
+def keep_nearest(contacts, best, keep):
+    """Mark in `keep` (n,) the nearest of the contacts of each element; of equals the first.
+
+    `best` (elements,) is -1 everywhere before and after.
+    """
+    for c in range(len(contacts)):
+        e = contacts[c]["elements"][0]
+        keep[c] = best[e] < 0 or contacts[c]["distance"] < contacts[best[e]]["distance"]
+        if keep[c]:
+            if best[e] >= 0:
+                keep[best[e]] = False
+            best[e] = c
+    for c in range(len(contacts)):
+        best[contacts[c]["elements"][0]] = -1
