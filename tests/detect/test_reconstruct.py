@@ -22,7 +22,7 @@ THIN = {"wedge 1e-3", "thin plate", "spike"}  # the first has no node inside at 
 ROUND = ("bust", "torus", "ball")
 PLUMP = (*(f"shapes/{name}" for name in ROUND), "meshes/torus_4608.obj", "meshes/sphere_1280.obj")
 MESHES = [
-    *(f"made/{name}" for name in MADE if name not in THIN),
+    *(f"made/{name}" for name in MADE if name not in {*THIN, "torus"}),
     *(pytest.param(f"shapes/{name}", marks=compiled) for name in (*ROUND, "bowl", "mannequin", "skirt")),
     *(pytest.param(name, marks=compiled) for name in FILES),
 ]
@@ -119,6 +119,7 @@ def test_a_corner_on_a_node_is_cut_by_the_diagonal_of_marching_cubes():
     assert finer.forward.worst <= BOUND * field.spacing
 
 
+@compiled
 def test_a_part_thinner_than_a_cell_is_missed_and_reported():
     field = DistanceField.bake(spike(), RESOLUTION)
     found = fidelity(field, reconstruct(field), field.spacing, SAMPLES)
