@@ -39,9 +39,7 @@ class Clip:
         if self.poses is not None:
             poses = rigid_poses("poses", self.poses)
             if len(frames) != 1 or not len(poses):
-                raise ValueError(
-                    f"a clip with {len(poses)} poses has {len(frames)} frames; expected one, that is posed"
-                )
+                raise ValueError(f"a clip with {len(poses)} poses has {len(frames)} frames; expected one")
             object.__setattr__(self, "poses", poses)
 
     def __len__(self) -> int:

@@ -154,6 +154,7 @@ class Motion:
             if motion.parent is None:
                 break
             motion = motion.parent
+        keys = keys[np.append(True, np.diff(keys) > 1e-9 * max(1.0, np.abs(keys).max(initial=0.0)))]
         if len(keys) < 2:
             return 0.0
         t = np.append((keys[:-1, None] + np.diff(keys)[:, None] * np.arange(8) / 8.0).ravel(), keys[-1])

@@ -168,9 +168,9 @@ def write_clips_npz(path: Path, clips: Sequence[Clip], fps: float) -> None:
 
 
 def write_pc2(path: Path, clips: Sequence[Clip], fps: float) -> None:
-    """The one clip that bends as a point cache: header (version, points, start, frames a sample, samples), then float32.
+    """The one clip that bends, or moves where none does, as a point cache.
 
-    Where nothing bends, the one that moves.
+    Header (version, points, start, frames a sample, samples), then float32.
     """
     moving = [c for c in clips if c.bends] or [c.unrolled() for c in clips if not c.still] or list(clips)
     if len(moving) != 1:

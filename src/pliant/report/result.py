@@ -29,8 +29,9 @@ Floats = NDArray[np.float64]
 class Result:
     """The frames of a run, its first state included, and what was measured on the way.
 
-    x: for each soft body the positions (T,n,3) of its welded vertices. poses: (T,bodies,3,4). deepest: (T,) the least exact distance of any
-    cloth vertex or edge midpoint from any fixed body, metres, negative inside; nan where it was not measured.
+    x: for each soft body the positions (T,n,3) of its welded vertices. poses: (T,bodies,3,4) of all bodies. deepest:
+    (T,) the least exact distance of any cloth vertex or edge midpoint from any fixed body, metres, negative inside; nan
+    where it was not measured.
     """
 
     scene: Scene

@@ -4,13 +4,18 @@ from collections.abc import Callable
 
 from ..scene import Scene
 from .drape import drape_scene, tablecloth_for
+from .moving import bending_rod, spinning_ball
 from .tablecloths import cloth_in_a_bowl, cloth_on_box_corner, tablecloth_on_ball, tablecloth_on_bust
+from .waving import waving_mannequin
 
 SCENES: dict[str, Callable[..., Scene]] = {
     "tablecloth-on-bust": tablecloth_on_bust,
     "tablecloth-on-ball": tablecloth_on_ball,
     "cloth-on-box-corner": cloth_on_box_corner,
     "cloth-in-a-bowl": cloth_in_a_bowl,
+    "rod": bending_rod,
+    "spinning-ball": spinning_ball,
+    "waving-mannequin": waving_mannequin,
 }
 
 __all__ = ["SCENES", "drape_scene", "tablecloth_for"]
