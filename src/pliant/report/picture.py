@@ -5,7 +5,7 @@ shadow map from the rasteriser; what several of them cannot see darkens softly, 
 ray of a pixel looks along directions of its own, so that their mean is smooth where one ray would show steps.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +30,12 @@ def render(
     camera: Camera | None = None,
     *,
     samples: int = 2,
+    paint: Callable[[Floats], Floats] | None = None,
 ) -> NDArray[np.uint8]:
-    """The clips at `frame` (negative counts from the end) as (height, width, 3) sRGB; `samples`^2 rays a pixel."""
+    """The clips at `frame` (negative counts from the end) as (height, width, 3) sRGB; `samples`^2 rays a pixel.
+
+    `paint` gives points (p,3) on the surfaces their colour (p,3), linear RGB, instead of the clips' own.
+    """
     count = check(clips)
     if not -count <= frame < count:
         raise ValueError(f"frame = {frame} but there are {count} frames")
@@ -40,7 +44,7 @@ def render(
     validate.budget(f"a picture of {width}x{height}", 200.0 * width * height * samples**2, "make it smaller")
     camera = camera or Camera.framing(clips, width / height)
     detail = 2 * max(width, height)  # shadows need not be finer than the picture
-    pixels = _Studio(clips, frame, samples, detail).shoot(camera, width * samples, height * samples)
+    pixels = _Studio(clips, frame, samples, detail, paint).shoot(camera, width * samples, height * samples)
     small = pixels.reshape(height, samples, width, samples, 3).mean((1, 3))
     # a fixed grain of less than one step hides the steps of 8 bits in the background
     grain = np.random.default_rng(8).uniform(-0.5, 0.5, (height, width, 1))
@@ -50,7 +54,15 @@ def render(
 class _Studio:
     """All clips at one frame as one mesh, the lamps around it and the floor below."""
 
-    def __init__(self, clips: Sequence[Clip], frame: int, samples: int, detail: int) -> None:
+    def __init__(
+        self,
+        clips: Sequence[Clip],
+        frame: int,
+        samples: int,
+        detail: int,
+        paint: Callable[[Floats], Floats] | None = None,
+    ) -> None:
+        self.paint = paint
         start = np.cumsum([0] + [clip.mesh.n_vertices for clip in clips])
         self.x = np.concatenate([clip.at(frame) for clip in clips]).astype(np.float64)
         self.faces = np.concatenate([clip.mesh.faces + int(s) for clip, s in zip(clips, start)]).astype(np.int32)
@@ -117,6 +129,8 @@ class _Studio:
         color = np.where(behind, self.color[face] * 0.62 + (0.07, 0.065, 0.06), self.color[face])
         band = (np.abs((uv * CHECKS) % 1 - 0.5) > 0.25).mean(1) * self.checked[face]
         color += (color * -0.22 + 0.012) * band[:, None]
+        if self.paint is not None:
+            color = self.paint(x)
         key, _ = self.sun.at(x, n, group)
         sky, full_sky = self.sky.at(x, n, group)
         # what the sky does not reach still gets a little light back from the floor
