@@ -1,0 +1,183 @@
+"""One HTML page about a field: figures, slices to slide through, the error on the surface and how often it occurs."""
+
+import base64
+import html
+import importlib.resources
+import io
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from PIL import Image
+
+from .. import __version__, validate
+from ..detect.distance_field.reconstruct import BOUND, Fidelity, Field
+from ..detect.surface import ClosestPoints
+from ..files import atomic_write
+from ..mesh import Mesh
+from .camera import Camera
+from .heat import RAMP, Heat, heat_picture, still
+from .histogram import histogram_svg
+from .slices import AXES, Pixels, Scale, legend, place_text, positions, slice_picture
+
+COLORS = 48  # of a slice's palette: bands, lines and hatching need no more
+_VIEWS = (("", 0.6), (", from behind", 0.6 + np.pi))
+_ALT = "surface in the colours of its distance"
+
+
+def field_page(
+    field: Field,
+    made: Mesh,
+    found: Fidelity,
+    *,
+    title: str,
+    figures: Mapping[str, str],
+    slices: int = 25,
+    size: tuple[int, int] = (560, 440),
+) -> str:
+    """The page as text: `field`, its reconstruction `made`, what was `found`, and a table of `figures`."""
+    slices = validate.whole("slices", slices, low=1, high=400)
+    scale, heat = Scale.of(field), Heat.of(found.forward.distance, found.backward.distance)
+    cut = {axis: _slices(field, axis, slices, scale) for axis in range(3)}
+    mm = 1e3
+    parts = {
+        "title": html.escape(title),
+        "style": _static("field.css"),
+        "script": _static("field.js"),
+        "verdict": html.escape(verdict(found)),
+        "figures": "".join(f"<tr><th>{html.escape(k)}</th><td>{html.escape(v)}</td></tr>" for k, v in figures.items()),
+        "slices": "".join(_slice_figure(axis, cut[axis]) for axis in (0, 2, 1)),
+        "legend": _png(legend(scale, 460, 16)),
+        "inside": f"-{mm * scale.most:.3g} mm, inside",
+        "outside": f"outside, {mm * scale.most:.3g} mm",
+        "step": f"{mm * scale.step:.3g} mm" + (" (one cell)" if hasattr(field, "spacing") else ""),
+        "heats": _heats(field.mesh, made, heat, size),
+        "ramp": ", ".join("#{:02x}{:02x}{:02x}".format(*row) for row in RAMP.astype(int)),
+        "half": f"{mm * heat.top / 2:.3g} mm",
+        "top": f"{mm * heat.top:.3g} mm = {heat.top / found.spacing:.2g} cells",
+        "charts": _charts(found),
+        "notes": "".join(f"<p>{html.escape(text)}</p>" for text in notes(found)),
+        "made": f"pliant {html.escape(__version__)}; this page holds everything it shows and asks nobody for more.",
+        # "<" never appears, so that no text can close the script element
+        "pictures": json.dumps(
+            {AXES[axis]: {"images": images, "places": places} for axis, (images, places, _) in cut.items()}
+        ).replace("<", "\\u003c"),
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda hole: parts[hole[1]], _static("field.html"))
+
+
+def write_field_page(
+    path: str | os.PathLike[str], field: Field, made: Mesh, found: Fidelity, *, title: str, figures: Mapping[str, str]
+) -> None:
+    """Write the page to `path`, whole or not at all."""
+    page = field_page(field, made, found, title=title, figures=figures)
+    with atomic_write(path, "w") as stream:
+        stream.write(page)
+
+
+def verdict(found: Fidelity) -> str:
+    """One or two sentences that say whether to be content."""
+    h = found.spacing
+    back, forth = found.backward.worst / h, found.forward.worst / h
+    said = f"The reconstruction is at most {back:.2f} cells from the mesh"
+    if forth <= BOUND:
+        return f"{said}, and the mesh at most {forth:.2f} cells from the reconstruction: within the bound of {BOUND}."
+    why = []
+    if found.lost.any():
+        why.append(f"thin or sharp parts ({_percent(found, found.lost)} of the area) fall between the nodes")
+    if found.unknown.any():
+        why.append(f"beside open borders ({_percent(found, found.unknown)}) the field gives no value")
+    return f"{said}. The mesh is up to {forth:.2f} cells from the reconstruction: {' and '.join(why)}."
+
+
+def _percent(found: Fidelity, which: np.ndarray) -> str:
+    share = 100.0 * float(which[found.forward.n_vertices :].mean())
+    return "less than 0.01 %" if share < 0.01 else f"{share:.2g} %"
+
+
+def notes(found: Fidelity) -> list[str]:
+    """How to read the figures, and what this field in particular has to explain."""
+    n = len(found.forward.points) - found.forward.n_vertices
+    told = [
+        "The reconstruction is what marching cubes make of the field: the surface that contacts feel. Distances are "
+        f"exact at every vertex and at {n:,} points spread over either surface, so each maximum is a lower bound of "
+        "the Hausdorff distance; a denser look could only raise it.",
+        "From the reconstruction to the mesh: along an edge of the grid the field errs by at most half a cell, and "
+        f"anywhere by at most {BOUND} cells, because true distance changes by at most a metre a metre. A point farther "
+        "from the mesh than that would be a defect.",
+        "From the mesh to the reconstruction there is no such bound. What is thinner than a cell may have no node "
+        "inside and vanish, and a corner loses its tip: up to 1.16 cells of a right-angled one. A finer grid brings "
+        "them back.",
+    ]
+    if found.unknown.any():
+        told.append(
+            "The mesh is open, or parts of it overlap. Beyond a border the sign jumps without a surface, so the cells "
+            "there give no value rather than an invented wall, and the reconstruction ends up to two cells before the "
+            "border. What is not there cannot be far from the mesh, so the other direction does not show it."
+        )
+    return told
+
+
+def _slices(field: Field, axis: int, count: int, scale: Scale) -> tuple[list[str], list[str], tuple[int, int]]:
+    """Pictures as data addresses, where each lies, and their size in pixels."""
+    places = positions(field, axis, count)
+    drawn = [slice_picture(field, axis, float(at), scale) for at in places]
+    words = [place_text(axis, float(at), field.mesh.size) for at in places]
+    return [_png(pixels) for pixels in drawn], words, (drawn[0].shape[1], drawn[0].shape[0])
+
+
+def _slice_figure(axis: int, cut: tuple[list[str], list[str], tuple[int, int]]) -> str:
+    images, places, (width, height) = cut
+    middle, name = len(images) // 2, AXES[axis]
+    return (
+        f'<figure data-axis="{name}" style="--share: {width}">'
+        f'<img src="{images[middle]}" width="{width}" height="{height}" alt="Slice at {places[middle]}">'
+        f'<input type="range" min="0" max="{len(images) - 1}" value="{middle}" aria-label="Slice along {name}" hidden>'
+        f"<figcaption><output>{places[middle]}</output></figcaption></figure>"
+    )
+
+
+def _heats(mesh: Mesh, made: Mesh, heat: Heat, size: tuple[int, int]) -> str:
+    width, height = size
+    sides: Sequence[tuple[str, Mesh, Mesh]] = (("mesh", mesh, made), ("reconstruction", made, mesh))
+    out = []
+    for name, surface, other in sides:
+        exact = ClosestPoints(other)
+        for behind, azimuth in _VIEWS:
+            camera = Camera.framing([still(mesh)], width / height, azimuth=azimuth)
+            pixels = heat_picture(surface, exact, heat, camera, width, height)
+            words = f"the {name}{behind}"
+            out.append(
+                f'<figure><img src="{_jpeg(pixels)}" width="{width}" height="{height}" alt="{words}: {_ALT}">'
+                f"<figcaption>{words}</figcaption></figure>"
+            )
+    return "".join(out)
+
+
+def _charts(found: Fidelity) -> str:
+    top = max(found.forward.worst, found.backward.worst, BOUND * found.spacing)
+    out = []
+    for words, d in (("from the mesh", found.forward), ("from the reconstruction", found.backward)):
+        chart = histogram_svg(d.distance[d.n_vertices :], top, BOUND * found.spacing)
+        out.append(f"<figure>{chart}<figcaption>{words}: mean {1e3 * d.mean:.3g} mm</figcaption></figure>")
+    return "".join(out)
+
+
+def _png(pixels: Pixels) -> str:
+    """With a palette: a slice is then some ten kilobytes."""
+    small = Image.fromarray(pixels).quantize(COLORS, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    stream = io.BytesIO()
+    small.save(stream, "PNG", optimize=True)
+    return f"data:image/png;base64,{base64.b64encode(stream.getvalue()).decode()}"
+
+
+def _jpeg(pixels: Pixels) -> str:
+    stream = io.BytesIO()
+    Image.fromarray(pixels).save(stream, "JPEG", quality=90, optimize=True)
+    return f"data:image/jpeg;base64,{base64.b64encode(stream.getvalue()).decode()}"
+
+
+def _static(name: str) -> str:
+    return importlib.resources.files(__package__).joinpath("static", name).read_text("utf-8")

@@ -1,0 +1,66 @@
+"""Error on a surface as colour: every pixel asks the exact distance, nothing is interpolated between vertices."""
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..clip import Clip
+from ..detect.surface import ClosestPoints
+from ..mesh import Mesh
+from .camera import Camera
+from .picture import render
+
+Floats = NDArray[np.float64]
+Pixels = NDArray[np.uint8]
+# sRGB from no error to `top`; light to dark, so that it reads without colour too
+RAMP = np.array(
+    [[236, 233, 226], [245, 216, 152], [242, 168, 84], [224, 104, 60], [176, 47, 68], [104, 22, 82], [44, 10, 60]],
+    float,
+)
+_BUSY = 200_000  # faces; above it one ray a pixel, because every ray group draws shadow maps of its own
+
+
+@dataclasses.dataclass(frozen=True)
+class Heat:
+    """Distances as colours: `top` metres and more have the last colour."""
+
+    top: float
+
+    @classmethod
+    def of(cls, *distances: Floats) -> "Heat":
+        """A round number that all but one in two hundred stay below: one bad tip must not pale all the rest."""
+        most = max(float(np.quantile(d, 0.995)) for d in distances)
+        return cls(nice(max(most, 1e-12)))
+
+    def rgb(self, distance: Floats) -> Floats:
+        """(n,3) sRGB 0..255 of distances (n,)."""
+        t = np.clip(np.asarray(distance) / self.top, 0.0, 1.0) * (len(RAMP) - 1)
+        return np.stack([np.interp(t, np.arange(len(RAMP)), RAMP[:, k]) for k in range(3)], -1)
+
+
+def nice(value: float) -> float:
+    """The next larger of 1, 2, 5 times a power of ten."""
+    power = 10.0 ** np.floor(np.log10(value))
+    return float(next(k * power for k in (1.0, 2.0, 5.0, 10.0) if k * power >= value * (1 - 1e-9)))
+
+
+def heat_picture(surface: Mesh, other: ClosestPoints, heat: Heat, camera: Camera, width: int, height: int) -> Pixels:
+    """`surface` in the colours of its distance from `other`, as (height, width, 3) sRGB."""
+    bare = Mesh(surface.vertices, surface.faces)
+    samples = 1 if bare.n_faces > _BUSY else 2
+    return render([still(bare)], 0, width, height, camera, samples=samples, paint=_paint(other, heat))
+
+
+def still(mesh: Mesh) -> Clip:
+    return Clip(mesh, mesh.vertices[None], (0.8, 0.8, 0.8))
+
+
+def _paint(other: ClosestPoints, heat: Heat) -> Callable[[Floats], Floats]:
+    def paint(points: Floats) -> Floats:
+        srgb = heat.rgb(np.abs(other.query(points)[0])) / 255.0
+        # to linear light, which is what lamps multiply
+        return np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
+
+    return paint

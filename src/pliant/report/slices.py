@@ -1,0 +1,145 @@
+"""Slices of a field as pictures: warm outside, cool inside, a step of colour every cell, a dark line at zero.
+
+After figure 13 of M. Teschner and others, *Collision Detection for Deformable Objects*, 2005. What the field does not
+know is hatched grey, so that a hole never looks like a distance.
+"""
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
+
+from ..detect.distance_field.reconstruct import Field
+
+Floats = NDArray[np.float64]
+Pixels = NDArray[np.uint8]
+AXES = "xyz"
+# the slice across an axis: which axis runs to the right, which up, and which way (seen from above, z comes down)
+_ACROSS = {0: (2, 1, -1, 1), 1: (0, 2, 1, -1), 2: (0, 1, 1, 1)}
+WARM, COOL = np.array([186.0, 66.0, 50.0]), np.array([38.0, 84.0, 156.0])
+PALE, LINE = np.array([252.0, 249.0, 244.0]), np.array([28.0, 30.0, 36.0])
+NOTHING, HATCH = np.array([229.0, 231.0, 235.0]), np.array([203.0, 207.0, 214.0])
+QUIET = (106, 112, 128)
+_PERIOD = 8  # pixels from one line of the hatching to the next
+
+
+@dataclasses.dataclass(frozen=True)
+class Scale:
+    """How distances become colours: a step of colour every `step` metres, full colour at `most` metres."""
+
+    step: float
+    most: float
+
+    @classmethod
+    def of(cls, field: Field) -> "Scale":
+        """One cell a step up to the end of the band; without cells, ten steps over a tenth of the mesh."""
+        if hasattr(field, "spacing") and hasattr(field, "band"):
+            return cls(float(field.spacing), float(field.band * field.spacing))
+        return cls(0.01 * field.mesh.size, 0.1 * field.mesh.size)
+
+
+def window(field: Field, scale: Scale) -> Floats:
+    """(2,3) what slices show: the box of the mesh, and a little more than the band around it."""
+    around: Floats = field.mesh.bounds + np.array([[-1.0], [1.0]]) * (scale.most + 2.0 * scale.step)
+    return around
+
+
+def slice_values(field: Field, axis: int, at: float, box: Floats, pixel: float) -> Floats:
+    """(h,w) distances on the plane where coordinate `axis` is `at`, a sample every `pixel` metres."""
+    right, up, way, rise = _ACROSS[axis]
+    columns, rows = (np.maximum(np.ceil((box[1] - box[0]) / pixel), 2).astype(int)[k] for k in (right, up))
+    points = np.empty((rows, columns, 3))
+    points[..., axis] = at
+    points[..., right] = (box[0, right] + (np.arange(columns) + 0.5) * pixel)[::way]
+    points[..., up] = (box[0, up] + (np.arange(rows) + 0.5) * pixel)[::-rise, None]
+    return field.sample(points.reshape(-1, 3))[0].reshape(rows, columns)
+
+
+def coloured(d: Floats, scale: Scale) -> Pixels:
+    """(h,w,3) sRGB of distances (h,w) in metres."""
+    known = np.isfinite(d)
+    safe = np.where(known, d, 0.0)
+    # a band has the colour of its middle
+    t = np.clip((np.floor(np.abs(safe) / scale.step) + 0.5) * scale.step / scale.most, 0.0, 1.0)[..., None] ** 0.8
+    rgb = PALE + t * (np.where(safe[..., None] >= 0.0, WARM, COOL) - PALE)
+    slope = _slope(d)
+    off = np.abs(safe - scale.step * np.rint(safe / scale.step)) / slope  # pixels to the nearest step
+    fine = np.clip(1.0 - off, 0.0, 1.0)[..., None] * 0.28
+    rgb += fine * (0.55 * rgb - rgb)
+    dark = np.clip(1.7 - np.abs(safe) / slope, 0.0, 1.0)[..., None]
+    rgb += dark * (LINE - rgb)
+    i, j = np.indices(d.shape)
+    lines: NDArray[np.bool_] = (i + j) % _PERIOD < 2
+    hatched = np.where(lines[..., None], HATCH, NOTHING)
+    return np.rint(np.where(known[..., None], rgb, hatched)).astype(np.uint8)
+
+
+def _slope(d: Floats) -> Floats:
+    """(h,w) metres a pixel, from those neighbours that are known; never 0."""
+    total = np.zeros(d.shape)
+    for axis in (0, 1):
+        change = np.abs(np.diff(d, axis=axis))
+        pad = [(0, 0), (0, 0)]
+        pad[axis] = (1, 1)
+        change = np.pad(change, pad, constant_values=np.nan)
+        before, after = np.split(np.stack([np.delete(change, k, axis) for k in (-1, 0)]), 2)
+        total += np.fmax(np.nan_to_num(before[0]), np.nan_to_num(after[0])) ** 2
+    return np.maximum(np.sqrt(total), 1e-9 * max(float(np.nanmax(np.abs(d), initial=0.0)), 1e-30))
+
+
+def slice_picture(field: Field, axis: int, at: float, scale: Scale, side: int | None = None) -> Pixels:
+    """One slice, `side` pixels along the longest side of the window, whichever axis that is: slices fit each other.
+
+    Without a `side` it is large enough to show single steps, up to 800 pixels.
+    """
+    box = window(field, scale)
+    side = side or int(np.clip(3.0 * (box[1] - box[0]).max() / scale.step, 420, 800))
+    return coloured(slice_values(field, axis, at, box, float((box[1] - box[0]).max()) / side), scale)
+
+
+def positions(field: Field, axis: int, count: int) -> Floats:
+    """Where `count` slices across the mesh lie, ends included."""
+    low, high = field.mesh.bounds[:, axis]
+    return np.linspace(low, high, count)
+
+
+def place_text(axis: int, at: float, size: float) -> str:
+    """`x = +12.3 mm`, to a thousandth of the mesh's size."""
+    digits = max(0, 3 - int(np.ceil(np.log10(max(1e3 * size, 1e-9)))))
+    value = round(1e3 * at, digits)
+    return f"{AXES[axis]} = {value:+.{digits}f} mm" if value else f"{AXES[axis]} = 0 mm"
+
+
+def legend(scale: Scale, width: int, height: int) -> Pixels:
+    """The colours from inside to outside, left to right."""
+    d = np.linspace(-scale.most, scale.most, width)
+    return coloured(np.repeat(d[None], height, 0), scale)
+
+
+def slice_sheet(field: Field, scale: Scale | None = None, side: int = 360) -> Image.Image:
+    """The three middle slices side by side over the legend."""
+    scale = scale or Scale.of(field)
+    middle = field.mesh.bounds.mean(0)
+    tiles = [slice_picture(field, axis, float(middle[axis]), scale, side) for axis in range(3)]
+    gap, foot = 14, 76
+    width = sum(t.shape[1] for t in tiles) + 2 * gap
+    tall = max(t.shape[0] for t in tiles)
+    sheet = Image.new("RGB", (width, tall + foot), (255, 255, 255))
+    draw, left = ImageDraw.Draw(sheet), 0
+    for axis, tile in enumerate(tiles):
+        sheet.paste(Image.fromarray(tile), (left, tall - tile.shape[0]))
+        words = place_text(axis, middle[axis], field.mesh.size)
+        draw.text(
+            (left + tile.shape[1] / 2, tall + 14), words, (106, 112, 128), ImageFont.load_default(14), anchor="mm"
+        )
+        left += tile.shape[1] + gap
+    x, y, long = width / 2 - 150, tall + 34, 300
+    sheet.paste(Image.fromarray(legend(scale, long, 16)), (int(x), y))
+    for share, words in (
+        (0.0, f"-{1e3 * scale.most:.3g} mm"),
+        (0.5, "surface"),
+        (1.0, f"+{1e3 * scale.most:.3g} mm"),
+    ):
+        draw.text((x + share * long, y + 28), words, (60, 64, 74), ImageFont.load_default(13), anchor="mm")
+    return sheet
