@@ -1,0 +1,138 @@
+"""AdaptiveField: signed distances in the leaves of an octree, fine where the field bends and coarse where it does not.
+
+Adaptively sampled distance fields: S. Frisken, R. Perry, A. Rockwood, T. Jones, 2000. Corners that hang on a coarser
+leaf take its interpolation (R. Westermann, L. Kobbelt, T. Ertl, 1999), so the field has no cracks.
+"""
+
+import dataclasses
+import functools
+import math
+import time
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import validate
+from ...kernels import octree as _kernels
+from ...mesh import Mesh
+from .octree_cells import Cells, Lattice
+from .sampled import WORTH_THREADS, Floats, Sampled
+from .truth import Truth
+
+DEEPEST = 18  # levels; lattice points must fit 63 bits
+_FINEST = 1e-9  # of the largest coordinate: smaller leaves could not be told apart
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class AdaptiveField(Sampled):
+    """Signed distance everywhere in a cube around `mesh`, trilinear in the leaves of a balanced octree; continuous.
+
+    Neighbouring leaves, across faces, edges and corners, differ by at most one level. One value a distinct corner.
+    The error is at most 0.866 sides of the leaf (guarantee class B), and at most
+    max(tolerance, relative |d|) at every corner, edge middle, face centre and centre of a leaf above the last level.
+    """
+
+    mesh: Mesh
+    nodes: NDArray[np.int32]
+    corners: NDArray[np.int32]
+    values: Floats
+    origin: tuple[float, float, float]
+    side: float  # of the cube, metres
+    levels: int  # below the root
+    tolerance: float  # metres
+    relative: float  # error allowed per distance, where that is more than the tolerance
+    seconds: float = 0.0  # the bake took
+    examined: int = 0  # exact distances the bake asked for
+
+    @classmethod
+    def bake(
+        cls,
+        mesh: Mesh,
+        tolerance: float | None = None,
+        *,
+        relative: float = 0.05,
+        levels: int | None = None,
+        margin: float = 0.1,
+        max_bytes: float | None = None,
+        progress: Callable[[float], None] | None = None,
+    ) -> "AdaptiveField":
+        """Cut a cube around `mesh` until the field is within `tolerance` metres (default: 0.001 of the diagonal).
+
+        Far from the surface an error of `relative` times the distance is allowed; with 0 the ridges halfway between
+        two parts of the surface, where the distance has a kink, are cut as fine as the surface itself.
+        `levels` limits the cutting; by default the last level is the first whose leaves cannot err by more than the
+        tolerance wherever the surface lies. `margin` is how far the cube reaches beyond the mesh, as a share of its
+        longest side. `progress` is called with the share done, 0..1.
+        """
+        truth = Truth(mesh)
+        extent = mesh.bounds[1] - mesh.bounds[0]
+        tolerance = 1e-3 * mesh.size if tolerance is None else validate.number("tolerance", tolerance, above=0.0)
+        relative = validate.number("relative", relative, low=0.0, high=1.0)
+        side = float(extent.max()) * (1.0 + 2.0 * validate.number("margin", margin, low=0.01, high=100.0))
+        if not side > _FINEST * float(np.abs(mesh.bounds).max()):
+            raise ValueError(
+                f"mesh {mesh.name!r} is {extent.max():g} m long at coordinates up to {np.abs(mesh.bounds).max():g}: "
+                "too small for its distance from the origin; move it nearer"
+            )
+        if levels is None:
+            enough = math.ceil(math.log2(0.5 * math.sqrt(3.0) * side / tolerance)) if tolerance < side else 1
+            levels = min(max(enough, 2), DEEPEST)
+        levels = validate.whole("levels", levels, low=1, high=DEEPEST)
+        start = time.perf_counter()
+        low = 0.5 * (mesh.bounds[0] + mesh.bounds[1] - side)
+        lattice = Lattice(truth, low, side, levels, max_bytes, progress)
+        nodes, corners, values = Cells.cut(lattice, tolerance, relative).packed()
+        for array in (nodes, corners, values):
+            array.flags.writeable = False
+        if progress is not None:
+            progress(1.0)
+        origin = (float(low[0]), float(low[1]), float(low[2]))
+        took = time.perf_counter() - start
+        return cls(mesh, nodes, corners, values, origin, side, levels, tolerance, relative, took, truth.asked)
+
+    @property
+    def nbytes(self) -> int:
+        return self.nodes.nbytes + self.corners.nbytes + self.values.nbytes
+
+    @property
+    def n_leaves(self) -> int:
+        return len(self.corners)
+
+    @property
+    def low(self) -> Floats:
+        return np.array(self.origin)
+
+    @property
+    def high(self) -> Floats:
+        return self.low + self.side
+
+    @property
+    def sure(self) -> float:
+        return 2.0 * self.tolerance
+
+    @functools.cached_property
+    def kernel(self) -> _kernels.Octree:
+        """What the kernels take."""
+        return _kernels.Octree(self.nodes, self.corners, self.values, np.array(self.origin), self.side)
+
+    def probe(self, p: Floats, distance: Floats, gradient: Floats) -> None:
+        if len(p) > WORTH_THREADS:
+            _kernels.sample_points(self.kernel, p, distance, gradient)
+        else:
+            _kernels.sample_range(self.kernel, p, 0, len(p), distance, gradient)
+
+    def leaves(self) -> tuple[Floats, Floats, NDArray[np.int64]]:
+        """Lowest corner (n,3) and side (n,) of every leaf, metres, and its level (n,)."""
+        node, at = np.zeros(1, np.int64), np.zeros((1, 3), np.int64)
+        low, level = np.empty((self.n_leaves, 3)), np.empty(self.n_leaves, np.int64)
+        octant = np.array([[c >> 2, c >> 1 & 1, c & 1] for c in range(8)])
+        for depth in range(self.levels + 1):
+            child = self.nodes[node].astype(np.int64)
+            leaf = child < 0
+            low[-1 - child[leaf]] = at[leaf] * (self.side / 2**depth) + self.low
+            level[-1 - child[leaf]] = depth
+            node = (child[~leaf, None] + np.arange(8)).ravel()
+            at = (2 * at[~leaf, None] + octant).reshape(-1, 3)
+        side: Floats = np.ldexp(self.side, -level)
+        return low, side, level

@@ -1,0 +1,222 @@
+"""Cells of an octree while it is cut: which are split, how they are balanced, what their corners are worth.
+
+A cell is its Morton number within its level: the parent is `cell >> 3`, the children are `cell << 3 | 0..7`, and
+sorted parents have sorted children.
+"""
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import validate
+from ...kernels import octree as _kernels
+from .truth import Truth
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+EIGHT = np.array([[c >> 2, c >> 1 & 1, c & 1] for c in range(8)])
+LATTICE = np.stack(np.meshgrid(*[np.arange(3)] * 3, indexing="ij"), -1).reshape(-1, 3)
+AROUND = LATTICE[np.arange(27) != 13] - 1
+CORNERS = np.flatnonzero((LATTICE != 1).all(1))  # of the 27, z fastest
+# edge middles and face centres of the 27, and the corners (as 0..7) whose mean they are: two, or four
+HANGING = [
+    (m, np.flatnonzero(((LATTICE[m] == 2 * EIGHT) | (LATTICE[m] == 1)).all(1)))
+    for m in range(27)
+    if 1 <= (LATTICE[m] == 1).sum() <= 2
+]
+_BYTES = 27 * 40  # a cell being judged: numbers, distances, border flags, copies
+_NEAR = 0.25  # a cell that only crosses a jump of the sign is cut until it is this small beside its distance
+
+
+def morton(at: Ints) -> Ints:
+    """Numbers of cells or points (n,3) on the curve; 21 bits an axis."""
+    x = at.astype(np.uint64)
+    for shift, mask in _SPREAD:
+        x = (x | x << np.uint64(shift)) & np.uint64(mask)
+    code: Ints = (x[..., 0] << np.uint64(2) | x[..., 1] << np.uint64(1) | x[..., 2]).astype(np.int64)
+    return code
+
+
+def place(code: Ints) -> Ints:
+    """What `morton` was given."""
+    x = np.stack([code >> 2, code >> 1, code], -1).astype(np.uint64) & np.uint64(_SPREAD[-1][1])
+    for (shift, _), mask in zip(_SPREAD[::-1], [m for _, m in _SPREAD[-2::-1]] + [0x1FFFFF]):
+        x = (x | x >> np.uint64(shift)) & np.uint64(mask)
+    return x.astype(np.int64)
+
+
+_SPREAD = (
+    (32, 0x1F00000000FFFF),
+    (16, 0x1F0000FF0000FF),
+    (8, 0x100F00F00F00F00F),
+    (4, 0x10C30C30C30C30C3),
+    (2, 0x1249249249249249),
+)
+
+
+def within(some: Ints, of: Ints) -> NDArray[np.bool_]:
+    """Which of `some` are in the sorted `of`."""
+    if not len(of):
+        return np.zeros(len(some), bool)
+    at = np.minimum(np.searchsorted(of, some), len(of) - 1)
+    found: NDArray[np.bool_] = of[at] == some
+    return found
+
+
+class Lattice:
+    """Exact distances at the corners of cells half as large as the smallest, each asked for once."""
+
+    def __init__(
+        self,
+        truth: Truth,
+        low: Floats,
+        side: float,
+        levels: int,
+        max_bytes: float | None,
+        progress: Callable[[float], None] | None,
+    ) -> None:
+        self.truth, self.low, self.side, self.levels = truth, low, side, levels
+        self.max_bytes, self.progress = max_bytes, progress
+        self.keys: Ints = np.zeros(0, np.int64)
+        self.d, self.rim = np.zeros(0), np.zeros(0, bool)
+
+    def points(self, cells: Ints, level: int) -> Ints:
+        """Numbers (n,27) of the corners, edge middles, face centres and centres of cells."""
+        what = f"octree with {len(cells)} cells at level {level}"
+        validate.budget(what, float(_BYTES * len(cells)), "raise the tolerance or max_bytes", self.max_bytes)
+        return morton(2 * place(cells)[:, None] + LATTICE << self.levels - level)
+
+    def at(self, keys: Ints) -> tuple[Floats, NDArray[np.bool_]]:
+        """Distance and nearness of a border at lattice points of any shape."""
+        flat = keys.ravel()
+        new = np.unique(flat[~within(flat, self.keys)])
+        if len(new):
+            step = self.side / 2.0 ** (self.levels + 1)
+            d, _, rim = self.truth.query(self.low + place(new) * step)
+            all_keys = np.concatenate([self.keys, new])
+            order = np.argsort(all_keys, kind="stable")
+            self.keys = all_keys[order]
+            self.d, self.rim = np.concatenate([self.d, d])[order], np.concatenate([self.rim, rim])[order]
+        at = np.searchsorted(self.keys, keys)
+        return self.d[at], self.rim[at]
+
+
+@dataclasses.dataclass
+class Cells:
+    """The octree as sorted lists of the cells that are split, one a level."""
+
+    lattice: Lattice
+    tolerance: float  # metres
+    relative: float  # error allowed per distance, where that is more
+    split: list[Ints]
+    # filled by `hang`: corner points of all leaves, sorted, and their values
+    keys: Ints = dataclasses.field(default_factory=lambda: np.zeros(0, np.int64))
+    values: Floats = dataclasses.field(default_factory=lambda: np.zeros(0))
+    blank: list[NDArray[np.bool_]] = dataclasses.field(default_factory=list)
+
+    @classmethod
+    def cut(cls, lattice: Lattice, tolerance: float, relative: float) -> "Cells":
+        """Split what does not fit, level by level; balance; then split what no longer fits, until everything does."""
+        tree = cls(lattice, tolerance, relative, [np.zeros(0, np.int64) for _ in range(lattice.levels)])
+        cells = np.zeros(1, np.int64)
+        for level in range(lattice.levels):
+            d, rim = lattice.at(lattice.points(cells, level))
+            tree.split[level] = cells[tree._unfit(d, rim, d[:, CORNERS], level)[0]]
+            cells = children(tree.split[level])
+            if lattice.progress is not None:
+                lattice.progress(0.9 * (level + 1) / lattice.levels)
+        while True:
+            tree._balance()
+            unfit = tree._hang()
+            if not any(map(len, unfit)):
+                return tree
+            tree.split = [np.union1d(a, b) for a, b in zip(tree.split, unfit)]
+
+    def _unfit(
+        self, d: Floats, rim: NDArray[np.bool_], corner: Floats, level: int
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which cells of a level must be split, and which give no answer because the sign jumps in them."""
+        side = self.lattice.side / 2.0**level
+        worst, nearest = np.empty(len(d)), np.empty(len(d))
+        _kernels.fit(d, np.ascontiguousarray(corner), self.tolerance, self.relative, worst, nearest)
+        jump = jumps(d, rim, side, LATTICE / 2.0)
+        return np.where(jump, side > _NEAR * nearest, worst > 1.0), jump
+
+    def _balance(self) -> None:
+        """Split more, until cells that touch differ by one level: the neighbours of a split cell must exist."""
+        for level in range(len(self.split) - 1, 0, -1):
+            at = (place(self.split[level])[:, None] + AROUND).reshape(-1, 3)
+            inside = ((at >= 0) & (at < 1 << level)).all(1)
+            parents = np.unique(morton(at[inside]) >> 3)
+            self.split[level - 1] = np.union1d(self.split[level - 1], parents)
+
+    def leaves(self, level: int) -> Ints:
+        cells = children(self.split[level - 1]) if level else np.zeros(1, np.int64)
+        return cells if level == len(self.split) else cells[~within(cells, self.split[level])]
+
+    def _hang(self) -> list[Ints]:
+        """Values of all corners, those that hang on a coarser leaf set to its interpolation; returns what is unfit.
+
+        From coarse to fine, because corners of a coarse leaf may hang on a still coarser one.
+        """
+        lattice, levels = self.lattice, self.lattice.levels
+        every = [self.leaves(level) for level in range(levels + 1)]
+        at = [lattice.points(cells, level) for level, cells in enumerate(every[:-1])]
+        last = morton(2 * (place(every[-1])[:, None] + EIGHT))
+        self.keys = np.unique(np.concatenate([*(a[:, CORNERS].ravel() for a in at), last.ravel()]))
+        self.values = lattice.at(self.keys)[0]
+        unfit, self.blank = [], []
+        for level, (cells, points) in enumerate(zip(every, at)):
+            d, rim = lattice.at(points)
+            eight = np.searchsorted(self.keys, points[:, CORNERS])
+            wrong, jump = self._unfit(d, rim, self.values[eight], level)
+            unfit.append(cells[wrong])
+            self.blank.append(jump)
+            for m, mean_of in HANGING:
+                # a leaf that gives no answer has nothing to be continuous with
+                hangs = ~jump & within(points[:, m], self.keys)
+                value = self.values[eight[np.ix_(hangs, mean_of)]].mean(1)
+                self.values[np.searchsorted(self.keys, points[hangs, m])] = value
+        d, rim = lattice.at(last)
+        self.blank.append(jumps(d, rim, lattice.side / 2.0**levels, EIGHT * 1.0))
+        return unfit
+
+    def packed(self) -> tuple[NDArray[np.int32], NDArray[np.int32], Floats]:
+        """Nodes, corners of leaves and values as the kernels take them; values in the order of their first use."""
+        nodes, corners, first, leaf = [], [], 1, 0
+        for level in range(self.lattice.levels + 1):
+            cells = children(self.split[level - 1]) if level else np.zeros(1, np.int64)
+            inner = within(cells, self.split[level]) if level < self.lattice.levels else np.zeros(len(cells), bool)
+            node = np.empty(len(cells), np.int64)
+            node[inner] = first + 8 * np.arange(inner.sum())
+            node[~inner] = -1 - leaf - np.arange(len(cells) - inner.sum())
+            nodes.append(node)
+            first, leaf = first + 8 * int(inner.sum()), leaf + len(cells) - int(inner.sum())
+            at = morton(place(cells[~inner])[:, None] + EIGHT << self.lattice.levels + 1 - level)
+            corner = np.searchsorted(self.keys, at)
+            corner[self.blank[level]] = len(self.keys)
+            corners.append(corner)
+        used = np.concatenate(corners)
+        values = np.append(self.values, np.nan)
+        names, at_first, number = np.unique(used, return_index=True, return_inverse=True)
+        order = np.argsort(at_first, kind="stable")
+        rank = np.empty(len(order), np.int32)
+        rank[order] = np.arange(len(order), dtype=np.int32)
+        return np.concatenate(nodes).astype(np.int32), rank[number].reshape(used.shape), values[names[order]]
+
+
+def children(cells: Ints) -> Ints:
+    return (cells[:, None] << 3 | np.arange(8)).ravel()
+
+
+def jumps(d: Floats, rim: NDArray[np.bool_], side: float, where: Floats) -> NDArray[np.bool_]:
+    """Which cells hold both signs without a surface between."""
+    jump = np.zeros(len(d), bool)
+    both = np.flatnonzero((d > 0.0).any(1) & (d < 0.0).any(1))
+    marks = np.zeros(len(both), np.uint8)
+    _kernels.mark_jumps(d[both], rim[both], np.full(len(both), side), where, marks)
+    jump[both] = marks != 0
+    return jump
