@@ -1,6 +1,6 @@
 """Vertices and edge midpoints of something soft against the baked field of something rigid."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Self
 
 import numpy as np
@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from ... import contacts as _contacts
 from ... import validate
-from ...contacts import MIDPOINT_FIELD, VERTEX_FIELD, Contacts
+from ...contacts import CONTACT, MIDPOINT_FIELD, VERTEX_FIELD, Contacts
 from ...kernels import distance_field as _kernels
+from ...kernels import field_edges as _edges
 from ...kernels import pose as _pose
 from ...state import State
 from ..base import Finds, Side
@@ -73,10 +74,11 @@ class DistanceFieldDetector:
         """Contacts in canonical order: vertices first, then midpoints."""
         x, (low, high) = state.x[self.soft.rows], self.box
         _pose.reach(x, low[None], high[None], state.pose, state.pose_start, self._bodies, self._standing)
-        return np.concatenate(self.touching(state, int(self._standing[0])))
+        return joined(self.touching(state, int(self._standing[0]), _edges.longest_edge(self.edges, x)))
 
-    def touching(self, state: State, standing: int) -> tuple[Contacts, Contacts]:
-        """Contacts of vertices and of midpoints; `standing` is what `kernels.pose.reach` says of the field."""
+    def touching(self, state: State, standing: int, longest: float) -> tuple[Contacts, Contacts]:
+        """Contacts of vertices and of midpoints; `standing` is what `kernels.pose.reach` says of the field, `longest`
+        the length of the longest edge now."""
         if standing == _pose.FAR:
             return _contacts.empty(), _contacts.empty()
         x, body = state.x[self.soft.rows], self.rigid.body
@@ -85,7 +87,8 @@ class DistanceFieldDetector:
             x = self._x
         vertices = self._touching(x, _EVERY, self._points, VERTEX_FIELD)
         d, h = self._distance[: len(x)], self.field.spacing
-        m = _kernels.edges_in_reach(self.edges, x, d, self.within, h, self._known, self._near, self._middle)
+        far = (self.within, h, self._known, longest)
+        m = _edges.edges_in_reach(self.edges, x, d, *far, self._near, self._middle)
         midpoints = self._touching(self._middle[:m], self._near, self.edges, MIDPOINT_FIELD)
         if standing == _pose.MOVED:
             for found in (vertices, midpoints):
@@ -106,6 +109,11 @@ class DistanceFieldDetector:
             out["normal"][c] = self.field.exact.query(at)[3]
             out["anchor"][c] = at - out["distance"][c, None] * out["normal"][c]
         return out
+
+
+def joined(parts: Sequence[Contacts]) -> Contacts:
+    """All of `parts` in their order. As bytes: NumPy copies records field by field, 20 us against 3 for a hundred."""
+    return np.concatenate([part.view(np.uint8) for part in parts]).view(CONTACT)
 
 
 def _field_for(

@@ -7,10 +7,11 @@ import numpy as np
 
 from ... import contacts as _contacts
 from ...contacts import Contacts
+from ...kernels import field_edges as _edges
 from ...kernels import pose as _pose
 from ...state import State
 from ..base import Finds
-from .detector import DistanceFieldDetector
+from .detector import DistanceFieldDetector, joined
 
 
 class PartsDetector:
@@ -45,15 +46,17 @@ class PartsDetector:
         """Contacts in canonical order: vertices of all parts first, then midpoints."""
         x, poses = state.x[self.soft.rows], (state.pose, state.pose_start)
         _pose.reach(x, self._low, self._high, *poses, self._bodies, self._standing)
-        found = [part.touching(state, int(how)) for part, how in zip(self.parts, self._standing) if how != _pose.FAR]
+        near = [(part, int(how)) for part, how in zip(self.parts, self._standing) if how != _pose.FAR]
+        longest = _edges.longest_edge(self.parts[0].edges, x) if near else 0.0
+        found = [part.touching(state, how, longest) for part, how in near]
         kinds = [[part[k] for part in found if len(part[k])] for k in (0, 1)]
-        return np.concatenate([_contacts.empty(), *(self._nearest(kind) for kind in kinds)])
+        return joined([self._nearest(kind) for kind in kinds])
 
     def _nearest(self, found: list[Contacts]) -> Contacts:
         """One contact an element."""
         if len(found) < 2:
             return found[0] if found else _contacts.empty()
-        every = np.concatenate(found)
+        every = joined(found)
         keep = np.zeros(len(every), np.bool_)
         _pose.keep_nearest(every, self._best, keep)
         return every[keep]

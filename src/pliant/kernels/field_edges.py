@@ -1,0 +1,51 @@
+"""Which edges of a cloth may touch a field with their middle (Fuhrmann et al. 2003, section 4.3)."""
+
+import math
+
+from . import vec
+from .jit import kernel
+
+
+@kernel
+def longest_edge(edges, x):
+    """Metres; 0 without edges."""
+    most = 0.0
+    for e in range(len(edges)):
+        most = max(most, vec.norm2(vec.sub(vec.load(x, edges[e, 0]), vec.load(x, edges[e, 1]))))
+    return math.sqrt(most)
+
+
+@kernel
+def all_lost(d):
+    """Whether every distance is nan."""
+    for i in range(len(d)):
+        if not math.isnan(d[i]):
+            return False
+    return True
+
+
+@kernel
+def edges_in_reach(edges, x, d, within, slack, known, longest, out, middle):
+    """Edges whose middle may be within reach; their numbers and middles. Returns how many.
+
+    An end is at most half an edge farther than the middle, so both must be near; `slack` is the field's own error.
+    Ends beyond the band (nan) are at least `known` away, which may or may not be too far for a middle between two:
+    where even the `longest` edge is too short, most of a cloth is passed over by looking at its distances alone.
+    """
+    count = 0
+    short = within + 0.5 * longest <= known
+    if short and all_lost(d):
+        return 0
+    for e in range(len(edges)):
+        i, j = edges[e, 0], edges[e, 1]
+        lost = math.isnan(d[i]) and math.isnan(d[j])
+        if lost and short:
+            continue
+        a, b = vec.load(x, i), vec.load(x, j)
+        reach = within + 0.5 * math.sqrt(vec.norm2(vec.sub(a, b)))
+        if d[i] > reach + slack or d[j] > reach + slack or (lost and reach <= known):
+            continue
+        out[count] = e
+        vec.store(middle, count, vec.mix(a, b, 0.5))
+        count += 1
+    return count
