@@ -1,0 +1,184 @@
+"""PlanarField: a signed distance that is linear in each cell of a binary space partition with planes of any direction.
+
+After J. Wu, L. Kobbelt: *Piecewise Linear Approximation of Signed Distance Fields*, 2003. Compact where surfaces are
+flat, because the planes may lie on the bisectors; not continuous.
+"""
+
+import dataclasses
+import functools
+import time
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import validate
+from ...kernels import bsp as _kernels
+from ...mesh import Mesh
+from .sampled import WORTH_THREADS, Floats, Sampled
+from .truth import Truth
+
+_FIRST, _SECOND = 16, 32  # steps of the walk that draws samples: what fits the first is tried on the second too
+_BATCH = 1024  # cells
+_GROWTH = 4096  # nodes
+_FINEST = 1e-9  # of the largest coordinate: smaller cells could not be told apart
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class PlanarField(Sampled):
+    """Signed distance in a cube around `mesh`, linear in each leaf of a binary space partition.
+
+    The error is at most max(tolerance, relative |d|) at the samples each leaf was fitted to, about a hundred, half of
+    them on its hull; between them it is measured, not proved (guarantee class C). Across leaves the distance jumps by
+    as much.
+    """
+
+    mesh: Mesh
+    linear: NDArray[np.float32]
+    child: NDArray[np.int32]
+    origin: tuple[float, float, float]
+    side: float  # of the cube, metres
+    tolerance: float  # metres
+    relative: float  # error allowed per distance, where that is more than the tolerance
+    seconds: float = 0.0  # the bake took
+    examined: int = 0  # exact distances the bake asked for
+
+    @classmethod
+    def bake(
+        cls,
+        mesh: Mesh,
+        tolerance: float | None = None,
+        *,
+        relative: float = 0.05,
+        margin: float = 0.1,
+        seed: int = 0,
+        max_bytes: float | None = None,
+        progress: Callable[[float], None] | None = None,
+    ) -> "PlanarField":
+        """Split a cube around `mesh` until every cell fits to `tolerance` metres (default: 0.001 of the diagonal).
+
+        Far from the surface an error of `relative` times the distance is allowed. `margin` is how far the cube reaches
+        beyond the mesh, as a share of its longest side; `seed` chooses the samples. `progress` is called with the
+        share of the volume that is done.
+        """
+        truth = Truth(mesh)
+        extent = mesh.bounds[1] - mesh.bounds[0]
+        tolerance = 1e-3 * mesh.size if tolerance is None else validate.number("tolerance", tolerance, above=0.0)
+        relative = validate.number("relative", relative, low=0.0, high=1.0)
+        side = float(extent.max()) * (1.0 + 2.0 * validate.number("margin", margin, low=0.01, high=100.0))
+        if not tolerance > _FINEST * float(np.abs(mesh.bounds).max()) or not side > 0.0:
+            raise ValueError(
+                f"a tolerance of {tolerance:g} m is lost at coordinates up to {np.abs(mesh.bounds).max():g} m; "
+                "move the mesh nearer to the origin, or allow more"
+            )
+        start = time.perf_counter()
+        low = 0.5 * (mesh.bounds[0] + mesh.bounds[1] - side)
+        linear, child = _split(truth, low, side, tolerance / side, relative, seed, max_bytes, progress)
+        linear.flags.writeable = child.flags.writeable = False
+        origin = (float(low[0]), float(low[1]), float(low[2]))
+        took = time.perf_counter() - start
+        return cls(mesh, linear, child, origin, side, tolerance, relative, took, truth.asked)
+
+    @property
+    def nbytes(self) -> int:
+        return self.linear.nbytes + self.child.nbytes
+
+    @property
+    def n_leaves(self) -> int:
+        return (len(self.child) + 1) // 2
+
+    @property
+    def low(self) -> Floats:
+        return np.array(self.origin)
+
+    @property
+    def high(self) -> Floats:
+        return self.low + self.side
+
+    @property
+    def sure(self) -> float:
+        return 4.0 * self.tolerance
+
+    @functools.cached_property
+    def kernel(self) -> _kernels.Partition:
+        """What the kernels take."""
+        return _kernels.Partition(self.linear, self.child, np.array(self.origin), self.side)
+
+    def probe(self, p: Floats, distance: Floats, gradient: Floats) -> None:
+        if len(p) > WORTH_THREADS:
+            _kernels.sample_points(self.kernel, p, distance, gradient)
+        else:
+            _kernels.sample_range(self.kernel, p, 0, len(p), distance, gradient)
+
+
+class _Growing:
+    """Nodes while they are made: what the field keeps, and where each came from."""
+
+    def __init__(self, max_bytes: float | None) -> None:
+        self.count, self.max_bytes = 1, max_bytes
+        self.linear, self.child = np.zeros((_GROWTH, 4), np.float32), np.zeros(_GROWTH, np.int32)
+        self.parent, self.start, self.share = np.zeros(_GROWTH, np.int32), np.full((_GROWTH, 3), 0.5), np.ones(_GROWTH)
+
+    def reserve(self, more: int) -> None:
+        if self.count + more > len(self.child):
+            length = 2 * max(len(self.child), more)
+            validate.budget(
+                f"partition of {self.count} cells", 68.0 * length, "raise the tolerance or max_bytes", self.max_bytes
+            )
+            for name in ("linear", "child", "parent", "start", "share"):
+                old = getattr(self, name)
+                setattr(self, name, np.concatenate([old, np.zeros((length - len(old), *old.shape[1:]), old.dtype)]))
+
+    def split(self, nodes: NDArray[np.int64], seeds: Floats) -> NDArray[np.int64]:
+        """Give each of `nodes` two children, with a point in each."""
+        self.reserve(2 * len(nodes))
+        first = self.count + 2 * np.arange(len(nodes))
+        self.child[nodes] = first
+        for k in (0, 1):
+            self.parent[first + k] = nodes
+            self.start[first + k] = seeds[:, k]
+            self.share[first + k] = 0.5 * self.share[nodes]
+        self.count += 2 * len(nodes)
+        return np.stack([first, first + 1], 1).ravel()
+
+
+def _split(
+    truth: Truth,
+    low: Floats,
+    side: float,
+    tolerance: float,
+    relative: float,
+    seed: int,
+    max_bytes: float | None,
+    progress: Callable[[float], None] | None,
+) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
+    rng, tree = np.random.default_rng(seed), _Growing(max_bytes)
+
+    def samples(nodes: NDArray[np.int64], steps: int) -> list[NDArray[np.float64]]:
+        """Points of the cells, their exact distances, normals, and whether a border is nearest."""
+        ways, shares = rng.normal(size=(len(nodes), steps, 3)), rng.random((len(nodes), steps))
+        x = np.empty((len(nodes), 2 * steps, 3))
+        _kernels.draw(tree.linear, tree.child, tree.parent, nodes, tree.start[nodes], ways, shares, x)
+        d, normal, rim = truth.query(low + side * x.reshape(-1, 3))
+        shape = x.shape[:2]
+        return [x, d.reshape(shape) / side, normal.reshape(*shape, 3), rim.reshape(shape).astype(np.float64)]
+
+    waiting, finished = np.zeros(1, np.int64), 0.0
+    while len(waiting):
+        nodes, waiting = waiting[-_BATCH:], waiting[:-_BATCH]
+        found = samples(nodes, _FIRST)
+        done, linear, seeds = np.empty(len(nodes), np.uint8), np.empty((len(nodes), 4)), np.empty((len(nodes), 2, 3))
+        _kernels.decide(*found, tolerance, relative, done, linear, seeds)
+        again = np.flatnonzero(done)
+        if len(again):
+            more = [np.concatenate([a[again], b], 1) for a, b in zip(found, samples(nodes[again], _SECOND))]
+            done_2, linear_2, seeds_2 = done[again], linear[again], seeds[again]
+            _kernels.decide(*more, tolerance, relative, done_2, linear_2, seeds_2)
+            done[again], linear[again], seeds[again] = done_2, linear_2, seeds_2
+        tree.linear[nodes] = linear
+        unfit = done == 0
+        finished += float(tree.share[nodes[~unfit]].sum())
+        waiting = np.concatenate([waiting, tree.split(nodes[unfit], seeds[unfit])])
+        if progress is not None:
+            progress(min(finished, 1.0))
+    return tree.linear[: tree.count].copy(), tree.child[: tree.count].copy()
