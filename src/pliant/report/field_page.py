@@ -7,7 +7,7 @@ import io
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from PIL import Image
@@ -18,7 +18,7 @@ from ..detect.surface import ClosestPoints
 from ..files import atomic_write
 from ..mesh import Mesh
 from .camera import Camera
-from .heat import RAMP, Heat, heat_picture, still
+from .heat import RAMP, Heat, heat_pictures, still
 from .histogram import histogram_svg
 from .slices import AXES, Pixels, Scale, legend, place_text, positions, slice_picture
 
@@ -33,13 +33,13 @@ def field_page(
     found: Fidelity,
     *,
     title: str,
-    figures: Mapping[str, str],
+    figures: Sequence[tuple[str, str]],
     slices: int = 25,
     size: tuple[int, int] = (560, 440),
 ) -> str:
     """The page as text: `field`, its reconstruction `made`, what was `found`, and a table of `figures`."""
     slices = validate.whole("slices", slices, low=1, high=400)
-    scale, heat = Scale.of(field), Heat.of(found.forward.distance, found.backward.distance)
+    scale, heat = Scale.of(field), Heat.of(*(d.distance[d.n_vertices :] for d in (found.forward, found.backward)))
     cut = {axis: _slices(field, axis, slices, scale) for axis in range(3)}
     mm = 1e3
     parts = {
@@ -47,7 +47,7 @@ def field_page(
         "style": _static("field.css"),
         "script": _static("field.js"),
         "verdict": html.escape(verdict(found)),
-        "figures": "".join(f"<tr><th>{html.escape(k)}</th><td>{html.escape(v)}</td></tr>" for k, v in figures.items()),
+        "figures": "".join(f"<tr><th>{html.escape(k)}</th><td>{html.escape(v)}</td></tr>" for k, v in figures),
         "slices": "".join(_slice_figure(axis, cut[axis]) for axis in (0, 2, 1)),
         "legend": _png(legend(scale, 460, 16)),
         "inside": f"-{mm * scale.most:.3g} mm, inside",
@@ -56,7 +56,7 @@ def field_page(
         "heats": _heats(field.mesh, made, heat, size),
         "ramp": ", ".join("#{:02x}{:02x}{:02x}".format(*row) for row in RAMP.astype(int)),
         "half": f"{mm * heat.top / 2:.3g} mm",
-        "top": f"{mm * heat.top:.3g} mm = {heat.top / found.spacing:.2g} cells",
+        "top": f"{mm * heat.top:.3g} mm ({heat.top / found.spacing:.2g} cells)",
         "charts": _charts(found),
         "notes": "".join(f"<p>{html.escape(text)}</p>" for text in notes(found)),
         "made": f"pliant {html.escape(__version__)}; this page holds everything it shows and asks nobody for more.",
@@ -69,7 +69,13 @@ def field_page(
 
 
 def write_field_page(
-    path: str | os.PathLike[str], field: Field, made: Mesh, found: Fidelity, *, title: str, figures: Mapping[str, str]
+    path: str | os.PathLike[str],
+    field: Field,
+    made: Mesh,
+    found: Fidelity,
+    *,
+    title: str,
+    figures: Sequence[tuple[str, str]],
 ) -> None:
     """Write the page to `path`, whole or not at all."""
     page = field_page(field, made, found, title=title, figures=figures)
@@ -141,13 +147,12 @@ def _slice_figure(axis: int, cut: tuple[list[str], list[str], tuple[int, int]]) 
 
 def _heats(mesh: Mesh, made: Mesh, heat: Heat, size: tuple[int, int]) -> str:
     width, height = size
+    cameras = [Camera.framing([still(mesh)], width / height, azimuth=azimuth) for _, azimuth in _VIEWS]
     sides: Sequence[tuple[str, Mesh, Mesh]] = (("mesh", mesh, made), ("reconstruction", made, mesh))
     out = []
     for name, surface, other in sides:
-        exact = ClosestPoints(other)
-        for behind, azimuth in _VIEWS:
-            camera = Camera.framing([still(mesh)], width / height, azimuth=azimuth)
-            pixels = heat_picture(surface, exact, heat, camera, width, height)
+        drawn = heat_pictures(surface, ClosestPoints(other), heat, cameras, width, height)
+        for (behind, _), pixels in zip(_VIEWS, drawn):
             words = f"the {name}{behind}"
             out.append(
                 f'<figure><img src="{_jpeg(pixels)}" width="{width}" height="{height}" alt="{words}: {_ALT}">'

@@ -1,7 +1,7 @@
 """Error on a surface as colour: every pixel asks the exact distance, nothing is interpolated between vertices."""
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from ..clip import Clip
 from ..detect.surface import ClosestPoints
 from ..mesh import Mesh
 from .camera import Camera
-from .picture import render
+from .picture import views
 
 Floats = NDArray[np.float64]
 Pixels = NDArray[np.uint8]
@@ -30,8 +30,8 @@ class Heat:
 
     @classmethod
     def of(cls, *distances: Floats) -> "Heat":
-        """A round number that all but one in two hundred stay below: one bad tip must not pale all the rest."""
-        most = max(float(np.quantile(d, 0.995)) for d in distances)
+        """A round number that all but one in a hundred stay below: one bad tip must not pale all the rest."""
+        most = max(float(np.quantile(d, 0.99)) for d in distances)
         return cls(nice(max(most, 1e-12)))
 
     def rgb(self, distance: Floats) -> Floats:
@@ -46,11 +46,13 @@ def nice(value: float) -> float:
     return float(next(k * power for k in (1.0, 2.0, 5.0, 10.0) if k * power >= value * (1 - 1e-9)))
 
 
-def heat_picture(surface: Mesh, other: ClosestPoints, heat: Heat, camera: Camera, width: int, height: int) -> Pixels:
-    """`surface` in the colours of its distance from `other`, as (height, width, 3) sRGB."""
+def heat_pictures(
+    surface: Mesh, other: ClosestPoints, heat: Heat, cameras: Sequence[Camera], width: int, height: int
+) -> list[Pixels]:
+    """`surface` in the colours of its distance from `other`, (height, width, 3) sRGB for each camera."""
     bare = Mesh(surface.vertices, surface.faces)
     samples = 1 if bare.n_faces > _BUSY else 2
-    return render([still(bare)], 0, width, height, camera, samples=samples, paint=_paint(other, heat))
+    return views([still(bare)], 0, width, height, cameras, samples=samples, paint=_paint(other, heat))
 
 
 def still(mesh: Mesh) -> Clip:

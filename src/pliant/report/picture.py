@@ -30,9 +30,22 @@ def render(
     camera: Camera | None = None,
     *,
     samples: int = 2,
-    paint: Callable[[Floats], Floats] | None = None,
 ) -> NDArray[np.uint8]:
-    """The clips at `frame` (negative counts from the end) as (height, width, 3) sRGB; `samples`^2 rays a pixel.
+    """The clips at `frame` (negative counts from the end) as (height, width, 3) sRGB; `samples`^2 rays a pixel."""
+    return views(clips, frame, width, height, [camera], samples=samples)[0]
+
+
+def views(
+    clips: Sequence[Clip],
+    frame: int,
+    width: int,
+    height: int,
+    cameras: Sequence[Camera | None],
+    *,
+    samples: int = 2,
+    paint: Callable[[Floats], Floats] | None = None,
+) -> list[NDArray[np.uint8]]:
+    """One picture for each camera, as `render` makes them; the light is set up once.
 
     `paint` gives points (p,3) on the surfaces their colour (p,3), linear RGB, instead of the clips' own.
     """
@@ -42,13 +55,16 @@ def render(
     width, height = validate.whole("width", width, low=1), validate.whole("height", height, low=1)
     samples = validate.whole("samples", samples, low=1, high=4)
     validate.budget(f"a picture of {width}x{height}", 200.0 * width * height * samples**2, "make it smaller")
-    camera = camera or Camera.framing(clips, width / height)
     detail = 2 * max(width, height)  # shadows need not be finer than the picture
-    pixels = _Studio(clips, frame, samples, detail, paint).shoot(camera, width * samples, height * samples)
-    small = pixels.reshape(height, samples, width, samples, 3).mean((1, 3))
+    studio = _Studio(clips, frame, samples, detail, paint)
     # a fixed grain of less than one step hides the steps of 8 bits in the background
     grain = np.random.default_rng(8).uniform(-0.5, 0.5, (height, width, 1))
-    return np.rint(np.clip(255 * _srgb(small) + grain, 0, 255)).astype(np.uint8)
+    out = []
+    for camera in cameras:
+        pixels = studio.shoot(camera or Camera.framing(clips, width / height), width * samples, height * samples)
+        small = pixels.reshape(height, samples, width, samples, 3).mean((1, 3))
+        out.append(np.rint(np.clip(255 * _srgb(small) + grain, 0, 255)).astype(np.uint8))
+    return out
 
 
 class _Studio:

@@ -70,8 +70,7 @@ def coloured(d: Floats, scale: Scale) -> Pixels:
     dark = np.clip(1.7 - np.abs(safe) / slope, 0.0, 1.0)[..., None]
     rgb += dark * (LINE - rgb)
     i, j = np.indices(d.shape)
-    lines: NDArray[np.bool_] = (i + j) % _PERIOD < 2
-    hatched = np.where(lines[..., None], HATCH, NOTHING)
+    hatched = np.where(np.less((i + j) % _PERIOD, 2)[..., None], HATCH, NOTHING)
     return np.rint(np.where(known[..., None], rgb, hatched)).astype(np.uint8)
 
 

@@ -12,6 +12,8 @@ for (const figure of document.querySelectorAll(".slices figure")) {
     slider.setAttribute("aria-valuetext", places[slider.value]);
   };
   slider.addEventListener("input", show);
+  image.addEventListener("click", () => figure.classList.toggle("wide"));
+  image.title = "Click to see it large";
   slider.hidden = false;
   show();
 }
