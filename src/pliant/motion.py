@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 Point = tuple[float, float, float]
 STANDING = np.eye(3, 4)  # the pose of what stays as its mesh was given
 _SLACK = 1e-5  # what a rotation may be off, as matrices in single precision and with few digits are
-_EASE = 16  # keys for each span of a smooth hinge
+_EASE = 48  # keys for each span of a smooth hinge: what rests on it must not feel the steps of its speed
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

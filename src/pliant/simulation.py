@@ -138,10 +138,8 @@ class Simulation:
             body = self.scene.bodies[b]
             step = body.motion.fastest(body.mesh.bounds) * self.dt / self.substeps if body.motion else 0.0
             if step > self.scene.eps:
-                text = (
-                    "body %r moves up to %.3g m in a small step, more than eps = %.3g m: cloth may pass through it; %s"
-                )
-                log.warning(text, body.label, step, self.scene.eps, "use more substeps")
+                text = "body %r moves up to %.3g m in a small step, more than eps = %.3g m; use more substeps"
+                log.warning(text, body.label, step, self.scene.eps)
 
 
 def _detectors(scene: Scene, method: str, options: Mapping[str, Any]) -> list[Detector]:

@@ -21,13 +21,14 @@ from pliant.state import State
 
 pytestmark = pytest.mark.compiled
 RESOLUTION, FRAMES = 22, 120
+MOVING = {"rod": 250, "spinning-ball": 200, "waving-mannequin": 220}  # frames that hold all of the motion
 
 
 @pytest.mark.parametrize("name", SCENES)
 @pytest.mark.parametrize("irregular", [False, True])
 def test_no_vertex_and_no_edge_midpoint_is_ever_inside_the_body(name, irregular):
     scene = SCENES[name](resolution=RESOLUTION, irregular=irregular)
-    result = record(Simulation(scene), FRAMES)
+    result = record(Simulation(scene), MOVING.get(name, FRAMES))
     size = scene.bodies[1].mesh.size
     assert result.deepest.min() >= -1e-6 * size
     assert result.contacts.max() > 5
@@ -65,7 +66,7 @@ def test_edge_midpoints_keep_coarse_cloth_out_of_concavities_and_vertices_alone_
     assert trapped(midpoints=False) < -1e-4
 
 
-@pytest.mark.parametrize("name", SCENES)
+@pytest.mark.parametrize("name", [name for name in SCENES if name not in MOVING])
 def test_energy_never_rises_above_its_start_in_a_damped_scene(name):
     """Kinetic, elastic and gravity from the lowest point reached; full size, no wind."""
     sim = Simulation(SCENES[name]())

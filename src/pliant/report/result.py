@@ -174,8 +174,10 @@ class Referee:
         least = np.inf
         points = {b: self._points(b, x) for b in self.scene.soft}
         for b, f, body in self.pairs:
-            p = points[b]
-            least = min(least, body.least(p if pose is None or f not in self.moving else brought(p, pose[f])))
+            p = points[b] if pose is None or f not in self.moving else brought(points[b], pose[f])
+            # a closed body whose box is farther than what was found already cannot change it
+            if not body.closed or body.box_gap(p) < least:
+                least = min(least, body.least(p))
         return least
 
     def _points(self, b: int, x: Floats) -> Floats:
@@ -204,6 +206,11 @@ class _Watch:
         self.distance = np.zeros(0)
         self.face = np.zeros(0, np.int64)
         self.around = np.zeros(0, np.bool_)  # behind the body, but not through it
+
+    def box_gap(self, p: Floats) -> float:
+        """How far the boxes of the points and of the body are apart at least, metres."""
+        low, high = self.mesh.bounds
+        return float(np.maximum(np.maximum(low - p.max(0), p.min(0) - high), 0.0).max())
 
     def least(self, p: Floats) -> float:
         if len(self.seen) != len(p):

@@ -1,0 +1,96 @@
+"""Fields that move: there and back, velocities of anchors, boxes that never hide a contact, the nearest of several."""
+
+import numpy as np
+import pytest
+
+from conftest import cases
+from pliant import contacts
+from pliant.kernels import pose as kernels
+from pliant.kernels.field_edges import edges_in_reach, longest_edge
+from pliant.motion import brought, placed
+from test_motion import random_poses
+
+
+def test_points_brought_to_a_body_are_those_of_the_slow_twin(rng):
+    x, out = rng.normal(size=(30, 3)), np.empty((30, 3))
+    for pose in random_poses(rng, 5):
+        kernels.bring(x, pose, out)
+        assert np.abs(out - brought(x, pose)).max() < 1e-15
+
+
+def test_an_anchor_moves_with_the_body_in_the_time_that_passed(rng):
+    start, end = random_poses(rng, 2)
+    found = contacts.empty(20)
+    found["anchor"], found["normal"] = anchor, normal = rng.normal(size=(2, 20, 3))
+    kernels.carry(found, end, start, 0.02)
+    now = placed(anchor, end)
+    assert np.abs(found["anchor"] - now).max() < 1e-15
+    assert np.abs(found["normal"] - normal @ end[:, :3].T).max() < 1e-15
+    assert np.abs(found["anchor_velocity"] - (now - placed(anchor, start)) / 0.02).max() < 1e-13
+
+
+def test_without_a_lapse_of_time_nothing_has_a_speed(rng):
+    found = contacts.empty(3)
+    kernels.carry(found, *random_poses(rng, 2), 0.0)
+    assert (found["anchor_velocity"] == 0.0).all()
+
+
+def reached(x: np.ndarray, low: np.ndarray, high: np.ndarray, pose: np.ndarray, start: np.ndarray) -> int:
+    out = np.zeros(1, np.int64)
+    kernels.reach(x, low[None], high[None], pose[None], start[None], np.array([0]), out)
+    return int(out[0])
+
+
+def test_a_field_is_far_only_where_the_boxes_of_field_and_cloth_have_no_point_in_common(rng):
+    far = 0
+    for _ in range(cases(300)):
+        pose, start = random_poses(rng, 2)
+        x, half = rng.normal(size=(4, 3)), rng.uniform(0.1, 1.0, 3)
+        corner = np.array([x.min(0), x.max(0)])
+        inside = brought(rng.uniform(*corner, size=(2000, 3)), pose)
+        meets = (np.abs(inside) <= half).all(1).any()
+        how = reached(x, -half, half, pose, start)
+        assert not (meets and how == kernels.FAR)
+        far += how == kernels.FAR
+    assert far > cases(300) // 4
+
+
+def test_only_a_field_that_has_moved_is_looked_at_in_its_own_coordinates(rng):
+    x, low, high, still = rng.normal(size=(4, 3)), np.full(3, -9.0), np.full(3, 9.0), np.eye(3, 4)
+    pose = random_poses(rng, 1)[0]
+    assert reached(x, low, high, still, still) == kernels.STANDING
+    assert reached(x, low, high, still, pose) == kernels.MOVED
+    assert reached(x, low, high, pose, still) == kernels.MOVED
+    out = np.zeros(1, np.int64)  # a state without poses, of a loop of one's own
+    kernels.reach(x, low[None], high[None], np.zeros((0, 3, 4)), np.zeros((0, 3, 4)), np.array([1]), out)
+    assert out[0] == kernels.STANDING
+
+
+def test_of_the_contacts_of_an_element_the_nearest_is_kept_and_of_equals_the_first(rng):
+    for _ in range(cases(50)):
+        found = contacts.empty(40)
+        found["elements"][:, 0] = rng.integers(0, 12, 40)
+        found["distance"] = rng.integers(-2, 3, 40)
+        best, keep = np.full(12, -1), np.zeros(40, bool)
+        kernels.keep_nearest(found, best, keep)
+        slow = [
+            min(np.flatnonzero(found["elements"][:, 0] == e), key=lambda c: (found["distance"][c], c))
+            for e in np.unique(found["elements"][:, 0])
+        ]
+        assert sorted(slow) == np.flatnonzero(keep).tolist()
+        assert (best == -1).all()
+
+
+@pytest.mark.parametrize("known", [0.2, 0.9, 9.0])
+def test_edges_in_reach_are_those_that_no_bound_excludes(rng, known):
+    x, edges = rng.uniform(size=(40, 3)), rng.integers(0, 40, (300, 2)).astype(np.int32)
+    d = rng.uniform(-0.2, 1.0, 40)
+    d[rng.random(40) < 0.6] = np.nan
+    out, middle = np.empty(300, np.int64), np.empty((300, 3))
+    for distances in (d, np.full(40, np.nan)):
+        count = edges_in_reach(edges, x, distances, 0.1, 0.02, known, longest_edge(edges, x), out, middle)
+        reach = 0.1 + 0.5 * np.linalg.norm(x[edges[:, 0]] - x[edges[:, 1]], axis=1)
+        ends = distances[edges]
+        far = (ends > reach[:, None] + 0.02).any(1) | (np.isnan(ends).all(1) & (reach <= known))
+        assert out[:count].tolist() == np.flatnonzero(~far).tolist()
+        assert np.abs(middle[:count] - x[edges[~far]].mean(1)).max(initial=0.0) < 1e-15
