@@ -90,7 +90,9 @@ def test_a_flat_sheet_comes_back_flat_and_no_farther_than_its_border():
 
 
 def test_what_an_open_border_hides_is_told_apart_from_what_is_too_thin():
-    field = DistanceField.bake(sheet(6), RESOLUTION)
+    flat = sheet(6)
+    tilted = flat.moved(flat.vertices @ np.array([[0.9, 0.3, 0.0], [-0.3, 0.9, 0.2], [0.1, -0.2, 1.0]]))
+    field = DistanceField.bake(tilted, RESOLUTION)
     found = fidelity(field, reconstruct(field), field.spacing, SAMPLES)
     assert found.unknown.any()
     assert not found.lost.any()
