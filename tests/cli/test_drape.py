@@ -98,6 +98,20 @@ def test_a_body_alone_gets_a_tablecloth_of_its_size(here, capsys):
     assert np.ptp(over.vertices, axis=0) == pytest.approx([0.32, 0.0, 0.32], abs=1e-3)
 
 
+@pytest.mark.parametrize("scene", ["rod", "spinning-ball", "waving-mannequin"])
+def test_scenes_with_bodies_that_move_are_offered_and_written(here, capsys, scene):
+    args = ["drape", "--scene", scene, "--resolution", "9", "--frames", "3", "--substeps", "2"]
+    assert cli.run([*args, "-o", "a.glb", "--json"]) == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert (figures["scene"], figures["frames"], figures["penetration_m"]) == (scene, 3, 0.0)
+    assert b'"rotation"' in pathlib.Path("a.glb").read_bytes()
+
+
+def test_a_distance_larger_than_the_smallest_part_is_refused(here, capsys):
+    assert cli.run(["drape", "--scene", "rod", "--eps", "9"]) == 2
+    assert "eps = 9 m is more than the size of the smallest body, 0.5" in capsys.readouterr().err
+
+
 def test_a_cloth_alone_is_told_what_is_missing(here, capsys):
     assert cli.run(["drape", FILES[0]]) == 2
     assert capsys.readouterr().err.startswith("error: a body is missing: pliant drape ../cloth.obj BODY")

@@ -15,6 +15,8 @@ from conftest import DATA
 from pliant.clip import Clip
 from pliant.io import gltf_write, load, save, save_animation
 from pliant.mesh import Mesh
+from pliant.motion import rotations
+from test_motion import random_poses
 
 RIGGED = ["CesiumMan.glb", "KayKit_Knight.glb", "Fox.glb", "RobotExpressive.glb", "MorphStressTest.glb",
           "SimpleSkin.gltf", "RiggedFigure.glb", "RiggedSimple.glb", "AnimatedMorphCube.glb"]  # fmt: skip
@@ -164,6 +166,36 @@ def test_a_clip_without_materials_has_its_colour(tmp_path: pathlib.Path) -> None
     assert doc["materials"][0]["pbrMetallicRoughness"]["baseColorFactor"] == [0.25, 0.5, 0.75, 1.0]
     assert doc["materials"][0]["doubleSided"] is True
     assert "animations" not in doc
+
+
+def test_what_moves_as_a_whole_is_a_node_that_moves(tmp_path: pathlib.Path, rng: np.random.Generator) -> None:
+    mesh, poses = grid(), random_poses(rng, 6)
+    clip = Clip(mesh, mesh.vertices[None], poses=poses)
+    save_animation(tmp_path / "a.glb", [clip, wave(grid(), 6)], 30.0)
+    assert_sound(tmp_path / "a.glb")
+    doc, _ = parse(tmp_path / "a.glb")
+    assert "targets" not in doc["meshes"][0]["primitives"][0]
+    for t in range(6):
+        x = show(tmp_path / "a.glb", t / 30.0, tmp_path / "b.glb").vertices[: mesh.n_vertices]
+        assert np.abs(x - clip.at(t)).max() < 2e-6
+
+
+def test_quaternions_turn_as_their_matrices_do_and_never_jump_to_the_other_side(rng: np.random.Generator) -> None:
+    angle = np.linspace(0.0, 4.0 * np.pi, 60)
+    for axis in ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.48, 0.6, 0.64]):
+        r = rotations(np.array(axis), angle)
+        q = gltf_write.quaternions(r)
+        half = np.concatenate([np.outer(np.sin(angle / 2), axis), np.cos(angle / 2)[:, None]], 1)
+        assert np.abs(q * np.sign(q[0] @ half[0]) - half).max() < 1e-12
+
+
+def test_a_posed_mesh_goes_back_into_its_own_document(data: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    mesh = load(data / "rigged" / "RiggedSimple.glb")
+    clip = Clip(mesh, mesh.vertices[None], poses=random_poses(np.random.default_rng(3), 3))
+    save_animation(tmp_path / "a.glb", [clip], 30.0)
+    for t in range(3):
+        x = show(tmp_path / "a.glb", t / 30.0, tmp_path / "b.glb").vertices
+        assert np.abs(x - clip.at(t)).max() < 1e-5 * mesh.size
 
 
 @pytest.mark.parametrize("name", RIGGED)
@@ -325,6 +357,8 @@ def test_the_khronos_validator_finds_nothing(tmp_path: pathlib.Path, monkeypatch
     save(tmp_path / "still.glb", grid())
     save_animation(tmp_path / "moving.glb", [wave(grid(), 40)], 30.0)
     save_animation(tmp_path / "two.glb", [wave(grid(), 5), Clip(grid(), grid().vertices[None] + 1.0)], 30.0)
+    posed = Clip(grid(), grid().vertices[None], poses=random_poses(np.random.default_rng(3), 5))
+    save_animation(tmp_path / "posed.glb", [wave(grid(), 5), posed], 30.0)
     with monkeypatch.context() as few:
         few.setattr(gltf_write, "MOST_TARGETS", 4)
         save_animation(tmp_path / "long.glb", [wave(grid(), 12)], 30.0)

@@ -9,6 +9,7 @@ import pytest
 from pliant.clip import Clip
 from pliant.io import load, save, save_animation
 from pliant.mesh import Mesh
+from test_motion import random_poses
 
 
 def ball(rng: np.random.Generator, n: int = 40) -> Mesh:
@@ -179,6 +180,35 @@ def test_an_obj_sequence_is_numbered_and_what_stands_still_is_written_once(tmp_p
     names = sorted(path.name for path in tmp_path.iterdir())
     assert names == ["run.obj", *[f"run_{t:04d}.obj" for t in range(5)]]
     assert np.array_equal(load(tmp_path / "run_0003.obj").vertices, clip.frames[3])
+
+
+@pytest.fixture
+def posed(rng: np.random.Generator) -> Clip:
+    mesh = ball(rng)
+    return Clip(mesh, mesh.vertices[None], poses=random_poses(rng, 5))
+
+
+def test_what_moves_as_a_whole_is_unrolled_where_a_format_has_only_positions(
+    tmp_path: pathlib.Path, clip: Clip, posed: Clip
+) -> None:
+    save_animation(tmp_path / "a.npz", [posed], 24.0)
+    with np.load(tmp_path / "a.npz", allow_pickle=False) as found:
+        assert all((found["frames_0"][t] == posed.at(t)).all() for t in range(5))
+    save_animation(tmp_path / "a.obj", [posed], 24.0)
+    assert np.array_equal(load(tmp_path / "a_0003.obj").vertices, posed.at(3))
+    save_animation(tmp_path / "cloth.pc2", [posed, clip], 24.0)  # a point cache is for what bends
+    data = (tmp_path / "cloth.pc2").read_bytes()
+    assert np.array_equal(np.frombuffer(data, "<f4", offset=32).reshape(clip.frames.shape), clip.frames.astype("f4"))
+    save_animation(tmp_path / "alone.pc2", [posed], 24.0)
+    assert (tmp_path / "alone.pc2").stat().st_size == 32 + 12 * 5 * posed.mesh.n_vertices
+
+
+def test_a_clip_has_either_frames_or_poses(clip: Clip, posed: Clip) -> None:
+    assert (len(clip), len(posed), clip.bends, posed.bends, posed.still) == (5, 5, True, False, False)
+    with pytest.raises(ValueError, match="a clip with 5 poses has 5 frames; expected one"):
+        Clip(clip.mesh, clip.frames, poses=posed.poses)
+    with pytest.raises(ValueError, match=r"poses\[2\] is not a rigid transform"):
+        Clip(posed.mesh, posed.frames, poses=posed.poses * np.array([1, 1, 2, 1, 1])[:, None, None])
 
 
 def test_two_moving_clips_make_two_obj_sequences(tmp_path: pathlib.Path, clip: Clip) -> None:

@@ -41,3 +41,13 @@ def drape(frames: int = 21, n: int = 17, radius: float = 0.5, sides: int = 16) -
         y = 1.08 * radius * (np.cos(np.minimum(bend, 2.2)) + 1.2 * (1 - u))
         run.append(np.stack([reach * np.cos(angle), y, reach * np.sin(angle)], 1))
     return [Clip(cloth, np.array(run, np.float32), RED), Clip(body, body.vertices[None], STONE)]
+
+
+def rolling(frames: int = 21) -> Clip:
+    """A ball that rolls along x under the cloth, turning as it goes: one frame and its poses."""
+    body, u = ball(0.2, 8), np.linspace(0.0, 1.0, frames)
+    poses = np.zeros((frames, 3, 4))
+    c, s = np.cos(-3.0 * u), np.sin(-3.0 * u)
+    poses[:, :2, :2] = np.array([[c, -s], [s, c]]).transpose(2, 0, 1)
+    poses[:, 2, 2], poses[:, 0, 3] = 1.0, 0.6 * u
+    return Clip(body, body.vertices[None].astype(np.float32), STONE, poses)

@@ -11,7 +11,7 @@ import pytest
 from pliant.clip import Clip
 from pliant.report.pack import pack
 from pliant.report.replay import iframe_html, replay_html, write_replay
-from report.scenes import ball, drape
+from report.scenes import ball, drape, rolling
 
 
 def unpack(text: str, dtype: str) -> np.ndarray:
@@ -49,6 +49,19 @@ def test_random_motion_of_any_size_survives_the_packing(rng):
         clip = Clip(mesh, rng.normal(size=(5, mesh.n_vertices, 3)) * scale)
         packed = pack(clip)
         assert np.abs(positions(packed) - clip.frames).max() <= 0.51 * max(packed["extent"]) / 65535
+
+
+def test_what_moves_as_a_whole_is_one_frame_and_its_poses():
+    clip = rolling()
+    packed = pack(clip)
+    assert packed["frameCount"] == 1
+    poses = unpack(packed["poses"], "<f4").reshape(-1, 3, 4)
+    for t in (0, 7, 20):
+        x = positions(packed)[0] @ poses[t, :, :3].T + poses[t, :, 3]
+        assert np.abs(x - clip.at(t)).max() <= 1.01 * max(packed["extent"]) / 65535
+    every = np.concatenate([clip.at(t) for t in range(21)])
+    assert np.abs(packed["box"] - np.stack([every.min(0), every.max(0)])).max() < 1e-6
+    assert len(replay_html([clip], 25)) < len(replay_html([clip.unrolled()], 25)) - 5_000
 
 
 def test_a_flat_clip_keeps_its_plane_exactly():
@@ -105,6 +118,7 @@ def nan_clip() -> Clip:
         ([], 25, "clips is empty"),
         ([nan_clip()], 25, r"clips\[0\].frames\[1, 2, 0\] is not finite \(nan\)"),
         (drape(3, 5) + drape(4, 5), 25, r"clips have \[3, 4\] frames"),
+        ([*drape(3, 5), rolling(4)], 25, r"clips have \[3, 4\] frames"),
         (drape(3, 5), 0, "fps = 0 must be greater than 0"),
         (drape(3, 5), float("nan"), "fps = nan is not finite"),
     ],

@@ -9,7 +9,7 @@ from pliant.kernels import jit
 from pliant.report.camera import Camera
 from pliant.report.picture import render
 from pliant.report.sheet import contact_sheet, spread
-from report.scenes import RED, STONE, ball, drape, grid
+from report.scenes import RED, STONE, ball, drape, grid, rolling
 
 # without the compiler even a postage stamp takes seconds
 SMALL = {"width": 48, "height": 36, "samples": 2} if jit.COMPILED else {"width": 24, "height": 18, "samples": 1}
@@ -105,3 +105,15 @@ def test_frames_are_spread_with_the_first_and_the_last(count, wanted, expected):
 def test_a_frame_that_is_not_there_is_refused_by_name():
     with pytest.raises(ValueError, match="frame = 5 but there are 5 frames"):
         render(CLIPS, 5, **SMALL)
+
+
+def test_what_moves_as_a_whole_is_seen_where_it_is_in_each_frame():
+    clip = rolling(5)
+    camera = Camera.framing([clip], 4 / 3, azimuth=0.0, elevation=0.1)
+    first, last = (render([clip], t, camera=camera, **SMALL).astype(float) for t in (0, 4))
+    alone = [render([Clip(clip.mesh, clip.at(t)[None], STONE)], 0, camera=camera, **SMALL) for t in (0, 4)]
+    assert np.abs(first - last).max() > 20
+    half = first.shape[1] // 2
+    assert np.abs(last - first)[:, half:].mean() > 1
+    assert np.abs(first - alone[0]).mean() < 2
+    assert np.abs(last - alone[1]).mean() < 2

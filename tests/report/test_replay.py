@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from pliant.report.replay import iframe_html, replay_html, write_replay
-from report.scenes import drape
+from report.scenes import drape, rolling
 
 pytestmark = pytest.mark.browser
 
@@ -109,6 +109,17 @@ def test_positions_in_the_browser_are_those_of_the_clip_within_half_a_step(visit
             shown = np.reshape(visit.inside.evaluate("k => pliant.positions(k)", k), (-1, 3))
             # the browser keeps positions as float32
             assert (np.abs(shown - clip.at(frame)) <= 0.5 * step + 1e-6).all()
+
+
+def test_what_moves_as_a_whole_is_where_its_poses_say_in_every_frame(browser, tmp_path):
+    clips = [CLIPS[0], rolling()]
+    write_replay(tmp_path / "run.html", clips, 25)
+    visit = Visit(browser, tmp_path / "run.html", 400, 300)
+    for frame in (20, 0, 7):
+        visit.show(frame)
+        shown = np.reshape(visit.inside.evaluate("k => pliant.positions(k)", 1), (-1, 3))
+        assert np.abs(shown - clips[1].at(frame)).max() <= 1.0 * 0.4 / 65535 + 1e-6
+    assert visit.complaints == []
 
 
 def test_nothing_is_asked_for_but_the_file_itself(visit, path):

@@ -58,6 +58,7 @@ def drape(
     material: ClothOptions = _COTTON,
     files: Annotated[FileOptions, Parameter(name="*")] = PLAIN,
     measure: Annotated[bool, Parameter(negative="--no-measure")] = True,
+    cache: Annotated[bool, Parameter(negative="--no-cache")] = True,
     json: bool = False,
 ) -> int:
     """Drape CLOTH over BODY. With --body alone: a tablecloth over it. Without files: a tablecloth over a bust.
@@ -78,7 +79,8 @@ def drape(
     sheet
         A PNG with a few frames of the run.
     scene
-        A ready scene instead of files: tablecloth-on-bust, tablecloth-on-ball, cloth-on-box-corner, cloth-in-a-bowl.
+        A ready scene instead of files: tablecloth-on-bust, tablecloth-on-ball, cloth-on-box-corner, cloth-in-a-bowl;
+        with bodies that move: rod, spinning-ball, waving-mannequin.
     config
         A TOML file with any of these options, by the same names; what is typed here wins.
     frames
@@ -107,6 +109,8 @@ def drape(
         How contacts are found; see pliant methods.
     measure
         Have the exact referee look at every frame.
+    cache
+        Take the body's distance field from the cache where it was baked before, and keep it where baking took long.
     json
         Print the summary as JSON.
     """
@@ -136,7 +140,8 @@ def drape(
     made = _scene(cloth, body, scene, resolution, place, files, options)
     fielded = method_name(method) == "distance-field"
     with output.shares("baking the field" if fielded else "preparing") as baked:
-        sim = Simulation(made, dt, substeps=substeps, method=method, options={"progress": baked} if fielded else None)
+        chosen = {"progress": baked, "cache": cache} if fielded else None
+        sim = Simulation(made, dt, substeps=substeps, method=method, options=chosen)
     with output.progress(f"draping {made.name}", frames) as advance:
         result = record(sim, frames, measure=measure, progress=lambda _: advance())
     written = []

@@ -47,7 +47,9 @@ def together(
     eps, material, pins = options.pop("eps", None), options.pop("material", None), options.pop("pins", ())
     if eps is None:
         eps = max(default_eps(body.mesh, cloth) for body in bodies)
-    eps = validate.number("eps", eps, above=0.0)
+    eps, size = validate.number("eps", eps, above=0.0), min(body.mesh.size for body in bodies)
+    if eps > size:
+        raise ValueError(f"eps = {eps:g} m is more than the size of the smallest body, {size:.3g} m")
     return Scene([Body(cloth, material=material or Cloth(), pins=pins), *bodies], eps=eps, name=name, **options)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import shapes
+from .. import shapes, validate
 from ..mesh import Mesh
 from ..motion import Motion
 from ..scene import Body, Scene
@@ -68,6 +68,7 @@ def _piece(name: str, parts: Sequence[Part]) -> Mesh:
 
 def poncho(side: float, hole: float, resolution: int, irregular: bool = False) -> Mesh:
     """A square of cloth, lying flat, with a hole of radius `hole` for the head, metres."""
+    resolution = validate.whole("resolution", resolution, low=8, high=2000)  # coarser cloth has no room for a collar
     mesh = shapes.cloth(side, side, resolution, irregular=irregular)
     x, edge = mesh.vertices.copy(), side / (resolution - 1)
     r = np.linalg.norm(x, axis=1)
