@@ -197,13 +197,13 @@ def best_split(x, d, normal, part):
 
 
 @kernel
-def sign_jumps(x, d, rim):
+def sign_jumps(x, d, lean):
     """Whether samples of opposite sign are farther from the surface than from each other, or beside a border."""
     for i in range(len(d)):
         for j in range(i):
             if d[i] * d[j] < 0.0:
                 apart = vec.norm(vec.sub(vec.load(x, i), vec.load(x, j)))
-                if rim[i] or rim[j] or abs(d[i]) + abs(d[j]) > apart * 1.000001:
+                if min(lean[i], lean[j]) < np.inf or abs(d[i]) + abs(d[j]) > apart * 1.000001:
                     return True
     return False
 
@@ -219,7 +219,7 @@ def spread(x, d):
 
 
 @kernel
-def decide_range(x, d, normal, rim, tolerance, relative, first, last, done, linear, seeds):
+def decide_range(x, d, normal, lean, tolerance, relative, first, last, done, linear, seeds):
     """For cells first..last-1 with samples x (n,m,3): the linear function if it fits (done), or the plane of a split.
 
     `seeds` (n,2,3): a point in either half. A cell that crosses a jump of the sign ends as nan.
@@ -240,7 +240,7 @@ def decide_range(x, d, normal, rim, tolerance, relative, first, last, done, line
         best = (g[0], g[1], g[2], e)
         if not done[c]:
             wide, near = spread(x[c], d[c])
-            if wide <= max(tolerance, JUMP_NEAR * near) and sign_jumps(x[c], d[c], rim[c]):
+            if wide <= max(tolerance, JUMP_NEAR * near) and sign_jumps(x[c], d[c], lean[c]):
                 done[c], best = 1, (np.nan, np.nan, np.nan, np.nan)
             else:
                 best = best_split(x[c], d[c], normal[c], part)
@@ -251,10 +251,10 @@ def decide_range(x, d, normal, rim, tolerance, relative, first, last, done, line
 
 
 @kernel(parallel=True)
-def decide(x, d, normal, rim, tolerance, relative, done, linear, seeds):
+def decide(x, d, normal, lean, tolerance, relative, done, linear, seeds):
     for c in prange(-(-len(x) // CELLS)):
         last = min(len(x), (c + 1) * CELLS)
-        decide_range(x, d, normal, rim, tolerance, relative, c * CELLS, last, done, linear, seeds)
+        decide_range(x, d, normal, lean, tolerance, relative, c * CELLS, last, done, linear, seeds)
 
 
 @kernel

@@ -54,19 +54,21 @@ def fit(lattice, corner, tolerance, relative, worst, nearest):
 
 
 @kernel
-def mark_jumps(lattice, rim, side, place, jump):
-    """Cells with both signs and no surface between them: interpolation would invent one there.
+def mark_jumps(lattice, lean, side, place, reach, jump):
+    """Cells of size `side` where the sign jumps without a surface: interpolation would invent one there.
 
-    `place` (m,3): where in a cell of unit size the m points of a row lie. Either one of them is nearest to an open
-    border (`rim`), or two are farther from the surface than from each other.
+    `place` (m,3): where in a cell of unit size the m points of a row lie; no point of it is farther than `reach` from
+    all of them. Both signs and an open border nearest to one of them; a point so near to the plane beyond a border
+    that the cell may cross it; or opposite signs farther from the surface than from each other.
     """
     for c in range(len(lattice)):
-        above, below, border = False, False, False
+        above, below, least = False, False, np.inf
         for a in range(lattice.shape[1]):
             above |= lattice[c, a] > 0.0
             below |= lattice[c, a] < 0.0
-            border |= rim[c, a] != 0
-        jump[c] = above and below and (border or too_steep(lattice, c, side[c], place))
+            least = min(least, lean[c, a])
+        both = above and below
+        jump[c] = least < reach * side or (both and (least < np.inf or too_steep(lattice, c, side, place)))
 
 
 @kernel

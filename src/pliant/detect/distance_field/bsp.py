@@ -155,13 +155,13 @@ def _split(
     rng, tree = np.random.default_rng(seed), _Growing(max_bytes)
 
     def samples(nodes: NDArray[np.int64], steps: int) -> list[NDArray[np.float64]]:
-        """Points of the cells, their exact distances, normals, and whether a border is nearest."""
+        """Points of the cells, their exact distances, normals, and how near the sign jumps."""
         ways, shares = rng.normal(size=(len(nodes), steps, 3)), rng.random((len(nodes), steps))
         x = np.empty((len(nodes), 2 * steps, 3))
         _kernels.draw(tree.linear, tree.child, tree.parent, nodes, tree.start[nodes], ways, shares, x)
-        d, normal, rim = truth.query(low + side * x.reshape(-1, 3))
+        d, normal, lean = truth.query(low + side * x.reshape(-1, 3))
         shape = x.shape[:2]
-        return [x, d.reshape(shape) / side, normal.reshape(*shape, 3), rim.reshape(shape).astype(np.float64)]
+        return [x, d.reshape(shape) / side, normal.reshape(*shape, 3), lean.reshape(shape) / side]
 
     waiting, finished = np.zeros(1, np.int64), 0.0
     while len(waiting):

@@ -5,6 +5,7 @@ sorted parents have sorted children.
 """
 
 import dataclasses
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -81,7 +82,7 @@ class Lattice:
         self.truth, self.low, self.side, self.levels = truth, low, side, levels
         self.max_bytes, self.progress = max_bytes, progress
         self.keys: Ints = np.zeros(0, np.int64)
-        self.d, self.rim = np.zeros(0), np.zeros(0, bool)
+        self.d, self.lean = np.zeros(0), np.zeros(0)
 
     def points(self, cells: Ints, level: int) -> Ints:
         """Numbers (n,27) of the corners, edge middles, face centres and centres of cells."""
@@ -89,19 +90,19 @@ class Lattice:
         validate.budget(what, float(_BYTES * len(cells)), "raise the tolerance or max_bytes", self.max_bytes)
         return morton(2 * place(cells)[:, None] + LATTICE << self.levels - level)
 
-    def at(self, keys: Ints) -> tuple[Floats, NDArray[np.bool_]]:
-        """Distance and nearness of a border at lattice points of any shape."""
+    def at(self, keys: Ints) -> tuple[Floats, Floats]:
+        """Distance and lean (see `Truth.query`) at lattice points of any shape."""
         flat = keys.ravel()
         new = np.unique(flat[~within(flat, self.keys)])
         if len(new):
             step = self.side / 2.0 ** (self.levels + 1)
-            d, _, rim = self.truth.query(self.low + place(new) * step)
+            d, _, lean = self.truth.query(self.low + place(new) * step)
             all_keys = np.concatenate([self.keys, new])
             order = np.argsort(all_keys, kind="stable")
             self.keys = all_keys[order]
-            self.d, self.rim = np.concatenate([self.d, d])[order], np.concatenate([self.rim, rim])[order]
+            self.d, self.lean = np.concatenate([self.d, d])[order], np.concatenate([self.lean, lean])[order]
         at = np.searchsorted(self.keys, keys)
-        return self.d[at], self.rim[at]
+        return self.d[at], self.lean[at]
 
 
 @dataclasses.dataclass
@@ -123,8 +124,8 @@ class Cells:
         tree = cls(lattice, tolerance, relative, [np.zeros(0, np.int64) for _ in range(lattice.levels)])
         cells = np.zeros(1, np.int64)
         for level in range(lattice.levels):
-            d, rim = lattice.at(lattice.points(cells, level))
-            tree.split[level] = cells[tree._unfit(d, rim, d[:, CORNERS], level)[0]]
+            d, lean = lattice.at(lattice.points(cells, level))
+            tree.split[level] = cells[tree._unfit(d, lean, d[:, CORNERS], level)[0]]
             cells = children(tree.split[level])
             if lattice.progress is not None:
                 lattice.progress(0.9 * (level + 1) / lattice.levels)
@@ -136,13 +137,13 @@ class Cells:
             tree.split = [np.union1d(a, b) for a, b in zip(tree.split, unfit)]
 
     def _unfit(
-        self, d: Floats, rim: NDArray[np.bool_], corner: Floats, level: int
+        self, d: Floats, lean: Floats, corner: Floats, level: int
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which cells of a level must be split, and which give no answer because the sign jumps in them."""
         side = self.lattice.side / 2.0**level
         worst, nearest = np.empty(len(d)), np.empty(len(d))
         _kernels.fit(d, np.ascontiguousarray(corner), self.tolerance, self.relative, worst, nearest)
-        jump = jumps(d, rim, side, LATTICE / 2.0)
+        jump = jumps(d, lean, side, LATTICE / 2.0)
         return np.where(jump, side > _NEAR * nearest, worst > 1.0), jump
 
     def _balance(self) -> None:
@@ -170,9 +171,9 @@ class Cells:
         self.values = lattice.at(self.keys)[0]
         unfit, self.blank = [], []
         for level, (cells, points) in enumerate(zip(every, at)):
-            d, rim = lattice.at(points)
+            d, lean = lattice.at(points)
             eight = np.searchsorted(self.keys, points[:, CORNERS])
-            wrong, jump = self._unfit(d, rim, self.values[eight], level)
+            wrong, jump = self._unfit(d, lean, self.values[eight], level)
             unfit.append(cells[wrong])
             self.blank.append(jump)
             for m, mean_of in HANGING:
@@ -180,8 +181,8 @@ class Cells:
                 hangs = ~jump & within(points[:, m], self.keys)
                 value = self.values[eight[np.ix_(hangs, mean_of)]].mean(1)
                 self.values[np.searchsorted(self.keys, points[hangs, m])] = value
-        d, rim = lattice.at(last)
-        self.blank.append(jumps(d, rim, lattice.side / 2.0**levels, EIGHT * 1.0))
+        d, lean = lattice.at(last)
+        self.blank.append(jumps(d, lean, lattice.side / 2.0**levels, EIGHT * 1.0))
         return unfit
 
     def packed(self) -> tuple[NDArray[np.int32], NDArray[np.int32], Floats]:
@@ -212,11 +213,12 @@ def children(cells: Ints) -> Ints:
     return (cells[:, None] << 3 | np.arange(8)).ravel()
 
 
-def jumps(d: Floats, rim: NDArray[np.bool_], side: float, where: Floats) -> NDArray[np.bool_]:
-    """Which cells hold both signs without a surface between."""
+def jumps(d: Floats, lean: Floats, side: float, where: Floats) -> NDArray[np.bool_]:
+    """Which cells the sign jumps in, without a surface between."""
     jump = np.zeros(len(d), bool)
-    both = np.flatnonzero((d > 0.0).any(1) & (d < 0.0).any(1))
-    marks = np.zeros(len(both), np.uint8)
-    _kernels.mark_jumps(d[both], rim[both], np.full(len(both), side), where, marks)
-    jump[both] = marks != 0
+    some = np.flatnonzero(((d > 0.0).any(1) & (d < 0.0).any(1)) | (lean < side).any(1))
+    marks = np.zeros(len(some), np.uint8)
+    reach = 0.5 * math.sqrt(3.0) * (0.5 if len(where) == 27 else 1.0)
+    _kernels.mark_jumps(d[some], lean[some], side, where, reach, marks)
+    jump[some] = marks != 0
     return jump

@@ -26,10 +26,12 @@ class Truth:
         self.is_open = bool(self.border_edges.any())
         self.asked = 0
 
-    def query(
-        self, p: Floats, progress: Callable[[float], None] | None = None
-    ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-        """Signed distance (n,), unit direction that opens the gap (n,3), and whether an open border is nearest (n,)."""
+    def query(self, p: Floats, progress: Callable[[float], None] | None = None) -> tuple[Floats, Floats, Floats]:
+        """Signed distance (n,), unit direction that opens the gap (n,3), and `lean` (n,).
+
+        Where an open border is nearest, lean is how far the point is from the plane beyond that border in which the
+        sign jumps, metres; elsewhere it is infinite.
+        """
         n = len(p)
         distance, normal, found = np.empty(n), np.empty((n, 3)), np.full((n, 2), -1, np.int64)
         for at in range(0, n, _BATCH):
@@ -41,13 +43,20 @@ class Truth:
             if progress is not None:
                 progress(part.stop / n)
         self.asked += n
-        return distance, normal, self._rim(found)
+        return distance, normal, self._lean(found, distance, normal)
 
-    def _rim(self, found: NDArray[np.int64]) -> NDArray[np.bool_]:
-        face, feature = found[:, 0], found[:, 1]
-        rim = np.zeros(len(found), bool)
-        if self.is_open:
-            edge, corner = feature >= 4, (feature >= 1) & (feature < 4)
-            rim[edge] = self.border_edges[self.surface.face_edges[face[edge], feature[edge] - 4]]
-            rim[corner] = self.border_vertices[self.surface.faces[face[corner], feature[corner] - 1]]
-        return rim
+    def _lean(self, found: NDArray[np.int64], distance: Floats, normal: Floats) -> Floats:
+        lean = np.full(len(found), np.inf)
+        if not self.is_open:
+            return lean
+        surface, (face, feature) = self.surface, found.T
+        edge, corner = np.flatnonzero(feature >= 4), np.flatnonzero((feature >= 1) & (feature < 4))
+        e, v = surface.face_edges[face[edge], feature[edge] - 4], surface.faces[face[corner], feature[corner] - 1]
+        for rows, at, border, across in (
+            (edge, e, self.border_edges, surface.edge_normals),
+            (corner, v, self.border_vertices, surface.vertex_normals),
+        ):
+            rows, at = rows[border[at]], at[border[at]]
+            length = np.maximum(np.linalg.norm(across[at], axis=1), 1e-300)
+            lean[rows] = np.abs(distance[rows] * np.einsum("ij,ij->i", normal[rows], across[at])) / length
+        return lean
