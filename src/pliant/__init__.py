@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from .io import save as save
     from .io import save_animation as save_animation
     from .mesh import Mesh as Mesh
+    from .motion import Motion as Motion
     from .report.result import drape as drape
     from .scene import Body as Body
     from .scene import Cloth as Cloth
@@ -34,6 +35,7 @@ _HOME = {
     "DistanceField": "detect.distance_field",
     "Mesh": "mesh",
     "MeshFileError": "errors",
+    "Motion": "motion",
     "Scene": "scene",
     "Simulation": "simulation",
     "closest_point": "detect.surface",
