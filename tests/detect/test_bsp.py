@@ -13,7 +13,7 @@ from pliant.detect.distance_field.sampled import around
 from pliant.errors import TooBigError
 from pliant.kernels import jit
 
-SHARE = 4e-3 if jit.COMPILED else 0.1  # tolerance, of the diagonal
+SHARE = 4e-3 if jit.COMPILED else 0.03  # tolerance, of the diagonal
 MOVES = {
     "far": lambda x, rng: x + FAR,
     "thousandth": lambda x, rng: x * 1e-3,

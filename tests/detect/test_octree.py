@@ -12,7 +12,7 @@ from pliant.detect.distance_field import AdaptiveField
 from pliant.errors import TooBigError
 from pliant.kernels import jit
 
-SHARE = 4e-3 if jit.COMPILED else 0.06  # tolerance, of the diagonal
+SHARE = 4e-3 if jit.COMPILED else 0.02  # tolerance, of the diagonal
 MOVES = {
     "far": lambda x, rng: x + FAR,
     "thousandth": lambda x, rng: x * 1e-3,
@@ -93,7 +93,7 @@ def test_there_is_no_jump_across_the_faces_of_leaves(name, rng):
     there[at] += ulp
     d_here, d_there = field.sample(here)[0], field.sample(there)[0]
     both = np.isfinite(d_here) & np.isfinite(d_there)
-    assert both.sum() > 0.8 * count
+    assert both.sum() > 0.7 * count
     assert np.abs(d_here - d_there)[both].max() <= 1e-12 * field.mesh.size + 8 * ulp
 
 
@@ -217,11 +217,16 @@ def test_one_and_two_threads_make_and_sample_the_same_bits():
     assert len(found) == 1
 
 
-def test_a_flat_field_needs_no_leaves_and_a_kink_only_those_around_it():
-    """Inside and outside of a large flat box the distance is linear but for the bisectors."""
-    mesh = MADE["thin plate"]()
-    coarse, fine = (AdaptiveField.bake(mesh, share * mesh.size).n_leaves for share in (4 * SHARE, 2 * SHARE))
-    assert coarse < fine < 8 * coarse
+def test_leaves_are_small_only_where_the_field_bends():
+    """A cube of this tolerance throughout would have 8^levels leaves."""
+    field = made("box")
+    low, side, level = field.leaves()
+    middle = np.abs(low + 0.5 * side[:, None])
+    # over the middle of a face the distance is linear, at an edge of the box it is not
+    over = (np.sort(middle, 1)[:, :2] < 0.3).all(1) & (middle.max(1) > 0.4)
+    edge = (np.abs(np.sort(middle, 1)[:, 1:] - 0.5) < 2 * side[:, None]).all(1)
+    assert len(level) < 0.1 * 8.0**field.levels
+    assert level[over].max() < level[edge].max()
 
 
 def test_beyond_the_border_of_a_sheet_cells_that_cross_the_sign_jump_say_nothing(rng):

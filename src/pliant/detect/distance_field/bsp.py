@@ -118,14 +118,15 @@ class _Growing:
         self.count, self.max_bytes = 1, max_bytes
         self.linear, self.child = np.zeros((_GROWTH, 4), np.float32), np.zeros(_GROWTH, np.int32)
         self.parent, self.start, self.share = np.zeros(_GROWTH, np.int32), np.full((_GROWTH, 3), 0.5), np.ones(_GROWTH)
+        self.face = np.full(_GROWTH, -1, np.int32)  # one that is near
 
     def reserve(self, more: int) -> None:
         if self.count + more > len(self.child):
             length = 2 * max(len(self.child), more)
             validate.budget(
-                f"partition of {self.count} cells", 68.0 * length, "raise the tolerance or max_bytes", self.max_bytes
+                f"partition of {self.count} cells", 72.0 * length, "raise the tolerance or max_bytes", self.max_bytes
             )
-            for name in ("linear", "child", "parent", "start", "share"):
+            for name in ("linear", "child", "parent", "start", "share", "face"):
                 old = getattr(self, name)
                 setattr(self, name, np.concatenate([old, np.zeros((length - len(old), *old.shape[1:]), old.dtype)]))
 
@@ -138,6 +139,7 @@ class _Growing:
             self.parent[first + k] = nodes
             self.start[first + k] = seeds[:, k]
             self.share[first + k] = 0.5 * self.share[nodes]
+            self.face[first + k] = self.face[nodes]
         self.count += 2 * len(nodes)
         return np.stack([first, first + 1], 1).ravel()
 
@@ -159,7 +161,9 @@ def _split(
         ways, shares = rng.normal(size=(len(nodes), steps, 3)), rng.random((len(nodes), steps))
         x = np.empty((len(nodes), 2 * steps, 3))
         _kernels.draw(tree.linear, tree.child, tree.parent, nodes, tree.start[nodes], ways, shares, x)
-        d, normal, lean = truth.query(low + side * x.reshape(-1, 3))
+        guess = np.repeat(tree.face[nodes], x.shape[1])
+        d, normal, lean, face = truth.query(low + side * x.reshape(-1, 3), guess)
+        tree.face[nodes] = face[x.shape[1] - 1 :: x.shape[1]]
         shape = x.shape[:2]
         return [x, d.reshape(shape) / side, normal.reshape(*shape, 3), lean.reshape(shape) / side]
 

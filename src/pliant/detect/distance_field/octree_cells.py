@@ -34,11 +34,25 @@ _NEAR = 0.25  # a cell that only crosses a jump of the sign is cut until it is t
 
 def morton(at: Ints) -> Ints:
     """Numbers of cells or points (n,3) on the curve; 21 bits an axis."""
+    x = _spread(at)
+    code: Ints = x[..., 0] << 2 | x[..., 1] << 1 | x[..., 2]
+    return code
+
+
+def morton_lattice(at: Ints, step: int, n: int) -> Ints:
+    """Numbers (m,n^3) of the points at + step (0..n-1, 0..n-1, 0..n-1), z fastest."""
+    # one axis at a time, because spreading the bits is what costs
+    x = _spread(at[:, :, None] + step * np.arange(n))
+    code: Ints = x[:, 0, :, None, None] << 2 | x[:, 1, None, :, None] << 1 | x[:, 2, None, None, :]
+    return code.reshape(len(at), n**3)
+
+
+def _spread(at: Ints) -> Ints:
+    """The lowest 21 bits of each, each followed by two zeros."""
     x = at.astype(np.uint64)
     for shift, mask in _SPREAD:
         x = (x | x << np.uint64(shift)) & np.uint64(mask)
-    code: Ints = (x[..., 0] << np.uint64(2) | x[..., 1] << np.uint64(1) | x[..., 2]).astype(np.int64)
-    return code
+    return x.astype(np.int64)
 
 
 def place(code: Ints) -> Ints:
@@ -58,12 +72,16 @@ _SPREAD = (
 )
 
 
+def find(some: Ints, of: Ints) -> Ints:
+    """Where `some` are in the sorted `of`, or beside it."""
+    return np.minimum(np.searchsorted(of, some), max(len(of) - 1, 0))
+
+
 def within(some: Ints, of: Ints) -> NDArray[np.bool_]:
     """Which of `some` are in the sorted `of`."""
     if not len(of):
         return np.zeros(len(some), bool)
-    at = np.minimum(np.searchsorted(of, some), len(of) - 1)
-    found: NDArray[np.bool_] = of[at] == some
+    found: NDArray[np.bool_] = of[find(some, of)] == some
     return found
 
 
@@ -82,26 +100,32 @@ class Lattice:
         self.truth, self.low, self.side, self.levels = truth, low, side, levels
         self.max_bytes, self.progress = max_bytes, progress
         self.keys: Ints = np.zeros(0, np.int64)
-        self.d, self.lean = np.zeros(0), np.zeros(0)
+        self.d, self.lean, self.face = np.zeros(0), np.zeros(0), np.zeros(0, np.int32)
 
     def points(self, cells: Ints, level: int) -> Ints:
         """Numbers (n,27) of the corners, edge middles, face centres and centres of cells."""
         what = f"octree with {len(cells)} cells at level {level}"
         validate.budget(what, float(_BYTES * len(cells)), "raise the tolerance or max_bytes", self.max_bytes)
-        return morton(2 * place(cells)[:, None] + LATTICE << self.levels - level)
+        step = 1 << self.levels - level
+        return morton_lattice(2 * step * place(cells), step, 3)
 
     def at(self, keys: Ints) -> tuple[Floats, Floats]:
         """Distance and lean (see `Truth.query`) at lattice points of any shape."""
-        flat = keys.ravel()
-        new = np.unique(flat[~within(flat, self.keys)])
+        at = find(keys, self.keys)
+        if len(self.keys):
+            new = np.unique(keys[self.keys[at] != keys])
+            # what lies beside a point on the curve mostly lies beside it in space
+            guess = self.face[find(new, self.keys)]
+        else:
+            new = np.unique(keys)
+            guess = np.full(len(new), -1, np.int32)
         if len(new):
             step = self.side / 2.0 ** (self.levels + 1)
-            d, _, lean = self.truth.query(self.low + place(new) * step)
-            all_keys = np.concatenate([self.keys, new])
-            order = np.argsort(all_keys, kind="stable")
-            self.keys = all_keys[order]
-            self.d, self.lean = np.concatenate([self.d, d])[order], np.concatenate([self.lean, lean])[order]
-        at = np.searchsorted(self.keys, keys)
+            d, _, lean, face = self.truth.query(self.low + place(new) * step, guess)
+            slot = np.searchsorted(self.keys, new)
+            self.keys, self.face = np.insert(self.keys, slot, new), np.insert(self.face, slot, face)
+            self.d, self.lean = np.insert(self.d, slot, d), np.insert(self.lean, slot, lean)
+            at = find(keys, self.keys)
         return self.d[at], self.lean[at]
 
 
@@ -166,21 +190,21 @@ class Cells:
         lattice, levels = self.lattice, self.lattice.levels
         every = [self.leaves(level) for level in range(levels + 1)]
         at = [lattice.points(cells, level) for level, cells in enumerate(every[:-1])]
-        last = morton(2 * (place(every[-1])[:, None] + EIGHT))
+        last = morton_lattice(2 * place(every[-1]), 2, 2)
         self.keys = np.unique(np.concatenate([*(a[:, CORNERS].ravel() for a in at), last.ravel()]))
         self.values = lattice.at(self.keys)[0]
         unfit, self.blank = [], []
         for level, (cells, points) in enumerate(zip(every, at)):
             d, lean = lattice.at(points)
-            eight = np.searchsorted(self.keys, points[:, CORNERS])
+            here = find(points, self.keys)
+            eight, used = here[:, CORNERS], self.keys[here] == points
             wrong, jump = self._unfit(d, lean, self.values[eight], level)
             unfit.append(cells[wrong])
             self.blank.append(jump)
             for m, mean_of in HANGING:
                 # a leaf that gives no answer has nothing to be continuous with
-                hangs = ~jump & within(points[:, m], self.keys)
-                value = self.values[eight[np.ix_(hangs, mean_of)]].mean(1)
-                self.values[np.searchsorted(self.keys, points[hangs, m])] = value
+                hangs = ~jump & used[:, m]
+                self.values[here[hangs, m]] = self.values[eight[np.ix_(hangs, mean_of)]].mean(1)
         d, lean = lattice.at(last)
         self.blank.append(jumps(d, lean, lattice.side / 2.0**levels, EIGHT * 1.0))
         return unfit
@@ -196,7 +220,8 @@ class Cells:
             node[~inner] = -1 - leaf - np.arange(len(cells) - inner.sum())
             nodes.append(node)
             first, leaf = first + 8 * int(inner.sum()), leaf + len(cells) - int(inner.sum())
-            at = morton(place(cells[~inner])[:, None] + EIGHT << self.lattice.levels + 1 - level)
+            step = 1 << self.lattice.levels + 1 - level
+            at = morton_lattice(step * place(cells[~inner]), step, 2)
             corner = np.searchsorted(self.keys, at)
             corner[self.blank[level]] = len(self.keys)
             corners.append(corner)

@@ -1,7 +1,5 @@
 """Exact signed distances in large batches, for fields that choose their own sample points."""
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,24 +24,23 @@ class Truth:
         self.is_open = bool(self.border_edges.any())
         self.asked = 0
 
-    def query(self, p: Floats, progress: Callable[[float], None] | None = None) -> tuple[Floats, Floats, Floats]:
-        """Signed distance (n,), unit direction that opens the gap (n,3), and `lean` (n,).
+    def query(self, p: Floats, guess: NDArray[np.int32]) -> tuple[Floats, Floats, Floats, NDArray[np.int32]]:
+        """Signed distance (n,), unit direction that opens the gap (n,3), `lean` (n,), and the nearest face (n,).
 
         Where an open border is nearest, lean is how far the point is from the plane beyond that border in which the
-        sign jumps, metres; elsewhere it is infinite.
+        sign jumps, metres; elsewhere it is infinite. `guess` (n,): faces that may be near, or -1.
         """
         n = len(p)
         distance, normal, found = np.empty(n), np.empty((n, 3)), np.full((n, 2), -1, np.int64)
+        found[:, 0] = guess
         for at in range(0, n, _BATCH):
             part = slice(at, min(n, at + _BATCH))
             place, nearest = np.empty((2, len(found[part]), 3))
             _nearest.signed_distances(
                 self.tree, self.surface, p[part], found[part], place, distance[part], nearest, normal[part]
             )
-            if progress is not None:
-                progress(part.stop / n)
         self.asked += n
-        return distance, normal, self._lean(found, distance, normal)
+        return distance, normal, self._lean(found, distance, normal), found[:, 0].astype(np.int32)
 
     def _lean(self, found: NDArray[np.int64], distance: Floats, normal: Floats) -> Floats:
         lean = np.full(len(found), np.inf)
