@@ -95,7 +95,19 @@ class Topology:
 def weld(vertices: NDArray[Any]) -> Ints:
     """(n,) row of each vertex among the distinct ones, numbered by first appearance; equal means equal, not near."""
     x = np.ascontiguousarray(vertices + 0.0)  # -0.0 becomes 0.0, so that equal numbers are equal bytes
-    _, first, inverse = np.unique(x.view("V24").ravel(), return_index=True, return_inverse=True)
-    rank = np.empty(len(first), np.int32)
-    rank[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
-    return rank[inverse.ravel()]
+    bits = x.view(np.uint64)
+    # equal rows have equal hashes: where all hashes differ, as in most meshes, no rows need be compared
+    key = bits[:, 0] * np.uint64(0x9E3779B97F4A7C15)
+    key = (key ^ (key >> np.uint64(29)) ^ bits[:, 1]) * np.uint64(0xBF58476D1CE4E5B9)
+    key = (key ^ (key >> np.uint64(32)) ^ bits[:, 2]) * np.uint64(0x94D049BB133111EB)
+    key ^= key >> np.uint64(31)
+    ranked = np.sort(key)
+    again = ranked[1:][ranked[1:] == ranked[:-1]]
+    rank = np.arange(len(x), dtype=np.int32)
+    if not len(again):
+        return rank
+    rows = np.flatnonzero(again[np.minimum(np.searchsorted(again, key), len(again) - 1)] == key)
+    _, first, inverse = np.unique(x[rows].view("V24").ravel(), return_index=True, return_inverse=True)
+    rank[rows] = rows[first[inverse.ravel()]]
+    kept = rank == np.arange(len(x))
+    return (np.cumsum(kept, dtype=np.int32) - 1)[rank]

@@ -60,8 +60,15 @@ def test_a_grid_that_does_not_fit_is_refused_before_it_is_allocated():
     with pytest.raises(
         TooBigError, match=r"^grid 40\d\dx40\d\dx40\d\d needs \d+ GiB, limit 12 GiB; lower the resolution"
     ):
-        DistanceField.bake(octahedron(), 4000, max_bytes=12 * 2**30)
+        DistanceField.bake(octahedron(), 4000, storage="dense", max_bytes=12 * 2**30)
     assert _resident() - before < 10 * 2**20
+
+
+def test_bricks_that_do_not_fit_are_refused_before_they_are_made():
+    with pytest.raises(
+        TooBigError, match=r"^grid 40\dx40\dx40\d needs \d+(\.\d+)? MiB, limit 8 MiB; lower the resolution"
+    ):
+        DistanceField.bake(octahedron(), 400, max_bytes=8 * 2**20)
 
 
 def _resident():
@@ -110,9 +117,9 @@ def test_ctrl_c_is_honoured_within_a_second_of_a_long_bake():
     assert (code, took < 2.5) == (3, True)
 
 
-@pytest.fixture
-def saved(tmp_path):
-    field = DistanceField.bake(sheet(3), 8)
+@pytest.fixture(params=["sparse", "dense"])
+def saved(tmp_path, request):
+    field = DistanceField.bake(sheet(3), 8, storage=request.param)
     field.save(tmp_path / "field.npz")
     return field, tmp_path / "field.npz"
 
@@ -120,7 +127,7 @@ def saved(tmp_path):
 def test_what_is_saved_loads_bit_for_bit(saved):
     field, path = saved
     again = DistanceField.load(path)
-    plain = ("origin", "spacing", "band", "sign", "seconds", "examined")
+    plain = ("storage", "origin", "spacing", "band", "sign", "seconds", "examined")
     assert digest(again) == digest(field)
     assert [getattr(again, n) for n in plain] == [getattr(field, n) for n in plain]
     assert (again.mesh.vertices == field.mesh.vertices).all()
@@ -154,11 +161,14 @@ def test_a_missing_file_and_a_folder_are_mesh_file_errors(tmp_path):
         {"values": np.zeros((4, 4), np.float32)},
         {"values": np.zeros((4, 4, 4))},
         {"values": np.full((4, 4, 4), np.inf, np.float32)},
+        {"values": np.zeros((4, 64), np.float32)},
         {"jump": np.zeros((2, 2, 2), np.uint8)},
         {"jump": np.zeros((0, 0, 0))},
-        {"grid": np.full(6, np.nan)},
-        {"grid": np.zeros(6)},
-        {"grid": np.zeros(5)},
+        {"figures": np.full(3, np.nan)},
+        {"figures": np.zeros(3)},
+        {"figures": np.zeros(5)},
+        {"origin": np.full(3, np.inf)},
+        {"storage": np.array(2)},
         {"faces": np.array([[0, 1, 99]])},
         {"faces": np.zeros((0, 3), np.int32)},
         {"vertices": np.full((3, 3), np.nan)},
@@ -188,9 +198,9 @@ def test_an_array_that_declares_more_than_it_holds_is_refused_without_allocating
         arrays = dict(archive)
     np.savez(path, **arrays)
     content = path.read_bytes()
-    values = arrays["values"].shape
-    declared = f"({values[0]}, {values[1]}, {values[2]})".encode()
-    huge = b"(99999, 99999, 9)"[: len(declared)].ljust(len(declared), b" ")
+    declared = str(arrays["values"].shape).encode()
+    huge = f"({'9' * (len(declared) - 2)})".encode() if arrays["values"].ndim == 1 else declared.replace(b"(", b"(9", 1)
+    huge = huge[: len(declared) - 1] + b")"
     assert declared in content
     with zipfile.ZipFile(path) as archive, zipfile.ZipFile(path.with_name("huge.npz"), "w") as out:
         for name in archive.namelist():
@@ -199,6 +209,31 @@ def test_an_array_that_declares_more_than_it_holds_is_refused_without_allocating
     with pytest.raises(MeshFileError):
         DistanceField.load(path.with_name("huge.npz"))
     assert _resident() - before < 10 * 2**20
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"index": np.full((4, 4, 4), 99, np.int32)},
+        {"index": np.zeros((4, 4, 5), np.int32)},
+        {"index": np.full((4, 4, 4), -1, np.int32)},
+        {"size": np.array([1, 16, 16])},
+        {"size": np.array([2**40, 16, 16])},
+        {"rim": np.zeros(1, np.uint64)},
+        {"jump": np.zeros(3, np.int64)},
+    ],
+    ids=lambda change: f"{next(iter(change))}",
+)
+def test_bricks_that_do_not_fit_together_are_a_mesh_file_error(tmp_path, change):
+    path = tmp_path / "field.npz"
+    field = DistanceField.bake(octahedron(), 6)
+    assert field.grid.index.shape == (4, 4, 4)
+    field.save(path)
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    np.savez(path, **arrays | change)
+    with pytest.raises(MeshFileError, match=next(iter(change))):
+        DistanceField.load(path)
 
 
 def test_mutants_of_a_field_file_load_or_are_mesh_file_errors(saved, rng):

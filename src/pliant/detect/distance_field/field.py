@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import math
 import os
 import time
 from collections.abc import Callable
@@ -11,36 +12,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import validate
-from ...errors import MeshFileError
 from ...files import atomic_write
+from ...kernels import adjacency as _adjacency
+from ...kernels import bake as _bake
+from ...kernels import bricks as _bricks
 from ...kernels import distance_field as _kernels
-from ...kernels.jit import threads
 from ...mesh import Mesh
-from ..surface import ClosestPoints, surface_of
-from .archive import read_npz
+from ..surface import ClosestPoints
+from .archive import read_field
+from .bake import Grid, bake_bricks, bricks_of, fan_of, tiles_near, with_jumps
 
 Floats = NDArray[np.float64]
-FORMAT = 1
-NAMES = ("format", "values", "jump", "grid", "examined", "sign", "vertices", "faces")
+FORMAT = 2
 SIGNS = ("pseudonormal", "face")
+STORAGES = ("sparse", "dense")
 _WORTH_THREADS = 20_000  # points; below it launching threads costs more than they save
-_LAUNCH = 0.25  # s
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class DistanceField:
     """Signed distance around `mesh`: positive outside, nan beyond `band` spacings from the surface.
 
-    values (nx,ny,nz) float32 at origin + spacing (i,j,k), metres. Between nodes trilinear, so the error is at most
-    0.866 spacings (guarantee class B), and far less where the surface is smooth. Works on any oriented mesh, open
-    or closed; cells where the sign jumps without a surface, as beyond an open border, answer nan (`jump`).
+    Nodes lie at origin + spacing (i,j,k), `shape` of them. Between nodes trilinear, so the error is at most 0.866
+    spacings (guarantee class B), and far less where the surface is smooth. Works on any oriented mesh, open or closed;
+    cells where the sign jumps without a surface, as beyond an open border, answer nan. `grid` holds the distances, in
+    bricks around the surface or as a dense array (`storage`).
     """
 
     mesh: Mesh
-    values: NDArray[np.float32]
-    jump: NDArray[np.uint8]
-    origin: tuple[float, float, float]
-    spacing: float
+    grid: _bricks.Bricks | _kernels.Dense
     band: float
     sign: str = "pseudonormal"
     seconds: float = 0.0  # the bake took
@@ -54,59 +54,144 @@ class DistanceField:
         *,
         spacing: float | None = None,
         band: float = 3.0,
+        margin: float = 0.0,
         sign: str = "pseudonormal",
+        storage: str = "sparse",
+        like: "DistanceField | None" = None,
         max_bytes: float | None = None,
         progress: Callable[[float], None] | None = None,
     ) -> "DistanceField":
         """Bake `mesh` at `resolution` cells along its longest side, or at `spacing` metres a cell.
 
-        `band` is how far the field reaches on either side, in cells. `sign="face"` reproduces the paper: the nearest
-        face's normal decides and only the prism over each face is visited; it is wrong at acute edges.
-        `progress` is called with the share done, 0..1.
+        `band` is how far the field reaches on either side, in cells; `margin` (metres) leaves room around the mesh for
+        later deformation. `like` takes grid, band, sign and storage from another field. `sign="face"` reproduces the
+        paper: the nearest face's normal decides and only the box of the prism over each face is visited; it is wrong at
+        acute edges. `progress` is called with the share done, 0..1.
         """
         validate.choice("sign", sign, SIGNS)
+        validate.choice("storage", storage, STORAGES)
         if not mesh.n_faces:
             raise ValueError(f"mesh {mesh.name!r} has no faces; a distance field needs a surface")
-        band = validate.number("band", band, low=1.0, high=1e6)
-        longest = float((mesh.bounds[1] - mesh.bounds[0]).max())
-        if spacing is None:
-            h = longest / validate.whole("resolution", resolution, low=2, high=100_000)
-        else:
-            h = validate.number("spacing", spacing, above=0.0)
-        if not h > 1e-9 * float(np.abs(mesh.bounds).max()):
-            raise ValueError(
-                f"mesh {mesh.name!r} is {longest:g} m long at coordinates up to {np.abs(mesh.bounds).max():g}: "
-                "too small for its distance from the origin; move it nearer, or choose a larger spacing"
-            )
-        margin = (band + 1.0) * h
-        low = mesh.bounds[0] - margin
-        counts = np.ceil((mesh.bounds[1] + margin - low) / h) + 1.0
-        text = "x".join(f"{n:.0f}" for n in counts)
-        is_open = bool(mesh.welded.topology.border.any())
-        # values, jumps, rim; and what each thread keeps of its slab: distance, face, feature
-        bytes_needed = float(np.prod(counts)) * (6.0 if is_open else 5.0)
-        bytes_needed += float(counts[1] * counts[2]) * _kernels.SLAB * 13.0 * threads()
-        validate.budget(f"grid {text}", bytes_needed, "lower the resolution or raise max_bytes", max_bytes)
         start = time.perf_counter()
-        shape = tuple(int(n) for n in counts)
-        origin = (float(low[0]), float(low[1]), float(low[2]))
-        values, jump, examined = _bake(mesh.welded, origin, h, shape, band * h, sign == "face", is_open, progress)
-        values.flags.writeable = jump.flags.writeable = False
-        return cls(mesh, values, jump, origin, h, band, sign, time.perf_counter() - start, examined)
+        if like is None:
+            grid = _grid_for(mesh, resolution, spacing, band, margin)
+        else:
+            grid, sign, storage = like._place, like.sign, like.storage
+            if not _inside(mesh, grid):
+                raise ValueError(f"mesh {mesh.name!r} leaves the grid of `like`; bake it on a grid of its own")
+        dense, paper = storage == "dense", sign == "face"
+        grid.budget(max_bytes, dense=dense)
+        welded = mesh.welded
+        fan = fan_of(welded, grid)
+        bricks, _, examined = bake_bricks(welded, fan, grid, paper, None, max_bytes, progress)
+        if not paper or len(bricks.rim):
+            bricks = with_jumps(bricks)
+        made = cls(mesh, _read_only(bricks), grid.reach, sign, 0.0, examined)
+        made = dataclasses.replace(made, grid=_dense(made, bricks)) if dense else made
+        return dataclasses.replace(made, seconds=time.perf_counter() - start)
+
+    def rebake(self, vertices: Any, *, progress: Callable[[float], None] | None = None) -> "DistanceField":
+        """The field of the same mesh with `vertices` (n,3) moved: only bricks near what moved are baked again.
+
+        Bit for bit the field that `bake(..., like=self)` makes. A mesh that leaves the grid gets a new one; bake with a
+        `margin` to leave room. Needs sparse storage.
+        """
+        start = time.perf_counter()
+        bricks = self.grid
+        if not isinstance(bricks, _bricks.Bricks):
+            raise ValueError("rebake needs a field in bricks; bake with storage='sparse'")
+        mesh, grid, paper = self.mesh.moved(vertices), self._place, self.sign == "face"
+        if not _inside(mesh, grid):
+            return DistanceField.bake(mesh, spacing=grid.h, band=grid.reach, sign=self.sign, progress=progress)
+        if not np.array_equal(mesh.weld_index, self.mesh.weld_index):
+            return DistanceField.bake(mesh, like=self, progress=progress)
+        old = self._fan
+        fan = fan_of(mesh.welded, grid, old)
+        moved = (fan.x != old.x).any(1)
+        faces = np.flatnonzero(moved[fan.faces].any(1)).astype(np.int32)
+        stale = tiles_near(old, faces, grid) | tiles_near(fan, faces, grid)
+        new, counts, examined = bake_bricks(mesh.welded, fan, grid, paper, stale, None, progress)
+        counts = np.where(stale, counts, self._counts)
+        first = 1 + np.cumsum(counts) - counts
+        values, index = np.empty((1 + int(counts.sum()), 64), np.float32), np.zeros_like(bricks.index)
+        values[0] = np.nan
+        rim = np.zeros(len(values) if len(bricks.rim) else 0, np.uint64)
+        _bricks.splice(bricks, new, stale, first, grid.tiles, values, rim, index)
+        joined = bricks_of(values, index, rim, grid)
+        joined = with_jumps(joined) if not paper or len(rim) else joined
+        made = DistanceField(mesh, _read_only(joined), self.band, self.sign, time.perf_counter() - start, examined)
+        made.__dict__["_fan"], made.__dict__["_counts"] = fan, counts
+        return made
+
+    @property
+    def storage(self) -> str:
+        return "sparse" if isinstance(self.grid, _bricks.Bricks) else "dense"
+
+    @functools.cached_property
+    def origin(self) -> tuple[float, float, float]:
+        x, y, z = self.grid.origin.tolist()
+        return (x, y, z)
+
+    @property
+    def spacing(self) -> float:
+        return self.grid.h
+
+    @functools.cached_property
+    def shape(self) -> tuple[int, int, int]:
+        """Nodes along x, y, z."""
+        grid = self.grid
+        x, y, z = grid.size.tolist() if isinstance(grid, _bricks.Bricks) else grid.values.shape
+        return (x, y, z)
 
     @property
     def nbytes(self) -> int:
-        return self.values.nbytes + self.jump.nbytes
+        return sum(a.nbytes for a in self.grid if isinstance(a, np.ndarray))
+
+    @property
+    def dense_nbytes(self) -> int:
+        """What the nodes would take without bricks."""
+        return 4 * math.prod(self.shape)
 
     @functools.cached_property
-    def kernel(self) -> _kernels.Field:
-        """What the kernels take."""
-        return _kernels.Field(self.values, self.jump, np.array(self.origin), self.spacing)
+    def values(self) -> NDArray[np.float32]:
+        """(nx,ny,nz) distance at every node, metres; nan beyond the band. Unpacks the bricks."""
+        if isinstance(self.grid, _kernels.Dense):
+            return self.grid.values
+        validate.budget("the dense grid of this field", self.dense_nbytes, "sample it instead")
+        values = np.empty(self.shape, np.float32)
+        _bricks.expand(self.grid, values)
+        values.flags.writeable = False
+        return values
+
+    @functools.cached_property
+    def jump(self) -> NDArray[np.uint8]:
+        """(nx-1,ny-1,nz-1) 1 where the sign jumps without a surface; empty where it never does."""
+        if isinstance(self.grid, _kernels.Dense) or not len(self.grid.jump):
+            return self.grid.jump if isinstance(self.grid, _kernels.Dense) else np.zeros((0, 0, 0), np.uint8)
+        jump = np.empty(tuple(n - 1 for n in self.shape), np.uint8)
+        _bricks.expand_jumps(self.grid, jump)
+        jump.flags.writeable = False
+        return jump
 
     @functools.cached_property
     def exact(self) -> ClosestPoints:
         """The surface itself, for what a grid cannot say."""
         return ClosestPoints(self.mesh)
+
+    @property
+    def _place(self) -> Grid:
+        return Grid(self.origin, self.spacing, self.shape, self.band)
+
+    @functools.cached_property
+    def _fan(self) -> _adjacency.Fan:
+        return fan_of(self.mesh.welded, self._place)
+
+    @functools.cached_property
+    def _counts(self) -> NDArray[np.int64]:
+        """(tiles,) bricks in each tile."""
+        assert isinstance(self.grid, _bricks.Bricks)
+        (a, b, c), side = self._place.tiles.tolist(), _bake.TILE // _bake.BRICK
+        return (self.grid.index > 0).reshape(a, side, b, side, c, side).sum((1, 3, 5)).ravel()
 
     def sample(self, points: Any) -> tuple[Floats, Floats]:
         """Signed distance (n,) and unit normal (n,3) at `points` (n,3); nan where the band ends.
@@ -121,10 +206,11 @@ class DistanceField:
 
     def probe(self, p: Floats, distance: Floats, gradient: Floats) -> None:
         """Fill distance (n,) and raw gradient (n,3) at points `p` that are known to be clean."""
+        kernels = _bricks if isinstance(self.grid, _bricks.Bricks) else _kernels
         if len(p) > _WORTH_THREADS:
-            _kernels.sample_points(self.kernel, p, distance, gradient)
+            kernels.sample_points(self.grid, p, distance, gradient)
         else:
-            _kernels.sample_range(self.kernel, p, 0, len(p), distance, gradient)
+            kernels.sample_range(self.grid, p, 0, len(p), distance, gradient)
 
     def straighten(self, p: Floats, gradient: Floats) -> None:
         """Make `gradient` unit in place; where it vanishes take the exact direction."""
@@ -163,80 +249,60 @@ class DistanceField:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """To an .npz file, atomically."""
+        arrays: dict[str, Any] = {n: a for n, a in self.grid._asdict().items() if isinstance(a, np.ndarray)}
         with atomic_write(path) as stream:
             np.savez_compressed(
                 stream,
                 format=FORMAT,
-                values=self.values,
-                jump=self.jump,
-                grid=np.array([*self.origin, self.spacing, self.band, self.seconds]),
+                storage=STORAGES.index(self.storage),
+                figures=np.array([self.spacing, self.band, self.seconds]),
                 examined=self.examined,
-                sign=np.array(SIGNS.index(self.sign)),
+                sign=SIGNS.index(self.sign),
                 vertices=self.mesh.vertices,
                 faces=self.mesh.faces,
+                **arrays,
             )
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, max_bytes: float | None = None) -> "DistanceField":
         """What `save` wrote; MeshFileError when the file is damaged, of another kind, or larger than `max_bytes`."""
-        saved = read_npz(path, NAMES, max_bytes)
-        try:
-            version = validate.whole("format", saved["format"])
-            if version != FORMAT:
-                raise MeshFileError(path, "format", f"version {version}; this pliant reads {FORMAT}")
-            grid = validate.floats("grid", saved["grid"], (6,))
-            mesh = Mesh(saved["vertices"], saved["faces"])
-            sign = SIGNS[validate.whole("sign", saved["sign"], high=len(SIGNS) - 1)]
-            examined = validate.whole("examined", saved["examined"], high=2**53)
-        except ValueError as error:
-            raise MeshFileError(path, "", str(error)) from None
-        values, jump = saved["values"], saved["jump"]
-        if values.ndim != 3 or values.dtype != np.float32 or min(values.shape) < 2 or np.isinf(values).any():
-            raise MeshFileError(path, "values", f"shape {values.shape} of {values.dtype}; expected a float32 grid")
-        cells = tuple(n - 1 for n in values.shape)
-        if jump.dtype != np.uint8 or jump.shape not in (cells, (0, 0, 0)):
-            raise MeshFileError(path, "jump", f"shape {jump.shape} of {jump.dtype} does not fit values {values.shape}")
-        if not (grid[3] > 0.0 and grid[4] >= 1.0 and mesh.n_faces):
-            raise MeshFileError(path, "grid", f"spacing {grid[3]:g}, band {grid[4]:g} and {mesh.n_faces} faces")
-        values.flags.writeable = jump.flags.writeable = False
-        origin = (float(grid[0]), float(grid[1]), float(grid[2]))
-        return cls(mesh, values, jump, origin, float(grid[3]), float(grid[4]), sign, float(grid[5]), examined)
+        mesh, grid, (band, seconds), sign, examined = read_field(path, FORMAT, len(SIGNS), max_bytes)
+        return cls(mesh, _read_only(grid), band, SIGNS[sign], seconds, examined)
 
 
-def _bake(
-    mesh: Mesh,
-    origin: tuple[float, float, float],
-    h: float,
-    shape: tuple[int, ...],
-    reach: float,
-    paper: bool,
-    is_open: bool,
-    progress: Callable[[float], None] | None,
-) -> tuple[NDArray[np.float32], NDArray[np.uint8], int]:
-    surface = surface_of(mesh)
-    slabs = -(-shape[0] // _kernels.SLAB)
-    count = np.zeros(slabs + 1, np.int64)
-    _kernels.slab_counts(surface, reach, paper, origin, h, shape[0], count)
-    start = np.cumsum(count)
-    items = np.empty(int(start[-1]), np.int32)
-    _kernels.slab_fill(surface, reach, paper, origin, h, shape[0], start.copy(), items)
-    values = np.empty(shape, np.float32)
-    rim = np.zeros(shape if is_open else (0, 0, 0), np.uint8)
-    borders = (mesh.topology.border, mesh.topology.border_vertices)
-    examined = np.zeros(slabs, np.int64)
-    last, group = 0, threads()
-    while last < slabs:
-        # a launch lasts about a quarter of a second; between launches Ctrl-C and progress get their turn
-        first, last = last, min(last + group, slabs)
-        began = time.perf_counter()
-        _kernels.bake_slabs(surface, reach, paper, origin, h, first, last, start, items, values, rim, borders, examined)
-        took = time.perf_counter() - began
-        group = max(threads(), group // 2) if took > _LAUNCH else 2 * group if took < 0.4 * _LAUNCH else group
-        if progress is not None:
-            progress(last / slabs)
-    jump: NDArray[np.uint8] = np.zeros((0, 0, 0), np.uint8)
-    if is_open or not paper:
-        marks = np.empty(tuple(n - 1 for n in shape), np.uint8)
-        _kernels.mark_jumps(values, rim, h, marks)
-        jump = marks if marks.any() else jump
-    return values, jump, int(examined.sum())
+def _grid_for(mesh: Mesh, resolution: int, spacing: float | None, band: float, margin: float) -> Grid:
+    """Nodes around the mesh, far enough for the band."""
+    band = validate.number("band", band, low=1.0, high=1e6)
+    margin = validate.number("margin", margin, low=0.0, high=validate.LARGEST)
+    longest = float((mesh.bounds[1] - mesh.bounds[0]).max())
+    if spacing is None:
+        h = longest / validate.whole("resolution", resolution, low=2, high=100_000)
+    else:
+        h = validate.number("spacing", spacing, above=0.0)
+    if not h > 1e-9 * float(np.abs(mesh.bounds).max()):
+        raise ValueError(
+            f"mesh {mesh.name!r} is {longest:g} m long at coordinates up to {np.abs(mesh.bounds).max():g}: "
+            "too small for its distance from the origin; move it nearer, or choose a larger spacing"
+        )
+    room = (band + 1.0) * h + margin
+    low = mesh.bounds[0] - room
+    nx, ny, nz = (np.ceil((mesh.bounds[1] + room - low) / h) + 1.0).tolist()
+    return Grid((float(low[0]), float(low[1]), float(low[2])), h, (int(nx), int(ny), int(nz)), band)
+
+
+def _inside(mesh: Mesh, grid: Grid) -> bool:
+    """Whether the whole band around `mesh` lies inside the grid."""
+    low = np.array(grid.origin) + grid.reach * grid.h
+    high = np.array(grid.origin) + (np.array(grid.shape) - 1.0 - grid.reach) * grid.h
+    return bool((mesh.bounds[0] >= low).all() and (mesh.bounds[1] <= high).all())
+
+
+def _dense(field: DistanceField, bricks: _bricks.Bricks) -> _kernels.Dense:
+    return _read_only(_kernels.Dense(field.values, field.jump, bricks.origin, bricks.h))
+
+
+def _read_only(grid: Any) -> Any:
+    for array in grid:
+        if isinstance(array, np.ndarray):
+            array.flags.writeable = False
+    return grid

@@ -1,0 +1,222 @@
+"""From a mesh to bricks of signed distances: lists of what each tile must look at, then tile by tile."""
+
+import dataclasses
+import math
+import time
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import validate
+from ...kernels import adjacency as _adjacency
+from ...kernels import bake as _bake
+from ...kernels import bricks as _bricks
+from ...kernels import live as _live
+from ...kernels.jit import threads
+from ...mesh import Mesh
+from ..surface import ClosestPoints
+
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+Bits = NDArray[np.uint64]
+Progress = Callable[[float], None]
+_LAUNCH = 0.25  # s: between launches Ctrl-C and progress get their turn
+_SLOTS = 1024  # tiles in the first launch
+_CHUNKS = 256  # chunks of faces a launch looks through for edges and vertices with nodes
+_NODES = _bake.BRICK**3
+_AROUND = np.array([(i, j, k) for i in (-1, 0, 1) for j in (-1, 0, 1) for k in (-1, 0, 1) if (i, j, k) != (0, 0, 0)])
+
+
+@dataclasses.dataclass(frozen=True)
+class Grid:
+    """Where the nodes are: origin + h (i, j, k), metres, `shape` of them; the band reaches `reach` cells."""
+
+    origin: tuple[float, float, float]
+    h: float
+    shape: tuple[int, int, int]
+    reach: float
+
+    @property
+    def tiles(self) -> Ints:
+        return -(-np.array(self.shape, np.int64) // _bake.TILE)
+
+    def budget(self, max_bytes: float | None, busy: int = 0, dense: bool = False) -> None:
+        """TooBigError if the index, or the bricks of `busy` tiles, would not fit."""
+        nodes = math.prod(float(n) for n in self.shape)
+        # the index and the lists' starts; bricks while they are made and joined
+        needed = nodes / _NODES * 4.0 + nodes / _bake.TILE**3 * 40.0 + busy * _bake.TILE**3 * 4.0
+        text = "grid " + "x".join(map(str, self.shape))
+        validate.budget(text, needed + dense * 5.0 * nodes, "lower the resolution or raise max_bytes", max_bytes)
+
+
+def fan_of(mesh: Mesh, grid: Grid, like: _adjacency.Fan | None = None) -> _adjacency.Fan:
+    """The mesh in cells from the grid's origin, with normals and neighbours; neighbours taken from `like`."""
+    x, faces = np.empty_like(mesh.vertices), mesh.faces
+    _adjacency.to_cells(mesh.vertices, np.array(grid.origin), grid.h, x)
+    normals = np.empty((len(faces), 3))
+    if like is not None:
+        fan = _adjacency.Fan(x, faces, normals, like.across, like.start, like.ring)
+    else:
+        count = np.zeros(len(x) + 1, np.int32)
+        _adjacency.count_faces(faces, count)
+        start = np.cumsum(count, dtype=np.int32)
+        ring = np.empty(3 * len(faces), np.int32)
+        _adjacency.fill_rings(faces, start.copy(), ring)
+        fan = _adjacency.Fan(x, faces, normals, np.empty((len(faces), 3), np.int32), start, ring)
+        _adjacency.fill_across(fan)
+    _adjacency.fill_normals(fan)
+    return fan
+
+
+def bake_bricks(
+    mesh: Mesh,
+    fan: _adjacency.Fan,
+    grid: Grid,
+    paper: bool,
+    wanted: Bools | None = None,
+    max_bytes: float | None = None,
+    progress: Progress | None = None,
+) -> tuple[_bricks.Bricks, Ints, int]:
+    """Bricks of the `wanted` tiles (all of them) around `mesh`, how many each tile has, and the distances computed.
+
+    They are numbered tile by tile, so that their order, and all bits, do not depend on the threads.
+    """
+    tiles = grid.tiles
+    bins = _bins(fan, grid, paper, np.ones(math.prod(tiles.tolist()), np.bool_) if wanted is None else wanted)
+    busy = np.flatnonzero(np.diff(bins[0].start) + np.diff(bins[1].start) + np.diff(bins[2].start))
+    grid.budget(max_bytes, len(busy))
+    counts, examined = np.zeros(math.prod(tiles.tolist()), np.int64), 0
+    index = np.zeros(tuple(tiles * (_bake.TILE // _bake.BRICK)), np.int32)
+    parts = [(np.full((1, _NODES), np.nan, np.float32), np.zeros(1, np.uint64), np.zeros(1, np.uint64))]
+    done, total, group = 0, 1, _SLOTS
+    while done < len(busy):
+        began = time.perf_counter()
+        turn = busy[done : done + group]
+        # neighbouring tiles go to different threads, which then have about the same to do
+        spread = np.concatenate([np.arange(first, len(turn), threads()) for first in range(threads())])
+        packed = _room(len(turn))
+        _bake.bake_tiles(fan, grid.reach, grid.h, paper, turn[spread], tiles, *bins, packed)
+        counts[turn[spread]] = packed.counts
+        start = np.cumsum(counts[turn]) - counts[turn]
+        held = int(counts[turn].sum())
+        part = (np.empty((held, _NODES), np.float32), np.empty(held, np.uint64), np.empty(held, np.uint64))
+        _bricks.gather(turn[spread], start[spread], total, packed, tiles, *part, index)
+        parts.append(part)
+        examined += int(packed.examined.sum())
+        done, total = done + len(turn), total + held
+        took = time.perf_counter() - began
+        group = max(threads(), group // 2) if took > _LAUNCH else 2 * group if took < 0.4 * _LAUNCH else group
+        if progress is not None:
+            progress(done / len(busy))
+    values, rim, doubt = (np.concatenate([part[k] for part in parts]) for k in range(3))
+    rim = rim if bool((fan.across == _adjacency.BORDER).any()) else np.zeros(0, np.uint64)
+    made = bricks_of(values, index, rim, grid)
+    if not paper and doubt.any():
+        _decide(mesh, made, doubt)
+    return made, counts, examined
+
+
+def bricks_of(values: NDArray[np.float32], index: NDArray[np.int32], rim: Bits, grid: Grid) -> _bricks.Bricks:
+    """Bricks that know of no jumps yet."""
+    size, none = np.array(grid.shape, np.int64), np.zeros(0, np.uint64)
+    return _bricks.Bricks(values, index, rim, none, np.array(grid.origin), size, grid.h)
+
+
+def with_jumps(bricks: _bricks.Bricks) -> _bricks.Bricks:
+    """The same bricks, with the cells in which the sign jumps without a surface."""
+    above, below, jump = (np.zeros(len(bricks.values), np.uint64) for _ in range(3))
+    _bricks.signs(bricks.values, above, below)
+    _bricks.mark_jumps(bricks, above, below, jump)
+    return bricks._replace(jump=jump if jump.any() else np.zeros(0, np.uint64))
+
+
+def tiles_near(fan: _adjacency.Fan, faces: NDArray[np.int32], grid: Grid) -> Bools:
+    """(tiles,) True where a tile may hold nodes within reach of `faces`."""
+    tiles = grid.tiles
+    count = np.zeros(math.prod(tiles.tolist()) + 1, np.int64)
+    boxes = np.empty((len(faces), 6), np.int16)
+    _bake.fill_boxes(fan, _bake.FACES, faces, grid.reach, False, tiles, boxes)
+    everywhere = np.ones(len(count) - 1, np.bool_)
+    _bake.count_tiles(fan, _bake.FACES, faces, boxes, grid.reach, tiles, everywhere, count)
+    return count[1:] > 0
+
+
+def _bins(fan: _adjacency.Fan, grid: Grid, paper: bool, wanted: Bools) -> list[_bake.Bins]:
+    """What each wanted tile must look at: faces, edges, vertices."""
+    m, n, tiles = len(fan.faces), len(fan.x), grid.tiles
+    faces = np.arange(m, dtype=np.int32)
+    of_faces, of_vertices = np.ones(m, np.bool_), np.ones(n, np.bool_)
+    if not wanted.all():
+        near = np.empty(m, np.bool_)
+        _bake.touch_tiles(fan, grid.reach, tiles, wanted, near)
+        of_faces, of_vertices = near, np.zeros(n, np.bool_)
+        faces = np.flatnonzero(near).astype(np.int32)
+        of_vertices[fan.faces[faces]] = True
+    edges = np.zeros((0 if paper else m, 3), np.bool_)
+    vertices = np.zeros(0 if paper else n, np.bool_)
+    if not paper:
+        chunks = -(-max(m, n) // _adjacency.CHUNK)
+        for first in range(0, chunks, _CHUNKS):
+            last = min(chunks, first + _CHUNKS)
+            _live.find_live(fan, grid.reach, of_faces, of_vertices, first, last, edges, vertices)
+    return [
+        _binned(fan, kind, items.astype(np.int32), grid, wanted)
+        for kind, items in (
+            (_bake.FACES, faces),
+            (_bake.EDGES, np.flatnonzero(edges)),
+            (_bake.VERTICES, np.flatnonzero(vertices)),
+        )
+    ]
+
+
+def _binned(fan: _adjacency.Fan, kind: int, items: NDArray[np.int32], grid: Grid, wanted: Bools) -> _bake.Bins:
+    tiles = grid.tiles
+    boxes = np.empty((len(items), 6), np.int16)
+    _bake.fill_boxes(fan, kind, items, grid.reach, True, tiles, boxes)
+    count = np.zeros(len(wanted) + 1, np.int64)
+    _bake.count_tiles(fan, kind, items, boxes, grid.reach, tiles, wanted, count)
+    start = np.cumsum(count)
+    out = np.empty(int(start[-1]), np.int32)
+    _bake.fill_tiles(fan, kind, items, boxes, grid.reach, tiles, wanted, start.copy(), out)
+    return _bake.Bins(start, out)
+
+
+def _room(slots: int) -> _bake.Packed:
+    per = _bake.PER_TILE
+    return _bake.Packed(
+        np.empty((slots, per, _NODES), np.float32),
+        np.empty((slots, per), np.uint64),
+        np.empty((slots, per), np.uint64),
+        np.empty((slots, per), np.uint8),
+        np.empty(slots, np.int64),
+        np.empty(slots, np.int64),
+    )
+
+
+def _decide(mesh: Mesh, bricks: _bricks.Bricks, doubt: Bits) -> None:
+    """Signs for nodes whose pseudonormal tells none: nearest to faces without area, or to an edge of many faces.
+
+    Around a closed surface, from a neighbour: balls of their distances hold no surface, so where two overlap, both
+    nodes are on the same side. Else from the exact surface.
+    """
+    i, j, k = np.nonzero(bricks.index)
+    b = bricks.index[i, j, k]
+    some = doubt[b] != 0
+    i, j, k, b = i[some], j[some], k[some], b[some]
+    row, q = np.nonzero((doubt[b][:, None] >> np.arange(_NODES, dtype=np.uint64)) & np.uint64(1))
+    b, node = b[row], np.stack([4 * i[row] + q // 16, 4 * j[row] + q // 4 % 4, 4 * k[row] + q % 4], 1)
+    side = np.zeros(len(b))
+    if not len(bricks.rim):
+        for step in _AROUND:
+            near = np.clip(node + step, 0, bricks.size - 1)
+            b_n, q_n = bricks.index[tuple((near >> 2).T)], (near & 3) @ (16, 4, 1)
+            d_n = bricks.values[b_n, q_n]
+            known = (doubt[b_n] >> q_n.astype(np.uint64)) & np.uint64(1) == 0
+            apart = bricks.h * np.linalg.norm(near - node, axis=1)
+            known &= np.abs(d_n) + np.abs(bricks.values[b, q]) > 1.0001 * apart
+            side = np.where((side == 0.0) & known & (apart > 0.0), np.sign(d_n), side)
+    lost = np.flatnonzero(side == 0.0)
+    if len(lost):
+        side[lost] = ClosestPoints(mesh).query(bricks.origin + bricks.h * node[lost])[0]
+    bricks.values[b, q] = np.copysign(bricks.values[b, q], side)

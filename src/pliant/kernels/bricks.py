@@ -1,0 +1,205 @@
+"""Distances in bricks of 4 x 4 x 4 nodes around the surface, and an index that finds them."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from .bake import BRICK, TILE
+from .grid import trilinear
+from .jit import kernel, prange
+from .vec import scale, store
+
+CHUNK = 64  # bricks a thread takes at a time
+POINTS = 4096  # points a thread samples at a time
+# bits of a brick's nodes with i = 0, j = 0, k = 0
+I_FIRST, J_FIRST, K_FIRST = np.uint64(0xFFFF), np.uint64(0x000F000F000F000F), np.uint64(0x1111111111111111)
+
+
+class Bricks(NamedTuple):
+    values: np.ndarray  # (n,64) f4 signed distance, metres, z fastest; nan beyond the band; brick 0 is all nan
+    index: np.ndarray  # (bx,by,bz) i4: the brick at nodes 4 i, 4 j, 4 k; 0 where there is none
+    rim: np.ndarray  # (n,) u8: bit q set where node q is nearest to an open border; or empty
+    jump: np.ndarray  # (n,) u8: bit q set where the sign jumps in the cell above node q without a surface; or empty
+    origin: np.ndarray  # (3,) metres
+    size: np.ndarray  # (3,) i8 nodes along each axis
+    h: float  # spacing, metres
+
+
+@kernel
+def brick_at(t, place, tiles):
+    """Brick i, j, k of the grid that is number `place` of tile `t`."""
+    side = TILE // BRICK
+    i = t // (tiles[1] * tiles[2]) * side + place // (side * side)
+    return i, t // tiles[2] % tiles[1] * side + place // side % side, t % tiles[2] * side + place % side
+
+
+@kernel(parallel=True)
+def gather(order, start, before, packed, tiles, values, rim, doubt, index):
+    """Copy slot s of `packed`, which is tile order[s], to rows start[s] on; the index counts `before` bricks more."""
+    for s in prange(len(order)):
+        for b in range(packed.counts[s]):
+            to = start[s] + b
+            for q in range(BRICK**3):
+                values[to, q] = packed.values[s, b, q]
+            rim[to], doubt[to] = packed.rim[s, b], packed.doubt[s, b]
+            i, j, k = brick_at(order[s], packed.places[s, b], tiles)
+            index[i, j, k] = before + to
+
+
+@kernel(parallel=True)
+def splice(old, new, replaced, start, tiles, values, rim, index):
+    """Bricks of the `replaced` tiles from `new`, of the others from `old`, those of tile t from start[t] on."""
+    places = (TILE // BRICK) ** 3
+    for t in prange(len(replaced)):
+        to = start[t]
+        for place in range(places):
+            i, j, k = brick_at(t, place, tiles)
+            b = new.index[i, j, k] if replaced[t] else old.index[i, j, k]
+            if b == 0:
+                continue
+            for q in range(BRICK**3):
+                values[to, q] = new.values[b, q] if replaced[t] else old.values[b, q]
+            if len(rim) > 0:
+                rim[to] = new.rim[b] if replaced[t] else old.rim[b]
+            index[i, j, k] = to
+            to += 1
+
+
+@kernel(parallel=True)
+def expand(bricks, values):
+    """The dense grid (nx,ny,nz) of all nodes."""
+    v, index = bricks.values, bricks.index
+    for i in prange(values.shape[0]):
+        for j in range(values.shape[1]):
+            for k in range(values.shape[2]):
+                values[i, j, k] = v[index[i >> 2, j >> 2, k >> 2], (i & 3) << 4 | (j & 3) << 2 | k & 3]
+
+
+@kernel(parallel=True)
+def expand_jumps(bricks, jump):
+    """The dense cells (nx-1,ny-1,nz-1) u1 of the bits."""
+    bits, index = bricks.jump, bricks.index
+    for i in prange(jump.shape[0]):
+        for j in range(jump.shape[1]):
+            for k in range(jump.shape[2]):
+                q = np.uint64((i & 3) << 4 | (j & 3) << 2 | k & 3)
+                jump[i, j, k] = (bits[index[i >> 2, j >> 2, k >> 2]] >> q) & np.uint64(1)
+
+
+@kernel(parallel=True)
+def signs(values, above, below):
+    """Bit q set where node q of a brick is above zero, and where it is below."""
+    for c in prange(-(-len(values) // CHUNK)):
+        for b in range(c * CHUNK, min(len(values), (c + 1) * CHUNK)):
+            up, down = np.uint64(0), np.uint64(0)
+            for q in range(BRICK**3):
+                up |= np.uint64(values[b, q] > 0.0) << np.uint64(q)
+                down |= np.uint64(values[b, q] < 0.0) << np.uint64(q)
+            above[b], below[b] = up, down
+
+
+@kernel
+def joined(a, b, shift, mask):
+    """Bits of the nodes or of their next ones along an axis; `b` is the next brick, `mask` the axis' first nodes."""
+    next_ = np.uint64(a & ~mask) >> np.uint64(shift) | np.uint64(b & mask) << np.uint64(3 * shift)
+    return a | next_
+
+
+@kernel
+def cells_with(bits, index, i, j, k):
+    """Of brick i, j, k: bit q set where any corner of the cell above node q has its bit set."""
+    ni, nj, nk = index.shape
+    corner = (np.uint64(0), np.uint64(0))
+    for a in range(2):
+        row = (np.uint64(0), np.uint64(0))
+        for b in range(2):
+            x, y = i + a, j + b
+            inside = x < ni and y < nj
+            here = bits[index[x, y, k]] if inside else np.uint64(0)
+            there = bits[index[x, y, k + 1]] if inside and k + 1 < nk else np.uint64(0)
+            both = joined(here, there, 1, K_FIRST)
+            row = (both, row[1]) if b == 0 else (row[0], both)
+        both = joined(row[0], row[1], 4, J_FIRST)
+        corner = (both, corner[1]) if a == 0 else (corner[0], both)
+    return joined(corner[0], corner[1], 16, I_FIRST)
+
+
+@kernel(parallel=True)
+def mark_jumps(bricks, above, below, jump):
+    """Set the bits of cells with both signs and no surface between them: interpolation would invent one there.
+
+    Either a corner is nearest to an open border, or two corners are farther from the surface than from each other.
+    """
+    values, index, rim, h = bricks.values, bricks.index, bricks.rim, bricks.h
+    ni, nj, nk = index.shape
+    for c in prange(ni * nj):
+        i, j = c // nj, c % nj
+        for k in range(nk):
+            b = index[i, j, k]
+            if b == 0:
+                continue
+            mixed = cells_with(above, index, i, j, k) & cells_with(below, index, i, j, k)
+            found = np.uint64(0)
+            if mixed != np.uint64(0):
+                found = mixed & cells_with(rim, index, i, j, k) if len(rim) > 0 else found
+                for q in range(BRICK**3):
+                    one = np.uint64(1) << np.uint64(q)
+                    if mixed & ~found & one != np.uint64(0):
+                        d = cell(values, index, BRICK * i + (q >> 4), BRICK * j + ((q >> 2) & 3), BRICK * k + (q & 3))
+                        found |= one if too_steep(d, h) else np.uint64(0)
+            jump[b] = found
+
+
+@kernel
+def too_steep(d, h):
+    """Whether corners of opposite sign have |d| + |d| beyond their distance, which a surface between them forbids."""
+    for p in range(8):
+        for r in range(p):
+            axes = ((p ^ r) >> 2) + (((p ^ r) >> 1) & 1) + ((p ^ r) & 1)
+            if d[p] * d[r] < 0.0 and abs(d[p]) + abs(d[r]) > math.sqrt(axes) * h * 1.0001:
+                return True
+    return False
+
+
+@kernel
+def cell(values, index, i, j, k):
+    """Values at the corners of cell i, j, k, z fastest, as float64."""
+    i_0, j_0, k_0, i_1, j_1, k_1 = i >> 2, j >> 2, k >> 2, (i + 1) >> 2, (j + 1) >> 2, (k + 1) >> 2
+    x_0, y_0, z_0 = (i & 3) << 4, (j & 3) << 2, k & 3
+    x_1, y_1, z_1 = ((i + 1) & 3) << 4, ((j + 1) & 3) << 2, (k + 1) & 3
+    return (
+        float(values[index[i_0, j_0, k_0], x_0 | y_0 | z_0]),
+        float(values[index[i_0, j_0, k_1], x_0 | y_0 | z_1]),
+        float(values[index[i_0, j_1, k_0], x_0 | y_1 | z_0]),
+        float(values[index[i_0, j_1, k_1], x_0 | y_1 | z_1]),
+        float(values[index[i_1, j_0, k_0], x_1 | y_0 | z_0]),
+        float(values[index[i_1, j_0, k_1], x_1 | y_0 | z_1]),
+        float(values[index[i_1, j_1, k_0], x_1 | y_1 | z_0]),
+        float(values[index[i_1, j_1, k_1], x_1 | y_1 | z_1]),
+    )
+
+
+@kernel
+def sample_range(bricks, points, first, last, distance, gradient):
+    """Signed distance and gradient at points first..last-1; nan beyond the band, and where a sign jumps."""
+    values, index, jump, origin, h = bricks.values, bricks.index, bricks.jump, bricks.origin, bricks.h
+    ni, nj, nk = bricks.size
+    for at in range(first, last):
+        x, y, z = (points[at, 0] - origin[0]) / h, (points[at, 1] - origin[1]) / h, (points[at, 2] - origin[2]) / h
+        d, g = np.nan, (np.nan, np.nan, np.nan)
+        # compared as floats, because a far point's cell number may not fit an integer
+        if 0.0 <= x < ni - 1 and 0.0 <= y < nj - 1 and 0.0 <= z < nk - 1:
+            i, j, k = int(x), int(y), int(z)
+            b = index[i >> 2, j >> 2, k >> 2]
+            q = np.uint64((i & 3) << 4 | (j & 3) << 2 | k & 3)
+            if b > 0 and (len(jump) == 0 or (jump[b] >> q) & np.uint64(1) == 0):
+                d, g = trilinear(cell(values, index, i, j, k), x - i, y - j, z - k)
+        distance[at] = d
+        store(gradient, at, scale(g, 1.0 / h))
+
+
+@kernel(parallel=True)
+def sample_points(bricks, points, distance, gradient):
+    for c in prange(-(-len(points) // POINTS)):
+        sample_range(bricks, points, c * POINTS, min(len(points), (c + 1) * POINTS), distance, gradient)
