@@ -48,7 +48,8 @@ def bakes(monkeypatch):
 
 def state(field):
     """Everything in a field but its mesh, as bytes and plain values."""
-    values = {f.name: getattr(field, f.name) for f in dataclasses.fields(field) if f.name != "mesh"}
+    values = {f.name: getattr(field, f.name) for f in dataclasses.fields(field) if f.name not in ("mesh", "grid")}
+    values |= field.grid._asdict() | {"kind": type(field.grid)}
     return {name: (v.dtype.str, v.shape, v.tobytes()) if isinstance(v, np.ndarray) else v for name, v in values.items()}
 
 
@@ -57,10 +58,11 @@ def entry(home):
     return path
 
 
+@pytest.mark.parametrize("storage", ["sparse", "dense"])
 @pytest.mark.parametrize("mesh", [octahedron(1), sheet(3)], ids=["closed", "open"])
-def test_a_field_from_the_cache_is_the_live_one_bit_for_bit(mesh, bakes, rng):
-    first, second = cache.baked(mesh, 8), cache.baked(mesh, 8)
-    live = DistanceField.bake(mesh, 8)
+def test_a_field_from_the_cache_is_the_live_one_bit_for_bit(mesh, storage, bakes, rng):
+    first, second = cache.baked(mesh, 8, storage=storage), cache.baked(mesh, 8, storage=storage)
+    live = DistanceField.bake(mesh, 8, storage=storage)
     points = rng.normal(size=(40, 3)) * 0.5
     assert len(bakes) == 2  # the first, and the live one
     assert state(second) == state(first)
@@ -95,6 +97,8 @@ def test_anything_that_changes_the_field_changes_the_key(monkeypatch):
         cache.key_of(mesh, spacing=0.1),
         cache.key_of(mesh, band=3.5),
         cache.key_of(mesh, sign="face"),
+        cache.key_of(mesh, storage="dense"),
+        cache.key_of(mesh, margin=0.1),
     ]
     monkeypatch.setattr(cache, "_code", lambda: "a kernel was edited")
     keys.append(cache.key_of(mesh))
@@ -118,7 +122,7 @@ def test_an_entry_cut_at_any_length_is_a_miss(home):
     whole = state(cache.baked(mesh, 2, band=1.0))
     path, key = entry(home), cache.key_of(mesh, 2, band=1.0)
     content = path.read_bytes()
-    assert len(content) < 6000
+    assert len(content) < 12_000
     for length in range(len(content)):
         path.write_bytes(content[:length])
         assert cache.read(path, key, mesh) is None
@@ -157,6 +161,8 @@ CHANGES = {
     "nonsense": lambda head: head | {"arrays": [["values", "no dtype", [1]]]},
     "an unknown name": lambda head: head | {"plain": head["plain"] | {"colour": "red"}},
     "no plain values": lambda head: {k: v for k, v in head.items() if k != "plain"},
+    "another grid": lambda head: head | {"plain": head["plain"] | {"grid": "Dense"}},
+    "an unknown grid": lambda head: head | {"plain": head["plain"] | {"grid": "DistanceField"}},
     "a list": lambda head: [head],
     "nothing": lambda head: None,
 }
@@ -250,6 +256,18 @@ def test_without_the_cache_nothing_is_read_or_written(bakes):
     assert cache.usage() == (0, 0)
 
 
+def test_a_field_on_the_grid_of_another_is_not_kept():
+    first = DistanceField.bake(octahedron(), **SMALL)
+    cache.baked(octahedron(), like=first)
+    assert cache.usage() == (0, 0)
+
+
+def test_the_arrays_of_a_kept_field_are_read_only_like_those_of_a_live_one():
+    # otherwise kernels would be compiled a second time, for arrays that can be written
+    for field in (cache.baked(sheet(3), 8), cache.baked(sheet(3), 8)):
+        assert not any(a.flags.writeable for a in field.grid if isinstance(a, np.ndarray))
+
+
 def test_the_entries_used_longest_ago_go_first(home, monkeypatch):
     meshes = [octahedron().moved(octahedron().vertices * (k + 1)) for k in range(4)]
     for k, mesh in enumerate(meshes[:3]):
@@ -328,6 +346,7 @@ EIGHT = textwrap.dedent("""
 """)
 
 
+@pytest.mark.compiled
 def test_eight_processes_that_share_the_folder_all_get_the_right_field(home):
     # without the compiler, which would have to compile into a new folder eight times
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}

@@ -50,7 +50,9 @@ def made(name, resolution=RESOLUTION):
 def test_no_point_of_the_reconstruction_is_farther_than_0_866_cells_from_the_input(name):
     field, _, found = made(name)
     forward, backward = (d.worst / field.spacing for d in (found.forward, found.backward))
-    print(f"\n| {name} | {field.mesh.n_faces} | {forward:.3f} | {backward:.3f} |", end="")
+    lost, unknown = (100 * found.figures()[f"forward_{why}_share"] for why in ("lost", "unknown"))
+    shares = f"{lost:.2f} | {unknown:.2f}"
+    print(f"\n| {name} | {field.mesh.n_faces} | {forward:.3f} | {shares} | {backward:.3f} |", end="")
     assert found.backward.worst <= BOUND * field.spacing
 
 

@@ -59,6 +59,7 @@ def examine() -> dict[str, Any]:
         "platform": platform.platform(),
         "threads": threads,
         "cache": cache,
+        "fields": _fields(),
         "checks": checks,
     }
 
@@ -99,6 +100,17 @@ def _cache(folder: pathlib.Path | None) -> dict[str, Any]:
         "old_bytes": everything - size,
         "writable": _writable(folder),
     }
+
+
+def _fields() -> dict[str, Any]:
+    """Baked fields on disk: where, how many, how large."""
+    try:
+        from ..detect.distance_field.cache import folder, limit, usage
+
+        count, size = usage()
+        return {"folder": str(folder()), "count": count, "bytes": size, "limit": limit()}
+    except Exception as error:  # a broken Numba is told elsewhere
+        return {"folder": None, "count": 0, "bytes": 0, "limit": 0, "error": " ".join(str(error).split())}
 
 
 def _cache_check(cache: dict[str, Any]) -> dict[str, Any]:
@@ -150,6 +162,9 @@ def _show(found: dict[str, Any]) -> None:
     ]
     if cache["old_bytes"]:
         rows.append(("", f"{size_text(cache['old_bytes'])} of other versions beside it, safe to delete"))
+    fields = found["fields"]
+    rows.append(("field cache", fields["folder"]))
+    rows.append(("", f"{fields['count']} fields, {size_text(fields['bytes'])} of at most {size_text(fields['limit'])}"))
     output.table(("what", "found"), rows)
     states = []
     for c in found["checks"]:

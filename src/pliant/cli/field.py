@@ -1,7 +1,7 @@
 """`pliant field`: bake a distance field, save it, and say how good it is."""
 
 import pathlib
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -9,17 +9,30 @@ from . import output
 from .reading import PLAIN, FileOptions, read_mesh
 from .writing import check_targets
 
+if TYPE_CHECKING:
+    from ..detect.distance_field import DistanceField
+    from ..detect.distance_field.reconstruct import Fidelity
+    from ..mesh import Mesh
+
+HTML = (".html", ".htm")
+_SAMPLES = 20_000
+_KINDS = ("field", "guarantee", "memory", "s", "ns/query", "p50", "p99", "max", "known")
+
 
 def field(
     mesh: pathlib.Path,
     *,
     out: Annotated[pathlib.Path | None, Parameter(name=["--out", "-o"])] = None,
+    reconstruct: pathlib.Path | None = None,
+    report: pathlib.Path | None = None,
     resolution: int = 128,
     spacing: float | None = None,
     band: float = 3.0,
     sign: Literal["pseudonormal", "face"] = "pseudonormal",
-    samples: int = 20_000,
+    samples: int = _SAMPLES,
     files: Annotated[FileOptions, Parameter(name="*")] = PLAIN,
+    compare: bool = False,
+    cache: Annotated[bool, Parameter(negative="--no-cache")] = True,
     json: bool = False,
 ) -> int:
     """Bake the signed distance field of MESH and measure it against the exact surface.
@@ -30,6 +43,10 @@ def field(
         An oriented mesh, open or closed.
     out
         Where to save the field (.npz).
+    reconstruct
+        Where to save the surface that marching cubes find in the field, as .ply, .obj, .stl, .off, .glb or .npz.
+    report
+        An HTML page with slices of the field and the error on the surface, to be opened in any browser.
     resolution
         Cells along the longest side.
     spacing
@@ -40,59 +57,144 @@ def field(
         pseudonormal is right everywhere; face is the paper's, wrong at acute edges.
     samples
         Random points in the band at which the error is measured; 0 measures nothing.
+    compare
+        Also keep the field in every other way there is (dense, filled, octree, planes), and say what each costs.
+    cache
+        Take the field from the cache where it was baked before, and keep it where baking took long.
     json
         Print JSON instead of a table.
     """
     from .. import validate
-    from ..detect.distance_field import DistanceField
+    from ..detect.distance_field.cache import fetch_or_bake
+    from ..io import FORMATS, save
 
     samples = validate.whole("samples", samples, low=0, high=10_000_000)
-    check_targets([("--out", out, (".npz",))], [mesh])
+    meshes = [ending for ending, use in FORMATS.items() if use[1]]
+    check_targets(
+        [("--out", out, (".npz",)), ("--reconstruct", reconstruct, meshes), ("--report", report, HTML)], [mesh]
+    )
     surface = read_mesh(mesh, files)
-    output.say_if_compiling("distance_field.bake_slabs")
+    output.say_if_compiling("bake.bake_tiles")
+    options: dict[str, Any] = {"spacing": spacing, "band": band, "sign": sign}
     with output.shares(f"baking {mesh.name}") as baked:
-        made = DistanceField.bake(surface, resolution, spacing=spacing, band=band, sign=sign, progress=baked)
+        made, fetched = fetch_or_bake(surface, resolution, cache=cache, progress=baked, **options)
     figures: dict[str, Any] = {
         "mesh": str(mesh),
         "triangles": surface.n_faces,
-        "grid": list(made.values.shape),
+        "grid": list(made.shape),
         "spacing_m": made.spacing,
         "band_cells": made.band,
         "sign": made.sign,
         "seconds": made.seconds,
+        "from_cache": fetched is not None,
+        "cache_seconds": fetched,
         "examined_points": made.examined,
         "bytes": made.nbytes,
     }
     if samples:
         with output.progress("measuring the error"):
             figures |= made.error(samples)
+    again = _reconstruction(made, samples) if reconstruct is not None or report is not None else None
+    if again is not None:
+        figures |= {"reconstructed_triangles": again[0].n_faces} | again[1].figures()
+    written = []
     if out is not None:
         made.save(out)
-        figures["written"] = str(out)
+        written.append(str(out))
+    if again is not None and reconstruct is not None:
+        save(reconstruct, again[0])
+        written.append(str(reconstruct))
+    if again is not None and report is not None:
+        _write_report(report, made, again, _rows(figures | {"mesh": mesh.name}, made.spacing))
+        written.append(str(report))
+    figures["written"] = written
+    kinds = _compared(made, samples) if compare else []
+    if compare:
+        figures["compare"] = kinds
     if json:
         output.print_json(figures)
     else:
-        output.table(("", "field"), _rows(figures, made.spacing))
+        rows = _rows(figures, made.spacing) + [("written", name) for name in written]
+        output.table(("", "field"), rows)
+    if compare and not json:
+        words = "the same mesh in every kind of field; errors in cells"
+        output.table(_KINDS, [_kind(row) for row in kinds], title=words, right=" ".join(_KINDS[2:]))
     return 0
+
+
+def _reconstruction(made: "DistanceField", samples: int) -> "tuple[Mesh, Fidelity]":
+    from ..detect.distance_field.reconstruct import fidelity, reconstruct
+
+    with output.progress("reconstructing the surface"):
+        surface = reconstruct(made)
+        return surface, fidelity(made, surface, made.spacing, samples or _SAMPLES)
+
+
+def _write_report(
+    path: pathlib.Path, made: "DistanceField", again: "tuple[Mesh, Fidelity]", rows: list[tuple[str, str]]
+) -> None:
+    from ..report.field_page import write_field_page
+
+    title = f"Distance field of {made.mesh.name}"
+    with output.progress(f"writing {path}"):
+        write_field_page(path, made, *again, title=title, figures=rows)
+
+
+def _compared(made: "DistanceField", samples: int) -> list[dict[str, Any]]:
+    from ..detect.distance_field.survey import compare_fields
+
+    low, high = made.mesh.bounds
+    cells = max(2, round(float((high - low).max()) / made.spacing))
+    with output.progress("comparing fields", 5) as advance:
+        return compare_fields(made.mesh, cells, samples=samples or _SAMPLES, progress=lambda name: advance(note=name))
+
+
+def _kind(row: dict[str, Any]) -> list[str]:
+    """A row of the table of field kinds, in the order of `_KINDS`."""
+    from ..validate import size_text
+
+    errors = [f"{row[f'error_{name}_cells']:.4f}" for name in ("p50", "p99", "max")]
+    known = f"{100 * row['known']:.1f} %"
+    times = f"{row['seconds']:.3f}", f"{row['query_ns']:.0f}"
+    return [row["field"], row["guarantee"], size_text(row["bytes"]), *times, *errors, known]
 
 
 def _rows(figures: dict[str, Any], h: float) -> list[tuple[str, str]]:
     from ..validate import size_text
 
+    time = f"{figures['seconds']:.3f} s"
+    if figures["from_cache"]:
+        time = f"{figures['cache_seconds']:.3f} s from the cache (baking took {time})"
     rows = [
         ("mesh", f"{figures['mesh']} ({figures['triangles']:,} triangles)"),
         ("grid", " x ".join(map(str, figures["grid"]))),
         ("spacing", f"{1e3 * h:.4g} mm, band of {figures['band_cells']:g} cells on either side"),
-        ("time", f"{figures['seconds']:.3f} s"),
+        ("time", time),
         ("examined points", f"{figures['examined_points']:,}"),
         ("memory", size_text(figures["bytes"])),
     ]
     if "error_max_m" in figures:
         for name in ("p50", "p99", "max"):
-            error = figures[f"error_{name}_m"]
-            rows.append((f"error {name}", f"{1e3 * error:.4g} mm = {error / h:.4f} cells"))
+            rows.append((f"error {name}", _length(figures[f"error_{name}_m"], h)))
         rows.append(("wrong signs", f"{figures['wrong_signs']} of {figures['samples']:,} (beyond 0.866 cells)"))
         rows.append(("error bound", "0.866 cells (guarantee B)"))
-    if "written" in figures:
-        rows.append(("written", figures["written"]))
+    if "forward_max_m" in figures:
+        rows += _distances(figures, h)
     return rows
+
+
+def _distances(figures: dict[str, Any], h: float) -> list[tuple[str, str]]:
+    """The reconstruction, and how far the two surfaces are from each other."""
+    rows = [("reconstruction", f"{figures['reconstructed_triangles']:,} triangles by marching cubes")]
+    for way, words in (("forward", "mesh to reconstruction"), ("backward", "reconstruction to mesh")):
+        x, y, z = (f"{a:.4g}" for a in figures[f"{way}_at_m"])
+        rows.append((words, f"max {_length(figures[f'{way}_max_m'], h)} at ({x}, {y}, {z}) m"))
+        rows.append(("", f"mean {_length(figures[f'{way}_mean_m'], h)}"))
+    for name, words in (("lost", "too thin or sharp"), ("unknown", "beside open borders")):
+        if share := figures[f"forward_{name}_share"]:
+            rows.append((words, f"{100 * share:.3g} % of the mesh is beyond 0.866 cells"))
+    return rows
+
+
+def _length(metres: float, h: float) -> str:
+    return f"{1e3 * metres:.4g} mm = {metres / h:.4f} cells"

@@ -120,13 +120,14 @@ def slice_sheet(field: Field, scale: Scale | None = None, side: int = 360) -> Im
     """The three middle slices side by side over the legend."""
     scale = scale or Scale.of(field)
     middle = field.mesh.bounds.mean(0)
-    tiles = [slice_picture(field, axis, float(middle[axis]), scale, side) for axis in range(3)]
+    order = (0, 2, 1)  # from the side, from the front, from above
+    tiles = [slice_picture(field, axis, float(middle[axis]), scale, side) for axis in order]
     gap, foot = 14, 76
     width = sum(t.shape[1] for t in tiles) + 2 * gap
     tall = max(t.shape[0] for t in tiles)
     sheet = Image.new("RGB", (width, tall + foot), (255, 255, 255))
     draw, left = ImageDraw.Draw(sheet), 0
-    for axis, tile in enumerate(tiles):
+    for axis, tile in zip(order, tiles):
         sheet.paste(Image.fromarray(tile), (left, tall - tile.shape[0]))
         words = place_text(axis, middle[axis], field.mesh.size)
         draw.text(

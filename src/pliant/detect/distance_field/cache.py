@@ -11,7 +11,6 @@ off); the entries that were used longest ago go first.
 """
 
 import contextlib
-import dataclasses
 import functools
 import hashlib
 import inspect
@@ -29,6 +28,8 @@ import numpy as np
 from ... import __version__, validate
 from ...errors import TooBigError
 from ...files import atomic_write
+from ...kernels.bricks import Bricks
+from ...kernels.distance_field import Dense
 from ...kernels.jit import cache_root, kernel_cache
 from ...mesh import Mesh
 from .field import DistanceField
@@ -36,6 +37,8 @@ from .field import DistanceField
 MAGIC = b"pliant field 1\n"  # the format; another one is another key
 WORTH = 0.3  # s
 LIMIT = 2 << 30  # bytes
+_PLAIN = ("band", "sign", "seconds", "examined")  # of the field, beside its grid
+_GRIDS: dict[str, Any] = {"Bricks": Bricks, "Dense": Dense}
 _DIGEST = hashlib.sha256().digest_size
 _ABANDONED = 3600.0  # s after which what a killed writer left behind is removed
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
@@ -61,7 +64,8 @@ def fetch_or_bake(
 ) -> tuple[DistanceField, float | None]:
     """The field as in `baked`, and the seconds it took to read; None where it was baked now."""
     bake = functools.partial(DistanceField.bake, mesh, resolution, max_bytes=max_bytes, progress=progress, **options)
-    most = limit() if cache else 0
+    # a field that takes its grid from another one is baked often and for a moment
+    most = limit() if cache and options.get("like") is None else 0
     if not most:
         return bake(), None
     began = time.perf_counter()
@@ -123,22 +127,19 @@ def limit() -> int:
 
 def write(path: pathlib.Path, key: str, field: DistanceField, most: int = LIMIT) -> bool:
     """Keep `field`, then make room; False where it is larger than `most` bytes or the folder cannot be written."""
-    arrays, plain = [], {}
-    for item in dataclasses.fields(field):
-        value = getattr(field, item.name)
-        if isinstance(value, np.ndarray):
-            arrays.append((item.name, np.ascontiguousarray(value)))
-        elif item.name != "mesh":
-            plain[item.name] = value
-    arrays += [("mesh.vertices", field.mesh.vertices), ("mesh.faces", field.mesh.faces)]
+    grid = field.grid._asdict()
+    plain = {name: getattr(field, name) for name in _PLAIN} | {"h": grid.pop("h"), "grid": type(field.grid).__name__}
+    arrays = [*grid.items(), ("vertices", field.mesh.vertices), ("faces", field.mesh.faces)]
     listed = [(name, array.dtype.str, array.shape) for name, array in arrays]
     head = json.dumps({"key": key, "plain": plain, "arrays": listed}).encode() + b"\n"
     if sum(array.nbytes for _, array in arrays) + len(head) > most:
         return False
+    parts: list[bytes | memoryview[int]] = [MAGIC, head]
+    parts += [memoryview(array.ravel()).cast("B") for _, array in arrays]
     digest = hashlib.sha256()
     try:
         with atomic_write(path) as stream:
-            for part in (MAGIC, head, *(array.data.cast("B") if array.size else b"" for _, array in arrays)):
+            for part in parts:
                 digest.update(part)
                 stream.write(part)
             stream.write(digest.digest())
@@ -191,12 +192,12 @@ def _parsed(content: memoryview, key: str, mesh: Mesh) -> DistanceField:
         stop += values[name].nbytes
     if stop != len(body):
         raise ValueError(f"{len(body) - stop} bytes too many")
-    for name, array in (("mesh.vertices", mesh.vertices), ("mesh.faces", mesh.faces)):
+    for name, array in (("vertices", mesh.vertices), ("faces", mesh.faces)):
         if not np.array_equal(values.pop(name), array):
             raise ValueError("it is the field of another mesh")
-    for name, value in head["plain"].items():
-        values[name] = tuple(value) if isinstance(value, list) else value
-    return DistanceField(mesh=mesh, **values)
+    plain = head["plain"]
+    grid = _GRIDS[plain.pop("grid")](**values, h=plain.pop("h"))
+    return DistanceField(mesh, grid, **plain)
 
 
 def make_room(most: int) -> None:

@@ -14,6 +14,7 @@ from ...kernels import field_edges as _edges
 from ...kernels import pose as _pose
 from ...state import State
 from ..base import Finds, Side
+from .cache import baked
 from .field import DistanceField
 
 Floats = NDArray[np.float64]
@@ -27,8 +28,9 @@ class DistanceFieldDetector:
 
     Without a `field` one is baked whose cells are no larger than `within`: the field's error is below 0.866 cells,
     so what stays `within` away by the field is outside by the truth. Deeper than the field's band nothing is found.
-    `midpoints=False` leaves out section 4.3. A body that moves takes its field along: the cloth is looked at in the
-    body's coordinates (`State.pose`), where the field is as it was baked.
+    `midpoints=False` leaves out section 4.3, `cache=False` bakes even what lies on disk (`cache.baked`).
+    A body that moves takes its field along: the cloth is looked at in the body's coordinates (`State.pose`), where
+    the field is as it was baked.
     """
 
     name: ClassVar[str] = "distance-field"
@@ -47,13 +49,14 @@ class DistanceFieldDetector:
         within: float,
         field: DistanceField | None = None,
         midpoints: bool = True,
+        cache: bool = True,
         max_bytes: float | None = None,
         progress: Callable[[float], None] | None = None,
     ) -> None:
         self.soft, self.rigid = soft, rigid
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
         self.edges = soft.mesh.topology.edges if midpoints else np.zeros((0, 2), np.int32)
-        self.field = field if field is not None else _field_for(soft, rigid, within, max_bytes, progress)
+        self.field = field if field is not None else _field_for(soft, rigid, within, cache, max_bytes, progress)
         # a cell lacks a corner, and answers nan, only where it reaches beyond the band
         self._known = (self.field.band - 1.75) * self.field.spacing
         self._points = np.arange(soft.mesh.n_vertices, dtype=np.int32)[:, None]
@@ -117,7 +120,12 @@ def joined(parts: Sequence[Contacts]) -> Contacts:
 
 
 def _field_for(
-    soft: Side, rigid: Side, within: float, max_bytes: float | None, progress: Callable[[float], None] | None
+    soft: Side,
+    rigid: Side,
+    within: float,
+    cache: bool,
+    max_bytes: float | None,
+    progress: Callable[[float], None] | None,
 ) -> DistanceField:
     """Cells no larger than `within`, and a band that half an edge of the cloth cannot jump, if that is affordable."""
     longest = float((rigid.mesh.bounds[1] - rigid.mesh.bounds[0]).max())
@@ -125,7 +133,7 @@ def _field_for(
     finest = max(longest / (_MOST_CELLS - 2.0 * _WIDEST_BAND), within / (_WIDEST_BAND - 2.0))
     spacing = max(min(within, longest / _FEWEST_CELLS), finest)
     band = min(max(4.0, _reach(soft, within) / spacing + 2.0), _WIDEST_BAND)
-    return DistanceField.bake(rigid.mesh, spacing=spacing, band=band, max_bytes=max_bytes, progress=progress)
+    return baked(rigid.mesh, cache=cache, spacing=spacing, band=band, max_bytes=max_bytes, progress=progress)
 
 
 def _reach(soft: Side, within: float) -> float:
