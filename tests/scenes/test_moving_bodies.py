@@ -94,6 +94,17 @@ def test_a_lift_carries_the_patch_up_and_its_speed_is_the_lifts(method):
     assert sim.state.v[sim.scene.rows(0), 1] == pytest.approx(1.0, abs=0.01)
 
 
+@pytest.mark.parametrize("method", ["distance-field", "brute-force"])
+def test_a_table_that_comes_up_throws_the_patch_by_the_elastic_share_of_its_speed(method):
+    patch = cloth(0.04, 0.04, 3, centre=(0.0, 0.07, 0.0))
+    lift = Motion([0.0, 0.02, 1.02], [STILL, STILL, shifted(1.0, 1)])
+    table = Body(box((1.0, 0.1, 1.0), 1), fixed=True, motion=lift)
+    bodies = [Body(patch, material=Cloth(air=0.0)), table]
+    sim = Simulation(Scene(bodies, eps=EPS, gravity=(0, 0, 0), elasticity=0.5), substeps=10, method=method)
+    run(sim, 6)
+    assert sim.state.v[sim.scene.rows(0), 1] == pytest.approx(1.5, abs=1e-6)
+
+
 def falling(u: tuple[float, float, float]) -> Simulation:
     """A sheet falls on a ball; all of it, and the air, moves at `u`."""
     track = np.stack([STILL, STILL])
