@@ -127,46 +127,48 @@ def scenes() -> None:
 
 
 def field() -> None:
-    """A slice through the field of the bust: warm outside, cool inside, a line every cell, grey where it says nan."""
+    """Slices through the field of the bust: red outside, blue inside, a step every cell, hatched where it says nan."""
+    from pliant.report.slices import slice_sheet
+
+    save("distance-field", slice_sheet(pliant.DistanceField.bake(pliant.shapes.bust(), 48, band=6), side=360))
+
+
+def reconstruction() -> None:
+    """Busts from fields of four resolutions, in the colours of their distance from the one that went in."""
+    from pliant.detect.distance_field.reconstruct import distances, reconstruct
+    from pliant.detect.surface import ClosestPoints
+    from pliant.report.heat import Heat, heat_pictures
+
     body = pliant.shapes.bust()
-    baked = pliant.DistanceField.bake(body, 48, band=6)
-    cell, (low, high) = baked.spacing, body.bounds
-    pixel, edge = 0.001, 8 * cell
-    z = np.arange(low[2] - edge, high[2] + edge, pixel)
-    y = np.arange(high[1] + edge, low[1] - edge, -pixel)
-    points = np.stack(np.broadcast_arrays(0.0, y[:, None], z[None]), -1)
-    d = baked.sample(points.reshape(-1, 3))[0].reshape(points.shape[:2]) / cell
-    image = Image.fromarray(coloured(d))
-    picture = Image.new("RGB", (image.width + 190, image.height), PAPER)
-    picture.paste(image, (0, 0))
-    draw = ImageDraw.Draw(picture)
-    x, top, tall = image.width + 40, 70, image.height - 140
-    scale = np.repeat(np.linspace(6, -6, tall)[:, None], 26, 1)
-    picture.paste(Image.fromarray(coloured(scale)), (x, top))
-    for k in range(-6, 7, 2):
-        at = top + tall * (6 - k) / 12
-        draw.line([(x + 26, at), (x + 32, at)], QUIET)
-        text(draw, (x + 38, at), f"{k:+d} cells" if k else "surface", 14, INK if k == 0 else QUIET, "lm")
-    draw.rectangle([x, top + tall + 20, x + 25, top + tall + 38], tuple(NOTHING.astype(int)))
-    text(draw, (x + 38, top + tall + 29), "nan", 14, QUIET, "lm")
-    text(draw, (x, top - 26), f"1 cell = {1e3 * cell:.1f} mm", 14, QUIET, "lm")
-    save("distance-field", picture)
+    heat, exact, tiles, words = Heat(0.002), ClosestPoints(body), [], []
+    camera = Camera.framing([still(body)], 300 / 320, azimuth=0.5, elevation=0.1)
+    for cells in (24, 48, 96, 192):
+        baked = pliant.DistanceField.bake(body, cells)
+        made = reconstruct(baked)
+        tiles += heat_pictures(made, exact, heat, [camera], 300, 320)
+        words.append(f"{cells} cells of {1e3 * baked.spacing:.1f} mm: max {1e3 * distances(made, body).worst:.2f} mm")
+    picture = captioned(tiles, words)
+    image = Image.new("RGB", (picture.width, picture.height + 44), PAPER)
+    image.paste(picture, (0, 0))
+    draw, left, top, wide = ImageDraw.Draw(image), picture.width / 2 - 150, picture.height + 2, 300
+    bar = heat.rgb(np.linspace(0, heat.top, wide))[None].repeat(14, 0)
+    image.paste(Image.fromarray(bar.astype(np.uint8)), (int(left), top))
+    for share, word in ((0, "0"), (0.5, f"{500 * heat.top:g} mm"), (1, f"{1e3 * heat.top:g} mm and more")):
+        text(draw, (left + share * wide, top + 26), word, 13, QUIET)
+    save("reconstruction", image)
 
 
-NOTHING = np.array([233.0, 235.0, 239.0])
-WARM, COOL, WHITE = np.array([190.0, 72.0, 58.0]), np.array([48.0, 84.0, 146.0]), np.array([252.0, 250.0, 247.0])
+def field_page() -> None:
+    """The report of `pliant field --report` in a browser."""
+    from pliant import cli
 
-
-def coloured(d: np.ndarray) -> np.ndarray:
-    """Distances in cells as colours, a fine line at every cell and a dark one at 0."""
-    t = np.clip(np.abs(d) / 6.5, 0, 1)[..., None] ** 0.8
-    rgb = WHITE + t * (np.where(d[..., None] > 0, WARM, COOL) - WHITE)
-    step = np.maximum(np.hypot(*np.gradient(d)), 1e-6)  # cells a pixel
-    fine = np.clip(1.0 - np.abs(d - np.rint(d)) / step, 0, 1)[..., None] * 0.25
-    dark = np.clip(1.6 - np.abs(d) / step, 0, 1)[..., None]
-    rgb = rgb * (1 - fine) + fine * 90
-    rgb = rgb * (1 - dark) + dark * 25
-    return np.where(np.isfinite(d)[..., None] & np.isfinite(rgb), rgb, NOTHING).astype(np.uint8)
+    with tempfile.TemporaryDirectory() as folder:
+        mesh, page = pathlib.Path(folder) / "bust.ply", pathlib.Path(folder) / "bust.html"
+        pliant.save(mesh, pliant.shapes.bust())
+        cli.run(["field", str(mesh), "--resolution", "64", "--report", str(page)])
+        shot = photographed(page, 1000, 1346)
+    image = Image.open(io.BytesIO(shot))
+    save("field-report", image.resize((image.width * 4 // 5, image.height * 4 // 5), Image.Resampling.LANCZOS))
 
 
 def friction() -> None:
@@ -206,6 +208,20 @@ def friction() -> None:
     save("friction", image.resize((width, height), Image.Resampling.LANCZOS))
 
 
+def photographed(path: pathlib.Path, width: int, height: int) -> bytes:
+    """The top of a page that has no picture to turn."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": width, "height": height}, color_scheme="light")
+        page.goto(path.as_uri())
+        page.evaluate("pliant.ready")
+        shot = page.screenshot()
+        browser.close()
+    return shot
+
+
 def replay() -> None:
     """The page in a browser; needs playwright and Chromium, like its tests."""
     from playwright.sync_api import sync_playwright
@@ -228,6 +244,7 @@ def replay() -> None:
 
 PICTURES: dict[str, Callable[[], None]] = {
     "drape": drape, "scenes": scenes, "shapes": shapes, "mannequin": mannequin, "field": field, "friction": friction,
+    "reconstruction": reconstruction, "field-report": field_page,
     "replay": replay,
 }  # fmt: skip
 

@@ -13,6 +13,7 @@ import time
 import numpy as np
 import pytest
 
+import pliant
 from conftest import cases
 from detect.made import octahedron, sheet
 from pliant import DistanceField, Mesh
@@ -266,6 +267,13 @@ def test_the_arrays_of_a_kept_field_are_read_only_like_those_of_a_live_one():
     # otherwise kernels would be compiled a second time, for arrays that can be written
     for field in (cache.baked(sheet(3), 8), cache.baked(sheet(3), 8)):
         assert not any(a.flags.writeable for a in field.grid if isinstance(a, np.ndarray))
+
+
+def test_a_detector_takes_its_field_from_the_cache_unless_told_not_to(bakes):
+    body, cloth = octahedron(), sheet(3, height=1.05)
+    for options in ({}, {}, {"cache": False}):
+        pliant.detector("distance-field", cloth, body, within=0.1, **options)
+    assert len(bakes) == 2
 
 
 def test_the_entries_used_longest_ago_go_first(home, monkeypatch):
