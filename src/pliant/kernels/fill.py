@@ -53,7 +53,7 @@ def relax_row(u, side, h, tolerance, i, j, forward):
     # beyond the grid's end stands the neighbour from the other side
     i0, i1 = (i - 1 if i > 0 else i + 1), (i + 1 if i < ni - 1 else i - 1)
     j0, j1 = (j - 1 if j > 0 else j + 1), (j + 1 if j < nj - 1 else j - 1)
-    changed = False
+    changed, lowest = False, np.float32(0.57 * h)  # h / sqrt 3 is the least that a node rises above its neighbours
     for m in range(nk):
         k = m if forward else nk - 1 - m
         known = side[i, j, k]
@@ -61,16 +61,21 @@ def relax_row(u, side, h, tolerance, i, j, forward):
             continue
         k0, k1 = (k - 1 if k > 0 else k + 1), (k + 1 if k < nk - 1 else k - 1)
         a, b, c = min(u[i0, j, k], u[i1, j, k]), min(u[i, j0, k], u[i, j1, k]), min(u[i, j, k0], u[i, j, k1])
-        if min(a, b, c) == np.inf:
+        least, old = min(a, b, c), u[i, j, k]
+        if least == np.inf:
             continue
         sides = side[i0, j, k] | side[i1, j, k] | side[i, j0, k] | side[i, j1, k] | side[i, j, k0] | side[i, j, k1]
-        new = np.float32(upwind(float(a), float(b), float(c), h))
         sides = (known | sides) & (OUTSIDE | INSIDE)
-        old = u[i, j, k]
-        changed |= old - new > tolerance or sides != known
+        if sides != known:
+            side[i, j, k] = sides
+            changed = True
+        # nearer than its neighbours: nothing to gain, and half of the nodes of a sweep are like that
+        if old <= least + lowest:
+            continue
+        new = np.float32(upwind(float(a), float(b), float(c), h))
         if new < old:
             u[i, j, k] = new
-        side[i, j, k] = sides
+            changed |= old - new > tolerance
     return changed
 
 
