@@ -11,12 +11,11 @@ import numpy as np
 
 from .adjacency import CHUNK
 from .jit import kernel, prange
-from .regions import DOUBTFUL, NEAR_BORDER, SLACK, boxes_range, cones_range, prisms_range, wedge, wedges_range
+from .regions import DOUBTFUL, NEAR_BORDER, SLACK, TILE, boxes_range, cones_range, prisms_range, wedge, wedges_range
 from .triangle import nearest2
 from .vec import load, sub
 
 BRICK = 4  # nodes along the side of a brick
-TILE = 16  # nodes along the side of a tile
 PER_TILE = (TILE // BRICK) ** 3
 FACES, EDGES, VERTICES = 0, 1, 2  # kinds of items
 FEW = 8  # tiles; a box of more is looked at tile by tile
@@ -154,8 +153,7 @@ def bake_tiles(fan, reach, h, paper, order, tiles, faces, edges, vertices, out):
     for s in prange(len(order)):
         t = order[s]
         corner = (t // (tiles[1] * tiles[2]) * TILE, t // tiles[2] % tiles[1] * TILE, t % tiles[2] * TILE)
-        best = np.full((TILE, TILE, TILE), np.inf)
-        mark = np.zeros((TILE, TILE, TILE), np.uint8)
+        best, mark = np.full(TILE**3, np.inf), np.zeros(TILE**3, np.uint8)
         if paper:
             n = boxes_range(fan, faces.items, faces.start[t], faces.start[t + 1], reach, corner, best)
         else:
@@ -167,32 +165,38 @@ def bake_tiles(fan, reach, h, paper, order, tiles, faces, edges, vertices, out):
 
 
 @kernel
+def node_of(q):
+    """Where in its tile node `q` of a brick lies, from the brick's first."""
+    return (q >> 4) * TILE * TILE + ((q >> 2) & 3) * TILE + (q & 3)
+
+
+@kernel
 def pack(best, mark, h, s, out):
     """Write the bricks of a tile that hold a distance into slot `s`; returns how many."""
     values = out.values
     count, side = 0, TILE // BRICK
     for place in range(PER_TILE):
-        i, j, k = place // (side * side) * BRICK, place // side % side * BRICK, place % side * BRICK
+        o = (place // (side * side) * TILE * TILE + place // side % side * TILE + place % side) * BRICK
         held, marks = False, 0
         for q in range(BRICK**3):
-            held |= best[i + (q >> 4), j + ((q >> 2) & 3), k + (q & 3)] < np.inf
-            marks |= mark[i + (q >> 4), j + ((q >> 2) & 3), k + (q & 3)]
+            held |= best[o + node_of(q)] < np.inf
+            marks |= mark[o + node_of(q)]
         if held:
             for q in range(BRICK**3):
-                d = best[i + (q >> 4), j + ((q >> 2) & 3), k + (q & 3)]
+                d = best[o + node_of(q)]
                 values[s, count, q] = d * h if d < np.inf else np.nan
-            out.rim[s, count] = bits(mark, i, j, k, NEAR_BORDER) if marks & NEAR_BORDER else np.uint64(0)
-            out.doubt[s, count] = bits(mark, i, j, k, DOUBTFUL) if marks & DOUBTFUL else np.uint64(0)
+            out.rim[s, count] = bits(mark, o, NEAR_BORDER) if marks & NEAR_BORDER else np.uint64(0)
+            out.doubt[s, count] = bits(mark, o, DOUBTFUL) if marks & DOUBTFUL else np.uint64(0)
             out.places[s, count] = place
             count += 1
     return count
 
 
 @kernel
-def bits(mark, i, j, k, which):
+def bits(mark, o, which):
     """Of the brick at i, j, k: bit q set where node q bears the mark `which`."""
     total = np.uint64(0)
     for q in range(BRICK**3):
-        if mark[i + (q >> 4), j + ((q >> 2) & 3), k + (q & 3)] & which:
+        if mark[o + node_of(q)] & which:
             total |= np.uint64(1) << np.uint64(q)
     return total

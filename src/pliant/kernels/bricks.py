@@ -1,17 +1,18 @@
 """Distances in bricks of 4 x 4 x 4 nodes around the surface, and an index that finds them."""
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
-from .bake import BRICK, TILE
+from .bake import BRICK
 from .grid import trilinear
 from .jit import kernel, prange
+from .regions import TILE
 from .vec import scale, store
 
 CHUNK = 64  # bricks a thread takes at a time
 POINTS = 4096  # points a thread samples at a time
+SIX = np.uint64(6)  # bits of a node's number in its brick
 # bits of a brick's nodes with i = 0, j = 0, k = 0
 I_FIRST, J_FIRST, K_FIRST = np.uint64(0xFFFF), np.uint64(0x000F000F000F000F), np.uint64(0x1111111111111111)
 
@@ -153,13 +154,14 @@ def mark_jumps(bricks, above, below, jump):
 
 @kernel
 def too_steep(d, h):
-    """Whether corners of opposite sign have |d| + |d| beyond their distance, which a surface between them forbids."""
+    """Whether corners of a cell differ by more than their distance, which only a sign that jumps can do."""
+    edge, face, room = 1.0001 * h, 1.4144 * h, 1.7323 * h
+    far = False
     for p in range(8):
         for r in range(p):
             axes = ((p ^ r) >> 2) + (((p ^ r) >> 1) & 1) + ((p ^ r) & 1)
-            if d[p] * d[r] < 0.0 and abs(d[p]) + abs(d[r]) > math.sqrt(axes) * h * 1.0001:
-                return True
-    return False
+            far |= abs(d[p] - d[r]) > (edge if axes == 1 else face if axes == 2 else room)
+    return far
 
 
 @kernel
@@ -182,21 +184,43 @@ def cell(values, index, i, j, k):
 
 @kernel
 def sample_range(bricks, points, first, last, distance, gradient):
-    """Signed distance and gradient at points first..last-1; nan beyond the band, and where a sign jumps."""
-    values, index, jump, origin, h = bricks.values, bricks.index, bricks.jump, bricks.origin, bricks.h
+    """Signed distance and gradient at points first..last-1; nan beyond the band, and where a sign jumps.
+
+    Flat arrays and products with 1 / h: each index or division less is a tenth of the time.
+    """
+    values, index, jump = bricks.values.reshape(-1), bricks.index.reshape(-1), bricks.jump
+    o_x, o_y, o_z = bricks.origin
+    per = 1.0 / bricks.h
     ni, nj, nk = bricks.size
+    row, plane = bricks.index.shape[2], bricks.index.shape[1] * bricks.index.shape[2]
     for at in range(first, last):
-        x, y, z = (points[at, 0] - origin[0]) / h, (points[at, 1] - origin[1]) / h, (points[at, 2] - origin[2]) / h
+        x, y, z = (points[at, 0] - o_x) * per, (points[at, 1] - o_y) * per, (points[at, 2] - o_z) * per
         d, g = np.nan, (np.nan, np.nan, np.nan)
         # compared as floats, because a far point's cell number may not fit an integer
         if 0.0 <= x < ni - 1 and 0.0 <= y < nj - 1 and 0.0 <= z < nk - 1:
             i, j, k = int(x), int(y), int(z)
-            b = index[i >> 2, j >> 2, k >> 2]
-            q = np.uint64((i & 3) << 4 | (j & 3) << 2 | k & 3)
-            if b > 0 and (len(jump) == 0 or (jump[b] >> q) & np.uint64(1) == 0):
-                d, g = trilinear(cell(values, index, i, j, k), x - i, y - j, z - k)
+            # unsigned, so that no index is looked at for being negative
+            b = np.uint64((i >> 2) * plane + (j >> 2) * row + (k >> 2))
+            n = np.uint64(index[b])
+            x_0, y_0, z_0 = np.uint64((i & 3) << 4), np.uint64((j & 3) << 2), np.uint64(k & 3)
+            if n > 0 and (len(jump) == 0 or (jump[n] >> (x_0 | y_0 | z_0)) & np.uint64(1) == 0):
+                # the next node along an axis is in this brick or the first of the next one
+                x_1, y_1, z_1 = np.uint64(((i + 1) & 3) << 4), np.uint64(((j + 1) & 3) << 2), np.uint64((k + 1) & 3)
+                b_x = np.uint64((((i & 3) + 1) >> 2) * plane)
+                b_y, b_z = np.uint64((((j & 3) + 1) >> 2) * row), np.uint64(((k & 3) + 1) >> 2)
+                corners = (
+                    float(values[n << SIX | x_0 | y_0 | z_0]),
+                    float(values[np.uint64(index[b + b_z]) << SIX | x_0 | y_0 | z_1]),
+                    float(values[np.uint64(index[b + b_y]) << SIX | x_0 | y_1 | z_0]),
+                    float(values[np.uint64(index[b + b_y + b_z]) << SIX | x_0 | y_1 | z_1]),
+                    float(values[np.uint64(index[b + b_x]) << SIX | x_1 | y_0 | z_0]),
+                    float(values[np.uint64(index[b + b_x + b_z]) << SIX | x_1 | y_0 | z_1]),
+                    float(values[np.uint64(index[b + b_x + b_y]) << SIX | x_1 | y_1 | z_0]),
+                    float(values[np.uint64(index[b + b_x + b_y + b_z]) << SIX | x_1 | y_1 | z_1]),
+                )
+                d, g = trilinear(corners, x - i, y - j, z - k)
         distance[at] = d
-        store(gradient, at, scale(g, 1.0 / h))
+        store(gradient, at, scale(g, per))
 
 
 @kernel(parallel=True)

@@ -25,10 +25,10 @@ def sample_range(field, points, first, last, distance, gradient):
     """Signed distance and gradient at points first..last-1; nan beyond the band, and where a sign jumps."""
     values, jump = field.values, field.jump
     ni, nj, nk = values.shape
+    o_x, o_y, o_z = field.origin
+    per = 1.0 / field.h
     for at in range(first, last):
-        x = (points[at, 0] - field.origin[0]) / field.h
-        y = (points[at, 1] - field.origin[1]) / field.h
-        z = (points[at, 2] - field.origin[2]) / field.h
+        x, y, z = (points[at, 0] - o_x) * per, (points[at, 1] - o_y) * per, (points[at, 2] - o_z) * per
         d, g = np.nan, (np.nan, np.nan, np.nan)
         # compared as floats, because a far point's cell number may not fit an integer
         if 0.0 <= x < ni - 1 and 0.0 <= y < nj - 1 and 0.0 <= z < nk - 1:
@@ -36,7 +36,7 @@ def sample_range(field, points, first, last, distance, gradient):
             if jump.size == 0 or not jump[i, j, k]:
                 d, g = trilinear(corners8(values, i, j, k), x - i, y - j, z - k)
         distance[at] = d
-        vec.store(gradient, at, vec.scale(g, 1.0 / field.h))
+        vec.store(gradient, at, vec.scale(g, per))
 
 
 @kernel(parallel=True)

@@ -29,6 +29,8 @@ def wedge_holds_node(a, u, m, m_g, low, high):
         for j in range(math.ceil(min(a[1], b[1]) + low[1] - SLACK), math.floor(max(a[1], b[1]) + high[1] + SLACK) + 1):
             t_0, t_1 = cut(s_m - m[0] * i - m[1] * j, z_m, k_0, k_1)
             t_0, t_1 = cut(s_g - m_g[0] * i - m_g[1] * j, z_g, t_0, t_1)
+            if math.ceil(t_0) > t_1:
+                continue
             along = s_u + u[0] * i + u[1] * j
             t_0, t_1 = cut(along, z_u, t_0, t_1)
             t_0, t_1 = cut(u_2 + 2.0 * slack - along, -z_u, t_0, t_1)

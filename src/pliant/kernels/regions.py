@@ -4,7 +4,8 @@ The nearest point of a surface lies inside a face, inside an edge or at a vertex
 the prism over the face, in the wedge between the faces at the edge, or in the cone that looks away from all edges at
 the vertex. These regions overlap so little that a node of the grid is examined hardly more than once, and together
 they miss none: unlike the prisms of Fuhrmann et al. 2003, section 3, they are exact. Cf. Mauch 2003, closest point
-transform. Lengths are in cells. A thread owns its tile of nodes: `best` (signed distance) and `mark`.
+transform. Lengths are in cells. A thread owns its tile of nodes:
+`best` (signed distance) and `mark`, flat, z fastest.
 """
 
 import math
@@ -16,6 +17,7 @@ from .jit import kernel
 from .triangle import nearest2
 from .vec import add, cross, dot, load, madd, norm2, sub
 
+TILE = 16  # nodes along the side of a tile
 SLACK = 1e-7  # cells: regions overlap by this, so that rounding leaves no gap between them
 FLAT = 1e-8  # sine of an angle between faces whose wedge is thinner than the slack
 SIDE = 1e-7  # cosine to the pseudonormal below which it does not decide the side
@@ -53,43 +55,63 @@ def length1(e):
 
 
 @kernel
+def turned(v, axis):
+    """The vector in cyclic order, so that `axis` comes last."""
+    return (v[1], v[2], v[0]) if axis == 0 else (v[2], v[0], v[1]) if axis == 1 else v
+
+
+@kernel
 def prisms_range(fan, items, first, last, reach, corner, best, mark):
-    """Lower the tile at node `corner` to the faces items[first..last-1], over each of which it looks at a prism."""
+    """Lower the tile at node `corner` to the faces items[first..last-1]; it looks at the prism over each.
+
+    Rows of nodes run along the axis nearest to the normal: fewest rows. At a place i the prism is a piece of it, between
+    two heights over the face, and so are its places j.
+    """
     x, faces, normals = fan.x, fan.faces, fan.normals
     o = (float(corner[0]), float(corner[1]), float(corner[2]))
-    ni, nj, nk = best.shape
     examined = 0
     for at in range(first, last):
         f = items[at]
         n = load(normals, f)
         if n[0] == 0.0 and n[1] == 0.0 and n[2] == 0.0:
             continue
-        a, b, c = sub(load(x, faces[f, 0]), o), sub(load(x, faces[f, 1]), o), sub(load(x, faces[f, 2]), o)
+        axis = 2 if abs(n[2]) >= max(abs(n[0]), abs(n[1])) else 1 if abs(n[1]) >= abs(n[0]) else 0
+        n, stride = turned(n, axis), turned((TILE * TILE, TILE, 1), axis)
+        a, b = turned(sub(load(x, faces[f, 0]), o), axis), turned(sub(load(x, faces[f, 1]), o), axis)
+        c = turned(sub(load(x, faces[f, 2]), o), axis)
+        low = (min(a[0], b[0], c[0]), min(a[1], b[1], c[1]), min(a[2], b[2], c[2]))
+        high = (max(a[0], b[0], c[0]), max(a[1], b[1], c[1]), max(a[2], b[2], c[2]))
         r = (reach * abs(n[0]), reach * abs(n[1]), reach * abs(n[2]))
-        i_0, i_1 = first_node(min(a[0], b[0], c[0]) - r[0]), last_node(max(a[0], b[0], c[0]) + r[0], ni)
-        j_0, j_1 = first_node(min(a[1], b[1], c[1]) - r[1]), last_node(max(a[1], b[1], c[1]) + r[1], nj)
-        k_0, k_1 = first_node(min(a[2], b[2], c[2]) - r[2]), last_node(max(a[2], b[2], c[2]) + r[2], nk)
-        if i_0 > i_1 or j_0 > j_1 or k_0 > k_1:
+        i_0, i_1 = first_node(low[0] - r[0]), last_node(high[0] + r[0], TILE)
+        k_0, k_1 = float(first_node(low[2] - r[2])), float(last_node(high[2] + r[2], TILE))
+        if i_0 > i_1 or k_0 > k_1 or first_node(low[1] - r[1]) > last_node(high[1] + r[1], TILE):
             continue
         e_0, e_1, e_2 = sub(b, a), sub(c, b), sub(a, c)
         m_0, m_1, m_2 = cross(n, e_0), cross(n, e_1), cross(n, e_2)
         l_0, l_1, l_2 = length1(e_0), length1(e_1), length1(e_2)
-        z_0, z_1, z_2, z_n = inverse(m_0[2], l_0), inverse(m_1[2], l_1), inverse(m_2[2], l_2), inverse(n[2], 1.0)
+        z_0, z_1, z_2, z_n = inverse(m_0[2], l_0), inverse(m_1[2], l_1), inverse(m_2[2], l_2), 1.0 / n[2]
         s_0, s_1, s_2, s_n = SLACK * l_0 - dot(m_0, a), SLACK * l_1 - dot(m_1, b), SLACK * l_2 - dot(m_2, c), -dot(n, a)
+        per = inverse(n[0], 1.0)
         for i in range(i_0, i_1 + 1):
-            for j in range(j_0, j_1 + 1):
+            t_0, t_1 = (i - high[0]) * per, (i - low[0]) * per
+            t_0, t_1 = max(min(t_0, t_1), -reach) * n[1], min(max(t_0, t_1), reach) * n[1]
+            for j in range(first_node(low[1] + min(t_0, t_1)), last_node(high[1] + max(t_0, t_1), TILE) + 1):
                 height = s_n + n[0] * i + n[1] * j
-                low, high = cut(s_0 + m_0[0] * i + m_0[1] * j, z_0, float(k_0), float(k_1))
-                low, high = cut(s_1 + m_1[0] * i + m_1[1] * j, z_1, low, high)
-                low, high = cut(s_2 + m_2[0] * i + m_2[1] * j, z_2, low, high)
-                low, high = cut(reach + height, z_n, low, high)
-                low, high = cut(reach - height, -z_n, low, high)
-                for k in range(math.ceil(low), math.floor(high) + 1):
+                t_0, t_1 = cut(s_0 + m_0[0] * i + m_0[1] * j, z_0, k_0, k_1)
+                t_0, t_1 = cut(s_1 + m_1[0] * i + m_1[1] * j, z_1, t_0, t_1)
+                t_0, t_1 = cut(s_2 + m_2[0] * i + m_2[1] * j, z_2, t_0, t_1)
+                t_0, t_1 = cut(reach + height, z_n, t_0, t_1)
+                t_0, t_1 = cut(reach - height, -z_n, t_0, t_1)
+                k, k_end = math.ceil(t_0), math.floor(t_1)
+                node = i * stride[0] + j * stride[1] + k * stride[2]
+                examined += max(0, k_end - k + 1)
+                while k <= k_end:
                     d = height + n[2] * k
-                    examined += 1
-                    if abs(d) < abs(best[i, j, k]):
-                        best[i, j, k] = d if abs(d) > TOUCH else abs(d)
-                        mark[i, j, k] = 0
+                    if abs(d) < abs(best[node]):
+                        best[node] = d if abs(d) > TOUCH else abs(d)
+                        mark[node] = 0
+                    k += 1
+                    node += stride[2]
     return examined
 
 
@@ -124,7 +146,6 @@ def wedges_range(fan, items, first, last, reach, corner, best, mark):
     """The same for the edges items[first..last-1] (3 f + j is edge j of face f): what lies between their faces."""
     x, faces, normals, across = fan.x, fan.faces, fan.normals, fan.across
     o = (float(corner[0]), float(corner[1]), float(corner[2]))
-    ni, nj, nk = best.shape
     examined = 0
     for at in range(first, last):
         f, c = items[at] // 3, items[at] % 3
@@ -135,9 +156,9 @@ def wedges_range(fan, items, first, last, reach, corner, best, mark):
         _, m_g, low, high = wedge(n, n_g, other, u, reach)
         m, size, u_2 = cross(n, u), length1(u), norm2(u)
         total, flag = add(n, n_g) if other >= 0 else n, edge_mark(n, n_g, other)
-        i_0, i_1 = first_node(min(a[0], b[0]) + low[0]), last_node(max(a[0], b[0]) + high[0], ni)
-        j_0, j_1 = first_node(min(a[1], b[1]) + low[1]), last_node(max(a[1], b[1]) + high[1], nj)
-        k_0, k_1 = first_node(min(a[2], b[2]) + low[2]), last_node(max(a[2], b[2]) + high[2], nk)
+        i_0, i_1 = first_node(min(a[0], b[0]) + low[0]), last_node(max(a[0], b[0]) + high[0], TILE)
+        j_0, j_1 = first_node(min(a[1], b[1]) + low[1]), last_node(max(a[1], b[1]) + high[1], TILE)
+        k_0, k_1 = first_node(min(a[2], b[2]) + low[2]), last_node(max(a[2], b[2]) + high[2], TILE)
         z_u, z_m, z_g = inverse(u[2], size), inverse(-m[2], size), inverse(-m_g[2], size)
         slack = SLACK * size
         s_u, s_m, s_g = slack - dot(u, a), slack + dot(m, a), slack + dot(m_g, a)
@@ -145,6 +166,8 @@ def wedges_range(fan, items, first, last, reach, corner, best, mark):
             for j in range(j_0, j_1 + 1):
                 t_0, t_1 = cut(s_m - m[0] * i - m[1] * j, z_m, float(k_0), float(k_1))
                 t_0, t_1 = cut(s_g - m_g[0] * i - m_g[1] * j, z_g, t_0, t_1)
+                if math.ceil(t_0) > t_1:
+                    continue
                 along = s_u + u[0] * i + u[1] * j
                 t_0, t_1 = cut(along, z_u, t_0, t_1)
                 t_0, t_1 = cut(u_2 + 2.0 * slack - along, -z_u, t_0, t_1)
@@ -154,9 +177,10 @@ def wedges_range(fan, items, first, last, reach, corner, best, mark):
                     y = (y[0] - t * u[0], y[1] - t * u[1], y[2] - t * u[2])
                     d = math.sqrt(norm2(y))
                     examined += 1
-                    if d <= reach and d < abs(best[i, j, k]):
-                        best[i, j, k], doubt = signed(d, y, total)
-                        mark[i, j, k] = flag | doubt
+                    node = (i * TILE + j) * TILE + k
+                    if d <= reach and d < abs(best[node]):
+                        best[node], doubt = signed(d, y, total)
+                        mark[node] = flag | doubt
     return examined
 
 
@@ -222,16 +246,15 @@ def add_edge(edges, row, e, p):
 def cones_range(fan, items, first, last, reach, corner, best, mark):
     """The same for the vertices items[first..last-1]: what none of their edges leads towards."""
     x = fan.x
-    ni, nj, nk = best.shape
     edges = np.empty((CONE, 4))
     examined = 0
     for at in range(first, last):
         v = items[at]
         p = (x[v, 0] - corner[0], x[v, 1] - corner[1], x[v, 2] - corner[2])
         count, low, high = cone_edges(fan, v, p, edges)
-        i_0, i_1 = first_node(p[0] - reach * low[0]), last_node(p[0] + reach * high[0], ni)
-        j_0, j_1 = first_node(p[1] - reach * low[1]), last_node(p[1] + reach * high[1], nj)
-        k_0, k_1 = first_node(p[2] - reach * low[2]), last_node(p[2] + reach * high[2], nk)
+        i_0, i_1 = first_node(p[0] - reach * low[0]), last_node(p[0] + reach * high[0], TILE)
+        j_0, j_1 = first_node(p[1] - reach * low[1]), last_node(p[1] + reach * high[1], TILE)
+        k_0, k_1 = first_node(p[2] - reach * low[2]), last_node(p[2] + reach * high[2], TILE)
         total, flag = vertex_normal(fan, v)
         for i in range(i_0, i_1 + 1):
             for j in range(j_0, j_1 + 1):
@@ -244,9 +267,10 @@ def cones_range(fan, items, first, last, reach, corner, best, mark):
                     y = (i - p[0], j - p[1], k - p[2])
                     d = math.sqrt(norm2(y))
                     examined += 1
-                    if d <= reach and d < abs(best[i, j, k]):
-                        best[i, j, k], doubt = signed(d, y, total)
-                        mark[i, j, k] = flag | doubt
+                    node = (i * TILE + j) * TILE + k
+                    if d <= reach and d < abs(best[node]):
+                        best[node], doubt = signed(d, y, total)
+                        mark[node] = flag | doubt
     return examined
 
 
@@ -272,23 +296,23 @@ def boxes_range(fan, items, first, last, reach, corner, best):
     """The paper's way, for comparison: all nodes in the box of each face's prism, signed by the face's normal."""
     x, faces, normals = fan.x, fan.faces, fan.normals
     o = (float(corner[0]), float(corner[1]), float(corner[2]))
-    ni, nj, nk = best.shape
     examined = 0
     for at in range(first, last):
         f = items[at]
         n = load(normals, f)
         a, b, c = sub(load(x, faces[f, 0]), o), sub(load(x, faces[f, 1]), o), sub(load(x, faces[f, 2]), o)
         r = (reach * abs(n[0]), reach * abs(n[1]), reach * abs(n[2]))
-        i_0, i_1 = first_node(min(a[0], b[0], c[0]) - r[0]), last_node(max(a[0], b[0], c[0]) + r[0], ni)
-        j_0, j_1 = first_node(min(a[1], b[1], c[1]) - r[1]), last_node(max(a[1], b[1], c[1]) + r[1], nj)
-        k_0, k_1 = first_node(min(a[2], b[2], c[2]) - r[2]), last_node(max(a[2], b[2], c[2]) + r[2], nk)
+        i_0, i_1 = first_node(min(a[0], b[0], c[0]) - r[0]), last_node(max(a[0], b[0], c[0]) + r[0], TILE)
+        j_0, j_1 = first_node(min(a[1], b[1], c[1]) - r[1]), last_node(max(a[1], b[1], c[1]) + r[1], TILE)
+        k_0, k_1 = first_node(min(a[2], b[2], c[2]) - r[2]), last_node(max(a[2], b[2], c[2]) + r[2], TILE)
         for i in range(i_0, i_1 + 1):
             for j in range(j_0, j_1 + 1):
                 for k in range(k_0, k_1 + 1):
                     p = (float(i), float(j), float(k))
                     d2, _, _, _, _ = nearest2(p, a, b, c)
                     examined += 1
+                    node = (i * TILE + j) * TILE + k
                     # the paper's tolerance: a tie within rounding must not replace a value and its sign
-                    if d2 < best[i, j, k] * best[i, j, k] * (1.0 - 1e-6):
-                        best[i, j, k] = -math.sqrt(d2) if dot(sub(p, a), n) < 0.0 else math.sqrt(d2)
+                    if d2 < best[node] * best[node] * (1.0 - 1e-6):
+                        best[node] = -math.sqrt(d2) if dot(sub(p, a), n) < 0.0 else math.sqrt(d2)
     return examined

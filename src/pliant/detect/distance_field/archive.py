@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from ... import validate
 from ...errors import MeshFileError, TooBigError
-from ...kernels.bake import BRICK, TILE
+from ...kernels.bake import BRICK
 from ...kernels.bricks import Bricks
 from ...kernels.distance_field import Dense
+from ...kernels.regions import TILE
 from ...mesh import Mesh
 
 COMMON = ("format", "storage", "figures", "examined", "sign", "vertices", "faces", "origin")

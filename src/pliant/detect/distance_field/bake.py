@@ -14,6 +14,7 @@ from ...kernels import bake as _bake
 from ...kernels import bricks as _bricks
 from ...kernels import live as _live
 from ...kernels.jit import threads
+from ...kernels.regions import TILE
 from ...mesh import Mesh
 from ..surface import ClosestPoints
 
@@ -39,13 +40,13 @@ class Grid:
 
     @property
     def tiles(self) -> Ints:
-        return -(-np.array(self.shape, np.int64) // _bake.TILE)
+        return -(-np.array(self.shape, np.int64) // TILE)
 
     def budget(self, max_bytes: float | None, busy: int = 0, dense: bool = False) -> None:
         """TooBigError if the index, or the bricks of `busy` tiles, would not fit."""
         nodes = math.prod(float(n) for n in self.shape)
         # the index and the lists' starts; bricks while they are made and joined
-        needed = nodes / _NODES * 4.0 + nodes / _bake.TILE**3 * 40.0 + busy * _bake.TILE**3 * 4.0
+        needed = nodes / _NODES * 4.0 + nodes / TILE**3 * 40.0 + busy * TILE**3 * 4.0
         text = "grid " + "x".join(map(str, self.shape))
         validate.budget(text, needed + dense * 5.0 * nodes, "lower the resolution or raise max_bytes", max_bytes)
 
@@ -87,7 +88,7 @@ def bake_bricks(
     busy = np.flatnonzero(np.diff(bins[0].start) + np.diff(bins[1].start) + np.diff(bins[2].start))
     grid.budget(max_bytes, len(busy))
     counts, examined = np.zeros(math.prod(tiles.tolist()), np.int64), 0
-    index = np.zeros(tuple(tiles * (_bake.TILE // _bake.BRICK)), np.int32)
+    index = np.zeros(tuple(tiles * (TILE // _bake.BRICK)), np.int32)
     parts = [(np.full((1, _NODES), np.nan, np.float32), np.zeros(1, np.uint64), np.zeros(1, np.uint64))]
     done, total, group = 0, 1, _SLOTS
     while done < len(busy):
@@ -188,7 +189,7 @@ def _room(slots: int) -> _bake.Packed:
         np.empty((slots, per, _NODES), np.float32),
         np.empty((slots, per), np.uint64),
         np.empty((slots, per), np.uint64),
-        np.empty((slots, per), np.uint8),
+        np.empty((slots, per), np.uint16),
         np.empty(slots, np.int64),
         np.empty(slots, np.int64),
     )

@@ -17,6 +17,7 @@ from ...kernels import adjacency as _adjacency
 from ...kernels import bake as _bake
 from ...kernels import bricks as _bricks
 from ...kernels import distance_field as _kernels
+from ...kernels.regions import TILE
 from ...mesh import Mesh
 from ..surface import ClosestPoints
 from .archive import read_field
@@ -190,7 +191,7 @@ class DistanceField:
     def _counts(self) -> NDArray[np.int64]:
         """(tiles,) bricks in each tile."""
         assert isinstance(self.grid, _bricks.Bricks)
-        (a, b, c), side = self._place.tiles.tolist(), _bake.TILE // _bake.BRICK
+        (a, b, c), side = self._place.tiles.tolist(), TILE // _bake.BRICK
         return (self.grid.index > 0).reshape(a, side, b, side, c, side).sum((1, 3, 5)).ravel()
 
     def sample(self, points: Any) -> tuple[Floats, Floats]:
