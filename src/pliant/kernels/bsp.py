@@ -14,6 +14,7 @@ from .jit import kernel, prange
 CHUNK = 4096  # points a thread samples at a time
 CELLS = 16  # cells a thread fits at a time
 FEWEST = 0.125  # of the samples must lie on either side of a split
+PIVOTS = 8  # edges walked along on the way to a corner
 JUMP_NEAR = 0.25  # a cell that only crosses a jump of the sign is cut until it is this small beside its distance
 
 
@@ -47,31 +48,55 @@ def go(linear, child, parent, node, p, way):
     return (max(far, 0.0) if far < np.inf else 0.0), wall
 
 
+@kernel
+def to_edge(linear, child, parent, node, q, way, wall):
+    """From `q` on a wall along it, as near to `way` as it allows: to the next wall."""
+    along = vec.sub(way, vec.scale(wall, vec.dot(way, wall) / max(vec.norm2(wall), 1e-300)))
+    far, second = go(linear, child, parent, node, q, along)
+    return vec.madd(q, along, far), second
+
+
+@kernel
+def to_corner(linear, child, parent, node, q, way, a, b):
+    """From `q` where walls a and b meet along edges that lead on in direction `way`, to a corner far out.
+
+    Sharp corners are the farthest ones in many directions, and there a fit is worst.
+    """
+    c = a
+    for turn in range(PIVOTS):
+        first, second = (a, b) if turn == 0 else (b, c)
+        edge = vec.cross(first, second)
+        edge = edge if vec.dot(edge, way) > 0.0 else vec.scale(edge, -1.0)
+        far, wall = go(linear, child, parent, node, q, edge)
+        if turn > 0 and far * vec.norm(edge) < 1e-9:
+            first, second = a, c
+            edge = vec.cross(first, second)
+            edge = edge if vec.dot(edge, way) > 0.0 else vec.scale(edge, -1.0)
+            far, wall = go(linear, child, parent, node, q, edge)
+            if far * vec.norm(edge) < 1e-9:
+                break
+        q = vec.madd(q, edge, far)
+        a, b, c = first, second, wall
+    return q
+
+
 @kernel(parallel=True)
 def draw(linear, child, parent, nodes, start, ways, shares, out):
-    """Hit and run: points `out` (n,2 m,3) in the cells of `nodes`, m inside and m on the hull, from `start` (n,3).
-
-    On the hull they walk on, along the wall to an edge and along the edge to a corner: fits are worst at corners.
-    """
-    for c in prange(len(nodes)):
-        node, p = nodes[c], vec.load(start, c)
+    """Hit and run: points `out` (n,2 m,3) in the cells of `nodes`, m inside and m on the hull, from `start` (n,3)."""
+    for cell in prange(len(nodes)):
+        node, p = nodes[cell], vec.load(start, cell)
         for m in range(ways.shape[1]):
-            way = (ways[c, m, 0], ways[c, m, 1], ways[c, m, 2])
+            way = (ways[cell, m, 0], ways[cell, m, 1], ways[cell, m, 2])
             back, _ = go(linear, child, parent, node, p, vec.scale(way, -1.0))
             forth, wall = go(linear, child, parent, node, p, way)
             q = vec.madd(p, way, forth)
             if m % 4 > 0:
-                along = vec.sub(way, vec.scale(wall, vec.dot(way, wall) / max(vec.norm2(wall), 1e-300)))
-                far, second = go(linear, child, parent, node, q, along)
-                q = vec.madd(q, along, far)
+                q, second = to_edge(linear, child, parent, node, q, way, wall)
                 if m % 4 > 1:
-                    edge = vec.cross(wall, second)
-                    edge = edge if vec.dot(edge, way) > 0.0 else vec.scale(edge, -1.0)
-                    far, _ = go(linear, child, parent, node, q, edge)
-                    q = vec.madd(q, edge, far)
-            vec.store(out[c], 2 * m, q)
-            p = vec.madd(p, way, (back + forth) * shares[c, m] - back)
-            vec.store(out[c], 2 * m + 1, p)
+                    q = to_corner(linear, child, parent, node, q, way, wall, second)
+            vec.store(out[cell], 2 * m, q)
+            p = vec.madd(p, way, (back + forth) * shares[cell, m] - back)
+            vec.store(out[cell], 2 * m + 1, p)
 
 
 @kernel
