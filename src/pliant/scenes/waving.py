@@ -70,12 +70,15 @@ def poncho(side: float, hole: float, resolution: int, irregular: bool = False) -
     """A square of cloth, lying flat, with a hole of radius `hole` for the head, metres."""
     resolution = validate.whole("resolution", resolution, low=8, high=2000)  # coarser cloth has no room for a collar
     mesh = shapes.cloth(side, side, resolution, irregular=irregular)
-    x, edge = mesh.vertices.copy(), side / (resolution - 1)
-    r = np.linalg.norm(x, axis=1)
-    # what lies nearest to the circle is moved onto it, so that the collar is round and not a staircase
-    rim = np.abs(r - hole) < 0.55 * edge
-    x[rim] *= (hole / np.maximum(r[rim], 1e-9))[:, None]
-    outside = np.linalg.norm(x[mesh.faces].mean(1), axis=1) > hole
+    # a square of whole cells is taken out; around it squares become circles, so that the collar is round
+    cell = side / (resolution - 1)
+    square = (round(hole / cell - 0.5 * side / cell) + 0.5 * side / cell) * cell
+    x = mesh.vertices * (1.0, 0.0, 1.0)
+    outside = np.abs(x[mesh.faces].mean(1)).max(1) > square
+    across = np.abs(x).max(1)
+    bent = np.clip((3.0 * square - across) / (2.0 * square), 0.0, 1.0)
+    round_off = hole / square * across / np.maximum(np.linalg.norm(x, axis=1), 1e-9)
+    x *= (1.0 - bent + bent * round_off)[:, None]
     faces = mesh.faces[outside]
     used = np.unique(faces)
     uv = None if mesh.uv is None else mesh.uv[outside]
