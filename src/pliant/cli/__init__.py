@@ -16,6 +16,7 @@ from .. import __version__
 COMMANDS = {
     "drape": ("pliant.cli.drape:drape", "Drape a cloth over a body: an animation, a replay, a picture."),
     "field": ("pliant.cli.field:field", "Bake a distance field of a mesh and measure its error."),
+    "bench": ("pliant.cli.bench:bench", "How fast and how right, beside the papers' tables and other programs."),
     "methods": ("pliant.cli.methods:methods", "The detection methods: what they find, need and promise."),
     "doctor": ("pliant.cli.doctor:doctor", "Is this installation well? Versions, threads, caches, what is missing."),
 }

@@ -1,0 +1,86 @@
+"""What is measured on: bumpy spheres made here, and the papers' own models where a folder has them."""
+
+import pathlib
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..io import load
+from ..mesh import Mesh
+from ..shapes import ball
+
+Floats = NDArray[np.float64]
+# under what names the originals travel
+FILES = {
+    "Bunny": ("bunny_69451.ply", "bun_zipper.ply"),
+    "Dragon": ("dragon_871414.ply", "dragon_vrip.ply"),
+    "Buddha": ("happy_vrip.ply",),
+    "Turbine": ("blade.ply",),
+}
+# where points lie and in which order they come
+KINDS = {"anywhere": "anywhere, no order", "near": "near, no order", "along": "near, Morton order"}
+_BESIDE = pathlib.Path(__file__).resolve().parents[3].parent / "shared" / "data"  # beside a checkout
+
+
+def bumpy_sphere(subdivisions: int) -> Mesh:
+    """A unit icosphere with bumps of a tenth of its radius: 20 * 4**subdivisions faces (6: 81 920, 8: 1 310 720)."""
+    smooth = ball(1.0, subdivisions)
+    x, y, z = smooth.vertices.T
+    bumps = 1.0 + 0.1 * np.sin(8.0 * x) * np.cos(7.0 * y) * np.sin(9.0 * z)
+    return Mesh(smooth.vertices * bumps[:, None], smooth.faces, name="bumpy sphere")
+
+
+def find_model(name: str, folder: pathlib.Path | None = None) -> pathlib.Path | None:
+    """Where the original called `name` in a table lies, plain or with .gz; None where it is not to be had."""
+    if folder is not None and not folder.is_dir():
+        raise NotADirectoryError(f"{folder} is not a folder; --data wants the one with the mesh files")
+    wanted = {w for known in FILES.get(name, ()) for w in (known, f"{known}.gz")}
+    for root in [folder] if folder is not None else [_BESIDE]:
+        if root.is_dir() and (found := sorted(p for p in root.rglob("*") if p.name.lower() in wanted)):
+            return found[0]
+    return None
+
+
+def original(name: str, folder: pathlib.Path | None = None) -> Mesh | None:
+    """The mesh of `find_model`."""
+    path = find_model(name, folder)
+    return None if path is None else load(path)
+
+
+def arrays(mesh: Mesh) -> tuple[Floats, NDArray[np.int32]]:
+    """Vertices and faces as a caller would hold them: copies that nothing derived is attached to."""
+    return mesh.vertices.copy(), mesh.faces.copy()
+
+
+def spacing_for(mesh: Mesh, nodes: int) -> float:
+    """Metres between nodes where the mesh, a band of 3 and a cell more on either side take `nodes` - 8 cells."""
+    return float((mesh.bounds[1] - mesh.bounds[0]).max()) / max(nodes - 8, 2)
+
+
+def points_for(mesh: Mesh, h: float, kind: str, count: int, seed: int = 0) -> Floats:
+    """(count,3) places to ask a field at: anywhere in its grid, or up to a cell along each axis off the surface."""
+    from ..detect.distance_field.reconstruct import points_on
+
+    rng = np.random.default_rng(seed)
+    low, high = mesh.bounds[0] - 3.0 * h, mesh.bounds[1] + 3.0 * h
+    if kind == "anywhere":
+        anywhere: Floats = low + rng.random((count, 3)) * (high - low)
+        return anywhere
+    points = points_on(mesh, count, rng) + rng.uniform(-1.0, 1.0, (count, 3)) * h
+    order = np.argsort(morton((points - low) / (4.0 * h))) if kind == "along" else rng.permutation(count)
+    return np.ascontiguousarray(points[order])
+
+
+def morton(cell: Floats) -> NDArray[np.int64]:
+    """(n,) keys that interleave the bits of whole cell numbers (n,3), 16 bits each."""
+    bits = cell.astype(np.int64)
+    key = np.zeros(len(cell), np.int64)
+    for axis in range(3):
+        for b in range(16):
+            key |= ((bits[:, axis] >> b) & 1) << (3 * b + axis)
+    return key
+
+
+def missing(names: Sequence[str], folder: pathlib.Path | None = None) -> list[str]:
+    return [name for name in names if find_model(name, folder) is None]

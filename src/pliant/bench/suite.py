@@ -1,0 +1,124 @@
+"""The three reports that `pliant bench` makes."""
+
+import contextlib
+import pathlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from ..detect.distance_field import DistanceField
+from ..report.tables import Report
+from ..shapes import ball
+from . import against_paper, baking, growth, machine, openvdb, sampling
+from .papers import FUHRMANN_2003
+from .peers import roll_call
+
+TASKS = ("T1", "T2")
+Progress = Callable[[str], None]
+
+
+def peers_report(
+    tasks: Sequence[str], *, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress
+) -> Report:
+    """T1 and T2 against everybody installed."""
+    about, load = _begin(progress)
+    found = roll_call()
+    tables, charts, findings = [], [], []
+    with _openvdb(found, progress) as program:
+        if "T1" in tasks:
+            cases = baking.cases(quick, folder)
+            checked = 20_000 if quick else 200_000
+            table = baking.bake_table(cases, program, repeats=repeats, checked=checked, progress=progress)
+            tables.append(table)
+            charts.append(baking.bake_chart(table))
+            findings += baking.bake_findings(table)
+        if "T2" in tasks:
+            size = {"subdivisions": 4, "nodes": 100, "count": 200_000} if quick else {}
+            table = sampling.sample_table(program, repeats=repeats, progress=progress, **size)
+            tables.append(table)
+            charts.append(sampling.sample_chart(table))
+            findings += sampling.sample_findings(table)
+    who = "Peers: " + "; ".join(f"{name} {state}" for name, state in found.items()) + "."
+    notes = [who, *_notes(tasks, load)]
+    return Report("Distance fields beside peers", findings, tables, charts, notes, about | {"peers": found})
+
+
+def paper_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
+    """Table 1 of Fuhrmann et al. 2003."""
+    about, load = _begin(progress)
+    samples = 5_000 if quick else 100_000
+    table = against_paper.paper_table(folder, quick=quick, repeats=repeats, samples=samples, progress=progress)
+    notes = [f"Source: {FUHRMANN_2003}.", *against_paper.paper_notes(table, folder), _load(load)]
+    chart = against_paper.paper_chart(table)
+    return Report("Table 1, then and now", against_paper.paper_findings(table), [table], [chart], notes, about)
+
+
+def growth_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
+    """How the bake grows with resolution."""
+    about, load = _begin(progress)
+    meshes = growth.growth_meshes(quick, folder)
+    cells = growth.QUICK if quick else growth.CELLS
+    table = growth.growth_table(meshes, cells, repeats=repeats, progress=progress)
+    notes = [
+        "From vertex and face arrays to the finished field, band of 3 cells, all cores, the best of several. slope: of "
+        "log(seconds) over log(cells) since the line before; 2 is a surface, 3 would be a volume.",
+        _load(load),
+    ]
+    chart = growth.growth_chart(table)
+    return Report("Growth of a bake", growth.growth_findings(table), [table], [chart], notes, about)
+
+
+def _begin(progress: Progress) -> tuple[dict[str, Any], float | None]:
+    """What this machine is and how busy; every kernel compiled before anything is timed."""
+    load = machine.load()
+    progress("loading compiled loops")
+    for options in ({}, {"sign": "face"}, {"storage": "dense"}):
+        field = DistanceField.bake(ball(0.1, 1), 16, **options)  # type: ignore[arg-type]
+        field.sample(field.mesh.vertices.repeat(1000, 0))
+    return machine.about(), load
+
+
+@contextlib.contextmanager
+def _openvdb(found: dict[str, str], progress: Progress) -> Iterator[openvdb.OpenVDB | None]:
+    """OpenVDB's program, or None; `found` then says why."""
+    if openvdb.version() is None:
+        yield None
+        return
+    if not openvdb.program().exists():
+        progress("compiling for OpenVDB (once, about a minute)")
+    try:
+        openvdb.build()
+    except openvdb.OpenVDBError as error:
+        found["OpenVDB"] += f", absent ({error})"
+        yield None
+        return
+    with openvdb.started() as program:
+        yield program
+
+
+def _notes(tasks: Sequence[str], load: float | None) -> list[str]:
+    said = [
+        "Runs alternate between the participants, the best of several counts; one round before is not counted, so "
+        "compilation is not in it. ratio: how many times longer than ours on as many threads.",
+    ]
+    if "T1" in tasks:
+        said.append(
+            "T1: ours counts everything from vertex and face arrays (a new Mesh each time) to the finished field; "
+            "OpenVDB's is meshToLevelSet alone, with points and triangles already in its types. covered%, error (the "
+            "largest, in cells) and wrong signs are taken at random nodes in the band against exact distances. Open3D, "
+            "libigl and Warp answer for single points: they are asked at some slices of the grid and counted up."
+        )
+    if "T2" in tasks:
+        said.append(
+            "T2: one field of a bumpy sphere and the same points for everybody: anywhere in the grid (most of them "
+            "beyond the band) in no order, up to a cell off the surface in no order, and those along a Morton curve of "
+            "4 cells. Distance and gradient (probe()), ours in double precision, OpenVDB's in single; results are "
+            "allocated within the time except where it says given arrays. sample() also checks the points and makes "
+            "unit normals; scipy is map_coordinates of order 1 on the dense grid, distance only, one thread. Errors in "
+            f"cells against exact distances, at points nearer than {sampling.NEAR:.2f} cells, where all corners of a "
+            "cell are in the band."
+        )
+    return [*said, _load(load)]
+
+
+def _load(load: float | None) -> str:
+    return "" if load is None else f"Load of the machine when it began: {load:g} (0 is idle)."

@@ -1,0 +1,105 @@
+"""`pliant bench`: our figures beside the papers' and beside other programs."""
+
+import pathlib
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+
+from . import output
+from .field import HTML
+from .writing import check_targets
+
+if TYPE_CHECKING:
+    from ..report.tables import Report
+
+WHAT = ("peers", "growth")
+
+
+def bench(
+    what: str | None = None,
+    *tasks: str,
+    paper: Literal["fuhrmann2003"] | None = None,
+    data: pathlib.Path | None = None,
+    quick: bool = False,
+    repeats: int | None = None,
+    out: Annotated[pathlib.Path | None, Parameter(name=["--out", "-o"])] = None,
+    save: pathlib.Path | None = None,
+    json: bool = False,
+) -> int:
+    """Measure on this machine, beside others: `bench peers [T1 T2]`, `bench growth` or `bench --paper fuhrmann2003`.
+
+    Best on a machine that does nothing else; answers are checked, not only timed.
+
+    Parameters
+    ----------
+    what
+        peers: the same work by OpenVDB, Open3D, Warp, libigl and scipy, those that are installed. growth: how a bake
+        grows with the resolution.
+    tasks
+        Of peers: T1 (bake a band), T2 (distance and gradient at points); all where none is named.
+    paper
+        fuhrmann2003: table 1 of the paper, and the same bakes here.
+    data
+        A folder with the original models; without it, ../shared/data beside a checkout.
+    quick
+        Small sizes and few repeats: to see that it works, not to quote.
+    repeats
+        Runs of each participant, of which the best counts; 5, or 2 with --quick.
+    out
+        An HTML page with tables and charts, to be opened in any browser.
+    save
+        A folder for tables as CSV and charts as SVG, in a folder named after the kind of machine.
+    json
+        Print JSON instead of tables.
+    """
+    from ..bench import machine, suite
+    from ..report.tables_page import write_files, write_tables_page
+    from ..validate import choice, whole
+
+    if (what is None) == (paper is None):
+        raise ValueError(f"what shall be measured? one of: {', '.join(WHAT)}, --paper fuhrmann2003")
+    if what is not None:
+        choice("benchmark", what, WHAT)
+    chosen = [choice("task", task.upper(), suite.TASKS) for task in tasks]
+    if chosen and what != "peers":
+        raise ValueError(f"{' '.join(tasks)}: only peers has tasks")
+    count = whole("repeats", repeats, low=1, high=1000) if repeats is not None else 2 if quick else 5
+    check_targets([("--out", out, HTML)])
+    if data is not None and not data.is_dir():
+        raise NotADirectoryError(f"{data} is not a folder; --data wants the one with the mesh files")
+    if save is not None and save.exists() and not save.is_dir():
+        raise NotADirectoryError(f"--save {save} is not a folder")
+    output.say_if_compiling("bake.bake_tiles")
+    with output.progress("measuring") as advance:
+
+        def tell(note: str) -> None:
+            advance(note=note)
+
+        if paper is not None:
+            report = suite.paper_report(quick=quick, repeats=count, folder=data, progress=tell)
+        elif what == "peers":
+            named = chosen or suite.TASKS
+            report = suite.peers_report(named, quick=quick, repeats=count, folder=data, progress=tell)
+        else:
+            report = suite.growth_report(quick=quick, repeats=count, folder=data, progress=tell)
+    written = []
+    if out is not None:
+        write_tables_page(out, report)
+        written.append(out)
+    if save is not None:
+        written += write_files(save / machine.name(), report, paper or str(what))
+    if json:
+        output.print_json(report.plain() | {"written": [str(path) for path in written]})
+    else:
+        _show(report)
+        for path in written:
+            output.console().print(f"written: {path}")
+    return 0
+
+
+def _show(report: "Report") -> None:
+    screen = output.console()
+    for table in report.tables:
+        output.table(table.headings, table.texts(), title=table.title, right=" ".join(table.right))
+    for text in (*report.findings, "", *(note for note in report.notes if note)):
+        screen.print(text, markup=False)

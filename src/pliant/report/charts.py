@@ -1,0 +1,117 @@
+"""Bars and curves on logarithmic scales, as SVG files that stand alone in light and dark."""
+
+import html
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+COLORS = ("#2f6fdb", "#d9822b", "#7a8699", "#3a9d6e", "#a25bb5", "#c2483d", "#8a7a3c", "#4aa3b8")
+_STYLE = (
+    "<style>.chart text{font:12px system-ui,sans-serif;fill:#3b4150}.chart .quiet{fill:#6b7280}"
+    ".chart .grid{stroke:#8a93a5;stroke-opacity:.25}"
+    "@media (prefers-color-scheme:dark){.chart text{fill:#e4e7ee}.chart .quiet{fill:#a2a9b8}}</style>"
+)
+_BAR, _GAP, _LEFT, _RIGHT, _WIDTH = 17, 14, 190, 84, 760
+
+
+def bars_svg(groups: Mapping[str, Mapping[str, float]], unit: str, label: str) -> str:
+    """Horizontal bars: group -> who -> value (> 0), longer is more, on one logarithmic scale."""
+    series = list(dict.fromkeys(who for group in groups.values() for who in group))
+    color = {who: COLORS[k % len(COLORS)] for k, who in enumerate(series)}
+    values = [v for group in groups.values() for v in group.values()]
+    low, high = _decades(values)
+    wide = _WIDTH - _LEFT - _RIGHT
+
+    def x(value: float) -> float:
+        return _LEFT + wide * (np.log10(value) - low) / (high - low)
+
+    out, y = _legend(series, color)
+    top = y
+    for name, group in groups.items():
+        middle = y + len(group) * _BAR / 2 + 4
+        out.append(f'<text x="{_LEFT - 10}" y="{middle:.1f}" text-anchor="end">{html.escape(name)}</text>')
+        for who, value in group.items():
+            said, end = html.escape(f"{_number(value)} {unit}"), max(x(value), _LEFT + 1.5)
+            out.append(
+                f'<rect x="{_LEFT}" y="{y + 2}" width="{end - _LEFT:.1f}" height="{_BAR - 4}" rx="2" '
+                f'fill="{color[who]}"><title>{html.escape(who)}: {said}</title></rect>'
+                f'<text x="{end + 6:.1f}" y="{y + 13}">{said}</text>'
+            )
+            y += _BAR
+        y += _GAP
+    for k in range(low, high + 1):
+        at = x(10.0**k)
+        out.insert(1, f'<line class="grid" x1="{at:.1f}" x2="{at:.1f}" y1="{top}" y2="{y - _GAP + 4}"/>')
+        out.append(f'<text class="quiet" x="{at:.1f}" y="{y + 6}" text-anchor="middle">{_number(10.0**k)}</text>')
+    return _svg(out, _WIDTH, y + 16, label)
+
+
+def curves_svg(
+    curves: Mapping[str, Sequence[tuple[float, float]]], axes: tuple[str, str], label: str, slope: float | None = None
+) -> str:
+    """Points joined by lines, both scales logarithmic; `slope` draws a dashed line to compare with."""
+    points = np.array([p for curve in curves.values() for p in curve], float)
+    (x_0, y_0), (x_1, y_1) = np.log10(points.min(0)), np.log10(points.max(0))
+    low, high = _decades(points[:, 1].tolist())
+    width, height, left, top, bottom = 560, 360, 62, 34 + 20 * ((len(curves) + 2) // 3), 44
+
+    def at(x: float, y: float) -> tuple[float, float]:
+        across = (np.log10(x) - x_0) / max(x_1 - x_0, 1e-9)
+        up = (np.log10(y) - low) / (high - low)
+        return left + across * (width - left - 30), top + (1.0 - up) * (height - top - bottom)
+
+    color = {who: COLORS[k % len(COLORS)] for k, who in enumerate(curves)}
+    out, _ = _legend(list(curves), color, width, 14)
+    for k in range(low, high + 1):
+        y = at(10.0**x_0, 10.0**k)[1]
+        out.append(f'<line class="grid" x1="{left}" x2="{width - 30}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        out.append(f'<text class="quiet" x="{left - 8}" y="{y + 4:.1f}" text-anchor="end">{_number(10.0**k)}</text>')
+    for value in sorted(set(points[:, 0].tolist())):
+        x = at(value, 10.0**low)[0]
+        out.append(f'<text class="quiet" x="{x:.1f}" y="{height - 26}" text-anchor="middle">{value:g}</text>')
+    if slope is not None:
+        start = 10.0 ** (0.5 * (y_0 + y_1) - 0.5 * slope * (x_1 - x_0))
+        ends = [at(10.0**x_0, start), at(10.0**x_1, start * 10.0 ** (slope * (x_1 - x_0)))]
+        (a, b), (c, d) = ends
+        out.append(f'<path d="M{a:.1f} {b:.1f}L{c:.1f} {d:.1f}" stroke="#8a93a5" stroke-dasharray="5 5"/>')
+    for who, curve in curves.items():
+        places = [at(*p) for p in curve]
+        path = "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
+        out.append(f'<path d="M{path}" fill="none" stroke="{color[who]}" stroke-width="2.5"/>')
+        for (x, y), (_, value) in zip(places, curve):
+            out.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{color[who]}"/>')
+            out.append(f'<text x="{x - 5:.1f}" y="{y - 8:.1f}" text-anchor="end">{_number(value)}</text>')
+    out.append(
+        f'<text class="quiet" x="{(left + width) / 2:.0f}" y="{height - 8}" text-anchor="middle">{axes[0]}</text>'
+    )
+    out.append(f'<text class="quiet" x="8" y="{top - 12}">{axes[1]}</text>')
+    return _svg(out, width, height, label)
+
+
+def _legend(series: Sequence[str], color: Mapping[str, str], width: int = _WIDTH, y: int = 16) -> tuple[list[str], int]:
+    out, x = [_STYLE], 8.0
+    for who in series:
+        room = 7.2 * len(who) + 34
+        if x + room > width and x > 8.0:
+            x, y = 8.0, y + 20
+        out.append(
+            f'<rect x="{x:.1f}" y="{y - 10}" width="12" height="12" rx="2" fill="{color[who]}"/>'
+            f'<text x="{x + 17:.1f}" y="{y}">{html.escape(who)}</text>'
+        )
+        x += room
+    return out, y + 18
+
+
+def _decades(values: Sequence[float]) -> tuple[int, int]:
+    """Powers of ten around all values, at least one apart; the shortest bar is still a bar."""
+    low = int(np.floor(np.log10(min(values)) - 0.05))
+    return low, max(int(np.ceil(np.log10(max(values)))), low + 1)
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+
+
+def _svg(parts: Sequence[str], width: int, height: int, label: str) -> str:
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 {width} {height}" role="img"'
+    return f'{head} aria-label="{html.escape(label)}">{"".join(parts)}</svg>'
