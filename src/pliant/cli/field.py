@@ -105,7 +105,7 @@ def field(
         save(reconstruct, again[0])
         written.append(str(reconstruct))
     if again is not None and report is not None:
-        _write_report(report, made, again, _rows(figures | {"mesh": mesh.name}, made.spacing))
+        _write_report(report, made, again[1], _rows(figures | {"mesh": mesh.name}, made.spacing))
         written.append(str(report))
     figures["written"] = written
     kinds = _compared(made, samples) if compare else []
@@ -130,14 +130,12 @@ def _reconstruction(made: "DistanceField", samples: int) -> "tuple[Mesh, Fidelit
         return surface, fidelity(made, surface, made.spacing, samples or _SAMPLES)
 
 
-def _write_report(
-    path: pathlib.Path, made: "DistanceField", again: "tuple[Mesh, Fidelity]", rows: list[tuple[str, str]]
-) -> None:
+def _write_report(path: pathlib.Path, made: "DistanceField", found: "Fidelity", rows: list[tuple[str, str]]) -> None:
     from ..report.field_page import write_field_page
 
     title = f"Distance field of {made.mesh.name}"
     with output.progress(f"writing {path}"):
-        write_field_page(path, made, *again, title=title, figures=rows)
+        write_field_page(path, made, found, title=title, figures=rows)
 
 
 def _compared(made: "DistanceField", samples: int) -> list[dict[str, Any]]:

@@ -14,9 +14,7 @@ from PIL import Image
 
 from .. import __version__, validate
 from ..detect.distance_field.reconstruct import BOUND, Fidelity, Field
-from ..detect.surface import ClosestPoints
 from ..files import atomic_write
-from ..mesh import Mesh
 from .camera import Camera
 from .heat import RAMP, Heat, heat_pictures, still
 from .histogram import histogram_svg
@@ -29,7 +27,6 @@ _ALT = "surface in the colours of its distance"
 
 def field_page(
     field: Field,
-    made: Mesh,
     found: Fidelity,
     *,
     title: str,
@@ -37,7 +34,7 @@ def field_page(
     slices: int = 25,
     size: tuple[int, int] = (560, 440),
 ) -> str:
-    """The page as text: `field`, its reconstruction `made`, what was `found`, and a table of `figures`."""
+    """The page as text: `field`, what was `found` about its reconstruction, and a table of `figures`."""
     slices = validate.whole("slices", slices, low=1, high=400)
     scale, heat = Scale.of(field), Heat.of(*(d.distance[d.n_vertices :] for d in (found.forward, found.backward)))
     cut = {axis: _slices(field, axis, slices, scale) for axis in range(3)}
@@ -53,7 +50,7 @@ def field_page(
         "inside": f"-{mm * scale.most:.3g} mm, inside",
         "outside": f"outside, {mm * scale.most:.3g} mm",
         "step": f"{mm * scale.step:.3g} mm" + (" (one cell)" if hasattr(field, "spacing") else ""),
-        "heats": _heats(field.mesh, made, heat, size),
+        "heats": _heats(found, heat, size),
         "ramp": ", ".join("#{:02x}{:02x}{:02x}".format(*row) for row in RAMP.astype(int)),
         "half": f"{mm * heat.top / 2:.3g} mm",
         "top": f"{mm * heat.top:.3g} mm ({heat.top / found.spacing:.2g} cells)",
@@ -71,14 +68,13 @@ def field_page(
 def write_field_page(
     path: str | os.PathLike[str],
     field: Field,
-    made: Mesh,
     found: Fidelity,
     *,
     title: str,
     figures: Sequence[tuple[str, str]],
 ) -> None:
     """Write the page to `path`, whole or not at all."""
-    page = field_page(field, made, found, title=title, figures=figures)
+    page = field_page(field, found, title=title, figures=figures)
     with atomic_write(path, "w") as stream:
         stream.write(page)
 
@@ -145,13 +141,13 @@ def _slice_figure(axis: int, cut: tuple[list[str], list[str], tuple[int, int]]) 
     )
 
 
-def _heats(mesh: Mesh, made: Mesh, heat: Heat, size: tuple[int, int]) -> str:
+def _heats(found: Fidelity, heat: Heat, size: tuple[int, int]) -> str:
     width, height = size
-    cameras = [Camera.framing([still(mesh)], width / height, azimuth=azimuth) for _, azimuth in _VIEWS]
-    sides: Sequence[tuple[str, Mesh, Mesh]] = (("mesh", mesh, made), ("reconstruction", made, mesh))
+    cameras = [Camera.framing([still(found.mesh.mesh)], width / height, azimuth=azimuth) for _, azimuth in _VIEWS]
+    sides = (("mesh", found.mesh, found.made), ("reconstruction", found.made, found.mesh))
     out = []
     for name, surface, other in sides:
-        drawn = heat_pictures(surface, ClosestPoints(other), heat, cameras, width, height)
+        drawn = heat_pictures(surface.mesh, other, heat, cameras, width, height)
         for (behind, _), pixels in zip(_VIEWS, drawn):
             words = f"the {name}{behind}"
             out.append(

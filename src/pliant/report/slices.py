@@ -58,20 +58,19 @@ def slice_values(field: Field, axis: int, at: float, box: Floats, pixel: float) 
 
 def coloured(d: Floats, scale: Scale) -> Pixels:
     """(h,w,3) sRGB of distances (h,w) in metres."""
+    i, j = np.arange(d.shape[0])[:, None], np.arange(d.shape[1])
+    out = np.where(np.less((i + j) % _PERIOD, 2)[..., None], HATCH, NOTHING).astype(np.uint8)
     known = np.isfinite(d)
-    safe = np.where(known, d, 0.0)
+    value, slope = d[known], _slope(d)[known]  # of the pixels that have one, often few
     # a band has the colour of its middle
-    t = np.clip((np.floor(np.abs(safe) / scale.step) + 0.5) * scale.step / scale.most, 0.0, 1.0)[..., None] ** 0.8
-    rgb = PALE + t * (np.where(safe[..., None] >= 0.0, WARM, COOL) - PALE)
-    slope = _slope(d)
-    off = np.abs(safe - scale.step * np.rint(safe / scale.step)) / slope  # pixels to the nearest step
-    fine = np.clip(1.0 - off, 0.0, 1.0)[..., None] * 0.28
-    rgb += fine * (0.55 * rgb - rgb)
-    dark = np.clip(1.7 - np.abs(safe) / slope, 0.0, 1.0)[..., None]
+    t = np.clip((np.floor(np.abs(value) / scale.step) + 0.5) * scale.step / scale.most, 0.0, 1.0)[:, None] ** 0.8
+    rgb = PALE + t * (np.where(value[:, None] >= 0.0, WARM, COOL) - PALE)
+    off = np.abs(value - scale.step * np.rint(value / scale.step)) / slope  # pixels to the nearest step
+    rgb -= np.clip(1.0 - off, 0.0, 1.0)[:, None] * 0.126 * rgb
+    dark = np.clip(1.7 - np.abs(value) / slope, 0.0, 1.0)[:, None]
     rgb += dark * (LINE - rgb)
-    i, j = np.indices(d.shape)
-    hatched = np.where(np.less((i + j) % _PERIOD, 2)[..., None], HATCH, NOTHING)
-    return np.rint(np.where(known[..., None], rgb, hatched)).astype(np.uint8)
+    out[known] = np.rint(rgb).astype(np.uint8)
+    return out
 
 
 def _slope(d: Floats) -> Floats:

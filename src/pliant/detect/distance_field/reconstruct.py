@@ -60,12 +60,14 @@ def reconstruct(field: Field, resolution: int | None = None) -> Mesh:
 
 
 def _away_from_zero(values: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The values with a node on the surface counted outside, as the field does, and no vertex at a node.
+    """The values, changed in place: a node on the surface counts as outside, as in the field, and gets no vertex.
 
     There several vertices would fall together, leaving faces without area and borders where there are none.
     """
-    clear = np.where(values >= 0.0, np.maximum(values, _CLEAR), np.minimum(values, -_CLEAR))
-    return np.nan_to_num(clear, copy=False, nan=1.0)
+    values[np.isnan(values)] = 1.0
+    near = np.abs(values) < _CLEAR
+    values[near] = np.where(values[near] >= 0.0, _CLEAR, -_CLEAR)
+    return values
 
 
 def _own_nodes(field: Any) -> Grid:
@@ -140,13 +142,14 @@ class Distances:
         return float(self.distance[self.n_vertices :].mean())
 
 
-def distances(source: Mesh, target: Mesh, samples: int = 100_000, seed: int = 0) -> Distances:
+def distances(source: Mesh, target: Mesh | ClosestPoints, samples: int = 100_000, seed: int = 0) -> Distances:
     """From every vertex of `source` and from `samples` points spread over it to the nearest point of `target`."""
+    exact = ClosestPoints(target) if isinstance(target, Mesh) else target
     mesh = source.welded
     vertices = mesh.vertices[np.unique(mesh.faces)]
     count = validate.whole("samples", samples, low=1, high=100_000_000)
     points = np.concatenate([vertices, points_on(mesh, count, np.random.default_rng(seed))])
-    return Distances(points, np.abs(ClosestPoints(target).query(points)[0]), len(vertices))
+    return Distances(points, np.abs(exact.query(points)[0]), len(vertices))
 
 
 def points_on(mesh: Mesh, count: int, rng: np.random.Generator) -> Floats:
@@ -168,6 +171,8 @@ class Fidelity:
     backward: Distances  # from the reconstruction to the input
     unknown: NDArray[np.bool_]  # (n,) points of `forward` beyond the bound and beside cells that say nan (open borders)
     spacing: float  # of the grid, metres
+    mesh: ClosestPoints
+    made: ClosestPoints
 
     @property
     def lost(self) -> NDArray[np.bool_]:
@@ -191,10 +196,12 @@ class Fidelity:
 
 def fidelity(field: Field, made: Mesh, spacing: float, samples: int = 100_000, seed: int = 0) -> Fidelity:
     """Measure `made`, reconstructed from `field` on a grid of `spacing`, against the mesh the field was baked from."""
-    forward = distances(field.mesh, made, samples, seed)
-    backward = distances(made, field.mesh, samples, seed)
+    exact = getattr(field, "exact", None) or ClosestPoints(field.mesh)
+    again = ClosestPoints(made)
+    forward = distances(field.mesh, again, samples, seed)
+    backward = distances(made, exact, samples, seed)
     unknown = forward.distance > BOUND * spacing
     around = np.array([[i, j, k] for i in (-0.5, 0.5) for j in (-0.5, 0.5) for k in (-0.5, 0.5)]) * spacing
     beside = forward.points[unknown][:, None, :] + around
     unknown[unknown] = np.isnan(field.sample(beside.reshape(-1, 3))[0]).reshape(-1, 8).any(1)
-    return Fidelity(forward, backward, unknown, spacing)
+    return Fidelity(forward, backward, unknown, spacing, exact, again)
