@@ -18,7 +18,9 @@ from ...mesh import Mesh
 from .sampled import WORTH_THREADS, Floats, Sampled
 from .truth import Truth
 
-_FIRST, _SECOND = 16, 32  # steps of the walk that draws samples: what fits the first is tried on the second too
+# steps of the walks that draw samples: what fits the first is tried on the second too, and what is then wider than so
+# many tolerances on the third; small cells cannot be wrong by much
+_WALKS = ((16, 0.0), (32, 0.0), (96, 16.0))
 _BATCH = 1024  # cells
 _GROWTH = 4096  # nodes
 _FINEST = 1e-9  # of the largest coordinate: smaller cells could not be told apart
@@ -170,15 +172,17 @@ def _split(
     waiting, finished = np.zeros(1, np.int64), 0.0
     while len(waiting):
         nodes, waiting = waiting[-_BATCH:], waiting[:-_BATCH]
-        found = samples(nodes, _FIRST)
         done, linear, seeds = np.empty(len(nodes), np.uint8), np.empty((len(nodes), 4)), np.empty((len(nodes), 2, 3))
-        _kernels.decide(*found, tolerance, relative, done, linear, seeds)
-        again = np.flatnonzero(done)
-        if len(again):
-            more = [np.concatenate([a[again], b], 1) for a, b in zip(found, samples(nodes[again], _SECOND))]
-            done_2, linear_2, seeds_2 = done[again], linear[again], seeds[again]
-            _kernels.decide(*more, tolerance, relative, done_2, linear_2, seeds_2)
-            done[again], linear[again], seeds[again] = done_2, linear_2, seeds_2
+        some, found = np.arange(len(nodes)), [np.empty((len(nodes), 0, *shape)) for shape in ((3,), (), (3,), ())]
+        for steps, wide in _WALKS:
+            if wide:
+                large = np.ptp(found[0], axis=1).max(1) > wide * tolerance
+                some, found = some[large], [a[large] for a in found]
+            found = [np.concatenate([a, b], 1) for a, b in zip(found, samples(nodes[some], steps))]
+            fits, line, halves = done[some], linear[some], seeds[some]
+            _kernels.decide(*found, tolerance, relative, fits, line, halves)
+            done[some], linear[some], seeds[some] = fits, line, halves
+            some, found = some[fits > 0], [a[fits > 0] for a in found]
         tree.linear[nodes] = linear
         unfit = done == 0
         finished += float(tree.share[nodes[~unfit]].sum())
