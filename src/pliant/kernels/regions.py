@@ -64,8 +64,8 @@ def turned(v, axis):
 def prisms_range(fan, items, first, last, reach, corner, best, mark):
     """Lower the tile at node `corner` to the faces items[first..last-1]; it looks at the prism over each.
 
-    Rows of nodes run along the axis nearest to the normal: fewest rows. At a place i the prism is a piece of it, between
-    two heights over the face, and so are its places j.
+    Rows of nodes run along the axis nearest to the normal, which gives the fewest. At one i the prism is cut to what
+    lies between two heights over the face, and that bounds j.
     """
     x, faces, normals = fan.x, fan.faces, fan.normals
     o = (float(corner[0]), float(corner[1]), float(corner[2]))
