@@ -165,6 +165,17 @@ def test_moving_parts_give_the_same_bits_on_one_and_two_threads():
     assert found[0] == found[1]
 
 
+def test_cloth_that_starts_in_the_overlap_of_two_parts_comes_out():
+    aside = shifted(0.06)
+    patch = Body(cloth(0.02, 0.02, 3, centre=(0.031, 0.085, 0.0)), material=Cloth(air=0.0))
+    parts = [
+        Body(ball(0.1, 4), fixed=True, group="two", motion=motion) for motion in (None, Motion([0.0], aside[None]))
+    ]
+    result = record(Simulation(Scene([patch, *parts], gravity=(0, 0, 0)), substeps=10), 10)
+    assert result.deepest[0] < -0.008
+    assert result.deepest[-1] > 0.9 * EPS
+
+
 def test_the_referee_judges_in_the_frame_of_the_body():
     turn = Motion.hinge((0, 0, 1), (0, 0, 0), [0.0, 1.0], [0.0, np.pi / 2])
     sheet = cloth(0.02, 0.02, 2, centre=(0.0, 0.3, 0.0))

@@ -1,4 +1,4 @@
-"""Bodies that move under a cloth: a rod that bends in its middle (Fuhrmann et al. 2003, section 5), a spinning ball."""
+"""Bodies that move under a cloth: a rod that bends in its middle (Fuhrmann et al. 2003, figure 7), a spinning ball."""
 
 import dataclasses
 from collections.abc import Sequence

@@ -1,4 +1,7 @@
-"""A body of rigid parts, each with a field of its own: boxes find the near ones, the smallest distance wins."""
+"""A body of rigid parts, each with a field of its own: boxes find the near ones, the smallest distance wins.
+
+Fuhrmann et al. 2003, section 4.5.
+"""
 
 from collections.abc import Sequence
 from typing import ClassVar, Self
