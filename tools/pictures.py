@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from figures import G, slope, speeds
 from PIL import Image, ImageDraw, ImageFont
+from trees import draw_trees
 
 import pliant
 from pliant.clip import Clip
@@ -42,7 +43,12 @@ def run(scene: str, frames: int = 250) -> Result:
 
 def later(clips: Sequence[Clip], first: int) -> list[Clip]:
     """The clips from frame `first` on: a cloth that still lies flat in the air would keep the camera far away."""
-    return [clip if clip.still else Clip(clip.mesh, clip.frames[first:], clip.color) for clip in clips]
+    return [
+        Clip(clip.mesh, clip.frames[first:], clip.color)
+        if clip.bends
+        else Clip(clip.mesh, clip.frames, clip.color, None if clip.poses is None else clip.poses[first:])
+        for clip in clips
+    ]
 
 
 def strip(
@@ -124,6 +130,18 @@ def scenes() -> None:
         wide = name != "cloth-in-a-bowl"
         widths, first = ((436, 352, 240, 240), 60) if wide else ((294, 294, 294, 294), 18)
         save(name, strip(run(name), (18, 32, 60, 250), widths, 240, first, **look))
+
+
+def moving() -> None:
+    """The scenes whose bodies move, at times that show how."""
+    looks = {
+        "rod": ((40, 110, 160, 250), 240, {"azimuth": 0.5, "elevation": 0.25}),
+        "spinning-ball": ((75, 130, 190, 250), 240, {"elevation": 0.3}),
+        "waving-mannequin": ((14, 80, 140, 194), 330, {"azimuth": 0.3, "elevation": 0.2}),
+    }
+    for name, (frames, height, look) in looks.items():
+        first = 0 if name == "waving-mannequin" else 38
+        save(name, strip(run(name), frames, (294, 294, 294, 294), height, first, **look))
 
 
 def field() -> None:
@@ -243,7 +261,8 @@ def replay() -> None:
 
 
 PICTURES: dict[str, Callable[[], None]] = {
-    "drape": drape, "scenes": scenes, "shapes": shapes, "mannequin": mannequin, "field": field, "friction": friction,
+    "drape": drape, "scenes": scenes, "moving": moving, "shapes": shapes, "mannequin": mannequin, "field": field,
+    "trees": lambda: draw_trees(save), "friction": friction,
     "reconstruction": reconstruction, "field-report": field_page,
     "replay": replay,
 }  # fmt: skip
