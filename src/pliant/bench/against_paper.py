@@ -142,6 +142,10 @@ def delta_of(mesh: Mesh, line: Baked) -> float:
     return 0.5 * (low + high)
 
 
+def _span(values: list[float]) -> list[str]:
+    return sorted({f"{min(values):.2f}", f"{max(values):.2f}"})
+
+
 def paper_notes(table: Table, folder: pathlib.Path | None) -> list[str]:
     """What could not be had, and what the paper leaves open."""
     names = list(dict.fromkeys(line.model for line in TABLE_1))
@@ -154,7 +158,7 @@ def paper_notes(table: Table, folder: pathlib.Path | None) -> list[str]:
     if deltas:
         said.append(
             "The paper does not print its delta (the height of the prisms in cell diagonals). If its integer boxes are "
-            f"rounded outward, its counts of examined points mean a delta of {min(deltas):.2f} to {max(deltas):.2f} "
+            f"rounded outward, its counts of examined points mean a delta of {' to '.join(_span(deltas))} "
             "(column delta, found by bisection)."
         )
     said.append(
@@ -185,10 +189,15 @@ def paper_findings(table: Table) -> list[str]:
 def paper_chart(table: Table) -> Chart:
     """Seconds, by model and grid."""
     groups: dict[str, dict[str, float]] = {}
-    title = ""
+    theirs: dict[str, float] = {}
+    first, title = next(iter(WAYS)), ""
     for row in table.rows:
-        if row["who"] == PAPER or (row["who"] == next(iter(WAYS)) and "ratio" not in row):
+        if row["who"] == PAPER or (row["who"] == first and "ratio" not in row):
             title = f"{row['model']} {row['grid'].replace(' ', '')}"
-        groups.setdefault(title, {})[row["who"]] = row["seconds"]
+        if row["who"] == PAPER:
+            theirs[title] = row["seconds"]
+        else:
+            groups.setdefault(title, {})[row["who"]] = row["seconds"]
+    groups = {name: ours | ({PAPER: theirs[name]} if name in theirs else {}) for name, ours in groups.items()}
     svg = bars_svg(groups, "s", "Seconds to bake a distance field: the paper's and ours")
     return Chart("fuhrmann2003-table1", "Seconds to bake, logarithmic; the paper's hardware is of 2003.", svg)

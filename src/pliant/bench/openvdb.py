@@ -21,6 +21,7 @@ from . import machine
 Floats = NDArray[np.float64]
 SOURCE = pathlib.Path(__file__).with_name("openvdb.cpp")
 FLAGS = ("-O3", "-march=native", "-std=c++17")
+LIBRARIES = ("-lopenvdb", "-ltbb")
 _VERSION = re.compile(r"#define OPENVDB_LIBRARY_(MAJOR|MINOR|PATCH)_VERSION_NUMBER (\d+)")
 
 
@@ -54,7 +55,7 @@ def build() -> pathlib.Path:
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
     half = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}")
-    command = ["g++", *FLAGS, str(SOURCE), "-o", str(half), "-lopenvdb", "-ltbb"]
+    command = ["g++", *FLAGS, str(SOURCE), "-o", str(half), *LIBRARIES]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:

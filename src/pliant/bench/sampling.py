@@ -167,11 +167,12 @@ def sample_findings(table: Table) -> list[str]:
 
 def sample_chart(table: Table) -> Chart:
     """Nanoseconds a point on all threads; scipy, which has one, on that."""
-    groups: dict[str, dict[str, float]] = {}
     most = max(row["threads"] for row in table.rows)
-    for row in table.rows:
-        if row["who"] == IMAGE or (row["threads"] == most and row["who"] in (OWN, "pliant dense", PEER)):
-            who = "scipy (1 thread, distance only)" if row["who"] == IMAGE else row["who"]
-            groups.setdefault(row["where"], {})[who] = row["ns"]
+    groups: dict[str, dict[str, float]] = {}
+    for who in (OWN, "pliant dense", PEER, IMAGE):
+        for row in table.rows:
+            if row["who"] == who and (row["threads"] == most or who == IMAGE):
+                said = "scipy (1 thread, distance only)" if who == IMAGE else who
+                groups.setdefault(row["where"], {})[said] = row["ns"]
     svg = bars_svg(groups, "ns", "Nanoseconds for distance and gradient at a point, by order of the points")
     return Chart("t2-sample", f"Nanoseconds a point on {most} threads, logarithmic: shorter is better.", svg)

@@ -53,18 +53,18 @@ def curves_svg(
     points = np.array([p for curve in curves.values() for p in curve], float)
     (x_0, y_0), (x_1, y_1) = np.log10(points.min(0)), np.log10(points.max(0))
     low, high = _decades(points[:, 1].tolist())
-    width, height, left, top, bottom = 560, 360, 62, 34 + 20 * ((len(curves) + 2) // 3), 44
+    width, height, left, right, top, bottom = _WIDTH, 400, 62, 76, 54, 44
 
     def at(x: float, y: float) -> tuple[float, float]:
         across = (np.log10(x) - x_0) / max(x_1 - x_0, 1e-9)
         up = (np.log10(y) - low) / (high - low)
-        return left + across * (width - left - 30), top + (1.0 - up) * (height - top - bottom)
+        return left + across * (width - left - right), top + (1.0 - up) * (height - top - bottom)
 
     color = {who: COLORS[k % len(COLORS)] for k, who in enumerate(curves)}
-    out, _ = _legend(list(curves), color, width, 14)
+    out, _ = _legend(list(curves), color)
     for k in range(low, high + 1):
         y = at(10.0**x_0, 10.0**k)[1]
-        out.append(f'<line class="grid" x1="{left}" x2="{width - 30}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        out.append(f'<line class="grid" x1="{left}" x2="{width - right}" y1="{y:.1f}" y2="{y:.1f}"/>')
         out.append(f'<text class="quiet" x="{left - 8}" y="{y + 4:.1f}" text-anchor="end">{_number(10.0**k)}</text>')
     for value in sorted(set(points[:, 0].tolist())):
         x = at(value, 10.0**low)[0]
@@ -88,11 +88,12 @@ def curves_svg(
     return _svg(out, width, height, label)
 
 
-def _legend(series: Sequence[str], color: Mapping[str, str], width: int = _WIDTH, y: int = 16) -> tuple[list[str], int]:
-    out, x = [_STYLE], 8.0
+def _legend(series: Sequence[str], color: Mapping[str, str]) -> tuple[list[str], int]:
+    """The parts of the picture so far, and where the rest may begin."""
+    out, x, y = [_STYLE], 8.0, 16
     for who in series:
         room = 7.2 * len(who) + 34
-        if x + room > width and x > 8.0:
+        if x + room > _WIDTH and x > 8.0:
             x, y = 8.0, y + 20
         out.append(
             f'<rect x="{x:.1f}" y="{y - 10}" width="12" height="12" rx="2" fill="{color[who]}"/>'

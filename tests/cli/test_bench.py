@@ -1,0 +1,94 @@
+"""`pliant bench`: what it measures, says and refuses; peers are absent here, which is no error."""
+
+import csv
+import json
+import platform
+import sys
+
+import pytest
+
+import pliant
+from pliant import cli
+from pliant.bench import openvdb
+
+
+@pytest.fixture
+def alone(tmp_path, monkeypatch):
+    """No peers, no originals, an empty folder to work in."""
+    for module in ("open3d", "warp", "igl"):
+        monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setattr(openvdb, "version", lambda: None)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    return ["--data", "../data", "--quick", "--repeats", "1"]
+
+
+@pytest.mark.compiled
+def test_peers_that_are_absent_are_listed_and_ours_is_right(alone, capsys) -> None:
+    assert cli.run(["bench", "peers", "t1", *alone, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    rows = said["tables"]["t1-bake"]
+    assert {(row["who"], row["covered_percent"], row["wrong_signs"]) for row in rows} == {("pliant", 100.0, 0)}
+    assert max(row["error_max_cells"] for row in rows) < 1e-3
+    states = said["about"]["peers"]
+    assert all(states[name].startswith("absent") for name in ("OpenVDB", "Open3D", "Warp", "libigl"))
+
+
+@pytest.mark.compiled
+def test_sampling_in_bricks_and_densely_gives_the_same_errors_as_scipy(alone, capsys) -> None:
+    assert cli.run(["bench", "peers", "T2", *alone, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["tables"]["t2-sample"]
+    for where in {row["where"] for row in rows}:
+        checked = [row for row in rows if row["where"] == where and row["threads"] == 1 and row.get("checked")]
+        assert {row["who"] for row in checked} == {"pliant sparse", "pliant dense", "scipy"}
+        worst = [row["error_max_cells"] for row in checked]
+        assert worst == pytest.approx([worst[0]] * 3, abs=1e-4)
+        assert worst[0] < 0.866
+
+
+@pytest.mark.compiled
+def test_growth_is_shown_saved_and_drawn(alone, capsys, tmp_path) -> None:
+    assert cli.run(["bench", "growth", *alone, "-o", "r.html", "--save", "results"]) == 0
+    out = capsys.readouterr().out
+    assert "slope" in out
+    (folder,) = (tmp_path / "work" / "results").iterdir()
+    assert folder.name.endswith(f"-core-{platform.machine().lower()}")
+    rows = list(csv.DictReader((folder / "growth.csv").open(encoding="utf-8")))
+    assert {row["mesh"] for row in rows} == {"bumpy sphere", "bust"}
+    assert sorted(p.name for p in folder.iterdir()) == ["growth.csv", "growth.json", "growth.svg"]
+    page = (tmp_path / "work" / "r.html").read_text("utf-8")
+    assert "<svg" in page
+    assert str(tmp_path) not in page + (folder / "growth.json").read_text("utf-8")
+
+
+@pytest.mark.compiled
+def test_the_papers_table_names_what_could_not_be_had(alone, capsys, tmp_path) -> None:
+    ball = pliant.shapes.ball(0.1, 2)
+    pliant.save(tmp_path / "data" / "bunny_69451.ply", ball.moved(ball.vertices * (1.0, 0.2, 0.2)))  # few nodes
+    assert cli.run(["bench", "--paper", "fuhrmann2003", *alone]) == 0
+    out = capsys.readouterr().out
+    for words in ("the paper", "9,274,604", "could not be had: Skull", "Turbine", "delta", "hausdorff"):
+        assert words in out
+
+
+BAD = [
+    ([], "what shall be measured? one of: peers, growth, --paper fuhrmann2003"),
+    (["peers", "--paper", "fuhrmann2003"], "what shall be measured?"),
+    (["pears"], "did you mean 'peers'?"),
+    (["peers", "T9"], "unknown task 'T9'"),
+    (["growth", "T1"], "only peers has tasks"),
+    (["--paper", "nobody1999"], "nobody1999"),
+    (["peers", "--repeats", "0"], "repeats = 0"),
+    (["growth", "--data", "nowhere"], "nowhere is not a folder"),
+    (["growth", "-o", "r.txt"], "unknown ending '.txt'"),
+]
+
+
+@pytest.mark.parametrize(("words", "said"), BAD, ids=[" ".join(words) for words, _ in BAD])
+def test_bad_use_is_exit_code_2_and_leaves_no_file(alone, capsys, tmp_path, words, said) -> None:
+    assert cli.run(["bench", *words]) == 2
+    out, talk = capsys.readouterr()
+    assert out == ""
+    assert said in talk
+    assert list((tmp_path / "work").iterdir()) == []
