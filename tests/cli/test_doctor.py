@@ -67,3 +67,14 @@ def test_the_cache_is_counted(tmp_path: pathlib.Path) -> None:
 def test_a_cache_that_cannot_be_written_is_noticed(tmp_path: pathlib.Path) -> None:
     (tmp_path / "file").write_text("in the way")
     assert doctor._cache(tmp_path / "file" / "kernels")["writable"] is False
+
+
+def test_baked_fields_on_disk_are_counted(capsys, monkeypatch, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "fields").mkdir()
+    for k in range(2):
+        (tmp_path / "fields" / f"{k}.field").write_bytes(b"x" * 500)
+    monkeypatch.setenv("PLIANT_CACHE", str(tmp_path))
+    monkeypatch.setenv("PLIANT_CACHE_LIMIT", "1M")
+    found = report(capsys)[1]["fields"]
+    assert (found["count"], found["bytes"], found["limit"]) == (2, 1000, 1 << 20)
+    assert found["folder"] == str(tmp_path / "fields")

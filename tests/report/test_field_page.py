@@ -105,6 +105,7 @@ def test_one_bad_point_in_a_thousand_does_not_pale_the_rest():
     assert Heat.of(np.append(np.full(999, 0.9), 80.0)).top == 1.0
 
 
+@pytest.mark.compiled
 def test_heat_is_where_the_error_is():
     ball = shapes.ball(0.5, 2)
     dented = ball.moved(ball.vertices * np.where(ball.vertices[:, :1] > 0.2, 1.2, 1.0))
@@ -155,6 +156,7 @@ def path(tmp_path_factory):
     return out
 
 
+@pytest.mark.compiled
 def test_every_hole_of_the_page_is_filled_and_nothing_is_fetched(tmp_path):
     page = field_page(*found(shapes.ball(0.5, 1), 6), title=TITLE, figures=ROWS, slices=3, size=(24, 18))
     assert "{{" not in page
