@@ -35,34 +35,45 @@ def test_without_a_lapse_of_time_nothing_has_a_speed(rng):
     assert (found["anchor_velocity"] == 0.0).all()
 
 
-def reached(x: np.ndarray, low: np.ndarray, high: np.ndarray, pose: np.ndarray, start: np.ndarray) -> int:
+def reached(x: np.ndarray, half: np.ndarray, pose: np.ndarray, start: np.ndarray, margin: float = 0.0) -> int:
+    """What is said of a box of half size `half` about the origin."""
     out = np.zeros(1, np.int64)
-    kernels.reach(x, low[None], high[None], pose[None], start[None], np.array([0]), out)
+    kernels.reach(x, margin, -half[None], half[None], pose[None], start[None], np.array([0]), out)
     return int(out[0])
 
 
-def test_a_field_is_far_only_where_the_boxes_of_field_and_cloth_have_no_point_in_common(rng):
+def test_a_field_is_far_exactly_where_no_point_is_within_the_margin_of_its_box(rng):
     far = 0
     for _ in range(cases(300)):
         pose, start = random_poses(rng, 2)
-        x, half = rng.normal(size=(4, 3)), rng.uniform(0.1, 1.0, 3)
-        corner = np.array([x.min(0), x.max(0)])
-        inside = brought(rng.uniform(*corner, size=(2000, 3)), pose)
-        meets = (np.abs(inside) <= half).all(1).any()
-        how = reached(x, -half, half, pose, start)
-        assert not (meets and how == kernels.FAR)
-        far += how == kernels.FAR
-    assert far > cases(300) // 4
+        x, half, margin = rng.normal(size=(8, 3)), rng.uniform(0.1, 1.0, 3), rng.uniform(0.0, 0.3)
+        near = (np.abs(brought(x, pose)) <= half + margin).all(1).any()
+        assert (reached(x, half, pose, start, margin) == kernels.FAR) == (not near)
+        far += not near
+    assert cases(300) // 5 < far < cases(300) * 4 // 5
+
+
+def test_boxes_are_called_apart_only_where_they_have_no_point_in_common(rng):
+    """Of a posed box about the origin and one along the axes, by many points of the second."""
+    found = 0
+    for _ in range(cases(300)):
+        pose, half, size, middle = random_poses(rng, 1)[0], *rng.uniform(0.1, 0.8, (2, 3)), rng.normal(size=3)
+        inside = brought(middle + rng.uniform(-half, half, size=(2000, 3)), pose)
+        meets = (np.abs(inside) <= size).all(1).any()
+        said = kernels.apart(*kernels.rows(pose), tuple(middle), tuple(half), (0.0, 0.0, 0.0), tuple(size))
+        assert not (said and meets)
+        found += said
+    assert found > cases(300) // 4
 
 
 def test_only_a_field_that_has_moved_is_looked_at_in_its_own_coordinates(rng):
-    x, low, high, still = rng.normal(size=(4, 3)), np.full(3, -9.0), np.full(3, 9.0), np.eye(3, 4)
+    x, half, still = rng.normal(size=(4, 3)), np.full(3, 9.0), np.eye(3, 4)
     pose = random_poses(rng, 1)[0]
-    assert reached(x, low, high, still, still) == kernels.STANDING
-    assert reached(x, low, high, still, pose) == kernels.MOVED
-    assert reached(x, low, high, pose, still) == kernels.MOVED
-    out = np.zeros(1, np.int64)  # a state without poses, of a loop of one's own
-    kernels.reach(x, low[None], high[None], np.zeros((0, 3, 4)), np.zeros((0, 3, 4)), np.array([1]), out)
+    assert reached(x, half, still, still) == kernels.STANDING
+    assert reached(x, half, still, pose) == kernels.MOVED
+    assert reached(x, half, pose, still) == kernels.MOVED
+    out, none = np.zeros(1, np.int64), np.zeros((0, 3, 4))  # a state without poses, of a loop of one's own
+    kernels.reach(x, 0.0, -half[None], half[None], none, none, np.array([1]), out)
     assert out[0] == kernels.STANDING
 
 

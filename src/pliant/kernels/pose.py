@@ -87,9 +87,22 @@ def apart(a, b, c, t, middle, half, at, size):
 
 
 @kernel
-def reach(x, low, high, poses, starts, bodies, out):
-    """How each field stands to the points `x`: out[k] is FAR where its box (low[k], high[k], in coordinates of body
-    bodies[k]) does not meet theirs, STANDING where it has not moved from where it was baked, else MOVED."""
+def any_inside(x, a, b, c, t, at, size):
+    """Whether any of the points is in a box (`at`, half `size`) under a pose."""
+    for i in range(len(x)):
+        p = vec.sub(turn_back(a, b, c, vec.sub(vec.load(x, i), t)), at)
+        if not (abs(p[0]) > size[0] or abs(p[1]) > size[1] or abs(p[2]) > size[2]):
+            return True
+    return False
+
+
+@kernel
+def reach(x, margin, low, high, poses, starts, bodies, out):
+    """How each field stands to the points `x`: out[k] is FAR where none of them is within `margin` of its box (low[k],
+    high[k], in coordinates of body bodies[k]), STANDING where it has not moved from where it was baked, else MOVED.
+
+    The box around all points is looked at first, so that what is far away costs next to nothing.
+    """
     first, last = vec.load(x, 0), vec.load(x, 0)
     for i in range(1, len(x)):
         p = vec.load(x, i)
@@ -99,6 +112,7 @@ def reach(x, low, high, poses, starts, bodies, out):
     for k in range(len(bodies)):
         at = vec.mix(vec.load(low, k), vec.load(high, k), 0.5)
         size = vec.scale(vec.sub(vec.load(high, k), vec.load(low, k)), 0.5)
+        size = (size[0] + margin, size[1] + margin, size[2] + margin)
         a, b, c, t = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.0, 0.0, 0.0)
         out[k] = STANDING
         if bodies[k] < len(poses):
@@ -106,7 +120,7 @@ def reach(x, low, high, poses, starts, bodies, out):
             if not (standing(pose) and standing(starts[bodies[k]])):
                 a, b, c, t = rows(pose)
                 out[k] = MOVED
-        if apart(a, b, c, t, middle, half, at, size):
+        if apart(a, b, c, t, middle, half, at, size) or not any_inside(x, a, b, c, t, at, size):
             out[k] = FAR
 
 

@@ -76,8 +76,10 @@ class DistanceFieldDetector:
     def find(self, state: State) -> Contacts:
         """Contacts in canonical order: vertices first, then midpoints."""
         x, (low, high) = state.x[self.soft.rows], self.box
-        _pose.reach(x, low[None], high[None], state.pose, state.pose_start, self._bodies, self._standing)
-        return joined(self.touching(state, int(self._standing[0]), _edges.longest_edge(self.edges, x)))
+        longest = _edges.longest_edge(self.edges, x)
+        boxes = (0.5 * longest, low[None], high[None])  # an end of an edge is that much farther away than its middle
+        _pose.reach(x, *boxes, state.pose, state.pose_start, self._bodies, self._standing)
+        return joined(self.touching(state, int(self._standing[0]), longest))
 
     def touching(self, state: State, standing: int, longest: float) -> tuple[Contacts, Contacts]:
         """Contacts of vertices and of midpoints; `standing` is what `kernels.pose.reach` says of the field, `longest`

@@ -48,9 +48,9 @@ class PartsDetector:
     def find(self, state: State) -> Contacts:
         """Contacts in canonical order: vertices of all parts first, then midpoints."""
         x, poses = state.x[self.soft.rows], (state.pose, state.pose_start)
-        _pose.reach(x, self._low, self._high, *poses, self._bodies, self._standing)
+        longest = _edges.longest_edge(self.parts[0].edges, x)
+        _pose.reach(x, 0.5 * longest, self._low, self._high, *poses, self._bodies, self._standing)
         near = [(part, int(how)) for part, how in zip(self.parts, self._standing) if how != _pose.FAR]
-        longest = _edges.longest_edge(self.parts[0].edges, x) if near else 0.0
         found = [part.touching(state, how, longest) for part, how in near]
         kinds = [[part[k] for part in found if len(part[k])] for k in (0, 1)]
         return joined([self._nearest(kind) for kind in kinds])
