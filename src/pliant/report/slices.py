@@ -67,7 +67,8 @@ def coloured(d: Floats, scale: Scale) -> Pixels:
     rgb = PALE + t * (np.where(value[:, None] >= 0.0, WARM, COOL) - PALE)
     off = np.abs(value - scale.step * np.rint(value / scale.step)) / slope  # pixels to the nearest step
     rgb -= np.clip(1.0 - off, 0.0, 1.0)[:, None] * 0.126 * rgb
-    dark = np.clip(1.7 - np.abs(value) / slope, 0.0, 1.0)[:, None]
+    wide = np.clip(0.5 + 0.25 * scale.step / slope, 0.8, 1.7)  # pixels; where cells are small it must not hide them
+    dark = np.clip(wide - np.abs(value) / slope, 0.0, 1.0)[:, None]
     rgb += dark * (LINE - rgb)
     out[known] = np.rint(rgb).astype(np.uint8)
     return out
