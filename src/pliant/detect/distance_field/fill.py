@@ -28,8 +28,9 @@ def fill(values: NDArray[np.float32], h: float) -> tuple[NDArray[np.float32], in
     known = ~np.isnan(values)
     if not known.any():
         return values.copy(), 0
-    side = np.where(known, np.where(values < 0.0, _kernels.INSIDE, _kernels.OUTSIDE) | _kernels.KNOWN, 0)
-    side = side.astype(np.uint8)
+    side = np.zeros(values.shape, np.uint8)
+    side[known] = _kernels.OUTSIDE | _kernels.KNOWN
+    side[values < 0.0] = _kernels.INSIDE | _kernels.KNOWN
     u = np.where(known, np.abs(values), np.float32(np.inf))
     stamp, seen = np.zeros(u.shape[:2], np.int32), np.full(u.shape[:2], -1, np.int32)
     number = 0
