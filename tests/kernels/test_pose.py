@@ -50,7 +50,7 @@ def test_a_field_is_far_exactly_where_no_point_is_within_the_margin_of_its_box(r
         near = (np.abs(brought(x, pose)) <= half + margin).all(1).any()
         assert (reached(x, half, pose, start, margin) == kernels.FAR) == (not near)
         far += not near
-    assert cases(300) // 5 < far < cases(300) * 4 // 5
+    assert 0 < far < cases(300)
 
 
 def test_boxes_are_called_apart_only_where_they_have_no_point_in_common(rng):
@@ -98,7 +98,7 @@ def test_edges_in_reach_are_those_that_no_bound_excludes(rng, known):
     d = rng.uniform(-0.2, 1.0, 40)
     d[rng.random(40) < 0.6] = np.nan
     out, middle = np.empty(300, np.int64), np.empty((300, 3))
-    for distances in (d, np.full(40, np.nan)):
+    for distances in (d, np.full(40, np.nan), np.where(d < 0.97, np.nan, d)):
         count = edges_in_reach(edges, x, distances, 0.1, 0.02, known, longest_edge(edges, x), out, middle)
         reach = 0.1 + 0.5 * np.linalg.norm(x[edges[:, 0]] - x[edges[:, 1]], axis=1)
         ends = distances[edges]

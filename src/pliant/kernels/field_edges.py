@@ -16,10 +16,10 @@ def longest_edge(edges, x):
 
 
 @kernel
-def all_lost(d):
-    """Whether every distance is nan."""
-    for i in range(len(d)):
-        if not math.isnan(d[i]):
+def none_within(d, bound):
+    """Whether every distance is more than `bound`, or nan."""
+    for i in range(len(d)):  # noqa: SIM110 - Numba does not compile generators
+        if d[i] <= bound:
             return False
     return True
 
@@ -34,7 +34,7 @@ def edges_in_reach(edges, x, d, within, slack, known, longest, out, middle):
     """
     count = 0
     short = within + 0.5 * longest <= known
-    if short and all_lost(d):
+    if short and none_within(d, within + 0.5 * longest + slack):
         return 0
     for e in range(len(edges)):
         i, j = edges[e, 0], edges[e, 1]

@@ -60,7 +60,11 @@ class DistanceFieldDetector:
         # a cell lacks a corner, and answers nan, only where it reaches beyond the band
         self._known = (self.field.band - 1.75) * self.field.spacing
         self._points = np.arange(soft.mesh.n_vertices, dtype=np.int32)[:, None]
-        margin = (self.field.band + 1.0) * self.field.spacing  # beyond it every cell says nan
+        # whatever is found lies in the body or at most this far from it; behind an open sheet as far as the band goes
+        issues, cells = self.field.mesh.issues, self.field.band + 1.0
+        margin = cells * self.field.spacing
+        if issues.closed and not issues.inward:
+            margin = min(margin, self.within + self.field.spacing)
         self.box = self.field.mesh.bounds + np.array([[-margin], [margin]])
         self._bodies, self._standing = np.array([rigid.body]), np.zeros(1, np.int64)
         self._x = np.empty((soft.mesh.n_vertices, 3))
@@ -94,7 +98,7 @@ class DistanceFieldDetector:
         d, h = self._distance[: len(x)], self.field.spacing
         far = (self.within, h, self._known, longest)
         m = _edges.edges_in_reach(self.edges, x, d, *far, self._near, self._middle)
-        midpoints = self._touching(self._middle[:m], self._near, self.edges, MIDPOINT_FIELD)
+        midpoints = self._touching(self._middle[:m], self._near, self.edges, MIDPOINT_FIELD) if m else _contacts.empty()
         if standing == _pose.MOVED:
             for found in (vertices, midpoints):
                 _pose.carry(found, state.pose[body], state.pose_start[body], state.lapse)
