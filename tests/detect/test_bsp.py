@@ -23,7 +23,9 @@ MOVES = {
 COARSE = {"spiky star": 3.0, "sheet": 3.0}
 NAMES = [*MADE, *(f"{name}/{how}" for name in ("spike", "thin plate") for how in MOVES)]
 FILES = ["meshes/bunny_closed_6598.obj", "meshes/demosthenes_bust_open.obj"]
-over_all = pytest.mark.parametrize("name", [*NAMES, *FILES] if jit.COMPILED else ["box", "spike/rotated"])
+LONG = ("slivers", "thin plate/thousand", "thin plate/far", "spike/thousand")
+OFTEN = [pytest.param(name, marks=pytest.mark.long) if name.startswith(LONG) else name for name in NAMES]
+over_all = pytest.mark.parametrize("name", [*OFTEN, *FILES] if jit.COMPILED else ["box", "spike/rotated"])
 
 
 @functools.cache

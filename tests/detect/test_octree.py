@@ -23,7 +23,9 @@ MOVES = {
 COARSE = {"spiky star": 3.0, "sheet": 3.0}
 NAMES = [*MADE, *(f"{name}/{how}" for name in ("spike", "wedge 1e-3", "sheet") for how in MOVES)]
 FILES = ["meshes/bunny_closed_6598.obj", "meshes/demosthenes_bust_open.obj"]
-over_all = pytest.mark.parametrize("name", [*NAMES, *FILES] if jit.COMPILED else ["box", "spike/rotated", "sheet"])
+LONG = ("slivers", "wedge 1e-3/", "sheet/thousand")
+OFTEN = [pytest.param(name, marks=pytest.mark.long) if name.startswith(LONG) else name for name in NAMES]
+over_all = pytest.mark.parametrize("name", [*OFTEN, *FILES] if jit.COMPILED else ["box", "spike/rotated", "sheet"])
 
 
 @functools.cache
