@@ -1,5 +1,6 @@
 """What is measured on: bumpy spheres made here, and the papers' own models where a folder has them."""
 
+import functools
 import pathlib
 from collections.abc import Sequence
 
@@ -36,10 +37,13 @@ def find_model(name: str, folder: pathlib.Path | None = None) -> pathlib.Path | 
     if folder is not None and not folder.is_dir():
         raise NotADirectoryError(f"{folder} is not a folder; --data wants the one with the mesh files")
     wanted = {w for known in FILES.get(name, ()) for w in (known, f"{known}.gz")}
-    for root in [folder] if folder is not None else [_BESIDE]:
-        if root.is_dir() and (found := sorted(p for p in root.rglob("*") if p.name.lower() in wanted)):
-            return found[0]
-    return None
+    root = _BESIDE if folder is None else folder.resolve()
+    return next((path for path in _files_in(root) if path.name.lower() in wanted), None)
+
+
+@functools.lru_cache(4)
+def _files_in(root: pathlib.Path) -> tuple[pathlib.Path, ...]:
+    return tuple(sorted(root.rglob("*"))) if root.is_dir() else ()
 
 
 def original(name: str, folder: pathlib.Path | None = None) -> Mesh | None:
