@@ -11,7 +11,7 @@ pytestmark = pytest.mark.compiled
 
 @pytest.fixture(scope="module")
 def rows():
-    return compare_fields(MADE["torus"](), 24, samples=5000)
+    return compare_fields(MADE["torus"](), 12, samples=5000)
 
 
 def test_every_structure_has_a_row_with_all_figures(rows):
