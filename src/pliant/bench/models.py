@@ -20,7 +20,12 @@ FILES = {
     "Turbine": ("blade.ply",),
 }
 # where points lie and in which order they come
-KINDS = {"anywhere": "anywhere, no order", "near": "near, no order", "along": "near, Morton order"}
+KINDS = {
+    "anywhere": "anywhere, no order",
+    "near": "near, no order",
+    "faces": "near, order of faces",
+    "along": "near, Morton order",
+}
 _BESIDE = pathlib.Path(__file__).resolve().parents[3].parent / "shared" / "data"  # beside a checkout
 
 
@@ -71,9 +76,13 @@ def points_for(mesh: Mesh, h: float, kind: str, count: int, seed: int = 0) -> Fl
     if kind == "anywhere":
         anywhere: Floats = low + rng.random((count, 3)) * (high - low)
         return anywhere
+    # `points_on` goes through the faces in their order
     points = points_on(mesh, count, rng) + rng.uniform(-1.0, 1.0, (count, 3)) * h
-    order = np.argsort(morton((points - low) / (4.0 * h))) if kind == "along" else rng.permutation(count)
-    return np.ascontiguousarray(points[order])
+    if kind == "near":
+        points = rng.permutation(points)
+    elif kind == "along":
+        points = points[np.argsort(morton((points - low) / (4.0 * h)))]
+    return np.ascontiguousarray(points)
 
 
 def morton(cell: Floats) -> NDArray[np.int64]:
