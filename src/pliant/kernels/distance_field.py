@@ -46,28 +46,6 @@ def sample_points(field, points, distance, gradient):
 
 
 @kernel
-def edges_in_reach(edges, x, d, within, slack, known, out, middle):
-    """Edges whose middle may be within reach; their numbers and middles. Returns how many.
-
-    An end is at most half an edge farther than the middle, so both must be near; `slack` is the field's own error.
-    Ends beyond the band (nan) are at least `known` away, which may or may not be too far for a middle between two.
-    """
-    count = 0
-    for e in range(len(edges)):
-        i, j = edges[e, 0], edges[e, 1]
-        a, b = vec.load(x, i), vec.load(x, j)
-        reach = within + 0.5 * math.sqrt(vec.norm2(vec.sub(a, b)))
-        if d[i] > reach + slack or d[j] > reach + slack:
-            continue
-        if math.isnan(d[i]) and math.isnan(d[j]) and reach <= known:
-            continue
-        out[count] = e
-        vec.store(middle, count, vec.mix(a, b, 0.5))
-        count += 1
-    return count
-
-
-@kernel
 def collect(distance, within, rows):
     """Numbers of the entries no farther than `within` (nan, beyond the band, is farther); returns how many."""
     count = 0

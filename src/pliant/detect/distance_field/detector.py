@@ -20,7 +20,7 @@ from .field import DistanceField
 Floats = NDArray[np.float64]
 _EVERY = np.zeros(0, np.int64)
 _FEWEST_CELLS, _MOST_CELLS = 32, 512  # along the longest side, when the spacing is chosen here
-_WIDEST_BAND = 7.0  # cells; baking costs the cube of it, 0.4 s at 4 and 22 s at 20 for 19 000 triangles
+_LEAST_BAND, _WIDEST_BAND = 8.0, 16.0  # cells; what gets deeper in one substep is not found
 
 
 class DistanceFieldDetector:
@@ -138,7 +138,7 @@ def _field_for(
     # a body smaller than `within` still gets cells that show its shape, as far as grid and band allow
     finest = max(longest / (_MOST_CELLS - 2.0 * _WIDEST_BAND), within / (_WIDEST_BAND - 2.0))
     spacing = max(min(within, longest / _FEWEST_CELLS), finest)
-    band = min(max(4.0, _reach(soft, within) / spacing + 2.0), _WIDEST_BAND)
+    band = min(max(_LEAST_BAND, _reach(soft, within) / spacing + 2.0), _WIDEST_BAND)
     return baked(rigid.mesh, cache=cache, spacing=spacing, band=band, max_bytes=max_bytes, progress=progress)
 
 
