@@ -51,7 +51,7 @@ def curves_svg(
 ) -> str:
     """Points joined by lines, both scales logarithmic; `slope` draws a dashed line to compare with."""
     points = np.array([p for curve in curves.values() for p in curve], float)
-    (x_0, y_0), (x_1, y_1) = np.log10(points.min(0)), np.log10(points.max(0))
+    (x_0, _), (x_1, y_1) = np.log10(points.min(0)), np.log10(points.max(0))
     low, high = _decades(points[:, 1].tolist())
     width, height, left, right, top, bottom = _WIDTH, 400, 62, 76, 54, 44
 
@@ -70,17 +70,16 @@ def curves_svg(
         x = at(value, 10.0**low)[0]
         out.append(f'<text class="quiet" x="{x:.1f}" y="{height - 26}" text-anchor="middle">{value:g}</text>')
     if slope is not None:
-        start = 10.0 ** (0.5 * (y_0 + y_1) - 0.5 * slope * (x_1 - x_0))
-        ends = [at(10.0**x_0, start), at(10.0**x_1, start * 10.0 ** (slope * (x_1 - x_0)))]
-        (a, b), (c, d) = ends
+        first = max(x_0, x_1 - (y_1 - low) / slope)  # where it would leave the picture below
+        (a, b), (c, d) = at(10.0**first, 10.0 ** (y_1 - slope * (x_1 - first))), at(10.0**x_1, 10.0**y_1)
         out.append(f'<path d="M{a:.1f} {b:.1f}L{c:.1f} {d:.1f}" stroke="#8a93a5" stroke-dasharray="5 5"/>')
     for who, curve in curves.items():
         places = [at(*p) for p in curve]
         path = "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
         out.append(f'<path d="M{path}" fill="none" stroke="{color[who]}" stroke-width="2.5"/>')
-        for (x, y), (_, value) in zip(places, curve):
-            out.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{color[who]}"/>')
-            out.append(f'<text x="{x - 5:.1f}" y="{y - 8:.1f}" text-anchor="end">{_number(value)}</text>')
+        out += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{color[who]}"/>' for x, y in places]
+        (x, y), value = places[-1], curve[-1][1]
+        out.append(f'<text x="{x + 9:.1f}" y="{y + 4:.1f}">{_number(value)}</text>')
     out.append(
         f'<text class="quiet" x="{(left + width) / 2:.0f}" y="{height - 8}" text-anchor="middle">{axes[0]}</text>'
     )
