@@ -106,7 +106,11 @@ def weld(vertices: NDArray[Any]) -> Ints:
     rank = np.arange(len(x), dtype=np.int32)
     if not len(again):
         return rank
-    rows = np.flatnonzero(again[np.minimum(np.searchsorted(again, key), len(again) - 1)] == key)
+    # a small table passes over nearly all others
+    seen = np.zeros(1 << 16, np.bool_)
+    seen[again & np.uint64(0xFFFF)] = True
+    rows = np.flatnonzero(seen[key & np.uint64(0xFFFF)])
+    rows = rows[again[np.minimum(np.searchsorted(again, key[rows]), len(again) - 1)] == key[rows]]
     _, first, inverse = np.unique(x[rows].view("V24").ravel(), return_index=True, return_inverse=True)
     rank[rows] = rows[first[inverse.ravel()]]
     kept = rank == np.arange(len(x))

@@ -38,7 +38,7 @@ def go(linear, child, parent, node, p, way):
                 far, wall = t, (1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)
     while node != 0:
         up = parent[node]
-        n = (float(linear[up, 0]), float(linear[up, 1]), float(linear[up, 2]))
+        n = (np.float64(linear[up, 0]), np.float64(linear[up, 1]), np.float64(linear[up, 2]))
         rate = vec.dot(n, way)
         if (rate > tiny) if node == child[up] else (rate < -tiny):
             t = -(vec.dot(n, p) + linear[up, 3]) / rate
@@ -294,7 +294,7 @@ def sample_range(tree, points, first, last, distance, gradient):
         if 0.0 <= x <= 1.0 and 0.0 <= y <= 1.0 and 0.0 <= z <= 1.0:
             node = 0
             while True:
-                g = (float(linear[node, 0]), float(linear[node, 1]), float(linear[node, 2]))
+                g = (np.float64(linear[node, 0]), np.float64(linear[node, 1]), np.float64(linear[node, 2]))
                 d = g[0] * x + g[1] * y + g[2] * z + linear[node, 3]
                 if child[node] == 0:
                     break

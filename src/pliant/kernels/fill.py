@@ -72,7 +72,7 @@ def relax_row(u, side, h, tolerance, i, j, forward):
         # nearer than its neighbours: nothing to gain, and half of the nodes of a sweep are like that
         if old <= least + lowest:
             continue
-        new = np.float32(upwind(float(a), float(b), float(c), h))
+        new = np.float32(upwind(np.float64(a), np.float64(b), np.float64(c), h))
         if new < old:
             u[i, j, k] = new
             changed |= old - new > tolerance

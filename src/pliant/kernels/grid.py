@@ -1,21 +1,23 @@
 """Regular grids: trilinear interpolation with its analytic gradient."""
 
+import numpy as np
+
 from .jit import kernel
 
 
 @kernel
 def corners8(v, i, j, k):
     """Values at the corners of cell i, j, k, z fastest. float64 from here on: differences of float32 would round,
-    and a cell would not meet its neighbour."""
+    and a cell would not meet its neighbour. (Numba's `float` leaves a float32 what it is.)"""
     return (
-        float(v[i, j, k]),
-        float(v[i, j, k + 1]),
-        float(v[i, j + 1, k]),
-        float(v[i, j + 1, k + 1]),
-        float(v[i + 1, j, k]),
-        float(v[i + 1, j, k + 1]),
-        float(v[i + 1, j + 1, k]),
-        float(v[i + 1, j + 1, k + 1]),
+        np.float64(v[i, j, k]),
+        np.float64(v[i, j, k + 1]),
+        np.float64(v[i, j + 1, k]),
+        np.float64(v[i, j + 1, k + 1]),
+        np.float64(v[i + 1, j, k]),
+        np.float64(v[i + 1, j, k + 1]),
+        np.float64(v[i + 1, j + 1, k]),
+        np.float64(v[i + 1, j + 1, k + 1]),
     )
 
 

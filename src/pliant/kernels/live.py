@@ -8,7 +8,6 @@ import math
 
 import numpy as np
 
-from .adjacency import CHUNK
 from .jit import kernel, prange
 from .regions import CONE, SLACK, cone_edges, cut, inverse, length1, wedge
 from .vec import cross, dot, load, norm2, sub
@@ -69,6 +68,7 @@ def find_cones(fan, reach, chosen, first, last, live):
             continue
         p = load(x, v)
         count, low, high = cone_edges(fan, v, p, edges)
+        # no direction has all three components so small: the cone is empty
         far = max(low[0], high[0]) ** 2 + max(low[1], high[1]) ** 2 + max(low[2], high[2]) ** 2
         if far < 1.0 - 1e-9:
             continue
@@ -88,11 +88,12 @@ def find_cones(fan, reach, chosen, first, last, live):
 
 
 @kernel(parallel=True)
-def find_live(fan, reach, faces, vertices, first, last, wedges, cones):
-    """For chunks first..last-1: which edges of the chosen `faces`, and which chosen `vertices`, have nodes.
+def find_live(fan, reach, faces, vertices, first, last, chunks, wedges, cones):
+    """For parts first..last-1 of `chunks`: which edges of the chosen `faces`, and which chosen `vertices`, have nodes.
 
     wedges (m,3) and cones (n,) are False before.
     """
+    m, n = len(fan.faces), len(fan.x)
     for c in prange(first, last):
-        find_wedges(fan, reach, faces, c * CHUNK, min(len(fan.faces), (c + 1) * CHUNK), wedges)
-        find_cones(fan, reach, vertices, c * CHUNK, min(len(fan.x), (c + 1) * CHUNK), cones)
+        find_wedges(fan, reach, faces, c * m // chunks, (c + 1) * m // chunks, wedges)
+        find_cones(fan, reach, vertices, c * n // chunks, (c + 1) * n // chunks, cones)
