@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 HTML = (".html", ".htm")
 _SAMPLES = 20_000
-_KINDS = ("field", "guarantee", "memory", "s", "ns/query", "p50", "p99", "max", "known")
+_KINDS = ("field", "class", "memory", "s", "ns", "p99", "max", "known")
 
 
 def field(
@@ -151,7 +151,7 @@ def _kind(row: dict[str, Any]) -> list[str]:
     """A row of the table of field kinds, in the order of `_KINDS`."""
     from ..validate import size_text
 
-    errors = [f"{row[f'error_{name}_cells']:.4f}" for name in ("p50", "p99", "max")]
+    errors = [f"{row[f'error_{name}_cells']:.3f}" for name in ("p99", "max")]
     known = f"{100 * row['known']:.1f} %"
     times = f"{row['seconds']:.3f}", f"{row['query_ns']:.0f}"
     return [row["field"], row["guarantee"], size_text(row["bytes"]), *times, *errors, known]

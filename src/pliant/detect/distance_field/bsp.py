@@ -8,6 +8,8 @@ import dataclasses
 import functools
 import time
 from collections.abc import Callable
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +17,7 @@ from numpy.typing import NDArray
 from ... import validate
 from ...kernels import bsp as _kernels
 from ...mesh import Mesh
-from .sampled import WORTH_THREADS, Floats, Sampled
+from .sampled import Cube, Floats
 from .truth import Truth
 
 # steps of the walks that draw samples: what fits the first is tried on the second too, and what is then wider than so
@@ -27,7 +29,7 @@ _FINEST = 1e-9  # of the largest coordinate: smaller cells could not be told apa
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class PlanarField(Sampled):
+class PlanarField(Cube):
     """Signed distance in a cube around `mesh`, linear in each leaf of a binary space partition.
 
     The error is at most max(tolerance, relative |d|) at the samples each leaf was fitted to, about a hundred, half of
@@ -90,14 +92,6 @@ class PlanarField(Sampled):
         return (len(self.child) + 1) // 2
 
     @property
-    def low(self) -> Floats:
-        return np.array(self.origin)
-
-    @property
-    def high(self) -> Floats:
-        return self.low + self.side
-
-    @property
     def sure(self) -> float:
         return 4.0 * self.tolerance
 
@@ -106,11 +100,9 @@ class PlanarField(Sampled):
         """What the kernels take."""
         return _kernels.Partition(self.linear, self.child, np.array(self.origin), self.side)
 
-    def probe(self, p: Floats, distance: Floats, gradient: Floats) -> None:
-        if len(p) > WORTH_THREADS:
-            _kernels.sample_points(self.kernel, p, distance, gradient)
-        else:
-            _kernels.sample_range(self.kernel, p, 0, len(p), distance, gradient)
+    @property
+    def sampler(self) -> tuple[ModuleType, Any]:
+        return _kernels, self.kernel
 
 
 class _Growing:

@@ -6,6 +6,7 @@ import math
 import os
 import time
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -19,19 +20,18 @@ from ...kernels import bricks as _bricks
 from ...kernels import distance_field as _kernels
 from ...kernels.regions import TILE
 from ...mesh import Mesh
-from ..surface import ClosestPoints
 from .archive import read_field
 from .bake import Grid, bake_bricks, bricks_of, fan_of, tiles_near, with_jumps
+from .sampled import Sampled
 
 Floats = NDArray[np.float64]
 FORMAT = 2
 SIGNS = ("pseudonormal", "face")
 STORAGES = ("sparse", "dense")
-_WORTH_THREADS = 20_000  # points; below it launching threads costs more than they save
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class DistanceField:
+class DistanceField(Sampled):
     """Signed distance around `mesh`: positive outside, nan beyond `band` spacings from the surface.
 
     Nodes lie at origin + spacing (i,j,k), `shape` of them. Between nodes trilinear, so the error is at most 0.866
@@ -174,11 +174,6 @@ class DistanceField:
         jump.flags.writeable = False
         return jump
 
-    @functools.cached_property
-    def exact(self) -> ClosestPoints:
-        """The surface itself, for what a grid cannot say."""
-        return ClosestPoints(self.mesh)
-
     @property
     def _place(self) -> Grid:
         return Grid(self.origin, self.spacing, self.shape, self.band)
@@ -194,59 +189,25 @@ class DistanceField:
         (a, b, c), side = self._place.tiles.tolist(), TILE // _bake.BRICK
         return (self.grid.index > 0).reshape(a, side, b, side, c, side).sum((1, 3, 5)).ravel()
 
-    def sample(self, points: Any) -> tuple[Floats, Floats]:
-        """Signed distance (n,) and unit normal (n,3) at `points` (n,3); nan where the band ends.
+    @property
+    def low(self) -> Floats:
+        return self.grid.origin
 
-        Where the gradient vanishes (between two walls) the normal is that of the nearest triangle.
-        """
-        p = validate.floats("points", points, (None, 3))
-        distance, normal = np.empty(len(p)), np.empty((len(p), 3))
-        self.probe(p, distance, normal)
-        self.straighten(p, normal)
-        return distance, normal
+    @property
+    def high(self) -> Floats:
+        return self.low + (np.array(self.shape) - 1.0) * self.spacing
 
-    def probe(self, p: Floats, distance: Floats, gradient: Floats) -> None:
-        """Fill distance (n,) and raw gradient (n,3) at points `p` that are known to be clean."""
-        kernels = _bricks if isinstance(self.grid, _bricks.Bricks) else _kernels
-        if len(p) > _WORTH_THREADS:
-            kernels.sample_points(self.grid, p, distance, gradient)
-        else:
-            kernels.sample_range(self.grid, p, 0, len(p), distance, gradient)
+    @property
+    def sure(self) -> float:
+        return 0.866 * self.spacing
 
-    def straighten(self, p: Floats, gradient: Floats) -> None:
-        """Make `gradient` unit in place; where it vanishes take the exact direction."""
-        length = np.sqrt(np.einsum("ij,ij->i", gradient, gradient))
-        gone = length < _kernels.VANISHED
-        lost = np.flatnonzero(gone)
-        gradient /= np.where(gone, 1.0, length)[:, None]
-        if len(lost):
-            gradient[lost] = self.exact.query(p[lost])[3]
+    @property
+    def sampler(self) -> tuple[ModuleType, Any]:
+        return _bricks if isinstance(self.grid, _bricks.Bricks) else _kernels, self.grid
 
-    def error(self, samples: int = 20_000, seed: int = 0) -> dict[str, float]:
-        """How far the field is from the truth at random points near the surface, metres; and how many signs are wrong.
-
-        Points beyond the band do not count; signs are judged farther than 0.866 cells from the surface.
-        """
-        rng = np.random.default_rng(seed)
-        mesh = self.mesh.welded
-        share = mesh.face_areas / mesh.face_areas.sum()
-        uv = rng.dirichlet((1.0, 1.0, 1.0), samples)
-        on = np.einsum("ij,ijk->ik", uv, mesh.vertices[mesh.faces[rng.choice(mesh.n_faces, samples, p=share)]])
-        away = rng.normal(size=(samples, 3))
-        away *= rng.random((samples, 1)) * self.band * self.spacing / np.linalg.norm(away, axis=1, keepdims=True)
-        points = on + away
-        said = self.sample(points)[0]
-        true = self.exact.query(points)[0]
-        valid = ~np.isnan(said)
-        off = np.abs(said - true)[valid]
-        far = valid & (np.abs(true) > 0.866 * self.spacing)
-        return {
-            "samples": int(valid.sum()),
-            "error_p50_m": float(np.quantile(off, 0.5)) if off.size else float("nan"),
-            "error_p99_m": float(np.quantile(off, 0.99)) if off.size else float("nan"),
-            "error_max_m": float(off.max(initial=0.0)),
-            "wrong_signs": int(((said > 0.0) != (true > 0.0))[far].sum()),
-        }
+    def error(self, samples: int = 20_000, seed: int = 0, *, within: float | None = None) -> dict[str, float]:
+        """As `Sampled.error`, by default at points up to the band from the surface."""
+        return super().error(samples, seed, within=self.band * self.spacing if within is None else within)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """To an .npz file, atomically."""

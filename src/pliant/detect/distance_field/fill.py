@@ -3,6 +3,8 @@
 import dataclasses
 import functools
 import time
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +13,7 @@ from ... import validate
 from ...kernels import fill as _kernels
 from ...mesh import Mesh
 from .field import DistanceField
-from .sampled import WORTH_THREADS, Floats, Sampled
+from .sampled import Floats, Sampled
 
 TOLERANCE = 1e-4  # cells; a sweep that lowers a node by less wakes no other
 NARROWEST = 2.0  # cells; in a narrower band a cell may hold the surface and have a corner beyond the band
@@ -117,8 +119,6 @@ class FilledField(Sampled):
         """What the kernels take."""
         return _kernels.Volume(self.values, self.jump, np.array(self.origin), self.spacing)
 
-    def probe(self, p: Floats, distance: Floats, gradient: Floats) -> None:
-        if len(p) > WORTH_THREADS:
-            _kernels.sample_points(self.kernel, p, distance, gradient)
-        else:
-            _kernels.sample_range(self.kernel, p, 0, len(p), distance, gradient)
+    @property
+    def sampler(self) -> tuple[ModuleType, Any]:
+        return _kernels, self.kernel

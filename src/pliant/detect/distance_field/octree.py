@@ -9,6 +9,8 @@ import functools
 import math
 import time
 from collections.abc import Callable
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +19,7 @@ from ... import validate
 from ...kernels import octree as _kernels
 from ...mesh import Mesh
 from .octree_cells import Cells, Lattice
-from .sampled import WORTH_THREADS, Floats, Sampled
+from .sampled import Cube, Floats
 from .truth import Truth
 
 DEEPEST = 18  # levels; lattice points must fit 63 bits
@@ -25,7 +27,7 @@ _FINEST = 1e-9  # of the largest coordinate: smaller leaves could not be told ap
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class AdaptiveField(Sampled):
+class AdaptiveField(Cube):
     """Signed distance everywhere in a cube around `mesh`, trilinear in the leaves of a balanced octree; continuous.
 
     Neighbouring leaves, across faces, edges and corners, differ by at most one level. One value a distinct corner.
@@ -100,14 +102,6 @@ class AdaptiveField(Sampled):
         return len(self.corners)
 
     @property
-    def low(self) -> Floats:
-        return np.array(self.origin)
-
-    @property
-    def high(self) -> Floats:
-        return self.low + self.side
-
-    @property
     def sure(self) -> float:
         return 2.0 * self.tolerance
 
@@ -116,11 +110,9 @@ class AdaptiveField(Sampled):
         """What the kernels take."""
         return _kernels.Octree(self.nodes, self.corners, self.values, np.array(self.origin), self.side)
 
-    def probe(self, p: Floats, distance: Floats, gradient: Floats) -> None:
-        if len(p) > WORTH_THREADS:
-            _kernels.sample_points(self.kernel, p, distance, gradient)
-        else:
-            _kernels.sample_range(self.kernel, p, 0, len(p), distance, gradient)
+    @property
+    def sampler(self) -> tuple[ModuleType, Any]:
+        return _kernels, self.kernel
 
     def leaves(self) -> tuple[Floats, Floats, NDArray[np.int64]]:
         """Lowest corner (n,3) and side (n,) of every leaf, metres, and its level (n,)."""

@@ -1,22 +1,23 @@
-"""What every field that covers a volume can do, whatever holds its values: sample, and be measured."""
+"""What every field can do, whatever holds its values: sample, and be measured."""
 
 import functools
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ... import validate
+from ...kernels.distance_field import VANISHED
 from ...mesh import Mesh
 from ..surface import ClosestPoints
 
 Floats = NDArray[np.float64]
-VANISHED = 1e-3  # a gradient shorter than this has no direction
 WORTH_THREADS = 20_000  # points; below it launching threads costs more than they save
 
 
 class Sampled:
-    """A field over the box `low`..`high` around `mesh`; who inherits fills `probe`, `low`, `high` and `sure`."""
+    """A field over the box `low`..`high` around `mesh`; who inherits gives these, `sure`, and the kernels' view."""
 
     mesh: Mesh
 
@@ -33,9 +34,18 @@ class Sampled:
         """Metres from the surface beyond which the sign must be right."""
         raise NotImplementedError
 
+    @property
+    def sampler(self) -> tuple[ModuleType, Any]:
+        """The module whose `sample_range` and `sample_points` know this field, and what they take."""
+        raise NotImplementedError
+
     def probe(self, p: Floats, distance: Floats, gradient: Floats) -> None:
         """Fill distance (n,) and raw gradient (n,3) at points `p` that are known to be clean."""
-        raise NotImplementedError
+        kernels, view = self.sampler
+        if len(p) > WORTH_THREADS:
+            kernels.sample_points(view, p, distance, gradient)
+        else:
+            kernels.sample_range(view, p, 0, len(p), distance, gradient)
 
     @functools.cached_property
     def exact(self) -> ClosestPoints:
@@ -80,6 +90,21 @@ class Sampled:
             "error_max_m": float(off.max(initial=0.0)),
             "wrong_signs": int(((said > 0.0) != (true > 0.0))[far].sum()),
         }
+
+
+class Cube(Sampled):
+    """A field over a cube."""
+
+    origin: tuple[float, float, float]
+    side: float
+
+    @property
+    def low(self) -> Floats:
+        return np.array(self.origin)
+
+    @property
+    def high(self) -> Floats:
+        return self.low + self.side
 
 
 def around(mesh: Mesh, samples: int, within: float, rng: np.random.Generator) -> Floats:
