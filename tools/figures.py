@@ -180,22 +180,6 @@ def best_of(call: Callable[[], object], times: int = 300) -> float:
     return 1e6 * min(took)
 
 
-def bake() -> None:
-    """The Stanford bunny, beside table 1 of Fuhrmann et al. 2003."""
-    path = pathlib.Path(__file__).resolve().parents[2] / "shared" / "data" / "meshes" / "bunny_69451.ply"
-    if not path.exists():
-        print(f"{path.name} is not here")
-        return
-    bunny = pliant.load(path)
-    pliant.DistanceField.bake(bunny, 32)
-    print("cells  sign          seconds  examined    band, cells")
-    for cells in (200, 400):
-        for sign in ("pseudonormal", "face"):
-            fields = [pliant.DistanceField.bake(bunny, cells, sign=sign) for _ in range(3)]
-            f = min(fields, key=lambda field: field.seconds)
-            print(f"{cells:5}  {sign:12}  {f.seconds:7.2f}  {f.examined:10}  3")
-
-
 def keep() -> None:
     """Baking against the cache: seconds for the key, to write an entry, to read it; best of three."""
     meshes = pathlib.Path(__file__).resolve().parents[2] / "shared" / "data" / "meshes"
@@ -232,7 +216,7 @@ def kept(mesh: pliant.Mesh, cells: int, field: pliant.DistanceField) -> tuple[fl
 
 
 FIGURES: dict[str, Callable[[], None]] = {
-    "friction": friction, "fall": fall, "stretch": stretch, "energy": energy, "bake": bake, "real-time": real_time,
+    "friction": friction, "fall": fall, "stretch": stretch, "energy": energy, "real-time": real_time,
     "cache": keep, "moving": moving,
 }  # fmt: skip
 

@@ -100,6 +100,8 @@ def bench(
 def _show(report: "Report") -> None:
     screen = output.console()
     for table in report.tables:
-        output.table(table.headings, table.texts(), title=table.title, right=" ".join(table.right))
+        who = [k for k, name in enumerate(table.headings) if name == "who"]
+        right = " ".join(table.right)
+        output.table(table.headings, table.texts(), title=table.title, right=right, keys=who[0] + 1 if who else 1)
     for text in (*report.findings, "", *(note for note in report.notes if note)):
         screen.print(text, markup=False)

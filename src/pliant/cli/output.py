@@ -7,7 +7,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -77,18 +77,44 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str | None = None, right: str = "") -> None:
-    """A table on stdout; the columns named in `right` (separated by blanks) are flush right."""
+def table(
+    columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str | None = None, right: str = "", keys: int = 0
+) -> None:
+    """A table on stdout; the columns named in `right` (separated by blanks) are flush right.
+
+    With `keys`, one that is wider than the terminal comes in several, each with the first `keys` columns; without, its
+    cells are folded.
+    """
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    shown = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in columns:
-        shown.add_column(column, justify="right" if column in right.split() else "left", overflow="fold")
-    for row in rows:
-        shown.add_row(*(Text(str(cell)) for cell in row))
-    console().print(shown)
+    cells = [[str(cell) for cell in row] for row in rows]
+    widths = [max(len(text) for text in column) for column in zip(columns, *cells)]
+    room = console().width if keys else sum(widths) + 3 * len(widths)
+    for number, block in enumerate(_blocks(widths, keys, room)):
+        shown = Table(title=title if not number else None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+        for k in block:
+            justify: Literal["left", "right"] = "right" if columns[k] in right.split() else "left"
+            shown.add_column(columns[k], justify=justify, overflow="fold")
+        for row in cells:
+            shown.add_row(*(Text(row[k]) for k in block))
+        console().print(shown)
+
+
+def _blocks(widths: Sequence[int], keys: int, room: int) -> list[list[int]]:
+    """Columns of each table: as few tables as fit, none without a column of its own."""
+    between = 3  # blanks, as rich pads
+    first = list(range(min(keys, len(widths))))
+    blocks, used = [list(first)], 0
+    start = sum(widths[k] + between for k in first)
+    for k in range(len(first), len(widths)):
+        if used and start + used + widths[k] + between > room:
+            blocks.append(list(first))
+            used = 0
+        blocks[-1].append(k)
+        used += widths[k] + between
+    return blocks
 
 
 @contextlib.contextmanager
