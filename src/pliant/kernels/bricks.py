@@ -11,6 +11,7 @@ from .regions import TILE
 
 CHUNK = 64  # bricks a thread takes at a time
 POINTS = 4096  # points a thread samples at a time
+KEPT = 64  # bricks that are unpacked at a time
 SIX = np.uint64(6)  # bits of a node's number in its brick
 # bits of a brick's nodes with i = 0, j = 0, k = 0
 I_FIRST, J_FIRST, K_FIRST = np.uint64(0xFFFF), np.uint64(0x000F000F000F000F), np.uint64(0x1111111111111111)
@@ -182,75 +183,52 @@ def cell(values, index, i, j, k):
 
 
 @kernel
-def unpack(values, index, i, j, k, room):
-    """The 5 x 5 x 5 nodes of the cells of brick i, j, k as float64, flat; anything beyond the grid."""
+def unpack(values, index, i, j, k, o, room):
+    """The 5 x 5 x 5 nodes of the cells of brick i, j, k as float64, from room[o] on; anything beyond the grid."""
     ni, nj, nk = index.shape
     for x in range(BRICK + 1):
         for y in range(BRICK + 1):
             a, b = min(i + (x >> 2), ni - 1), min(j + (y >> 2), nj - 1)
             here, there = index[a, b, k], index[a, b, min(k + 1, nk - 1)]
-            o, q = (x & 3) << 4 | (y & 3) << 2, 25 * x + 5 * y
-            room[q], room[q + 1], room[q + 2] = values[here, o], values[here, o + 1], values[here, o + 2]
-            room[q + 3], room[q + 4] = values[here, o + 3], values[there, o]
+            p, q = (x & 3) << 4 | (y & 3) << 2, o + 25 * x + 5 * y
+            room[q], room[q + 1], room[q + 2] = values[here, p], values[here, p + 1], values[here, p + 2]
+            room[q + 3], room[q + 4] = values[here, p + 3], values[there, p]
 
 
 @kernel
 def sample_range(bricks, points, first, last, distance, gradient):
     """Signed distance and gradient at points first..last-1; nan beyond the band, and where a sign jumps.
 
-    A brick in which the point before lay is unpacked: along a surface nearly all points find their corners there.
-    Elsewhere the corners are looked up one by one. Unsigned, so that no index is looked at for being negative.
+    A brick that is met again is unpacked, and 4 x 4 x 4 of them are kept: along a surface nearly all points find their
+    corners there. Elsewhere corners are looked up one by one. Unsigned, so that no index is looked at for being
+    negative.
     """
     values, index, jump = bricks.values.reshape(-1), bricks.index.reshape(-1), bricks.jump
     o_x, o_y, o_z = bricks.origin
     per = 1.0 / bricks.h
     x_end, y_end, z_end = bricks.size[0] - 1.0, bricks.size[1] - 1.0, bricks.size[2] - 1.0
     row, plane = bricks.index.shape[2], bricks.index.shape[1] * bricks.index.shape[2]
-    room, before, jumps = np.empty((BRICK + 1) ** 3), np.uint64(index.size), np.uint64(0)
-    i_0 = j_0 = k_0 = -BRICK  # the first node of the unpacked brick
+    room = np.empty(KEPT * (BRICK + 1) ** 3)
+    met, kept = np.full(KEPT, index.size, np.uint64), np.full(KEPT, index.size, np.uint64)
     for at in range(first, last):
         x, y, z = (points[at, 0] - o_x) * per, (points[at, 1] - o_y) * per, (points[at, 2] - o_z) * per
         d, g = np.nan, (np.nan, np.nan, np.nan)
         # compared as floats, because a far point's cell number may not fit an integer
         if 0.0 <= x < x_end and 0.0 <= y < y_end and 0.0 <= z < z_end:
             i, j, k = int(x), int(y), int(z)
-            # all of 0..3, if the point lies in the unpacked brick
-            a, b, c = i - i_0, j - j_0, k - k_0
-            if (a | b | c) & ~3 != 0:
-                a, b, c = i & 3, j & 3, k & 3
-                brick = np.uint64((i >> 2) * plane + (j >> 2) * row + (k >> 2))
+            a, b, c = i & 3, j & 3, k & 3
+            brick = np.uint64((i >> 2) * plane + (j >> 2) * row + (k >> 2))
+            slot = np.uint64((i & 12) << 2 | j & 12 | (k & 12) >> 2)
+            n = np.uint64(1)
+            if kept[slot] != brick or len(jump) > 0:
                 n = np.uint64(index[brick])
-                if n == 0:
-                    distance[at] = gradient[at, 0] = gradient[at, 1] = gradient[at, 2] = np.nan
-                    continue
-                if len(jump) > 0:
-                    jumps = jump[n]
-                if brick != before:
-                    before, i_0 = brick, -BRICK
-                    x_0, y_0, z_0 = np.uint64(a << 4), np.uint64(b << 2), np.uint64(c)
-                    # the next node along an axis is in this brick or the first of the next one
-                    x_1, y_1, z_1 = np.uint64(((a + 1) & 3) << 4), np.uint64(((b + 1) & 3) << 2), np.uint64((c + 1) & 3)
-                    b_x, b_y = np.uint64(((a + 1) >> 2) * plane), np.uint64(((b + 1) >> 2) * row)
-                    b_z = np.uint64((c + 1) >> 2)
-                    corners = (
-                        np.float64(values[n << SIX | x_0 | y_0 | z_0]),
-                        np.float64(values[np.uint64(index[brick + b_z]) << SIX | x_0 | y_0 | z_1]),
-                        np.float64(values[np.uint64(index[brick + b_y]) << SIX | x_0 | y_1 | z_0]),
-                        np.float64(values[np.uint64(index[brick + b_y + b_z]) << SIX | x_0 | y_1 | z_1]),
-                        np.float64(values[np.uint64(index[brick + b_x]) << SIX | x_1 | y_0 | z_0]),
-                        np.float64(values[np.uint64(index[brick + b_x + b_z]) << SIX | x_1 | y_0 | z_1]),
-                        np.float64(values[np.uint64(index[brick + b_x + b_y]) << SIX | x_1 | y_1 | z_0]),
-                        np.float64(values[np.uint64(index[brick + b_x + b_y + b_z]) << SIX | x_1 | y_1 | z_1]),
-                    )
-                    if (jumps >> (x_0 | y_0 | z_0)) & np.uint64(1) == 0:
-                        d, g = trilinear(corners, x - i, y - j, z - k)
-                    distance[at] = d
-                    gradient[at, 0], gradient[at, 1], gradient[at, 2] = g[0] * per, g[1] * per, g[2] * per
-                    continue
-                i_0, j_0, k_0 = i - a, j - b, k - c
-                unpack(bricks.values, bricks.index, i >> 2, j >> 2, k >> 2, room)
-            if (jumps >> np.uint64(a << 4 | b << 2 | c)) & np.uint64(1) == 0:
-                q = np.uint64(a * 25 + b * 5 + c)
+            if n == 0 or (len(jump) > 0 and (jump[n] >> np.uint64(a << 4 | b << 2 | c)) & np.uint64(1) != 0):
+                pass
+            elif kept[slot] == brick or met[slot] == brick:
+                if kept[slot] != brick:
+                    unpack(bricks.values, bricks.index, i >> 2, j >> 2, k >> 2, np.int64(slot) * 125, room)
+                    kept[slot] = brick
+                q = slot * np.uint64(125) + np.uint64(a * 25 + b * 5 + c)
                 corners = (
                     room[q],
                     room[q + np.uint64(1)],
@@ -260,6 +238,24 @@ def sample_range(bricks, points, first, last, distance, gradient):
                     room[q + np.uint64(26)],
                     room[q + np.uint64(30)],
                     room[q + np.uint64(31)],
+                )
+                d, g = trilinear(corners, x - i, y - j, z - k)
+            else:
+                met[slot] = brick
+                x_0, y_0, z_0 = np.uint64(a << 4), np.uint64(b << 2), np.uint64(c)
+                # the next node along an axis is in this brick or the first of the next one
+                x_1, y_1, z_1 = np.uint64(((a + 1) & 3) << 4), np.uint64(((b + 1) & 3) << 2), np.uint64((c + 1) & 3)
+                b_x, b_y = np.uint64(((a + 1) >> 2) * plane), np.uint64(((b + 1) >> 2) * row)
+                b_z = np.uint64((c + 1) >> 2)
+                corners = (
+                    np.float64(values[n << SIX | x_0 | y_0 | z_0]),
+                    np.float64(values[np.uint64(index[brick + b_z]) << SIX | x_0 | y_0 | z_1]),
+                    np.float64(values[np.uint64(index[brick + b_y]) << SIX | x_0 | y_1 | z_0]),
+                    np.float64(values[np.uint64(index[brick + b_y + b_z]) << SIX | x_0 | y_1 | z_1]),
+                    np.float64(values[np.uint64(index[brick + b_x]) << SIX | x_1 | y_0 | z_0]),
+                    np.float64(values[np.uint64(index[brick + b_x + b_z]) << SIX | x_1 | y_0 | z_1]),
+                    np.float64(values[np.uint64(index[brick + b_x + b_y]) << SIX | x_1 | y_1 | z_0]),
+                    np.float64(values[np.uint64(index[brick + b_x + b_y + b_z]) << SIX | x_1 | y_1 | z_1]),
                 )
                 d, g = trilinear(corners, x - i, y - j, z - k)
         distance[at] = d
