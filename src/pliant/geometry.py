@@ -7,8 +7,12 @@ from numpy.typing import NDArray
 
 from . import validate
 from .kernels import batches as _kernels
+from .kernels import impact as _impact
+from .kernels import impact_cubic as _cubic
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+IMPACT_METHODS = {"conservative": _impact.impacts, "cubic": _cubic.cubic_impacts}
 
 
 def point_triangle_distance(p: Any) -> Floats:
@@ -25,3 +29,33 @@ def edge_edge_distance(p: Any) -> Floats:
     out = np.empty(len(points))
     _kernels.edge_edge_distances(points, out)
     return out
+
+
+def vertex_face_impact(
+    p_0: Any, p_1: Any, *, method: str = "conservative", tolerance: float = 1e-6
+) -> tuple[Bools, Floats]:
+    """(hit (n,), time (n,)) of vertex p[:,0] and triangle p[:,1:4] that move on straight lines from p_0 to p_1.
+
+    `time` is the fraction of the motion, 0..1, and 1 where there is no hit, so that its minimum is a step all can take.
+    `tolerance` is relative to the longest edge. "conservative" misses nothing and is never late; it may call a near
+    miss within the tolerance a hit. "cubic" is the conventional method, which can miss.
+    """
+    return _impacts(p_0, p_1, True, method, tolerance)
+
+
+def edge_edge_impact(
+    p_0: Any, p_1: Any, *, method: str = "conservative", tolerance: float = 1e-6
+) -> tuple[Bools, Floats]:
+    """(hit (n,), time (n,)) of edges p[:,0]-p[:,1] and p[:,2]-p[:,3]; the rest as for vertex_face_impact."""
+    return _impacts(p_0, p_1, False, method, tolerance)
+
+
+def _impacts(p_0: Any, p_1: Any, face: bool, method: str, tolerance: float) -> tuple[Bools, Floats]:
+    start = validate.floats("p_0", p_0, (None, 4, 3))
+    end = validate.floats("p_1", p_1, (None, 4, 3))
+    if len(start) != len(end):
+        raise ValueError(f"p_0 has {len(start)} rows and p_1 has {len(end)}; expected the same points at both times")
+    find = IMPACT_METHODS[validate.choice("method", method, list(IMPACT_METHODS))]
+    hit, time = np.empty(len(start), np.bool_), np.empty(len(start))
+    find(start, end, face, validate.number("tolerance", tolerance, low=0.0, high=1.0), hit, time)
+    return hit, time

@@ -1,0 +1,215 @@
+"""First times of contact: the exact-truth sets and their symmetry copies, contacts built exactly, degenerate cases."""
+
+import itertools
+import json
+import time as clock
+
+import numpy as np
+import pytest
+
+from conftest import cases
+from pliant.geometry import edge_edge_distance, edge_edge_impact, point_triangle_distance, vertex_face_impact
+from pliant.kernels.impact import impacts
+from pliant.kernels.jit import COMPILED
+
+IMPACT = {"vertex-face": vertex_face_impact, "edge-edge": edge_edge_impact}
+DISTANCE = {"vertex-face": point_triangle_distance, "edge-edge": edge_edge_distance}
+KINDS = list(IMPACT)
+COPIES = list(itertools.product(itertools.permutations(range(3)), itertools.product((1.0, -1.0), repeat=3)))
+FAR = np.array([148376.0, 1234.0, -223423.0])
+EVERY = 1 if COMPILED else 25
+
+
+def queries(data, kind):
+    with np.load(data / "ccd" / f"ccd_queries_{kind}_dev.npz") as rows:
+        return rows["points"][::EVERY, :4], rows["points"][::EVERY, 4:], rows["truth"][::EVERY]
+
+
+def pairs(data, name, kind):
+    """The queries of two frames of a simulation, with exact truth."""
+    with np.load(data / "ccd" / f"{name}.npz") as z:
+        if kind == "vertex-face":
+            rows, truth = z["vf_pairs"], z["vf_truth"]
+            corners = np.column_stack([rows[:, 0], z["F"][rows[:, 1]]])
+        else:
+            rows, truth = z["ee_pairs"], z["ee_truth"]
+            corners = np.column_stack([z["E"][rows[:, 0]], z["E"][rows[:, 1]]])
+        every = 1 if COMPILED else len(rows) // 40 + 1
+        return z["V0"][corners[::every]], z["V1"][corners[::every]], truth[::every].astype(bool)
+
+
+def built(rng, kind, count, exact):
+    """(p_0, p_1, time): queries that touch at a chosen time; `exact`: small whole numbers, so that no bit is lost."""
+    if exact:
+        x_0, x_1 = rng.integers(-3, 4, (2, count, 4, 3)).astype(float)
+        x_0[::3, :, 2], x_1[::3, :, 2] = 0.0, 0.0
+        still = rng.random(count) < 0.3
+        x_1[still] = x_0[still]
+        t, u, v = rng.integers(0, 9, (3, count)) / 8.0
+    else:
+        x_0, x_1 = rng.normal(size=(2, count, 4, 3))
+        t, u, v = rng.uniform(0.02, 0.98, (3, count))
+    u, v, s = u[:, None], v[:, None], t[:, None]
+    if kind == "vertex-face":
+        v = np.where(u + v > 1.0, 1.0 - u, v)
+    x = (1.0 - s)[:, None] * x_0 + s[:, None] * x_1
+    if kind == "vertex-face":
+        off = x[:, 0] - (x[:, 1] + u * (x[:, 2] - x[:, 1]) + v * (x[:, 3] - x[:, 1]))
+        moved = [0]
+    else:
+        off = x[:, 0] + u * (x[:, 1] - x[:, 0]) - x[:, 2] - v * (x[:, 3] - x[:, 2])
+        moved = [0, 1]
+    x_0[:, moved] -= off[:, None]
+    x_1[:, moved] -= off[:, None]
+    return x_0, x_1, t
+
+
+def check_copy(data, kind, copy):
+    order, signs = COPIES[copy]
+    p_0, p_1, truth = queries(data, kind)
+    before = clock.perf_counter()
+    hit, _ = IMPACT[kind](p_0[..., order] * signs, p_1[..., order] * signs)
+    each = 1e6 * (clock.perf_counter() - before) / len(hit)
+    print(f"{kind}, copy {copy}: {(hit & ~truth).sum()} false positives of {(~truth).sum()}, {each:.1f} us a query")
+    assert not np.flatnonzero(truth & ~hit).size
+
+
+@pytest.mark.parametrize("copy", [0, 13, 22, 47])
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_contact_of_the_exact_set_is_missed(data, kind, copy):
+    check_copy(data, kind, copy)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("copy", range(48))
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_contact_of_any_symmetry_copy_is_missed(data, kind, copy):
+    check_copy(data, kind, copy)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_contact_is_missed_when_time_runs_backwards_or_corners_change_places(data, kind):
+    p_0, p_1, truth = queries(data, kind)
+    places = [[0, 3, 1, 2], [0, 2, 1, 3]] if kind == "vertex-face" else [[2, 3, 0, 1], [1, 0, 2, 3]]
+    answers = [IMPACT[kind](p_1, p_0)[0]] + [IMPACT[kind](p_0[:, p], p_1[:, p])[0] for p in places]
+    assert all(hit[truth].all() for hit in answers)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["cloth-funnel", "armadillo-rollers"])
+def test_no_contact_between_two_frames_is_missed(data, name, kind):
+    p_0, p_1, truth = pairs(data, name, kind)
+    before = clock.perf_counter()
+    hit, _ = IMPACT[kind](p_0, p_1)
+    each = 1e6 * (clock.perf_counter() - before) / len(hit)
+    print(
+        f"{name}, {kind}: {(hit & ~truth).sum()} false positives, {truth.sum()} of {len(hit)} hit, {each:.2f} us each"
+    )
+    assert hit[truth].all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_contacts_built_from_whole_numbers_are_found_and_never_late(rng, kind):
+    p_0, p_1, true = built(rng, kind, cases(20_000 if COMPILED else 60), exact=True)
+    hit, time = IMPACT[kind](p_0, p_1)
+    wrong = np.flatnonzero(~hit | (time > true))
+    assert not wrong.size, (p_0[wrong[0]], p_1[wrong[0]], true[wrong[0]], time[wrong[0]])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_time_of_a_random_impact_is_within_a_fifth_below_the_true_one(rng, kind):
+    p_0, p_1, true = built(rng, kind, cases(20_000 if COMPILED else 60), exact=False)
+    hit, time = IMPACT[kind](p_0, p_1)
+    # there may be an earlier contact than the one built; among random ones the cubic finds it
+    earlier, root = IMPACT[kind](p_0, p_1, method="cubic", tolerance=1e-9)
+    true = np.where(earlier, np.minimum(true, root), true)
+    assert hit.all()
+    assert (time <= true).all()
+    assert (time >= 0.8 * true).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_features_taken_to_the_time_found_are_still_apart(rng, kind):
+    p_0, p_1, _ = built(rng, kind, cases(5000 if COMPILED else 40), exact=False)
+    p_0, p_1 = p_0 + FAR, p_1 + FAR
+    _, time = IMPACT[kind](p_0, p_1)
+    x = p_0 + time[:, None, None] * (p_1 - p_0)
+    assert (DISTANCE[kind](x) > 0.0).all()
+    assert not IMPACT[kind](x, x)[0].any()
+
+
+def test_degenerate_cases_are_found_in_time(data):
+    late, missed, unseen = [], [], []
+    for case in json.loads((data / "degenerate_ccd.json").read_text()):
+        q, kind = np.array([case["q"]]), "vertex-face" if case["kind"] == "ccd_vf" else "edge-edge"
+        hit, time = IMPACT[kind](q[:, :4], q[:, 4:])
+        if case["hit"] and not hit[0]:
+            missed.append(case["name"])
+        if case["toi"] is not None and not 0.8 * case["toi"] <= time[0] <= case["toi"]:
+            late.append((case["name"], time[0], case["toi"]))
+        if case["hit"] and not IMPACT[kind](q[:, :4], q[:, 4:], method="cubic")[0][0]:
+            unseen.append(case["name"])
+    print("the cubic misses:", unseen)
+    assert (missed, late) == ([], [])
+
+
+def test_time_is_zero_only_where_the_features_touch_at_the_start(data):
+    for kind in KINDS:
+        p_0, p_1, _ = queries(data, kind)
+        start = DISTANCE[kind](p_0)
+        assert (start[IMPACT[kind](p_0, p_1)[1] == 0.0] <= 1e-12).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_features_that_stay_apart_are_free(rng, kind):
+    p = rng.normal(size=(cases(2000 if COMPILED else 40), 4, 3))
+    far = DISTANCE[kind](p) > 1e-4
+    step = rng.normal(size=(len(p), 1, 3))
+    moved = p + step
+    hit, time = IMPACT[kind](p[far], moved[far])
+    assert not hit.any()
+    assert (time == 1.0).all()
+
+
+@pytest.mark.parametrize("power", [-20, 20])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_scene_of_any_size_has_the_same_times_to_the_bit(rng, kind, power):
+    p_0, p_1, _ = built(rng, kind, cases(1000 if COMPILED else 20), exact=False)
+    k = 2.0**power
+    assert np.array_equal(IMPACT[kind](p_0, p_1)[1], IMPACT[kind](k * p_0, k * p_1)[1])
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_thread_and_many_give_the_same_bits(rng, kind):
+    p_0, p_1, _ = built(rng, kind, 5000, exact=False)
+    hit, time = np.empty(len(p_0), bool), np.empty(len(p_0))
+    impacts.serial(p_0, p_1, kind == "vertex-face", 1e-6, hit, time)
+    many = IMPACT[kind](p_0, p_1)
+    assert (hit.tobytes(), time.tobytes()) == (many[0].tobytes(), many[1].tobytes())
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_query_takes_more_than_50_ms_even_without_a_tolerance(data, rng, kind):
+    hard = queries(data, kind)[:2]
+    flat = built(rng, kind, 1000, exact=True)[:2]
+    worst = 0.0
+    for p_0, p_1 in (hard, flat):
+        for i in range(len(p_0)):
+            before = clock.perf_counter()
+            IMPACT[kind](p_0[i : i + 1], p_1[i : i + 1], tolerance=0.0)
+            worst = max(worst, clock.perf_counter() - before)
+    print(f"{kind}: worst query {1e3 * worst:.2f} ms")
+    assert worst < 0.05
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_cubic_finds_plain_crossings_and_prints_what_it_misses(data, rng, kind):
+    p_0, p_1, truth = queries(data, kind)
+    hit, _ = IMPACT[kind](p_0, p_1, method="cubic")
+    print(f"{kind}, cubic: {(truth & ~hit).sum()} missed of {truth.sum()}, {(hit & ~truth).sum()} false positives")
+    p_0, p_1, true = built(rng, kind, 40, exact=False)
+    hit, time = IMPACT[kind](p_0, p_1, method="cubic")
+    assert hit.all()
+    assert (time <= true + 1e-9).all()
