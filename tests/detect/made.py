@@ -100,6 +100,25 @@ def permuted(mesh, rng):
     return Mesh(mesh.vertices[order], place[mesh.faces], name=mesh.name)
 
 
+def wavy_sheet(n=10):
+    """An open sheet with waves across both ways."""
+    flat = sheet(n)
+    x = flat.vertices.copy()
+    x[:, 1] = 0.12 * np.sin(7.0 * x[:, 0]) * np.cos(5.0 * x[:, 2])
+    return Mesh(x, flat.faces, name="wavy sheet")
+
+
+def cup(n=12):
+    """A cup without thickness: side and bottom, open above."""
+    a = np.arange(n) * 2.0 * np.pi / n
+    ring = np.stack([np.cos(a), np.zeros(n), np.sin(a)], 1)
+    x = np.concatenate([0.35 * ring, 0.5 * ring + [0.0, 0.8, 0.0], [[0.0, 0.0, 0.0]]])
+    k = np.arange(n)
+    m = (k + 1) % n
+    sides = [np.stack([k, n + k, n + m], 1), np.stack([k, n + m, m], 1)]
+    return Mesh(x, np.concatenate([*sides, np.stack([k, m, np.full(n, 2 * n)], 1)]), name="cup")
+
+
 MADE = {
     "spiky star": spiky_star,
     "wedge 1e-3": wedge,

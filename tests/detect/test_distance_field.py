@@ -8,7 +8,7 @@ import pytest
 import naive
 import pliant
 from conftest import DATA, SEED, cases
-from detect.made import FAR, MADE, box, permuted, rotation, sheet, spiky_star
+from detect.made import FAR, MADE, box, cup, permuted, rotation, sheet, spiky_star, wavy_sheet
 from pliant import DistanceField, Mesh
 from pliant.detect.surface import ClosestPoints
 from pliant.kernels.jit import COMPILED
@@ -43,8 +43,9 @@ VARIANTS = {
     "rotated": lambda m, rng: moved(m, m.vertices @ rotation(rng).T),
     "permuted": permuted,
 }
+SHAPES = {**MADE, "wavy sheet": wavy_sheet, "cup": cup}
 NAMES = [
-    *(f"made/{name}" for name in MADE),
+    *(f"made/{name}" for name in SHAPES),
     *(f"made/{name}/{how}" for name in ("spiky star", "sheet") for how in VARIANTS),
     *(pytest.param(name, marks=pytest.mark.compiled) for name in FILES),
     *(pytest.param(f"{FILES[k]}/{how}", marks=pytest.mark.compiled) for k, how in enumerate(VARIANTS)),
@@ -57,7 +58,7 @@ def baked(name):
     """Mesh, field, exact answers at all nodes: computed once for all tests."""
     kind, what, *how = name.split("/")
     if kind == "made":
-        mesh = MADE[what]()
+        mesh = SHAPES[what]()
     elif DATA.is_dir():
         mesh = pliant.load(DATA / kind / what)
     else:
