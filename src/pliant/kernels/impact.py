@@ -44,6 +44,24 @@ def relative_motion(p_0, p_1, i, face):
 
 
 @kernel
+def swept_apart(p_0, p_1, i, face):
+    """Whether a plane across an axis separates the two features all the time: comparisons alone, hence exact."""
+    x, y = p_0[i], p_1[i]
+    split = 1 if face else 2
+    for axis in range(3):
+        low, high = min(x[0, axis], y[0, axis]), max(x[0, axis], y[0, axis])
+        for k in range(1, split):
+            low, high = min(low, x[k, axis], y[k, axis]), max(high, x[k, axis], y[k, axis])
+        above, below = True, True
+        for k in range(split, 4):
+            above = above and x[k, axis] > high and y[k, axis] > high
+            below = below and x[k, axis] < low and y[k, axis] < low
+        if above or below:
+            return True
+    return False
+
+
+@kernel
 def at(x_0, x_1, t):
     return madd(x_0, sub(x_1, x_0), t)
 
@@ -229,6 +247,9 @@ def impact(motion, face, farthest, tolerance, stack):
 def impact_range(p_0, p_1, face, tolerance, first, last, hit, time):
     stack = np.empty((192, 6))
     for i in range(first, last):
+        if swept_apart(p_0, p_1, i, face):
+            hit[i], time[i] = False, 1.0
+            continue
         farthest = 0.0
         for k in range(4):
             farthest = max(farthest, largest(load(p_0[i], k)), largest(load(p_1[i], k)))
