@@ -43,8 +43,9 @@ def built(rng, kind, count, exact):
     if exact:
         x_0, x_1 = rng.integers(-3, 4, (2, count, 4, 3)).astype(float)
         x_0[::3, :, 2], x_1[::3, :, 2] = 0.0, 0.0
-        still = rng.random(count) < 0.3
-        x_1[still] = x_0[still]
+        moves = rng.random(count)
+        x_1[moves < 0.4, 1:] = x_0[moves < 0.4, 1:]
+        x_1[moves < 0.1] = x_0[moves < 0.1]
         t, u, v = rng.integers(0, 9, (3, count)) / 8.0
     else:
         x_0, x_1 = rng.normal(size=(2, count, 4, 3))
@@ -151,6 +152,15 @@ def test_degenerate_cases_are_found_in_time(data):
             unseen.append(case["name"])
     print("the cubic misses:", unseen)
     assert (missed, late) == ([], [])
+
+
+@pytest.mark.parametrize("off", [-1.0, 0.0, 1.0])
+def test_a_vertex_is_told_from_the_edge_of_a_still_face_to_the_last_bit(off):
+    p_0 = np.array([[(0.5, 0.5, 1.0), (0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)]])
+    p_0[0, 0, 0] = np.nextafter(0.5, 0.5 + off)
+    p_1 = p_0.copy()
+    p_1[0, 0, 2] = -1.0
+    assert vertex_face_impact(p_0, p_1)[0][0] == (off <= 0.0)
 
 
 def test_time_is_zero_only_where_the_features_touch_at_the_start(data):

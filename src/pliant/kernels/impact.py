@@ -21,6 +21,7 @@ import numpy as np
 
 from .edge import closest_on_edges, largest
 from .jit import kernel, prange
+from .predicates import orient3d
 from .triangle import closest_on_triangle
 from .vec import cross, dot, load, madd, sub
 
@@ -59,6 +60,23 @@ def swept_apart(p_0, p_1, i, face):
         if above or below:
             return True
     return False
+
+
+@kernel
+def passes_by(p_0, p_1, i):
+    """Whether a vertex goes past a face that stands still: the signs of determinants, hence exact."""
+    x, y = p_0[i], p_1[i]
+    for k in range(4):
+        for axis in range(3):
+            # the signs are proved down to this size only
+            tiny = 0.0 < abs(x[k, axis]) < 1e-150 or 0.0 < abs(y[k, axis]) < 1e-150
+            if tiny or (k > 0 and x[k, axis] != y[k, axis]):
+                return False
+    p, q, a, b, c = load(x, 0), load(y, 0), load(x, 1), load(x, 2), load(x, 3)
+    if orient3d(a, b, c, p) * orient3d(a, b, c, q) > 0:
+        return True
+    r, s, t = orient3d(p, q, a, b), orient3d(p, q, b, c), orient3d(p, q, c, a)
+    return min(r, s, t) < 0 < max(r, s, t)
 
 
 @kernel
@@ -254,6 +272,8 @@ def impact_range(p_0, p_1, face, tolerance, first, last, hit, time):
         for k in range(4):
             farthest = max(farthest, largest(load(p_0[i], k)), largest(load(p_1[i], k)))
         hit[i], time[i] = impact(relative_motion(p_0, p_1, i, face), face, farthest, tolerance, stack)
+        if hit[i] and face and passes_by(p_0, p_1, i):
+            hit[i], time[i] = False, 1.0
 
 
 @kernel(parallel=True)
