@@ -34,6 +34,7 @@ def middle(field, axis):
     return slices.slice_picture(field, axis, 0.0, scale, SIDE).astype(float)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_a_slice_is_cool_inside_warm_outside_and_grey_where_nothing_is_known(ball, axis):
     picture = middle(ball, axis)
