@@ -1,0 +1,86 @@
+"""A tree of volumes in depth-first order: node i's first child is i + 1, and `skip` is the node after its last one.
+
+So a walk needs no stack (go on to i + 1, or to skip[i]), any number of children takes the same code, and a subtree is a
+stretch of the array. The volume is whatever `bounds` holds; its length says which (see volumes.py).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .jit import kernel, prange
+
+CHUNK = 512  # elements whose volumes a thread makes at a time
+
+
+class Tree(NamedTuple):
+    nodes: np.ndarray  # (n,) records of `node_type`, depth first
+    order: np.ndarray  # (m,) i4 elements as the leaves hold them
+    items: np.ndarray  # (m,k) volumes of the elements, in that order
+    parts: np.ndarray  # (p,) i4 roots of the subtrees that threads share, each a stretch of nodes
+    crown: np.ndarray  # (c,) i4 the nodes above them, children before parents
+
+
+def node_type(k):
+    """A node whose volume is k numbers. Two boxes with their links share one cache line each."""
+    return np.dtype(
+        [("bounds", "f8", k), ("skip", "i4"), ("first", "i4"), ("count", "i4"), ("spare", "i4")], align=True
+    )
+
+
+@kernel
+def link(first, count, leaf, skip):
+    """`skip` of nodes in depth-first order that hold the elements first..first+count-1.
+
+    A node with more than `leaf` elements has children; the next node that begins where it ends comes after them.
+    """
+    for i in range(len(first) - 1, -1, -1):
+        skip[i] = i + 1
+        if count[i] > leaf:
+            j = i + 1
+            while j < len(first) and first[j] < first[i] + count[i]:
+                j = skip[j]
+            skip[i] = j
+
+
+@kernel
+def merge_boxes(nodes, items, i):
+    """The box of node i around its children or elements."""
+    node = nodes[i]
+    x_0, y_0, z_0, x_1, y_1, z_1 = np.inf, np.inf, np.inf, -np.inf, -np.inf, -np.inf
+    if node.skip == i + 1:
+        for q in range(node.first, node.first + node.count):
+            x_0, y_0, z_0 = min(x_0, items[q, 0]), min(y_0, items[q, 1]), min(z_0, items[q, 2])
+            x_1, y_1, z_1 = max(x_1, items[q, 3]), max(y_1, items[q, 4]), max(z_1, items[q, 5])
+    else:
+        j = i + 1
+        while j < node.skip:
+            b = nodes[j].bounds
+            x_0, y_0, z_0 = min(x_0, b[0]), min(y_0, b[1]), min(z_0, b[2])
+            x_1, y_1, z_1 = max(x_1, b[3]), max(y_1, b[4]), max(z_1, b[5])
+            j = nodes[j].skip
+    b = node.bounds
+    b[0], b[1], b[2], b[3], b[4], b[5] = x_0, y_0, z_0, x_1, y_1, z_1
+
+
+@kernel(parallel=True)
+def refit_boxes(tree):
+    """Boxes of all nodes from `items`, children before parents."""
+    nodes, items, parts, crown = tree.nodes, tree.items, tree.parts, tree.crown
+    for p in prange(len(parts)):
+        for i in range(nodes[parts[p]].skip - 1, parts[p] - 1, -1):
+            merge_boxes(nodes, items, i)
+    for c in range(len(crown)):
+        merge_boxes(nodes, items, crown[c])
+
+
+@kernel(parallel=True)
+def boxes_of_faces(x, y, faces, order, items):
+    """Boxes of triangles that go from corners `x` to corners `y` (the same array where nothing moves)."""
+    for chunk in prange(-(-len(order) // CHUNK)):
+        for q in range(chunk * CHUNK, min(len(order), (chunk + 1) * CHUNK)):
+            f = order[q]
+            i, j, k = faces[f, 0], faces[f, 1], faces[f, 2]
+            for a in range(3):
+                items[q, a] = min(x[i, a], x[j, a], x[k, a], y[i, a], y[j, a], y[k, a])
+                items[q, a + 3] = max(x[i, a], x[j, a], x[k, a], y[i, a], y[j, a], y[k, a])
