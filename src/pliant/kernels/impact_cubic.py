@@ -8,7 +8,8 @@ the motion stays in a plane the polynomial is zero and says nothing; where roots
 import math
 
 from .edge import largest
-from .impact import ROWS, nearest_gap, relative_motion
+from .impact import ROWS, row
+from .impact_motion import edge_motion, face_motion, nearest_gap
 from .jit import kernel, prange
 from .vec import add, cross, dot, norm, sub
 
@@ -75,7 +76,13 @@ def cubic_impact(motion, face, tolerance):
 @kernel
 def cubic_range(p_0, p_1, face, tolerance, first, last, hit, time):
     for i in range(first, last):
-        hit[i], time[i] = cubic_impact(relative_motion(p_0, p_1, i, face), face, tolerance)
+        p, q, r, s = row(p_0, i)
+        p_e, q_e, r_e, s_e = row(p_1, i)
+        if face:
+            motion = face_motion(p, q, r, s, p_e, q_e, r_e, s_e)
+        else:
+            motion = edge_motion(p, q, r, s, p_e, q_e, r_e, s_e)
+        hit[i], time[i] = cubic_impact(motion, face, tolerance)
 
 
 @kernel(parallel=True)

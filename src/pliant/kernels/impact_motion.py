@@ -1,0 +1,119 @@
+"""The gap between two moving features as one expression, and how far one direction proves it open.
+
+All vertices move on straight lines. Both questions are one: where does g(t, u, v) = a(t) - u b(t) - v c(t) vanish, with
+a, b, c linear in t and (u, v) in a triangle (vertex and face) or a square (edges)? A motion is the tuple (a, b, c at
+the start, a, b, c at the end). For a fixed direction n, n.g at each corner of the triangle or square is a line in t.
+
+Rounding, with e = 2^-53, s the largest coordinate of a, b, c at both ends and |n| <= 1 on every axis: a coordinate of
+a, b, c errs by e s, its product with n by 11 e s, after going to t by 48 e s, u b by 51 e s, the sum of three by
+165 e s. MARGIN is 256 e. Where n is not scaled to 1, the bound is multiplied by its largest coordinate instead.
+"""
+
+from .edge import closest_on_edges, largest
+from .jit import kernel
+from .triangle import closest_on_triangle
+from .vec import dot, madd, sub
+
+MARGIN = 2.0**-45
+ZERO = (0.0, 0.0, 0.0)
+
+
+@kernel
+def face_motion(v_0, a_0, b_0, c_0, v_1, a_1, b_1, c_1):
+    return sub(v_0, a_0), sub(b_0, a_0), sub(c_0, a_0), sub(v_1, a_1), sub(b_1, a_1), sub(c_1, a_1)
+
+
+@kernel
+def edge_motion(a_0, b_0, c_0, d_0, a_1, b_1, c_1, d_1):
+    return sub(a_0, c_0), sub(a_0, b_0), sub(d_0, c_0), sub(a_1, c_1), sub(a_1, b_1), sub(d_1, c_1)
+
+
+@kernel
+def larger(a, b):
+    """max() of two numbers that are not nan: one instruction, where the built-in tests for nan too."""
+    return a if a > b else b
+
+
+@kernel
+def farthest_of_four(p, q, r, s):
+    """The largest coordinate of four points."""
+    return larger(larger(largest(p), largest(q)), larger(largest(r), largest(s)))
+
+
+@kernel
+def size_of(motion):
+    """(largest coordinate of all, of b and c alone)."""
+    b_c = farthest_of_four(motion[1], motion[2], motion[4], motion[5])
+    return larger(b_c, larger(largest(motion[0]), largest(motion[3]))), b_c
+
+
+@kernel
+def at(x_0, x_1, t):
+    return madd(x_0, sub(x_1, x_0), t)
+
+
+@kernel
+def combine(a, b, c, u, v):
+    return madd(madd(a, b, -u), c, -v)
+
+
+@kernel
+def moved(motion, t):
+    """a, b, c at time t."""
+    a_0, b_0, c_0, a_1, b_1, c_1 = motion
+    return at(a_0, a_1, t), at(b_0, b_1, t), at(c_0, c_1, t)
+
+
+@kernel
+def nearest(a, b, c, face):
+    """(u, v) of the shortest g."""
+    if face:
+        _, u, v, _ = closest_on_triangle(a, ZERO, b, c)
+        return u, v
+    return closest_on_edges(a, sub(a, b), ZERO, c)
+
+
+@kernel
+def nearest_gap(motion, face, t):
+    """The shortest g at time t."""
+    a, b, c = moved(motion, t)
+    u, v = nearest(a, b, c, face)
+    return combine(a, b, c, u, v)
+
+
+@kernel
+def direction(n):
+    """n with its largest coordinate 1, or zero where it is too short to divide by."""
+    m = largest(n)
+    if m < 1e-290:
+        return ZERO
+    return (n[0] / m, n[1] / m, n[2] / m)
+
+
+@kernel
+def least(n, a, b, c, face):
+    """The least n.g of all (u, v)."""
+    a_n, b_n, c_n = dot(n, a), dot(n, b), dot(n, c)
+    if face:
+        return a_n - larger(larger(b_n, c_n), 0.0)
+    return a_n - larger(b_n, 0.0) - larger(c_n, 0.0)
+
+
+@kernel
+def free_until(n, motion, face, t, keep):
+    """Up to when n.g stays above `keep` from time t on: t where it is not, 2 where it is to the end."""
+    n = direction(n)
+    a_0, b_0, c_0 = dot(n, motion[0]), dot(n, motion[1]), dot(n, motion[2])
+    a_1, b_1, c_1 = dot(n, motion[3]), dot(n, motion[4]), dot(n, motion[5])
+    until = 2.0
+    for k in range(3 if face else 4):
+        f_0, f_1 = a_0, a_1
+        if k & 1:
+            f_0, f_1 = f_0 - b_0, f_1 - b_1
+        if k & 2:
+            f_0, f_1 = f_0 - c_0, f_1 - c_1
+        if not f_0 + t * (f_1 - f_0) > keep:
+            return t
+        if f_1 < keep:
+            until = min(until, (f_0 - keep) / (f_0 - f_1))
+    return max(until, t)
