@@ -44,6 +44,20 @@ def link(first, count, leaf, skip):
 
 
 @kernel
+def share(small, skip, parts, crown):
+    """List the topmost `small` (n,) nodes in `parts` and those above them in `crown`; how many of each."""
+    i, p, c = 0, 0, 0
+    while i < len(skip):
+        if small[i]:
+            parts[p] = i
+            i, p = skip[i], p + 1
+        else:
+            crown[c] = i
+            i, c = i + 1, c + 1
+    return p, c
+
+
+@kernel
 def merge_boxes(nodes, items, i):
     """The box of node i around its children or elements."""
     node = nodes[i]
