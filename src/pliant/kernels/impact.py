@@ -11,8 +11,8 @@ with T to the bit, the others cannot be the least, and the minimum depends neith
 
 Stages, each for what the one before leaves over (percentages of candidates of a folded cloth that moves):
 
-- two directions at the start, from middle to middle and the common normal: where n.g is positive at both ends of the
-  motion it is so all the time (95 to 99.9 %);
+- two directions, from middle to middle at the start and the common normal at the end: where n.g is positive at both
+  ends of the motion it is so all the time (95 to 99.9 %);
 - advancement: the direction of the nearest points proves the gap open until the first corner's line reaches zero;
   going there and asking again is conservative advancement (Mirtich 1996) without bounds on speeds;
 - a transversal crossing ends the search: what is returned is the time already proved free, and the crossing found at
@@ -22,9 +22,12 @@ Stages, each for what the one before leaves over (percentages of candidates of a
 
 import math
 
+import numpy as np
+
 from .edge import largest
 from .impact_motion import (
     MARGIN,
+    at,
     combine,
     edge_motion,
     face_motion,
@@ -44,6 +47,8 @@ from .vec import cross, dot, scale, sub
 
 STEPS = 24
 ROWS = 64  # of a chunk
+# NumPy's, because Numba compiles everything twice for the literals True and False
+FACE, EDGES = np.True_, np.False_
 LATEST = 0.875  # of the time of a crossing, for a time before it to do
 
 
@@ -58,33 +63,38 @@ def positive(n, motion, face, margin):
 
 
 @kernel
-def stays_apart(motion, face, margin):
-    """Whether the direction between the middles or the common normal at the start proves that nothing touches."""
+def stays_apart(motion, face):
+    """Whether the direction between the middles at the start, or the normal of both at the end, proves it.
+
+    At the end, because what may touch has come nearer by then: it settles 95 instead of 92 % of the edges of a folded
+    cloth in fast motion.
+    """
     a, b, c = motion[0], motion[1], motion[2]
+    margin = 2.0 * MARGIN * size_of(motion)[0]
     third = 1.0 / 3.0 if face else 0.5
     if positive(combine(a, b, c, third, third), motion, face, margin):
         return True
-    n = cross(b, c)
-    s = 1.0 if dot(n, a) > 0.0 else -1.0
-    return positive((s * n[0], s * n[1], s * n[2]), motion, face, margin)
+    n = cross(motion[4], motion[5])
+    return positive(scale(n, 1.0 if dot(n, motion[3]) > 0.0 else -1.0), motion, face, margin)
 
 
 @kernel
-def advance(motion, face, t, keep, until):
-    """A time after t before which nothing touches, 2 where nothing does at all; `keep` is at least two margins."""
+def advance(motion, face, t, gap, keep, until):
+    """A time after t before which nothing touches, 2 where nothing does at all; `keep` is at least two margins.
+
+    `gap` is the shortest g at t. The search ends where `until` is reached.
+    """
     for _ in range(STEPS):
-        a, b, c = moved(motion, t)
-        u, v = nearest(a, b, c, face)
-        gap = combine(a, b, c, u, v)
         free = free_until(gap, motion, face, t, keep)
         if free < 1.0:
             # near contact the shortest gap is mostly rounding, and the normal of both features is not
-            n = cross(b, c)
+            n = cross(at(motion[1], motion[4], t), at(motion[2], motion[5], t))
             free = max(free, free_until(scale(n, 1.0 if dot(n, gap) > 0.0 else -1.0), motion, face, t, keep))
         slow = free - t <= 1e-3 * free
         t = free
         if slow or t > 1.0 or t >= until:
             break
+        gap = nearest_gap(motion, face, t)
     return t
 
 
@@ -126,12 +136,13 @@ def search(motion, face, farthest, until, tolerance):
     """The time of contact of what `stays_apart` leaves over; `farthest` is the largest coordinate of the points."""
     all_of_it, size = size_of(motion)
     margin = MARGIN * all_of_it + 1e-300
-    d = largest(nearest_gap(motion, face, 0.0))
+    gap = nearest_gap(motion, face, 0.0)
+    d = largest(gap)
     if not d > 4.0 * margin:
         return 0.0
     # the gap kept must outlive the rounding of positions to which the caller advances
     keep = max(2.0 * margin, 2.0**-50 * farthest, min(0.5 * tolerance * size, 1e-3 * d))
-    t = advance(motion, face, 0.0, keep, until)
+    t = advance(motion, face, 0.0, gap, keep, until)
     if t > 1.0 or t >= until:
         return math.inf
     if crosses_soon(motion, face, t, margin):
@@ -140,28 +151,28 @@ def search(motion, face, farthest, until, tolerance):
     if found > 1.0:
         return math.inf
     if found > t:
-        t = advance(motion, face, found, keep, until)
+        t = advance(motion, face, found, nearest_gap(motion, face, found), keep, until)
     return t if t <= 1.0 and t < until else math.inf
 
 
 @kernel
-def beyond_all(p_0, p_1, q_0, q_1, r_0, r_1, s_0, s_1, two):
-    """Whether on one axis p (and q with `two`) is before or behind the others all the time."""
+def past_all(p_0, p_1, q_0, q_1, r_0, r_1, s_0, s_1, face):
+    """Whether on one axis the features have a place between them all the time."""
     low, high = min(p_0, p_1), max(p_0, p_1)
     a, b = min(r_0, r_1, s_0, s_1), max(r_0, r_1, s_0, s_1)
-    if two:
-        low, high = min(low, q_0, q_1), max(high, q_0, q_1)
-    else:
+    if face:
         a, b = min(a, q_0, q_1), max(b, q_0, q_1)
+    else:
+        low, high = min(low, q_0, q_1), max(high, q_0, q_1)
     return high < a or low > b
 
 
 @kernel
-def swept_apart(p_0, q_0, r_0, s_0, p_1, q_1, r_1, s_1, two):
+def swept_apart(p_0, q_0, r_0, s_0, p_1, q_1, r_1, s_1, face):
     """Whether a plane across an axis separates the two features all the time: comparisons alone, hence exact."""
     apart = False
     for k in range(3):
-        apart = apart or beyond_all(p_0[k], p_1[k], q_0[k], q_1[k], r_0[k], r_1[k], s_0[k], s_1[k], two)
+        apart = apart or past_all(p_0[k], p_1[k], q_0[k], q_1[k], r_0[k], r_1[k], s_0[k], s_1[k], face)
     return apart
 
 
@@ -183,39 +194,31 @@ def passes_by(p, q, a, b, c):
 
 
 @kernel
-def vertex_face_search(v_0, a_0, b_0, c_0, v_1, a_1, b_1, c_1, until, tolerance):
-    if swept_apart(v_0, a_0, b_0, c_0, v_1, a_1, b_1, c_1, False):
+def first_touch(p_0, q_0, r_0, s_0, p_1, q_1, r_1, s_1, face, until, tolerance):
+    """The time of contact of vertex p and face q r s, or of the edges p q and r s."""
+    if face:
+        motion = face_motion(p_0, q_0, r_0, s_0, p_1, q_1, r_1, s_1)
+    else:
+        motion = edge_motion(p_0, q_0, r_0, s_0, p_1, q_1, r_1, s_1)
+    if stays_apart(motion, face):
         return math.inf
-    motion = face_motion(v_0, a_0, b_0, c_0, v_1, a_1, b_1, c_1)
-    farthest = larger(farthest_of_four(v_0, a_0, b_0, c_0), farthest_of_four(v_1, a_1, b_1, c_1))
-    time = search(motion, True, farthest, until, tolerance)
-    if time <= 1.0 and a_0 == a_1 and b_0 == b_1 and c_0 == c_1 and passes_by(v_0, v_1, a_0, b_0, c_0):
+    if swept_apart(p_0, q_0, r_0, s_0, p_1, q_1, r_1, s_1, face):
+        return math.inf
+    farthest = larger(farthest_of_four(p_0, q_0, r_0, s_0), farthest_of_four(p_1, q_1, r_1, s_1))
+    time = search(motion, face, farthest, until, tolerance)
+    if face and time <= 1.0 and q_0 == q_1 and r_0 == r_1 and s_0 == s_1 and passes_by(p_0, p_1, q_0, r_0, s_0):
         return math.inf
     return time
 
 
 @kernel
-def edge_edge_search(a_0, b_0, c_0, d_0, a_1, b_1, c_1, d_1, until, tolerance):
-    if swept_apart(a_0, b_0, c_0, d_0, a_1, b_1, c_1, d_1, True):
-        return math.inf
-    farthest = larger(farthest_of_four(a_0, b_0, c_0, d_0), farthest_of_four(a_1, b_1, c_1, d_1))
-    return search(edge_motion(a_0, b_0, c_0, d_0, a_1, b_1, c_1, d_1), False, farthest, until, tolerance)
-
-
-@kernel
 def vertex_face(v_0, a_0, b_0, c_0, v_1, a_1, b_1, c_1, until, tolerance):
-    motion = face_motion(v_0, a_0, b_0, c_0, v_1, a_1, b_1, c_1)
-    if stays_apart(motion, True, 2.0 * MARGIN * size_of(motion)[0]):
-        return math.inf
-    return vertex_face_search(v_0, a_0, b_0, c_0, v_1, a_1, b_1, c_1, until, tolerance)
+    return first_touch(v_0, a_0, b_0, c_0, v_1, a_1, b_1, c_1, FACE, until, tolerance)
 
 
 @kernel
 def edge_edge(a_0, b_0, c_0, d_0, a_1, b_1, c_1, d_1, until, tolerance):
-    motion = edge_motion(a_0, b_0, c_0, d_0, a_1, b_1, c_1, d_1)
-    if stays_apart(motion, False, 2.0 * MARGIN * size_of(motion)[0]):
-        return math.inf
-    return edge_edge_search(a_0, b_0, c_0, d_0, a_1, b_1, c_1, d_1, until, tolerance)
+    return first_touch(a_0, b_0, c_0, d_0, a_1, b_1, c_1, d_1, EDGES, until, tolerance)
 
 
 @kernel
@@ -234,10 +237,7 @@ def impact_range(p_0, p_1, face, tolerance, first, last, hit, time):
     for i in range(first, last):
         p, q, r, s = row(p_0, i)
         p_e, q_e, r_e, s_e = row(p_1, i)
-        if face:
-            t = vertex_face(p, q, r, s, p_e, q_e, r_e, s_e, math.inf, tolerance)
-        else:
-            t = edge_edge(p, q, r, s, p_e, q_e, r_e, s_e, math.inf, tolerance)
+        t = first_touch(p, q, r, s, p_e, q_e, r_e, s_e, face, math.inf, tolerance)
         hit[i], time[i] = t <= 1.0, min(t, 1.0)
 
 

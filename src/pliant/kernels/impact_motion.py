@@ -12,7 +12,7 @@ a, b, c errs by e s, its product with n by 11 e s, after going to t by 48 e s, u
 from .edge import closest_on_edges, largest
 from .jit import kernel
 from .triangle import closest_on_triangle
-from .vec import dot, madd, sub
+from .vec import dot, madd, scale, sub
 
 MARGIN = 2.0**-45
 ZERO = (0.0, 0.0, 0.0)
@@ -87,7 +87,7 @@ def direction(n):
     m = largest(n)
     if m < 1e-290:
         return ZERO
-    return (n[0] / m, n[1] / m, n[2] / m)
+    return scale(n, 1.0 / m)
 
 
 @kernel
@@ -100,20 +100,21 @@ def least(n, a, b, c, face):
 
 
 @kernel
+def reached(f_0, f_1, t, keep):
+    """When the line from f_0 to f_1 comes down to `keep`: 2 where it does not, at most t where it is there already."""
+    if not f_0 + t * (f_1 - f_0) > keep:
+        return t
+    return (f_0 - keep) / (f_0 - f_1) if f_1 < keep else 2.0
+
+
+@kernel
 def free_until(n, motion, face, t, keep):
     """Up to when n.g stays above `keep` from time t on: t where it is not, 2 where it is to the end."""
     n = direction(n)
     a_0, b_0, c_0 = dot(n, motion[0]), dot(n, motion[1]), dot(n, motion[2])
     a_1, b_1, c_1 = dot(n, motion[3]), dot(n, motion[4]), dot(n, motion[5])
-    until = 2.0
-    for k in range(3 if face else 4):
-        f_0, f_1 = a_0, a_1
-        if k & 1:
-            f_0, f_1 = f_0 - b_0, f_1 - b_1
-        if k & 2:
-            f_0, f_1 = f_0 - c_0, f_1 - c_1
-        if not f_0 + t * (f_1 - f_0) > keep:
-            return t
-        if f_1 < keep:
-            until = min(until, (f_0 - keep) / (f_0 - f_1))
+    until = min(reached(a_0, a_1, t, keep), reached(a_0 - b_0, a_1 - b_1, t, keep))
+    until = min(until, reached(a_0 - c_0, a_1 - c_1, t, keep))
+    if not face:
+        until = min(until, reached(a_0 - b_0 - c_0, a_1 - b_1 - c_1, t, keep))
     return max(until, t)
