@@ -24,7 +24,15 @@ from .truth import Nodes, node_values
 Floats = NDArray[np.float64]
 _SLICES = 8  # of a grid, at which a peer for single points is asked
 # import name, the name people know, the package
-PACKAGES = {"open3d": ("Open3D", "open3d"), "warp": ("Warp", "warp-lang"), "igl": ("libigl", "libigl")}
+PACKAGES = {
+    "open3d": ("Open3D", "open3d"),
+    "warp": ("Warp", "warp-lang"),
+    "igl": ("libigl", "libigl"),
+    "ipctk": ("IPC Toolkit", "ipctk"),
+    "coal": ("Coal", "coal"),
+    "fcl": ("FCL", "python-fcl"),
+    "newton": ("Newton", "newton"),
+}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

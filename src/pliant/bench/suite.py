@@ -1,4 +1,4 @@
-"""The three reports that `pliant bench` makes."""
+"""The reports that `pliant bench` makes."""
 
 import contextlib
 import pathlib
@@ -6,23 +6,71 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ..detect.distance_field import DistanceField
-from ..report.tables import Report
+from ..report.tables import Chart, Report, Table
 from ..shapes import ball
-from . import against_paper, baking, growth, machine, openvdb, sampling
+from . import (
+    against_paper,
+    baking,
+    cloth_step,
+    contest,
+    growth,
+    machine,
+    nearest,
+    openvdb,
+    pairs,
+    proximity,
+    sampling,
+    steps,
+)
 from .papers import FUHRMANN_2003
 from .peers import roll_call
 
-TASKS = ("T1", "T2")
+FIELDS = ("T1", "T2")
 Progress = Callable[[str], None]
+Part = tuple[list[Table], list[Chart], list[str]]  # tables, charts, findings
+CONTESTS = {
+    "T3": nearest.TASK,
+    "T4": proximity.TASK,
+    "T5": steps.TASK,
+    "T6": pairs.TASK,
+    "T6b": pairs.REFIT_TASK,
+    "T8": cloth_step.TASK,
+}
+TASKS = (*FIELDS, *CONTESTS)
 
 
 def peers_report(
     tasks: Sequence[str], *, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress
 ) -> Report:
-    """T1 and T2 against everybody installed."""
-    about, load = _begin(progress)
+    """The tasks against everybody installed."""
+    fields = [task for task in tasks if task in FIELDS]
+    about, load = _begin(progress, fields=bool(fields))
     found = roll_call()
-    tables, charts, findings = [], [], []
+    tables, charts, findings = _field_tasks(fields, found, quick, repeats, folder, progress) if fields else ([], [], [])
+    for task in tasks:
+        if task in CONTESTS:
+            table = CONTESTS[task].table(quick=quick, repeats=repeats, folder=folder, progress=progress)
+            tables.append(table)
+            findings += contest.findings(table, CONTESTS[task].unit)
+            charts += contest.charts(table, CONTESTS[task])
+    who = "Peers: " + "; ".join(f"{name} {state}" for name, state in found.items()) + "."
+    notes = [who, *_notes(tasks, load)]
+    title = "Distance fields beside peers" if len(fields) == len(tasks) else "Beside peers"
+    return Report(title, findings, tables, charts, notes, about | {"peers": found})
+
+
+def _field_tasks(
+    tasks: Sequence[str],
+    found: dict[str, str],
+    quick: bool,
+    repeats: int,
+    folder: pathlib.Path | None,
+    progress: Progress,
+) -> Part:
+    """T1 and T2, which OpenVDB takes part in."""
+    tables: list[Table] = []
+    charts: list[Chart] = []
+    findings: list[str] = []
     with _openvdb(found, progress) as program:
         if "T1" in tasks:
             cases = baking.cases(quick, folder)
@@ -37,9 +85,7 @@ def peers_report(
             tables.append(table)
             charts.append(sampling.sample_chart(table))
             findings += sampling.sample_findings(table)
-    who = "Peers: " + "; ".join(f"{name} {state}" for name, state in found.items()) + "."
-    notes = [who, *_notes(tasks, load)]
-    return Report("Distance fields beside peers", findings, tables, charts, notes, about | {"peers": found})
+    return tables, charts, findings
 
 
 def paper_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
@@ -67,11 +113,15 @@ def growth_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, pro
     return Report("Growth of a bake", growth.growth_findings(table), [table], [chart], notes, about)
 
 
-def _begin(progress: Progress) -> tuple[dict[str, Any], float | None]:
-    """What this machine is and how busy; every kernel compiled before anything is timed."""
+# what `pliant bench` can be asked for besides peers and the paper's table
+REPORTS: dict[str, Callable[..., Report]] = {"growth": growth_report}
+
+
+def _begin(progress: Progress, fields: bool = True) -> tuple[dict[str, Any], float | None]:
+    """What this machine is and how busy; every kernel of fields compiled before anything is timed."""
     load = machine.load()
     progress("loading compiled loops")
-    for options in ({}, {"sign": "face"}, {"storage": "dense"}):
+    for options in ({}, {"sign": "face"}, {"storage": "dense"}) if fields else ():
         field = DistanceField.bake(ball(0.1, 1), 16, **options)  # type: ignore[arg-type]
         field.sample(field.mesh.vertices.repeat(1000, 0))
     return machine.about(), load
@@ -98,7 +148,8 @@ def _openvdb(found: dict[str, str], progress: Progress) -> Iterator[openvdb.Open
 def _notes(tasks: Sequence[str], load: float | None) -> list[str]:
     said = [
         "Runs alternate between the participants, the best of several counts; one round before is not counted, so "
-        "compilation is not in it. ratio: how many times longer than ours on as many threads.",
+        "compilation is not in it. ratio: how many times longer than ours on as many threads; ratio-all: than ours on "
+        "all.",
     ]
     if "T1" in tasks:
         said.append(
@@ -118,6 +169,7 @@ def _notes(tasks: Sequence[str], load: float | None) -> list[str]:
             f"cells against exact distances, at points nearer than {sampling.NEAR:.2f} cells, where all corners of a "
             "cell are in the band."
         )
+    said += [CONTESTS[task].about for task in tasks if task in CONTESTS]
     return [*said, _load(load)]
 
 

@@ -1,10 +1,12 @@
-"""The one kernel Warp needs; Warp reads the source of the file, so it has one of its own."""
+"""The kernels Warp needs; Warp reads the source of the file, so they have one of their own."""
 
 from typing import Any
 
 import numpy as np
 import warp as wp
 from numpy.typing import NDArray
+
+wp.config.quiet = True
 
 
 @wp.kernel
@@ -15,9 +17,79 @@ def _signed(mesh: wp.uint64, points: wp.array(dtype=wp.vec3), reach: float, foun
         found[at] = hit.sign * wp.length(points[at] - wp.mesh_eval_position(mesh, hit.face, hit.u, hit.v))
 
 
+@wp.kernel
+def _nearest(mesh: wp.uint64, points: wp.array(dtype=wp.vec3), reach: float, found: wp.array(dtype=wp.vec3)):
+    at = wp.tid()
+    hit = wp.mesh_query_point_no_sign(mesh, points[at], reach)
+    if hit.result:
+        found[at] = wp.mesh_eval_position(mesh, hit.face, hit.u, hit.v)
+
+
+@wp.kernel
+def _crossings(
+    mesh: wp.uint64,
+    x: wp.array(dtype=wp.vec3),
+    faces: wp.array(dtype=int),
+    pairs: wp.array2d(dtype=int),
+    count: wp.array(dtype=int),
+):
+    at = wp.tid()
+    a, b, c = x[faces[3 * at]], x[faces[3 * at + 1]], x[faces[3 * at + 2]]
+    other = wp.mesh_get(mesh)
+    near = wp.mesh_query_aabb(mesh, wp.min(wp.min(a, b), c), wp.max(wp.max(a, b), c))
+    face = wp.int32(0)  # a variable, which a plain 0 would not be
+    while wp.mesh_query_aabb_next(near, face):
+        d = other.points[other.indices[3 * face]]
+        e = other.points[other.indices[3 * face + 1]]
+        f = other.points[other.indices[3 * face + 2]]
+        if wp.intersect_tri_tri(a, b, c, d, e, f) > 0:
+            row = wp.atomic_add(count, 0, 1)
+            if row < pairs.shape[0]:
+                pairs[row, 0] = at
+                pairs[row, 1] = face
+
+
+def mesh_of(vertices: NDArray[np.float64], faces: NDArray[np.int32]) -> Any:
+    """Warp's mesh with its tree."""
+    return wp.Mesh(vectors(vertices), wp.array(faces.ravel(), dtype=int, device="cpu"))
+
+
+def vectors(points: NDArray[np.float64]) -> Any:
+    return wp.array(points.astype(np.float32), dtype=wp.vec3, device="cpu")
+
+
 def signed_distance(mesh: Any, points: NDArray[np.float64], reach: float) -> NDArray[np.float64]:
     """(n,) signed distance, inf beyond `reach`."""
-    asked = wp.array(points.astype(np.float32), dtype=wp.vec3, device="cpu")
+    asked = vectors(points)
     found = wp.full(len(points), np.inf, dtype=float, device="cpu")
     wp.launch(_signed, dim=len(points), inputs=[mesh.id, asked, float(reach)], outputs=[found], device="cpu")
     return np.asarray(found.numpy(), np.float64)
+
+
+def nearest(mesh: Any, points: Any) -> Any:
+    """(n,3) nearest points, single precision; `points` as `vectors` makes them."""
+    found = wp.empty(len(points), dtype=wp.vec3, device="cpu")
+    wp.launch(_nearest, dim=len(points), inputs=[mesh.id, points, 1e6], outputs=[found], device="cpu")
+    return found.numpy()
+
+
+class Crossings:
+    """Warp's triangle pairs of a mesh that stays and one that is refitted."""
+
+    def __init__(self, x: NDArray[np.float64], mesh: Any, most: int = 200_000) -> None:
+        self.x, self.mesh = vectors(x), mesh
+        self.pairs = wp.zeros((most, 2), dtype=int, device="cpu")
+        self.count = wp.zeros(1, dtype=int, device="cpu")
+
+    def update(self, x: Any) -> None:
+        """`x` as `vectors` makes them."""
+        wp.copy(self.mesh.points, x)
+        self.mesh.refit()
+
+    def find(self) -> NDArray[np.int32]:
+        """(k,2) faces; the second's are the first's, as both have the same."""
+        self.count.zero_()
+        inputs = [self.mesh.id, self.x, self.mesh.indices]
+        outputs = [self.pairs, self.count]
+        wp.launch(_crossings, dim=len(self.mesh.indices) // 3, inputs=inputs, outputs=outputs, device="cpu")
+        return self.pairs.numpy()[: int(self.count.numpy()[0])].copy()

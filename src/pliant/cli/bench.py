@@ -12,8 +12,6 @@ from .writing import check_targets
 if TYPE_CHECKING:
     from ..report.tables import Report
 
-WHAT = ("peers", "growth")
-
 
 def bench(
     what: str | None = None,
@@ -26,17 +24,19 @@ def bench(
     save: pathlib.Path | None = None,
     json: bool = False,
 ) -> int:
-    """Measure on this machine, beside others: `bench peers [T1 T2]`, `bench growth` or `bench --paper fuhrmann2003`.
+    """Measure on this machine, beside others: `bench peers [T1 T2 ...]`, `bench growth`, `bench --paper fuhrmann2003`.
 
     Best on a machine that does nothing else; answers are checked, not only timed.
 
     Parameters
     ----------
     what
-        peers: the same work by OpenVDB, Open3D, Warp, libigl and scipy, those that are installed. growth: how a bake
-        grows with the resolution.
+        peers: the same work by OpenVDB, Open3D, Warp, libigl, scipy, the IPC Toolkit, Coal, FCL and Newton, those that
+        are installed. growth: how a bake grows with the resolution.
     tasks
-        Of peers: T1 (bake a band), T2 (distance and gradient at points); all where none is named.
+        Of peers: T1 (bake a band), T2 (distance and gradient at points), T3 (nearest points), T4 (pairs of cloth that
+        are near), T5 (largest step without collision), T6 (intersecting triangles), T6b (a tree follows), T8 (a frame
+        of cloth in contact); all where none is named.
     paper
         fuhrmann2003: table 1 of the paper, and the same bakes here.
     data
@@ -56,11 +56,13 @@ def bench(
     from ..report.tables_page import write_files, write_tables_page
     from ..validate import choice, whole
 
+    known = ("peers", *suite.REPORTS)
     if (what is None) == (paper is None):
-        raise ValueError(f"what shall be measured? one of: {', '.join(WHAT)}, --paper fuhrmann2003")
+        raise ValueError(f"what shall be measured? one of: {', '.join(known)}, --paper fuhrmann2003")
     if what is not None:
-        choice("benchmark", what, WHAT)
-    chosen = [choice("task", task.upper(), suite.TASKS) for task in tasks]
+        choice("benchmark", what, known)
+    spelt = {task.lower(): task for task in suite.TASKS}
+    chosen = [choice("task", spelt.get(task.lower(), task), suite.TASKS) for task in tasks]
     if chosen and what != "peers":
         raise ValueError(f"{' '.join(tasks)}: only peers has tasks")
     count = whole("repeats", repeats, low=1, high=1000) if repeats is not None else 2 if quick else 5
@@ -81,7 +83,7 @@ def bench(
             named = chosen or suite.TASKS
             report = suite.peers_report(named, quick=quick, repeats=count, folder=data, progress=tell)
         else:
-            report = suite.growth_report(quick=quick, repeats=count, folder=data, progress=tell)
+            report = suite.REPORTS[str(what)](quick=quick, repeats=count, folder=data, progress=tell)
     written = []
     if out is not None:
         write_tables_page(out, report)

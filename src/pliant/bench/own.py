@@ -1,0 +1,48 @@
+"""Our side of the tasks: what is called, in one place."""
+
+import importlib
+from typing import Any
+
+from ..detect import METHODS
+from ..detect import detector as _detector
+from ..mesh import Mesh
+from ..scene import Scene
+from ..simulation import Simulation
+
+
+class Absent(Exception):
+    """Something of ours that this version does not have: the others are measured alone."""
+
+
+def _find(module: str, name: str) -> Any:
+    try:
+        return getattr(importlib.import_module(module, __package__), name)
+    except (ModuleNotFoundError, AttributeError) as error:
+        raise Absent(f"{module} has no {name}") from error
+
+
+def detector(method: str, mesh: Mesh, within: float) -> Any:
+    """T4: self-contact; `.update(x).find()` gives records."""
+    if method not in METHODS:
+        raise Absent(f"no method {method!r}")
+    return _detector(method, mesh, within=within)
+
+
+def sweep(mesh: Mesh) -> Any:
+    """T5: `.step(x_0, x_1)` gives the fraction that is free."""
+    return _find("..detect.continuous", "Sweep")(mesh)
+
+
+def crossings(a: Mesh, b: Mesh) -> Any:
+    """T6: `.update(x_a, x_b)`, then `.pairs()` gives (k,2) faces."""
+    return _find("..detect.tree", "Crossings")(a, b)
+
+
+def tree(mesh: Mesh) -> Any:
+    """T6b: `.refit(x)`, and `.bounds` of all."""
+    return _find("..detect.tree", "Tree")(mesh)
+
+
+def simulation(scene: Scene, dt: float) -> Simulation:
+    """T8: with self-contact."""
+    return Simulation(scene, dt)
