@@ -27,7 +27,10 @@ def test_bricks_sample_to_the_bits_of_the_dense_grid(make, rng):
     low, high = np.array(sparse.origin), np.array(sparse.origin) + sparse.spacing * np.array(sparse.shape)
     points = rng.uniform(low - sparse.spacing, high + sparse.spacing, (3000 if jit.COMPILED else 100, 3))
     nodes = low + sparse.spacing * rng.integers(0, sparse.shape, (500 if jit.COMPILED else 50, 3))
-    for p in (points, nodes):
+    # many in a row near each other: corners come from unpacked bricks
+    close = np.repeat(points[:200], 20 if jit.COMPILED else 2, axis=0)
+    close += rng.uniform(-sparse.spacing, sparse.spacing, close.shape)
+    for p in (points, nodes, close):
         for one, two in zip(sparse.sample(p), dense.sample(p)):
             np.testing.assert_array_equal(one, two)
     np.testing.assert_array_equal(sparse.values, dense.values)

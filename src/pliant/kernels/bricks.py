@@ -10,9 +10,14 @@ from .jit import kernel, prange
 from .regions import TILE
 
 CHUNK = 64  # bricks a thread takes at a time
-POINTS = 4096  # points a thread samples at a time
+POINTS = 16384  # points a thread samples at a time
+PARTS = 8  # or less, where there are not as many for each
+BLOCK = 512  # points that are located, then fetched, then interpolated
 KEPT = 64  # bricks that are unpacked at a time
-SIX = np.uint64(6)  # bits of a node's number in its brick
+SIX, SEVEN = np.uint64(6), np.uint64(7)  # bits of a node's number in its brick, and in an unpacked one
+LOW, HALF = np.uint64(127), np.uint64(32)  # mask of the latter; bits of a float32
+NANS = np.uint64(0x7FC000007FC00000)  # two of them
+ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 # bits of a brick's nodes with i = 0, j = 0, k = 0
 I_FIRST, J_FIRST, K_FIRST = np.uint64(0xFFFF), np.uint64(0x000F000F000F000F), np.uint64(0x1111111111111111)
 
@@ -183,86 +188,149 @@ def cell(values, index, i, j, k):
 
 
 @kernel
-def unpack(values, index, i, j, k, o, room):
-    """The 5 x 5 x 5 nodes of the cells of brick i, j, k as float64, from room[o] on; anything beyond the grid."""
-    ni, nj, nk = index.shape
+def locate(points, first, count, origin, per, size, shape, share, brick, at):
+    """Where points first..first+count-1 (flat) lie: the brick, the share of the cell along each axis, and `at`.
+
+    No branches and flat arrays with constant strides, so that it becomes vector code, as does `interpolate`.
+    """
+    row, plane = shape[2], shape[1] * shape[2]
+    x_end, y_end, z_end = size[0] - 1.0, size[1] - 1.0, size[2] - 1.0
+    for s in range(count):
+        p = np.uint64(3 * first) + np.uint64(3 * s)
+        x, y = (points[p] - origin[0]) * per, (points[p + ONE] - origin[1]) * per
+        z = (points[p + TWO] - origin[2]) * per
+        # compared as floats, because a far point's cell number may not fit an integer
+        inside = (x >= 0.0) & (x < x_end) & (y >= 0.0) & (y < y_end) & (z >= 0.0) & (z < z_end)
+        x, y, z = x if inside else 0.0, y if inside else 0.0, z if inside else 0.0
+        i, j, k = np.int32(x), np.int32(y), np.int32(z)
+        share[s], share[BLOCK + s], share[2 * BLOCK + s] = x - i, y - j, z - k
+        number = np.int64(i >> 2) * plane + np.int64(j >> 2) * row + np.int64(k >> 2)
+        brick[s] = number if inside else shape[0] * plane
+        slot = (i & 12) << 2 | j & 12 | (k & 12) >> 2
+        at[s] = slot << 7 | (i & 3) * 20 + (j & 3) * 4 + (k & 3)
+
+
+@kernel
+def pair(nodes, p, q):
+    """Two float32 nodes in one word: moved together, and looked at as floats again by `interpolate`."""
+    return np.uint64(nodes[p]) | np.uint64(nodes[q]) << HALF
+
+
+@kernel
+def unpack(nodes, index, shape, brick, q, room):
+    """Pairs along z for the cells of `brick`: 5 x 5 x 4 from room[q] on; anything beyond the grid."""
+    i, j, k = brick // (shape[1] * shape[2]), brick // shape[2] % shape[1], brick % shape[2]
+    b_x = shape[1] * shape[2] if i + 1 < shape[0] else 0
+    b_y, b_z = shape[2] if j + 1 < shape[1] else 0, 1 if k + 1 < shape[2] else 0
     for x in range(BRICK + 1):
         for y in range(BRICK + 1):
-            a, b = min(i + (x >> 2), ni - 1), min(j + (y >> 2), nj - 1)
-            here, there = index[a, b, k], index[a, b, min(k + 1, nk - 1)]
-            p, q = (x & 3) << 4 | (y & 3) << 2, o + 25 * x + 5 * y
-            room[q], room[q + 1], room[q + 2] = values[here, p], values[here, p + 1], values[here, p + 2]
-            room[q + 3], room[q + 4] = values[here, p + 3], values[there, p]
+            b = brick + (x >> 2) * b_x + (y >> 2) * b_y
+            row = np.uint64((x & 3) << 4 | (y & 3) << 2)
+            p = np.uint64(index[np.uint64(b)]) << SIX | row
+            room[q], room[q + ONE] = pair(nodes, p, p + ONE), pair(nodes, p + ONE, p + TWO)
+            room[q + TWO] = pair(nodes, p + TWO, p + THREE)
+            room[q + THREE] = pair(nodes, p + THREE, np.uint64(index[np.uint64(b + b_z)]) << SIX | row)
+            q += FOUR
+
+
+@kernel
+def look_up(nodes, index, shape, brick, place):
+    """The four pairs of the cell above node `place` of a brick, read one by one."""
+    a, b, c = place >> 4, (place >> 2) & 3, place & 3
+    x_0, y_0, z_0 = np.uint64(a << 4), np.uint64(b << 2), np.uint64(c)
+    # the next node along an axis is in this brick or the first of the next one
+    x_1, y_1, z_1 = np.uint64(((a + 1) & 3) << 4), np.uint64(((b + 1) & 3) << 2), np.uint64((c + 1) & 3)
+    b_x = brick + np.uint64(((a + 1) >> 2) * shape[1] * shape[2])
+    b_y, b_z = np.uint64(((b + 1) >> 2) * shape[2]), np.uint64((c + 1) >> 2)
+    n_00, n_01 = np.uint64(index[brick]) << SIX, np.uint64(index[brick + b_z]) << SIX
+    n_10, n_11 = np.uint64(index[brick + b_y]) << SIX, np.uint64(index[brick + b_y + b_z]) << SIX
+    m_00, m_01 = np.uint64(index[b_x]) << SIX, np.uint64(index[b_x + b_z]) << SIX
+    m_10, m_11 = np.uint64(index[b_x + b_y]) << SIX, np.uint64(index[b_x + b_y + b_z]) << SIX
+    return (
+        pair(nodes, n_00 | x_0 | y_0 | z_0, n_01 | x_0 | y_0 | z_1),
+        pair(nodes, n_10 | x_0 | y_1 | z_0, n_11 | x_0 | y_1 | z_1),
+        pair(nodes, m_00 | x_1 | y_0 | z_0, m_01 | x_1 | y_0 | z_1),
+        pair(nodes, m_10 | x_1 | y_1 | z_0, m_11 | x_1 | y_1 | z_1),
+    )
+
+
+@kernel
+def fetch(nodes, index, jump, shape, eager, count, brick, at, met, kept, room, corners):
+    """The corners of each cell, as pairs along z; nan beyond the band and where the sign jumps.
+
+    A brick that is met again is unpacked, and 4 x 4 x 4 of them are kept: along a surface nearly all points find their
+    corners there, and then a brick is unpacked at once (`eager`; returns whether to be next time). Unsigned, so that no
+    index is looked at for being negative.
+    """
+    missed = 0
+    for s in range(count):
+        b, q = brick[s], np.uint64(at[s])
+        slot = q >> SEVEN
+        hit = kept[slot] == b
+        if not hit or len(jump) > 0:
+            place = np.int64(q & LOW)
+            place = (place // 20) << 4 | place % 20
+            n = np.uint64(index[b]) if b < np.uint64(index.size) else np.uint64(0)
+            if n == 0 or (len(jump) > 0 and (jump[n] >> np.uint64(place)) & ONE != 0):
+                corners[s] = corners[BLOCK + s] = corners[2 * BLOCK + s] = corners[3 * BLOCK + s] = NANS
+                continue
+            missed += not hit
+            if not hit and not eager and met[slot] != b:
+                met[slot] = b
+                four = look_up(nodes, index, shape, b, place)
+                corners[s], corners[BLOCK + s] = four[0], four[1]
+                corners[2 * BLOCK + s], corners[3 * BLOCK + s] = four[2], four[3]
+                continue
+            if not hit:
+                unpack(nodes, index, shape, np.int64(b), slot << SEVEN, room)
+                kept[slot] = b
+        four = room[q], room[q + FOUR], room[q + np.uint64(20)], room[q + np.uint64(24)]
+        corners[s], corners[BLOCK + s] = four[0], four[1]
+        corners[2 * BLOCK + s], corners[3 * BLOCK + s] = four[2], four[3]
+    return 8 * missed < count
+
+
+@kernel
+def interpolate(corners, share, first, count, per, distance, gradient):
+    """Distance and gradient (flat) of points first..first+count-1 from their float32 corners."""
+    for s in range(count):
+        p = 2 * s
+        c = (
+            np.float64(corners[p]),
+            np.float64(corners[p + 1]),
+            np.float64(corners[p + 2 * BLOCK]),
+            np.float64(corners[p + 2 * BLOCK + 1]),
+            np.float64(corners[p + 4 * BLOCK]),
+            np.float64(corners[p + 4 * BLOCK + 1]),
+            np.float64(corners[p + 6 * BLOCK]),
+            np.float64(corners[p + 6 * BLOCK + 1]),
+        )
+        d, g = trilinear(c, share[s], share[BLOCK + s], share[2 * BLOCK + s])
+        distance[np.uint64(first) + np.uint64(s)] = d
+        q = np.uint64(3 * first) + np.uint64(3 * s)
+        gradient[q], gradient[q + ONE], gradient[q + TWO] = g[0] * per, g[1] * per, g[2] * per
 
 
 @kernel
 def sample_range(bricks, points, first, last, distance, gradient):
-    """Signed distance and gradient at points first..last-1; nan beyond the band, and where a sign jumps.
-
-    A brick that is met again is unpacked, and 4 x 4 x 4 of them are kept: along a surface nearly all points find their
-    corners there. Elsewhere corners are looked up one by one. Unsigned, so that no index is looked at for being
-    negative.
-    """
-    values, index, jump = bricks.values.reshape(-1), bricks.index.reshape(-1), bricks.jump
-    o_x, o_y, o_z = bricks.origin
-    per = 1.0 / bricks.h
-    x_end, y_end, z_end = bricks.size[0] - 1.0, bricks.size[1] - 1.0, bricks.size[2] - 1.0
-    row, plane = bricks.index.shape[2], bricks.index.shape[1] * bricks.index.shape[2]
-    room = np.empty(KEPT * (BRICK + 1) ** 3)
-    met, kept = np.full(KEPT, index.size, np.uint64), np.full(KEPT, index.size, np.uint64)
-    for at in range(first, last):
-        x, y, z = (points[at, 0] - o_x) * per, (points[at, 1] - o_y) * per, (points[at, 2] - o_z) * per
-        d, g = np.nan, (np.nan, np.nan, np.nan)
-        # compared as floats, because a far point's cell number may not fit an integer
-        if 0.0 <= x < x_end and 0.0 <= y < y_end and 0.0 <= z < z_end:
-            i, j, k = int(x), int(y), int(z)
-            a, b, c = i & 3, j & 3, k & 3
-            brick = np.uint64((i >> 2) * plane + (j >> 2) * row + (k >> 2))
-            slot = np.uint64((i & 12) << 2 | j & 12 | (k & 12) >> 2)
-            n = np.uint64(1)
-            if kept[slot] != brick or len(jump) > 0:
-                n = np.uint64(index[brick])
-            if n == 0 or (len(jump) > 0 and (jump[n] >> np.uint64(a << 4 | b << 2 | c)) & np.uint64(1) != 0):
-                pass
-            elif kept[slot] == brick or met[slot] == brick:
-                if kept[slot] != brick:
-                    unpack(bricks.values, bricks.index, i >> 2, j >> 2, k >> 2, np.int64(slot) * 125, room)
-                    kept[slot] = brick
-                q = slot * np.uint64(125) + np.uint64(a * 25 + b * 5 + c)
-                corners = (
-                    room[q],
-                    room[q + np.uint64(1)],
-                    room[q + np.uint64(5)],
-                    room[q + np.uint64(6)],
-                    room[q + np.uint64(25)],
-                    room[q + np.uint64(26)],
-                    room[q + np.uint64(30)],
-                    room[q + np.uint64(31)],
-                )
-                d, g = trilinear(corners, x - i, y - j, z - k)
-            else:
-                met[slot] = brick
-                x_0, y_0, z_0 = np.uint64(a << 4), np.uint64(b << 2), np.uint64(c)
-                # the next node along an axis is in this brick or the first of the next one
-                x_1, y_1, z_1 = np.uint64(((a + 1) & 3) << 4), np.uint64(((b + 1) & 3) << 2), np.uint64((c + 1) & 3)
-                b_x, b_y = np.uint64(((a + 1) >> 2) * plane), np.uint64(((b + 1) >> 2) * row)
-                b_z = np.uint64((c + 1) >> 2)
-                corners = (
-                    np.float64(values[n << SIX | x_0 | y_0 | z_0]),
-                    np.float64(values[np.uint64(index[brick + b_z]) << SIX | x_0 | y_0 | z_1]),
-                    np.float64(values[np.uint64(index[brick + b_y]) << SIX | x_0 | y_1 | z_0]),
-                    np.float64(values[np.uint64(index[brick + b_y + b_z]) << SIX | x_0 | y_1 | z_1]),
-                    np.float64(values[np.uint64(index[brick + b_x]) << SIX | x_1 | y_0 | z_0]),
-                    np.float64(values[np.uint64(index[brick + b_x + b_z]) << SIX | x_1 | y_0 | z_1]),
-                    np.float64(values[np.uint64(index[brick + b_x + b_y]) << SIX | x_1 | y_1 | z_0]),
-                    np.float64(values[np.uint64(index[brick + b_x + b_y + b_z]) << SIX | x_1 | y_1 | z_1]),
-                )
-                d, g = trilinear(corners, x - i, y - j, z - k)
-        distance[at] = d
-        gradient[at, 0], gradient[at, 1], gradient[at, 2] = g[0] * per, g[1] * per, g[2] * per
+    """Signed distance and gradient at points first..last-1; nan beyond the band, and where a sign jumps."""
+    nodes, index, jump = bricks.values.view(np.uint32).reshape(-1), bricks.index.reshape(-1), bricks.jump
+    origin = (bricks.origin[0], bricks.origin[1], bricks.origin[2])
+    size, shape, per = (bricks.size[0], bricks.size[1], bricks.size[2]), bricks.index.shape, 1.0 / bricks.h
+    share, brick, at = np.empty(3 * BLOCK), np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.int32)
+    corners, room = np.empty(4 * BLOCK, np.uint64), np.empty(KEPT << 7, np.uint64)
+    none = np.uint64(index.size + 1)
+    met, kept, eager = np.full(KEPT, none), np.full(KEPT, none), False
+    for start in range(first, last, BLOCK):
+        count = min(BLOCK, last - start)
+        locate(points.reshape(-1), start, count, origin, per, size, shape, share, brick, at)
+        eager = fetch(nodes, index, jump, shape, eager, count, brick, at, met, kept, room, corners)
+        interpolate(corners.view(np.float32), share, start, count, per, distance, gradient.reshape(-1))
 
 
 @kernel(parallel=True)
 def sample_points(bricks, points, distance, gradient):
-    for c in prange(-(-len(points) // POINTS)):
-        sample_range(bricks, points, c * POINTS, min(len(points), (c + 1) * POINTS), distance, gradient)
+    parts = max(PARTS, -(-len(points) // POINTS))
+    for c in prange(parts):
+        first, last = c * len(points) // parts, (c + 1) * len(points) // parts
+        sample_range(bricks, points, first, last, distance, gradient)
