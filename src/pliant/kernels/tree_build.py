@@ -121,6 +121,12 @@ def mean_split(key, order, first, last):
 
 
 @kernel
+def empty_box(box):
+    for a in range(3):
+        box[a], box[a + 3] = np.inf, -np.inf
+
+
+@kernel
 def half_surface(box):
     """Half the surface of a box (6,), 0 of an empty one."""
     x, y, z = max(box[3] - box[0], 0.0), max(box[4] - box[1], 0.0), max(box[5] - box[2], 0.0)
@@ -139,7 +145,9 @@ def fill_bins(low, high, key, order, first, last, bins):
     least, most = np.inf, -np.inf
     for q in range(first, last):
         least, most = min(least, key[q]), max(most, key[q])
-    bins[:, :3], bins[:, 3:6], bins[:, 6] = np.inf, -np.inf, 0.0
+    for b in range(BINS):
+        empty_box(bins[b])
+        bins[b, 6] = 0.0
     width = (most - least) / BINS
     if width > 0.0:
         for q in range(first, last):
@@ -154,14 +162,14 @@ def best_bin(bins):
     """After which bin to split for the least sum of surface times elements, and that sum; -1 where nothing splits."""
     cost = np.zeros(BINS)
     box = np.empty(6)
-    box[:3], box[3:] = np.inf, -np.inf
+    empty_box(box)
     count = 0.0
     for b in range(BINS - 1, 0, -1):
         for a in range(3):
             box[a], box[a + 3] = min(box[a], bins[b, a]), max(box[a + 3], bins[b, a + 3])
         count += bins[b, 6]
         cost[b - 1] = half_surface(box) * count if count > 0.0 else np.inf
-    box[:3], box[3:] = np.inf, -np.inf
+    empty_box(box)
     count, best, least = 0.0, -1, np.inf
     for b in range(BINS - 1):
         for a in range(3):
@@ -233,7 +241,7 @@ def halve(low, high, twice, order, first, last, key, bins, along, rule):
 
 @kernel
 def build_top_down(low, high, along, rule, leaf, order, starts, counts):
-    """Fill `order` (m,) and, depth first, the elements of each node `starts`, `counts` (at least 2m); how many nodes."""
+    """Fill `order` (m,) and, depth first, the elements of each node `starts`, `counts` (2m,); how many nodes."""
     m = len(order)
     twice = low + high
     key, bins = np.empty(m), np.empty((BINS, 7))

@@ -1,0 +1,144 @@
+"""Volumes around volumes, and so the fitting of a tree; one code for all kinds.
+
+`bounds` (n,k) and `links` (n,4) are views into the records of a tree's nodes (`flat` in detect/tree/tree.py makes
+them), so that k is a number and not a type, and every kind of volume is compiled at once.
+"""
+
+import numpy as np
+
+from . import vec
+from .jit import kernel, prange
+from .volumes import EPS, SLABS, SPHERE, TINY, lower, principal_axes, spread, store_oriented, towards, upper
+
+
+@kernel
+def enclose_slabs(rows, links, j, stop, chained, out, i):
+    """Least and greatest of the rows j.. before stop, one after the other or, `chained`, from sibling to sibling."""
+    h = out.shape[1] // 2
+    for s in range(h):
+        out[i, s], out[i, s + h] = np.inf, -np.inf
+    while j < stop:
+        for s in range(h):
+            out[i, s], out[i, s + h] = min(out[i, s], rows[j, s]), max(out[i, s + h], rows[j, s + h])
+        j = links[j, 0] if chained else j + 1
+
+
+@kernel
+def enclose_spheres(rows, links, first, stop, chained, out, i):
+    """A sphere that holds spheres: grown over one after the other, then the least radius about that middle."""
+    middle, r = vec.load(rows, first), rows[first, 3]
+    j = first
+    while j < stop:
+        p = vec.load(rows, j)
+        d = vec.norm(vec.sub(p, middle))
+        if d + rows[j, 3] > r:
+            # to the farthest point of the other sphere, straight through its middle
+            far = vec.madd(p, vec.sub(p, middle), rows[j, 3] / d) if d > 0.0 else vec.add(p, (rows[j, 3], 0.0, 0.0))
+            middle, r = towards(middle, r, far) if d > 0.0 else (p, rows[j, 3])
+        j = links[j, 0] if chained else j + 1
+    r, j = 0.0, first
+    while j < stop:
+        r = max(r, vec.norm(vec.sub(vec.load(rows, j), middle)) + rows[j, 3])
+        j = links[j, 0] if chained else j + 1
+    out[i, 0], out[i, 1], out[i, 2] = middle
+    out[i, 3] = r * (1.0 + 8.0 * EPS) + TINY
+
+
+@kernel
+def axis_of(rows, j, a):
+    return (rows[j, 6 + 3 * a], rows[j, 7 + 3 * a], rows[j, 8 + 3 * a])
+
+
+@kernel
+def axes_of_boxes(rows, links, first, stop, chained):
+    """The mean of the middles, and the axes along which the corners of the boxes vary."""
+    origin, middle, n, size = vec.load(rows, first), (0.0, 0.0, 0.0), 0, 0.0
+    j = first
+    while j < stop:
+        d = vec.sub(vec.load(rows, j), origin)
+        middle, n = vec.add(middle, d), n + 1
+        size = max(size, abs(d[0]), abs(d[1]), abs(d[2]), rows[j, 3], rows[j, 4], rows[j, 5])
+        j = links[j, 0] if chained else j + 1
+    middle = vec.scale(middle, 1.0 / n)
+    m, j = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0), first
+    unit = 1.0 / size if size > TINY else 0.0
+    while j < stop:
+        # corners c +- h u +- ...: the sum of their products is that of c and of each h u
+        m = spread(m, vec.scale(vec.sub(vec.sub(vec.load(rows, j), origin), middle), unit))
+        for a in range(3):
+            m = spread(m, vec.scale(axis_of(rows, j, a), rows[j, 3 + a] * unit))
+        j = links[j, 0] if chained else j + 1
+    return vec.add(origin, middle), principal_axes(m[0], m[1], m[2], m[3], m[4], m[5])
+
+
+@kernel
+def half_along(rows, j, axis, more):
+    """How far box j, its half sides longer by `more`, reaches from its middle along an axis."""
+    r = 0.0
+    for a in range(3):
+        r += (rows[j, 3 + a] + more) * abs(vec.dot(axis_of(rows, j, a), axis))
+    return r
+
+
+@kernel
+def enclose_oriented(rows, links, first, stop, chained, out, i):
+    middle, axes = axes_of_boxes(rows, links, first, stop, chained)
+    low, high = (np.inf, np.inf, np.inf), (-np.inf, -np.inf, -np.inf)
+    j = first
+    while j < stop:
+        d = vec.sub(vec.load(rows, j), middle)
+        at = (vec.dot(d, axes[0]), vec.dot(d, axes[1]), vec.dot(d, axes[2]))
+        r = (half_along(rows, j, axes[0], 0.0), half_along(rows, j, axes[1], 0.0), half_along(rows, j, axes[2], 0.0))
+        low, high = lower(low, vec.sub(at, r)), upper(high, vec.add(at, r))
+        j = links[j, 0] if chained else j + 1
+    middle = store_oriented(out, i, middle, axes, low, high)
+    j = first
+    while j < stop:
+        d = vec.sub(vec.load(rows, j), middle)
+        size = abs(d[0]) + abs(d[1]) + abs(d[2]) + rows[j, 3] + rows[j, 4] + rows[j, 5]
+        for a in range(3):
+            r = abs(vec.dot(d, axes[a])) + half_along(rows, j, axes[a], 0.0) + 16.0 * EPS * size + TINY
+            out[i, 3 + a] = max(out[i, 3 + a], r)
+        j = links[j, 0] if chained else j + 1
+
+
+@kernel
+def fit_node(bounds, links, items, kind, i, whole):
+    """The volume of node i around its children, or around its elements where it is a leaf or `whole` asks for it."""
+    skip, first, count = links[i, 0], links[i, 1], links[i, 2]
+    chained = skip > i + 1 and not whole
+    rows = bounds if chained else items
+    j, stop = (i + 1, skip) if chained else (first, first + count)
+    if kind == SLABS:
+        enclose_slabs(rows, links, j, stop, chained, bounds, i)
+    elif kind == SPHERE:
+        enclose_spheres(rows, links, j, stop, chained, bounds, i)
+    else:
+        enclose_oriented(rows, links, j, stop, chained, bounds, i)
+
+
+@kernel(parallel=True)
+def refit_volumes(bounds, links, items, kind, parts, crown):
+    """Volumes of all nodes from `items`, children before parents."""
+    for p in prange(len(parts)):
+        for i in range(links[parts[p], 0] - 1, parts[p] - 1, -1):
+            fit_node(bounds, links, items, kind, i, False)
+    for c in range(len(crown)):
+        fit_node(bounds, links, items, kind, crown[c], False)
+
+
+@kernel
+def surface_sum(bounds, kind):
+    """The surfaces of all volumes together, up to a factor: about what a walk costs."""
+    total = 0.0
+    for i in range(len(bounds)):
+        if kind == SPHERE:
+            total += bounds[i, 3] * bounds[i, 3]
+        else:
+            h = bounds.shape[1] // 2
+            if kind == SLABS:
+                x, y, z = bounds[i, h] - bounds[i, 0], bounds[i, h + 1] - bounds[i, 1], bounds[i, h + 2] - bounds[i, 2]
+            else:
+                x, y, z = bounds[i, 3], bounds[i, 4], bounds[i, 5]
+            total += x * y + y * z + z * x
+    return total
