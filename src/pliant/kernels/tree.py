@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .jit import kernel, prange
+from .jit import COMPILED, kernel, prange
 
 CHUNK = 512  # elements whose volumes a thread makes at a time
 
@@ -26,6 +26,12 @@ def node_type(k):
     return np.dtype(
         [("bounds", "f8", k), ("skip", "i4"), ("first", "i4"), ("count", "i4"), ("spare", "i4")], align=True
     )
+
+
+def new_nodes(n, k):
+    """n nodes with volumes of k numbers; without the compiler only records of their own kind know fields by name."""
+    nodes = np.zeros(n, node_type(k))
+    return nodes if COMPILED else nodes.view(np.recarray)
 
 
 @kernel

@@ -16,50 +16,9 @@ CHUNK = 512  # elements whose volumes a thread makes at a time
 EPS = 2.3e-16
 TINY = 1e-300  # what products of tiny numbers may lose
 # across faces, corners and edges of the cube; 14-DOPs have the first two, 18-DOPs the first and the last
-AXES = np.array(
-    [
-        "1",
-        "0",
-        "0",
-        "0",
-        "1",
-        "0",
-        "0",
-        "0",
-        "1",
-        "1",
-        "1",
-        "1",
-        "1",
-        "1",
-        "-1",
-        "1",
-        "-1",
-        "1",
-        "1",
-        "-1",
-        "-1",
-        "1",
-        "1",
-        "0",
-        "1",
-        "-1",
-        "0",
-        "1",
-        "0",
-        "1",
-        "1",
-        "0",
-        "-1",
-        "0",
-        "1",
-        "1",
-        "0",
-        "1",
-        "-1",
-    ],
-    np.float64,
-).reshape(13, 3)
+CORNERS = [[1.0, 1.0, 1.0], [1.0, 1.0, -1.0], [1.0, -1.0, 1.0], [1.0, -1.0, -1.0]]
+EDGES = [[1.0, 1.0, 0.0], [1.0, -1.0, 0.0], [1.0, 0.0, 1.0], [1.0, 0.0, -1.0], [0.0, 1.0, 1.0], [0.0, 1.0, -1.0]]
+AXES = np.concatenate([np.eye(3), CORNERS, EDGES])
 
 
 @kernel

@@ -106,7 +106,7 @@ def _linked(order: Ints, starts: Ints, counts: Ints, leaf: int, arity: int, k: i
         starts, counts = starts[keep], counts[keep]
         skip = np.empty(len(starts), np.int32)
         _kernels.link(starts, counts, leaf, skip)
-    nodes = np.zeros(len(starts), _kernels.node_type(k))
+    nodes = _kernels.new_nodes(len(starts), k)
     nodes["skip"], nodes["first"], nodes["count"] = skip, starts, counts
     small = counts <= max(len(order) // PARTS, leaf)
     parts, crown = np.empty(len(nodes), np.int32), np.empty(len(nodes), np.int32)
