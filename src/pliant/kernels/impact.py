@@ -29,15 +29,11 @@ from .impact_motion import (
     MARGIN,
     at,
     combine,
-    edge_motion,
-    face_motion,
-    farthest_of_four,
     free_until,
-    larger,
     least,
     moved,
-    nearest,
     nearest_gap,
+    relative_motion,
     size_of,
 )
 from .impact_search import first_contact
@@ -99,36 +95,36 @@ def advance(motion, face, t, gap, keep, until):
 
 
 @kernel
-def inside(u, v, face, room):
-    if face:
-        return u > room and v > room and u + v < 1.0 - room
-    return room < u < 1.0 - room and room < v < 1.0 - room
+def foot(a, b, c, n):
+    """(u, v) at which g is along n = b x c; not numbers where there is no such place."""
+    n_2 = dot(n, n)
+    return dot(n, cross(a, c)) / n_2, dot(n, cross(b, a)) / n_2
 
 
 @kernel
 def crosses_soon(motion, face, t, margin):
     """Whether the features go through each other at a time after t of which t is LATEST or more.
 
-    The volume a.(b x c) changes its sign, so all are in one plane in between; the nearest points are inside both
-    features before and after, by four times what they move.
+    The volume a.(b x c) changes its sign, so all are in one plane in between; the feet of the common normal are inside
+    both features before and after, by four times what they move.
     """
     a, b, c = moved(motion, t)
-    u, v = nearest(a, b, c, face)
     n = cross(b, c)
-    f = dot(n, combine(a, b, c, u, v))
+    u, v = foot(a, b, c, n)
     slope = combine(sub(motion[3], motion[0]), sub(motion[4], motion[1]), sub(motion[5], motion[2]), u, v)
-    rate = dot(n, slope)
+    f, rate = dot(n, a), dot(n, slope)
     if not f * rate < 0.0:
         return False
     later = t - 2.0 * f / rate
-    if later > 1.0 or t < LATEST * later:
+    if not (later <= 1.0 and t >= LATEST * later):
         return False
     a, b, c = moved(motion, later)
-    r, s = nearest(a, b, c, face)
-    g = dot(cross(b, c), a)
+    n = cross(b, c)
+    r, s = foot(a, b, c, n)
+    past = dot(n, a) if f < 0.0 else -dot(n, a)
     room = 1e-6 + 4.0 * (abs(r - u) + abs(s - v))
-    beyond = -g if f > 0.0 else g
-    return beyond > 64.0 * margin * largest(b) * largest(c) and inside(u, v, face, room) and inside(r, s, face, room)
+    rim = max(u + v, r + s) if face else max(u, v, r, s)
+    return past > 64.0 * margin * largest(b) * largest(c) and min(u, v, r, s) > room and rim < 1.0 - room
 
 
 @kernel
@@ -156,59 +152,15 @@ def search(motion, face, farthest, until, tolerance):
 
 
 @kernel
-def past_all(p_0, p_1, q_0, q_1, r_0, r_1, s_0, s_1, face):
-    """Whether on one axis the features have a place between them all the time."""
-    low, high = min(p_0, p_1), max(p_0, p_1)
-    a, b = min(r_0, r_1, s_0, s_1), max(r_0, r_1, s_0, s_1)
-    if face:
-        a, b = min(a, q_0, q_1), max(b, q_0, q_1)
-    else:
-        low, high = min(low, q_0, q_1), max(high, q_0, q_1)
-    return high < a or low > b
-
-
-@kernel
-def swept_apart(p_0, q_0, r_0, s_0, p_1, q_1, r_1, s_1, face):
-    """Whether a plane across an axis separates the two features all the time: comparisons alone, hence exact."""
-    apart = False
-    for k in range(3):
-        apart = apart or past_all(p_0[k], p_1[k], q_0[k], q_1[k], r_0[k], r_1[k], s_0[k], s_1[k], face)
-    return apart
-
-
-@kernel
-def tiny(p):
-    """Whether a coordinate is smaller than the signs of determinants are proved for."""
-    return 0.0 < abs(p[0]) < 1e-150 or 0.0 < abs(p[1]) < 1e-150 or 0.0 < abs(p[2]) < 1e-150
-
-
-@kernel
-def passes_by(p, q, a, b, c):
-    """Whether a vertex goes from p to q past a face that stands still: the signs of determinants, hence exact."""
-    if tiny(p) or tiny(q) or tiny(a) or tiny(b) or tiny(c):
-        return False
-    if orient3d(a, b, c, p) * orient3d(a, b, c, q) > 0:
-        return True
-    r, s, t = orient3d(p, q, a, b), orient3d(p, q, b, c), orient3d(p, q, c, a)
-    return min(r, s, t) < 0 < max(r, s, t)
-
-
-@kernel
 def first_touch(p_0, q_0, r_0, s_0, p_1, q_1, r_1, s_1, face, until, tolerance):
     """The time of contact of vertex p and face q r s, or of the edges p q and r s."""
-    if face:
-        motion = face_motion(p_0, q_0, r_0, s_0, p_1, q_1, r_1, s_1)
-    else:
-        motion = edge_motion(p_0, q_0, r_0, s_0, p_1, q_1, r_1, s_1)
+    motion = relative_motion(p_0, q_0, r_0, s_0, p_1, q_1, r_1, s_1, face)
     if stays_apart(motion, face):
         return math.inf
-    if swept_apart(p_0, q_0, r_0, s_0, p_1, q_1, r_1, s_1, face):
-        return math.inf
-    farthest = larger(farthest_of_four(p_0, q_0, r_0, s_0), farthest_of_four(p_1, q_1, r_1, s_1))
-    time = search(motion, face, farthest, until, tolerance)
-    if face and time <= 1.0 and q_0 == q_1 and r_0 == r_1 and s_0 == s_1 and passes_by(p_0, p_1, q_0, r_0, s_0):
-        return math.inf
-    return time
+    farthest = 0.0
+    for p in (p_0, q_0, r_0, s_0, p_1, q_1, r_1, s_1):
+        farthest = max(farthest, largest(p))
+    return search(motion, face, farthest, until, tolerance)
 
 
 @kernel
@@ -233,12 +185,38 @@ def row(x, i):
 
 
 @kernel
-def impact_range(p_0, p_1, face, tolerance, first, last, hit, time):
-    for i in range(first, last):
-        p, q, r, s = row(p_0, i)
-        p_e, q_e, r_e, s_e = row(p_1, i)
-        t = first_touch(p, q, r, s, p_e, q_e, r_e, s_e, face, math.inf, tolerance)
-        hit[i], time[i] = t <= 1.0, min(t, 1.0)
+def swept_apart(p_0, p_1, i, face):
+    """Whether a plane across an axis separates the two features all the time: comparisons alone, hence exact."""
+    split = 1 if face else 2
+    for axis in range(3):
+        low, high = p_0[i, 0, axis], p_0[i, 0, axis]
+        for k in range(split):
+            low = min(low, p_0[i, k, axis], p_1[i, k, axis])
+            high = max(high, p_0[i, k, axis], p_1[i, k, axis])
+        above, below = True, True
+        for k in range(split, 4):
+            above = above and min(p_0[i, k, axis], p_1[i, k, axis]) > high
+            below = below and max(p_0[i, k, axis], p_1[i, k, axis]) < low
+        if above or below:
+            return True
+    return False
+
+
+@kernel
+def passes_by(p_0, p_1, i):
+    """Whether a vertex goes past a face that stands still: the signs of determinants, hence exact."""
+    for k in range(4):
+        for axis in range(3):
+            x, y = p_0[i, k, axis], p_1[i, k, axis]
+            # the signs are proved down to this size only
+            if 0.0 < abs(x) < 1e-150 or 0.0 < abs(y) < 1e-150 or (k > 0 and x != y):
+                return False
+    p, a, b, c = row(p_0, i)
+    q = row(p_1, i)[0]
+    if orient3d(a, b, c, p) * orient3d(a, b, c, q) > 0:
+        return True
+    r, s, t = orient3d(p, q, a, b), orient3d(p, q, b, c), orient3d(p, q, c, a)
+    return min(r, s, t) < 0 < max(r, s, t)
 
 
 @kernel(parallel=True)
@@ -246,5 +224,10 @@ def impacts(p_0, p_1, face, tolerance, hit, time):
     """hit and time of every row; p_0, p_1 (n,4,3)."""
     n = len(p_0)
     for chunk in prange((n + ROWS - 1) // ROWS):
-        first = chunk * ROWS
-        impact_range(p_0, p_1, face, tolerance, first, min(first + ROWS, n), hit, time)
+        for i in range(chunk * ROWS, min((chunk + 1) * ROWS, n)):
+            p, q, r, s = row(p_0, i)
+            p_e, q_e, r_e, s_e = row(p_1, i)
+            t = first_touch(p, q, r, s, p_e, q_e, r_e, s_e, face, math.inf, tolerance)
+            if t <= 1.0 and (swept_apart(p_0, p_1, i, face) or (face and passes_by(p_0, p_1, i))):
+                t = math.inf
+            hit[i], time[i] = t <= 1.0, min(t, 1.0)

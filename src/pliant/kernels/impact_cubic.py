@@ -8,9 +8,9 @@ the motion stays in a plane the polynomial is zero and says nothing; where roots
 import math
 
 from .edge import largest
-from .impact import ROWS, row
-from .impact_motion import edge_motion, face_motion, nearest_gap
-from .jit import kernel, prange
+from .impact import row
+from .impact_motion import nearest_gap, relative_motion
+from .jit import kernel
 from .vec import add, cross, dot, norm, sub
 
 
@@ -74,20 +74,10 @@ def cubic_impact(motion, face, tolerance):
 
 
 @kernel
-def cubic_range(p_0, p_1, face, tolerance, first, last, hit, time):
-    for i in range(first, last):
+def cubic_impacts(p_0, p_1, face, tolerance, hit, time):
+    """hit and time of every row; p_0, p_1 (n,4,3)."""
+    for i in range(len(p_0)):
         p, q, r, s = row(p_0, i)
         p_e, q_e, r_e, s_e = row(p_1, i)
-        if face:
-            motion = face_motion(p, q, r, s, p_e, q_e, r_e, s_e)
-        else:
-            motion = edge_motion(p, q, r, s, p_e, q_e, r_e, s_e)
+        motion = relative_motion(p, q, r, s, p_e, q_e, r_e, s_e, face)
         hit[i], time[i] = cubic_impact(motion, face, tolerance)
-
-
-@kernel(parallel=True)
-def cubic_impacts(p_0, p_1, face, tolerance, hit, time):
-    n = len(p_0)
-    for chunk in prange((n + ROWS - 1) // ROWS):
-        first = chunk * ROWS
-        cubic_range(p_0, p_1, face, tolerance, first, min(first + ROWS, n), hit, time)

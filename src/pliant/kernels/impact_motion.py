@@ -11,7 +11,7 @@ a, b, c errs by e s, its product with n by 11 e s, after going to t by 48 e s, u
 
 from .edge import closest_on_edges, largest
 from .jit import kernel
-from .triangle import closest_on_triangle
+from .triangle import nearest2
 from .vec import dot, madd, scale, sub
 
 MARGIN = 2.0**-45
@@ -19,13 +19,11 @@ ZERO = (0.0, 0.0, 0.0)
 
 
 @kernel
-def face_motion(v_0, a_0, b_0, c_0, v_1, a_1, b_1, c_1):
-    return sub(v_0, a_0), sub(b_0, a_0), sub(c_0, a_0), sub(v_1, a_1), sub(b_1, a_1), sub(c_1, a_1)
-
-
-@kernel
-def edge_motion(a_0, b_0, c_0, d_0, a_1, b_1, c_1, d_1):
-    return sub(a_0, c_0), sub(a_0, b_0), sub(d_0, c_0), sub(a_1, c_1), sub(a_1, b_1), sub(d_1, c_1)
+def relative_motion(p_0, q_0, r_0, s_0, p_1, q_1, r_1, s_1, face):
+    """Of vertex p and face q r s, or of the edges p q and r s."""
+    if face:
+        return sub(p_0, q_0), sub(r_0, q_0), sub(s_0, q_0), sub(p_1, q_1), sub(r_1, q_1), sub(s_1, q_1)
+    return sub(p_0, r_0), sub(p_0, q_0), sub(s_0, r_0), sub(p_1, r_1), sub(p_1, q_1), sub(s_1, r_1)
 
 
 @kernel
@@ -35,16 +33,11 @@ def larger(a, b):
 
 
 @kernel
-def farthest_of_four(p, q, r, s):
-    """The largest coordinate of four points."""
-    return larger(larger(largest(p), largest(q)), larger(largest(r), largest(s)))
-
-
-@kernel
 def size_of(motion):
     """(largest coordinate of all, of b and c alone)."""
-    b_c = farthest_of_four(motion[1], motion[2], motion[4], motion[5])
-    return larger(b_c, larger(largest(motion[0]), largest(motion[3]))), b_c
+    a_0, b_0, c_0, a_1, b_1, c_1 = motion
+    b_c = larger(larger(largest(b_0), largest(c_0)), larger(largest(b_1), largest(c_1)))
+    return larger(b_c, larger(largest(a_0), largest(a_1))), b_c
 
 
 @kernel
@@ -65,19 +58,13 @@ def moved(motion, t):
 
 
 @kernel
-def nearest(a, b, c, face):
-    """(u, v) of the shortest g."""
-    if face:
-        _, u, v, _ = closest_on_triangle(a, ZERO, b, c)
-        return u, v
-    return closest_on_edges(a, sub(a, b), ZERO, c)
-
-
-@kernel
 def nearest_gap(motion, face, t):
     """The shortest g at time t."""
     a, b, c = moved(motion, t)
-    u, v = nearest(a, b, c, face)
+    if face:
+        _, _, _, u, v = nearest2(a, ZERO, b, c)
+    else:
+        u, v = closest_on_edges(a, sub(a, b), ZERO, c)
     return combine(a, b, c, u, v)
 
 
