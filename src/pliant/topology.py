@@ -101,15 +101,19 @@ def weld(vertices: NDArray[Any]) -> Ints:
     key = (key ^ (key >> np.uint64(29)) ^ bits[:, 1]) * np.uint64(0xBF58476D1CE4E5B9)
     key = (key ^ (key >> np.uint64(32)) ^ bits[:, 2]) * np.uint64(0x94D049BB133111EB)
     key ^= key >> np.uint64(31)
-    ranked = np.sort(key)
-    again = ranked[1:][ranked[1:] == ranked[:-1]]
     rank = np.arange(len(x), dtype=np.int32)
+    # a table in which most rows are alone in their place passes over those, which is cheaper than to sort them all
+    bits_kept = max(4 * len(x), 2).bit_length()
+    place = (key >> np.uint64(64 - bits_kept)).astype(np.int64)
+    table = np.empty(1 << bits_kept, np.int32)
+    table[place] = rank
+    shared = np.zeros(1 << bits_kept, np.bool_)
+    shared[place[table[place] != rank]] = True
+    rows = np.flatnonzero(shared[place])
+    ranked = np.sort(key[rows])
+    again = ranked[1:][ranked[1:] == ranked[:-1]]
     if not len(again):
         return rank
-    # a small table passes over nearly all others
-    seen = np.zeros(1 << 16, np.bool_)
-    seen[again & np.uint64(0xFFFF)] = True
-    rows = np.flatnonzero(seen[key & np.uint64(0xFFFF)])
     rows = rows[again[np.minimum(np.searchsorted(again, key[rows]), len(again) - 1)] == key[rows]]
     _, first, inverse = np.unique(x[rows].view("V24").ravel(), return_index=True, return_inverse=True)
     rank[rows] = rows[first[inverse.ravel()]]

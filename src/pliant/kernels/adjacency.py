@@ -11,6 +11,7 @@ from .vec import cross, dot, load, norm2, scale, store, sub
 
 CHUNK = 2048  # faces or vertices a thread takes at a time
 BORDER, MANY = -1, -2  # what `across` says of an edge with one face, and of one with more than two
+RING = 64  # faces around a vertex that are compared with each other; more are looked through for each edge
 THINNEST = 1e-9  # of the unit of length: a face narrower than this is not told from its longest edge
 
 
@@ -73,28 +74,60 @@ def fill_normals(fan):
 
 
 @kernel
+def across_one(faces, start, ring, f, v, w):
+    """The one face that holds v and w besides f."""
+    found = BORDER
+    for at in range(start[v], start[v + 1]):
+        g = ring[at]
+        if g == f:
+            continue
+        g_0, g_1, g_2 = faces[g, 0], faces[g, 1], faces[g, 2]
+        if g_0 == w or g_1 == w or g_2 == w:
+            same = (g_0 == v and g_1 == w) or (g_1 == v and g_2 == w) or (g_2 == v and g_0 == w)
+            found = 2 * g + same if found == BORDER else MANY
+    return found
+
+
+@kernel
 def across_range(faces, start, ring, first, last, across):
-    """For each edge of faces first..last-1 the one face on its other side."""
-    for f in range(first, last):
-        for c in range(3):
-            v, w = faces[f, c], faces[f, (c + 1) % 3]
-            found = BORDER
-            for at in range(start[v], start[v + 1]):
-                g = ring[at]
-                if g == f:
-                    continue
-                g_0, g_1, g_2 = faces[g, 0], faces[g, 1], faces[g, 2]
-                if g_0 == w or g_1 == w or g_2 == w:
-                    same = (g_0 == v and g_1 == w) or (g_1 == v and g_2 == w) or (g_2 == v and g_0 == w)
-                    found = 2 * g + same if found == BORDER else MANY
-            across[f, c] = found
+    """For each edge that leaves vertices first..last-1 the one face on its other side.
+
+    The next and last corners of all faces around a vertex are compared with each other: each face is read once, not
+    once for every edge of its neighbours.
+    """
+    ahead, behind, corner = np.empty(RING, np.int32), np.empty(RING, np.int32), np.empty(RING, np.int32)
+    for v in range(first, last):
+        o, count = start[v], start[v + 1] - start[v]
+        plain = count <= RING
+        for r in range(count if plain else 0):
+            f = ring[o + r]
+            a, b, c = faces[f, 0], faces[f, 1], faces[f, 2]
+            # a face that holds a vertex twice has edges of no length
+            plain = plain and a != b and b != c and c != a
+            ahead[r], behind[r] = b if a == v else c if b == v else a, c if a == v else a if b == v else b
+            corner[r] = 0 if a == v else 1 if b == v else 2
+        for r in range(count):
+            f = ring[o + r]
+            if plain:
+                w, hits, one = ahead[r], 0, 0
+                for s in range(count):
+                    hit = (ahead[s] == w) | (behind[s] == w)
+                    hits += hit
+                    one = s if hit and s != r else one
+                # the face itself is one of them
+                found = BORDER if hits == 1 else 2 * ring[o + one] + (ahead[one] == w)
+                across[f, corner[r]] = found if hits < 3 else MANY
+            else:
+                for c in range(3):
+                    if faces[f, c] == v:
+                        across[f, c] = across_one(faces, start, ring, f, v, faces[f, (c + 1) % 3])
 
 
 @kernel(parallel=True)
 def fill_across(fan):
-    for c in prange(-(-len(fan.faces) // CHUNK)):
-        first, last = c * CHUNK, min(len(fan.faces), (c + 1) * CHUNK)
-        across_range(fan.faces, fan.start, fan.ring, first, last, fan.across)
+    n = len(fan.x)
+    for c in prange(-(-n // CHUNK)):
+        across_range(fan.faces, fan.start, fan.ring, c * CHUNK, min(n, (c + 1) * CHUNK), fan.across)
 
 
 @kernel

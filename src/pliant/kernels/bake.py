@@ -101,9 +101,9 @@ def is_far(fan, kind, item, i, j, k, reach):
 
 
 @kernel
-def count_tiles(fan, kind, items, boxes, reach, tiles, wanted, count):
-    """Add to `count` (tiles+1,), shifted by one, how many items each of the `wanted` tiles gets."""
-    for b in range(len(boxes)):
+def count_range(fan, kind, items, boxes, reach, tiles, wanted, first, last, count):
+    """Add to `count` (tiles,) how many of items first..last-1 each of the `wanted` tiles gets."""
+    for b in range(first, last):
         i_0, j_0, k_0, i_1, j_1, k_1 = boxes[b]
         many = (i_1 - i_0 + 1) * (j_1 - j_0 + 1) * (k_1 - k_0 + 1) > FEW
         for i in range(i_0, i_1 + 1):
@@ -111,12 +111,12 @@ def count_tiles(fan, kind, items, boxes, reach, tiles, wanted, count):
                 for k in range(k_0, k_1 + 1):
                     t = (i * tiles[1] + j) * tiles[2] + k
                     if wanted[t] and not (many and is_far(fan, kind, items[b], i, j, k, reach)):
-                        count[t + 1] += 1
+                        count[t] += 1
 
 
 @kernel
-def fill_tiles(fan, kind, items, boxes, reach, tiles, wanted, cursor, out):
-    for b in range(len(boxes)):
+def fill_range(fan, kind, items, boxes, reach, tiles, wanted, first, last, cursor, out):
+    for b in range(first, last):
         i_0, j_0, k_0, i_1, j_1, k_1 = boxes[b]
         many = (i_1 - i_0 + 1) * (j_1 - j_0 + 1) * (k_1 - k_0 + 1) > FEW
         for i in range(i_0, i_1 + 1):
@@ -126,6 +126,24 @@ def fill_tiles(fan, kind, items, boxes, reach, tiles, wanted, cursor, out):
                     if wanted[t] and not (many and is_far(fan, kind, items[b], i, j, k, reach)):
                         out[cursor[t]] = items[b]
                         cursor[t] += 1
+
+
+@kernel(parallel=True)
+def count_tiles(fan, kind, items, boxes, reach, tiles, wanted, count):
+    """Add to `count` (parts,tiles) how many items each of the `wanted` tiles gets from each part of the items."""
+    parts, n = len(count), len(boxes)
+    for p in prange(parts):
+        first, last = p * n // parts, (p + 1) * n // parts
+        count_range(fan, kind, items, boxes, reach, tiles, wanted, first, last, count[p])
+
+
+@kernel(parallel=True)
+def fill_tiles(fan, kind, items, boxes, reach, tiles, wanted, cursor, out):
+    """Write the items of each tile in their order; those of part p from cursor[p, tile] on."""
+    parts, n = len(cursor), len(boxes)
+    for p in prange(parts):
+        first, last = p * n // parts, (p + 1) * n // parts
+        fill_range(fan, kind, items, boxes, reach, tiles, wanted, first, last, cursor[p], out)
 
 
 @kernel(parallel=True)

@@ -41,8 +41,8 @@ def brick_at(t, place, tiles):
 
 
 @kernel(parallel=True)
-def gather(order, start, before, packed, tiles, values, rim, doubt, index):
-    """Copy slot s of `packed`, which is tile order[s], to rows start[s] on; the index counts `before` bricks more."""
+def gather(order, start, packed, tiles, values, rim, doubt, index):
+    """Copy slot s of `packed`, which is tile order[s], to rows start[s] on."""
     for s in prange(len(order)):
         for b in range(packed.counts[s]):
             to = start[s] + b
@@ -50,7 +50,7 @@ def gather(order, start, before, packed, tiles, values, rim, doubt, index):
                 values[to, q] = packed.values[s, b, q]
             rim[to], doubt[to] = packed.rim[s, b], packed.doubt[s, b]
             i, j, k = brick_at(order[s], packed.places[s, b], tiles)
-            index[i, j, k] = before + to
+            index[i, j, k] = to
 
 
 @kernel(parallel=True)

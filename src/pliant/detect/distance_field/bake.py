@@ -24,6 +24,7 @@ Bits = NDArray[np.uint64]
 Progress = Callable[[float], None]
 _LAUNCH = 0.25  # s: between launches Ctrl-C and progress get their turn
 _SLOTS = 1024  # tiles in the first launch
+_PARTS = 4  # of the items, whose tiles are listed at the same time
 _CHUNKS = 256  # chunks of faces a launch looks through for edges and vertices with nodes
 _NODES = _bake.BRICK**3
 _AROUND = np.array([(i, j, k) for i in (-1, 0, 1) for j in (-1, 0, 1) for k in (-1, 0, 1) if (i, j, k) != (0, 0, 0)])
@@ -46,7 +47,7 @@ class Grid:
         """TooBigError if the index, or the bricks of `busy` tiles, would not fit."""
         nodes = math.prod(float(n) for n in self.shape)
         # the index and the lists' starts; bricks while they are made and joined
-        needed = nodes / _NODES * 4.0 + nodes / TILE**3 * 40.0 + busy * TILE**3 * 4.0
+        needed = nodes / _NODES * 4.0 + nodes / TILE**3 * 104.0 + busy * TILE**3 * 4.0
         text = "grid " + "x".join(map(str, self.shape))
         validate.budget(text, needed + dense * 5.0 * nodes, "lower the resolution or raise max_bytes", max_bytes)
 
@@ -89,28 +90,30 @@ def bake_bricks(
     grid.budget(max_bytes, len(busy))
     counts, examined = np.zeros(math.prod(tiles.tolist()), np.int64), 0
     index = np.zeros(tuple(tiles * (TILE // _bake.BRICK)), np.int32)
-    parts = [(np.full((1, _NODES), np.nan, np.float32), np.zeros(1, np.uint64), np.zeros(1, np.uint64))]
-    done, total, group = 0, 1, _SLOTS
+    baked: list[tuple[Ints, _bake.Packed]] = []
+    done, group = 0, _SLOTS
     while done < len(busy):
         began = time.perf_counter()
         turn = busy[done : done + group]
         # neighbouring tiles go to different threads, which then have about the same to do
         spread = np.concatenate([np.arange(first, len(turn), threads()) for first in range(threads())])
-        packed = _room(len(turn))
-        _bake.bake_tiles(fan, grid.reach, grid.h, paper, turn[spread], tiles, *bins, packed)
-        counts[turn[spread]] = packed.counts
-        start = np.cumsum(counts[turn]) - counts[turn]
-        held = int(counts[turn].sum())
-        part = (np.empty((held, _NODES), np.float32), np.empty(held, np.uint64), np.empty(held, np.uint64))
-        _bricks.gather(turn[spread], start[spread], total, packed, tiles, *part, index)
-        parts.append(part)
+        order, packed = turn[spread], _room(len(turn))
+        _bake.bake_tiles(fan, grid.reach, grid.h, paper, order, tiles, *bins, packed)
+        counts[order] = packed.counts
+        baked.append((order, packed))
         examined += int(packed.examined.sum())
-        done, total = done + len(turn), total + held
+        done += len(turn)
         took = time.perf_counter() - began
         group = max(threads(), group // 2) if took > _LAUNCH else 2 * group if took < 0.4 * _LAUNCH else group
         if progress is not None:
             progress(done / len(busy))
-    values, rim, doubt = (np.concatenate([part[k] for part in parts]) for k in range(3))
+    start = 1 + np.cumsum(counts) - counts
+    total = 1 + int(counts.sum())
+    values, rim, doubt = np.empty((total, _NODES), np.float32), np.zeros(total, np.uint64), np.zeros(total, np.uint64)
+    values[0] = np.nan
+    while baked:  # the first is freed as soon as it is copied
+        order, packed = baked.pop()
+        _bricks.gather(order, start[order], packed, tiles, values, rim, doubt, index)
     rim = rim if bool((fan.across == _adjacency.BORDER).any()) else np.zeros(0, np.uint64)
     made = bricks_of(values, index, rim, grid)
     if not paper and doubt.any():
@@ -135,12 +138,12 @@ def with_jumps(bricks: _bricks.Bricks) -> _bricks.Bricks:
 def tiles_near(fan: _adjacency.Fan, faces: NDArray[np.int32], grid: Grid) -> Bools:
     """(tiles,) True where a tile may hold nodes within reach of `faces`."""
     tiles = grid.tiles
-    count = np.zeros(math.prod(tiles.tolist()) + 1, np.int64)
+    count = np.zeros((_PARTS, math.prod(tiles.tolist())), np.int64)
     boxes = np.empty((len(faces), 6), np.int16)
     _bake.fill_boxes(fan, _bake.FACES, faces, grid.reach, False, tiles, boxes)
-    everywhere = np.ones(len(count) - 1, np.bool_)
+    everywhere = np.ones(count.shape[1], np.bool_)
     _bake.count_tiles(fan, _bake.FACES, faces, boxes, grid.reach, tiles, everywhere, count)
-    return count[1:] > 0
+    return np.asarray(count.any(0))
 
 
 def _bins(fan: _adjacency.Fan, grid: Grid, paper: bool, wanted: Bools) -> list[_bake.Bins]:
@@ -175,11 +178,13 @@ def _binned(fan: _adjacency.Fan, kind: int, items: NDArray[np.int32], grid: Grid
     tiles = grid.tiles
     boxes = np.empty((len(items), 6), np.int16)
     _bake.fill_boxes(fan, kind, items, grid.reach, True, tiles, boxes)
-    count = np.zeros(len(wanted) + 1, np.int64)
+    count = np.zeros((_PARTS, len(wanted)), np.int64)
     _bake.count_tiles(fan, kind, items, boxes, grid.reach, tiles, wanted, count)
-    start = np.cumsum(count)
+    start = np.zeros(len(wanted) + 1, np.int64)
+    np.cumsum(count.sum(0), out=start[1:])
     out = np.empty(int(start[-1]), np.int32)
-    _bake.fill_tiles(fan, kind, items, boxes, grid.reach, tiles, wanted, start.copy(), out)
+    cursor = start[:-1] + np.cumsum(count, 0) - count
+    _bake.fill_tiles(fan, kind, items, boxes, grid.reach, tiles, wanted, cursor, out)
     return _bake.Bins(start, out)
 
 
