@@ -122,7 +122,26 @@ def edge_edge2(a, b, c, d):
 
 
 def triangles_intersect(p, q):
-    """Clip polygon p by the half-spaces that make up triangle q; they meet when a corner is left."""
+    """They meet when a corner is left of one cut by the other."""
+    return bool(common(p, q))
+
+
+def faces_intersect(x, f, g):
+    """Whether faces f and g, three different rows of x each, have more in common than the corners and edge they share.
+
+    Faces with the same three corners do.
+    """
+    shared = [exact(x[k]) for k in f if k in g]
+    beside = [q for q in common(x[f], x[g]) if not any(_on_segment(q, a, b) for a in shared for b in shared)]
+    return len(shared) == 3 or bool(beside)
+
+
+def _on_segment(p, a, b):
+    return not any(cross(_sub(b, a), _sub(p, a))) and all(min(s, t) <= k <= max(s, t) for k, s, t in zip(p, a, b))
+
+
+def common(p, q):
+    """Corners of what two triangles have in common: polygon p cut by the half-spaces that make up triangle q."""
     polygon = [exact(x) for x in p]
     for n, limit in _half_spaces([exact(x) for x in q]):
         side = [_dot(n, x) - limit for x in polygon]
@@ -133,9 +152,7 @@ def triangles_intersect(p, q):
             if s * t < 0:
                 kept.append(_along(x, _sub(y, x), s / (s - t)))
         polygon = kept
-        if not polygon:
-            return False
-    return True
+    return polygon
 
 
 def _half_spaces(q):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from .detect import find_contacts as find_contacts
     from .detect.distance_field import DistanceField as DistanceField
     from .detect.surface import closest_point as closest_point
+    from .detect.tree.crossings import intersections as intersections
     from .errors import MeshFileError as MeshFileError
     from .io import load as load
     from .io import save as save
@@ -44,6 +45,7 @@ _HOME = {
     "drape": "report.result",
     "find_contacts": "detect",
     "geometry": "geometry",
+    "intersections": "detect.tree.crossings",
     "load": "io",
     "save": "io",
     "save_animation": "io",

@@ -5,9 +5,10 @@ polygon, and its corners lie on edges. Only signs of `predicates` decide, so not
 """
 
 from . import box
+from .edge import largest
 from .jit import kernel
 from .predicates import drop, orient2d, orient3d
-from .vec import load
+from .vec import add, cross, dot, load, scale, sub
 
 
 @kernel
@@ -45,13 +46,18 @@ def triangles_cross_at_vertex(s, p_1, p_2, q_1, q_2):
 @kernel
 def triangles_cross_at_edge(a, b, c, d):
     """True where the triangles a b c and a b d have more in common than their shared edge: only when folded flat."""
+    side_c, side_d = 0, 0
+    for axis in range(3):
+        one = orient2d(drop(a, axis), drop(b, axis), drop(c, axis))
+        two = orient2d(drop(a, axis), drop(b, axis), drop(d, axis))
+        if one * two < 0:  # on two sides of a plane through the edge: open, and the commonest case
+            return False
+        if side_c == 0 and side_d == 0:
+            side_c, side_d = one, two
     if orient3d(a, b, c, d) != 0:
         return False
-    for axis in range(3):
-        side_c = orient2d(drop(a, axis), drop(b, axis), drop(c, axis))
-        side_d = orient2d(drop(a, axis), drop(b, axis), drop(d, axis))
-        if side_c != 0 or side_d != 0:
-            return side_c == side_d
+    if side_c != 0 or side_d != 0:
+        return side_c == side_d
     # both without area: segments along one line, or from one point when a equals b
     for axis in range(3):
         if orient2d(drop(a, axis), drop(c, axis), drop(d, axis)) != 0:
@@ -65,35 +71,87 @@ def triangles_cross_at_edge(a, b, c, d):
 
 @kernel
 def faces_intersect(x, f, g):
-    """True where two faces of one mesh meet in a way that a mesh may not; f, g are 3-tuples of rows of x (n,3).
+    """True where two faces of one mesh meet in a way that a mesh may not; f, g are 3-tuples of rows of x (n,3)."""
+    return faces_cross(f, g, load(x, f[0]), load(x, f[1]), load(x, f[2]), load(x, g[0]), load(x, g[1]), load(x, g[2]))
+
+
+@kernel
+def faces_cross(f, g, p_0, p_1, p_2, q_0, q_1, q_2):
+    """The same, given the corners: f and g only say which of them are shared.
 
     No common index: a common point. One: a common point besides that vertex. Two: folded flat onto each other.
     Three: always. A face that repeats an index is no face and meets nothing.
     """
-    if f[0] == f[1] or f[1] == f[2] or f[2] == f[0] or g[0] == g[1] or g[1] == g[2] or g[2] == g[0]:
-        return False
     shared, i, j, k, m = 0, 0, 0, 0, 0  # corner i of f is corner j of g; k and m add up all such corners
     for p in range(3):
         for q in range(3):
             if f[p] == g[q]:
                 shared, i, j, k, m = shared + 1, p, q, k + p, m + q
+    if f[0] == f[1] or f[1] == f[2] or f[2] == f[0] or g[0] == g[1] or g[1] == g[2] or g[2] == g[0]:
+        return False
     if shared == 0:
-        return triangles_intersect(
-            load(x, f[0]), load(x, f[1]), load(x, f[2]), load(x, g[0]), load(x, g[1]), load(x, g[2])
-        )
+        return not surely_apart(p_0, p_1, p_2, q_0, q_1, q_2) and triangles_intersect(p_0, p_1, p_2, q_0, q_1, q_2)
     if shared == 1:
-        return triangles_cross_at_vertex(
-            load(x, f[i]),
-            load(x, f[(i + 1) % 3]),
-            load(x, f[(i + 2) % 3]),
-            load(x, g[(j + 1) % 3]),
-            load(x, g[(j + 2) % 3]),
-        )
+        s, p_1, p_2 = turn(p_0, p_1, p_2, i)
+        _, q_1, q_2 = turn(q_0, q_1, q_2, j)
+        return not surely_apart_beside(s, p_1, p_2, q_1, q_2) and triangles_cross_at_vertex(s, p_1, p_2, q_1, q_2)
     if shared == 2:
         # the corners of a face are 0 + 1 + 2 = 3, so the one not shared is what is missing
-        k, m = 3 - k, 3 - m
-        return triangles_cross_at_edge(load(x, f[(k + 1) % 3]), load(x, f[(k + 2) % 3]), load(x, f[k]), load(x, g[m]))
+        c, a, b = turn(p_0, p_1, p_2, 3 - k)
+        return triangles_cross_at_edge(a, b, c, turn(q_0, q_1, q_2, 3 - m)[0])
     return True
+
+
+@kernel
+def turn(a, b, c, k):
+    """The corners of a triangle in their order, from corner k on."""
+    if k == 0:
+        return a, b, c
+    if k == 1:
+        return b, c, a
+    return c, a, b
+
+
+@kernel
+def surely_apart(p_0, p_1, p_2, q_0, q_1, q_2):
+    """True only where two triangles have no point in common, and nearly always there: no exact sums are needed then."""
+    u, v = sub(q_1, q_0), sub(q_2, q_0)
+    a, b, c = sub(p_0, q_0), sub(p_1, q_0), sub(p_2, q_0)
+    # along the way from centre to centre; two sums of three rounded products differ by less than 31 ulp of the largest
+    d = sub(add(add(a, b), c), add(u, v))
+    size = max(largest(u), largest(v), largest(a), largest(b), largest(c))
+    gap = min(dot(d, a), dot(d, b), dot(d, c)) - max(0.0, dot(d, u), dot(d, v))
+    if gap > 5e-15 * largest(d) * size + 1e-300:
+        return True
+    if _beyond(u, v, a, b, c):
+        return True
+    return _beyond(sub(p_1, p_0), sub(p_2, p_0), sub(q_0, p_0), sub(q_1, p_0), sub(q_2, p_0))
+
+
+@kernel
+def surely_apart_beside(s, p_1, p_2, q_1, q_2):
+    """True only where the triangles s p_1 p_2 and s q_1 q_2 have only s in common, and nearly always there."""
+    a, b, u, v = sub(p_1, s), sub(p_2, s), sub(q_1, s), sub(q_2, s)
+    size_p, size_q = max(largest(a), largest(b)), max(largest(u), largest(v))
+    d = sub(scale(add(a, b), 1.0 / size_p), scale(add(u, v), 1.0 / size_q))
+    margin = 2e-15 * largest(d)
+    if min(dot(d, a), dot(d, b)) > margin * size_p + 1e-300 and max(dot(d, u), dot(d, v)) < -margin * size_q - 1e-300:
+        return True
+    return _beyond(u, v, a, b, b) or _beyond(a, b, u, v, v)
+
+
+@kernel
+def _beyond(u, v, a, b, c):
+    """True only where a, b and c lie strictly on one side of the plane through 0, u and v.
+
+    The six products of a sum carry 8 roundings each, together less than 6e-15 of the largest; 1e-250 is more than what
+    underflows may add below 1e60.
+    """
+    n = cross(u, v)
+    d, e, f = dot(n, a), dot(n, b), dot(n, c)
+    size = max(largest(a), largest(b), largest(c))
+    margin = 6e-15 * largest(u) * largest(v) * size + 1e-250
+    return size < 1e60 and (min(d, e, f) > margin or max(d, e, f) < -margin)
 
 
 @kernel
