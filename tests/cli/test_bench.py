@@ -10,12 +10,13 @@ import pytest
 import pliant
 from pliant import cli
 from pliant.bench import openvdb
+from pliant.bench.peers import PACKAGES
 
 
 @pytest.fixture
 def alone(tmp_path, monkeypatch):
     """No peers, no originals, an empty folder to work in."""
-    for module in ("open3d", "warp", "igl"):
+    for module in PACKAGES:
         monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.setattr(openvdb, "version", lambda: None)
     (tmp_path / "data").mkdir()
@@ -70,6 +71,25 @@ def test_the_papers_table_names_what_could_not_be_had(alone, capsys, tmp_path) -
     out = capsys.readouterr().out
     for words in ("the paper", "9,274,604", "could not be had: Skull", "Turbine", "delta", "hausdorff"):
         assert words in out
+
+
+@pytest.mark.compiled
+def test_tasks_of_trees_and_cloth_come_out_as_json_page_and_files(alone, capsys, tmp_path) -> None:
+    tasks = ["T3", "t4", "t5", "T6", "t6B", "T8"]
+    assert cli.run(["bench", "peers", *tasks, *alone, "--json", "-o", "r.html", "--save", "results"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    names = ["t3-nearest", "t4-proximity", "t5-step", "t6-pairs", "t6b-refit", "t8-cloth"]
+    assert list(said["tables"]) == names
+    assert all(state.startswith("absent") for name, state in said["about"]["peers"].items() if name != "scipy")
+    assert {row["who"] for rows in said["tables"].values() for row in rows} == {"pliant"}
+    for task in ("T3:", "T4:", "T5:", "T6:", "T6b:", "T8:"):
+        assert any(note.startswith(task) for note in said["notes"])
+    page = (tmp_path / "work" / "r.html").read_text("utf-8")
+    (folder,) = (tmp_path / "work" / "results").iterdir()
+    for name in names:
+        assert f"{name}.csv" in [path.name for path in folder.iterdir()]
+    assert page.count("<h2>") == len(names)
+    assert "nearest point of a surface" in page
 
 
 BAD = [

@@ -13,6 +13,7 @@ from .referee import Pairs
 
 Floats = NDArray[np.float64]
 MODULE = "ipctk"
+MOST = 2_000_000  # candidates that are worth being taken over one by one
 
 
 @functools.cache
@@ -40,11 +41,14 @@ def candidates(theirs: Any, *positions: Floats, reach: float = 0.0) -> Any:
     return found
 
 
-def pair_arrays(found: Any) -> tuple[Pairs, Pairs]:
-    """Candidates as ((vertex, face), (edge, edge))."""
-    vertex_face = [(c.vertex_id, c.face_id) for c in found.fv_candidates]
-    edge_edge = [(c.edge0_id, c.edge1_id) for c in found.ee_candidates]
-    return np.array(vertex_face, np.int64).reshape(-1, 2), np.array(edge_edge, np.int64).reshape(-1, 2)
+def pair_arrays(found: Any) -> tuple[Pairs, Pairs] | None:
+    """Candidates as ((vertex, face), (edge, edge)); None where they are too many."""
+    faces, edges = found.fv_candidates, found.ee_candidates
+    if len(faces) + len(edges) > MOST:
+        return None
+    vertex_face = np.fromiter((k for c in faces for k in (c.vertex_id, c.face_id)), np.int64, 2 * len(faces))
+    edge_edge = np.fromiter((k for c in edges for k in (c.edge0_id, c.edge1_id)), np.int64, 2 * len(edges))
+    return vertex_face.reshape(-1, 2), edge_edge.reshape(-1, 2)
 
 
 def closer(mesh: Mesh, x: Floats, pairs: tuple[Pairs, Pairs], within: float) -> tuple[Pairs, Pairs]:

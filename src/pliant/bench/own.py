@@ -3,11 +3,16 @@
 import importlib
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..detect import METHODS
 from ..detect import detector as _detector
 from ..mesh import Mesh
 from ..scene import Scene
 from ..simulation import Simulation
+
+Floats = NDArray[np.float64]
 
 
 class Absent(Exception):
@@ -35,12 +40,24 @@ def sweep(mesh: Mesh) -> Any:
 
 def crossings(a: Mesh, b: Mesh) -> Any:
     """T6: `.update(x_a, x_b)`, then `.pairs()` gives (k,2) faces."""
-    return _find("..detect.tree", "Crossings")(a, b)
+    return _find("..detect.tree.crossings", "Crossings")(a, b)
 
 
-def tree(mesh: Mesh) -> Any:
-    """T6b: `.refit(x)`, and `.bounds` of all."""
-    return _find("..detect.tree", "Tree")(mesh)
+class FaceTree:
+    """T6b: the tree of the triangles of a mesh, alone."""
+
+    def __init__(self, mesh: Mesh) -> None:
+        self.faces = mesh.faces
+        self.tree = _find("..detect.tree.tree", "tree_of_faces")(mesh.vertices, mesh.faces)
+        self._refit = _find("..detect.tree.tree", "refit_faces")
+
+    def refit(self, x: Floats) -> None:
+        self._refit(self.tree, x, self.faces)
+
+    @property
+    def bounds(self) -> Floats:
+        """(2,3) the corners of the box around all."""
+        return np.asarray(self.tree.nodes["bounds"][0], np.float64).reshape(2, 3)
 
 
 def simulation(scene: Scene, dt: float) -> Simulation:

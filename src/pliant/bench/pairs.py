@@ -104,10 +104,10 @@ def _ours(case: Case) -> list[Entry]:
     found = own.crossings(case.mesh, case.mesh)
 
     def work() -> Any:
-        return [found.update(case.mesh.vertices, x).pairs() for x in case.frames][-1]
+        return [found.update(None, x).pairs() for x in case.frames][-1]
 
     check = functools.partial(_judge, case)
-    return [Entry(contest.OWN, work, check, FRAMES, note="update of both and exact pairs")]
+    return [Entry(contest.OWN, work, check, FRAMES, note="refit of one and exact pairs")]
 
 
 def _coal(case: Case) -> list[Entry]:
@@ -159,7 +159,7 @@ def _warp(case: Case) -> list[Entry]:
 
 
 def _our_refit(case: Case) -> list[Entry]:
-    tree = own.tree(case.mesh)
+    tree = own.FaceTree(case.mesh)
 
     def work() -> None:
         for x in case.frames:
@@ -168,7 +168,7 @@ def _our_refit(case: Case) -> list[Entry]:
     def check(_: Any) -> dict[str, Any]:
         low, high = tree.bounds
         last = case.frames[-1]
-        return {"box_right": "yes" if (low <= last.min(0)).all() and (high >= last.max(0)).all() else "NO"}
+        return {"box_right": "yes" if (low == last.min(0)).all() and (high == last.max(0)).all() else "NO"}
 
     return [Entry(contest.OWN, work, check, FRAMES, note="refit")]
 

