@@ -48,6 +48,7 @@ class Setting:
     height: float = 0.3
     start: float = 0.58
     density: float = 0.2
+    stiffness: float = 1e3  # N/m: both constants (lambda, mu) of a triangle
     friction: float = 0.2
     eps: float = 0.005
     dt: float = 0.01
@@ -63,8 +64,9 @@ class Setting:
         long = max(self.size) * self.h + 1.0
         sphere = ball(self.radius, 5, centre=(0.0, self.height, 0.0))
         ground = box((long, 0.1, long), 1, centre=(0.0, -0.05, 0.0))
-        # what Newton's triangles resist, as one stiffness along threads: 4 mu (lambda + mu) / (lambda + 2 mu)
-        material = Cloth(density=self.density, stretch=8e3 / 3.0, shear=1e3, air=0.0)
+        # along threads a triangle with these constants resists by 4 mu (lambda + mu) / (lambda + 2 mu)
+        stretch = 8.0 / 3.0 * self.stiffness
+        material = Cloth(density=self.density, stretch=stretch, shear=self.stiffness, air=0.0)
         bodies = [Body(self.strip, material=material), Body(sphere, fixed=True), Body(ground, fixed=True)]
         return Scene(bodies, eps=self.eps, friction=self.friction, name="strip on a sphere")
 
@@ -147,7 +149,7 @@ def _newton(setting: Setting, progress: Callable[[str], None]) -> list[_Runner]:
         try:
             with contest.quiet():
                 Falling(setting, solver).step()
-                found.append(_Runner(name, 1, "float32", Falling(setting, solver)))
+                found.append(_Runner(name, 1, solver.note, Falling(setting, solver)))
         except Exception as error:  # a solver that another version of the package does not have
             progress(f"{name} takes no part: {error}")
     return found
