@@ -5,12 +5,14 @@ from typing import Any
 from ..validate import choice
 from .brute_force import BruteForceDetector
 from .distance_field import DistanceFieldDetector
+from .tree.detector import TreeDetector
 
 METHODS: dict[str, Any] = {
     detector.name: detector
     for detector in (
         BruteForceDetector,
         DistanceFieldDetector,
+        TreeDetector,
     )
 }
 

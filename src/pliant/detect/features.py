@@ -1,0 +1,149 @@
+"""From pairs of features to contact records: nearest points, sides, normals. Every exact detector ends here."""
+
+import functools
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import contacts as _contacts
+from ..contacts import Contacts
+from ..kernels import brute_force as _careful
+from ..kernels import records as _kernels
+from ..kernels.nearest import Tree
+from ..kernels.surface import Surface
+from .base import Side
+from .surface import signed_distances, surface_of, tree_of
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int32]
+Depth = Callable[[Floats], tuple[Floats, NDArray[np.int64]]]  # points (n,3) -> signed distance (n,), nearest face (n,)
+
+
+class Part(NamedTuple):
+    """What does not change about a side: which vertices are one and the same, and whether it has an inside."""
+
+    side: Side
+    weld: Rows  # (n,) row of each vertex among the welded ones
+    rows: NDArray[np.int64]  # a vertex of each welded one
+    solid: bool
+
+    @classmethod
+    def of(cls, side: Side) -> "Part":
+        mesh = side.mesh
+        _, rows = np.unique(mesh.weld_index, return_index=True)
+        solid = mesh.n_faces > 0 and mesh.issues.closed and not mesh.issues.inward
+        return cls(side, mesh.weld_index, rows, solid)
+
+
+class Pose:
+    """A side at positions x (n,3), and what is derived from them when somebody asks."""
+
+    def __init__(self, part: Part, x: Floats, depth: Depth | None = None) -> None:
+        self.part, self.x = part, x
+        self._depth = depth
+
+    @functools.cached_property
+    def surface(self) -> Surface:
+        """On the welded vertices: a seam has a pseudonormal like any other edge."""
+        rest = self.part.side.mesh
+        return surface_of(rest.moved(self.x) if rest.welded is rest else rest.welded.moved(self.x[self.part.rows]))
+
+    @functools.cached_property
+    def _tree(self) -> Tree:
+        return tree_of(self.surface)
+
+    @functools.cached_property
+    def edge_normals(self) -> Floats:
+        return self.part.side.mesh.moved(self.x).edge_normals
+
+    def depth(self, points: Floats) -> tuple[Floats, NDArray[np.int64]]:
+        """Signed distance (n,) of points (n,3) from this closed side, and the nearest face (n,)."""
+        if self._depth is not None:
+            return self._depth(points)
+        distance, _, face, _ = signed_distances(self.surface, self._tree, points)
+        return distance, face
+
+    def holds(self, points: Floats) -> NDArray[np.bool_]:
+        """Which of `points` are inside; none where there is no inside."""
+        if not self.part.solid:
+            return np.zeros(len(points), np.bool_)
+        return np.asarray(self.depth(points)[0] < 0.0)
+
+
+def contacts_of(a: Pose, b: Pose, there: Rows, back: Rows, edges: Rows) -> Contacts:
+    """Records in canonical order of sorted pairs (k,2): vertices of a and faces of b, vertices of b and faces of a,
+    edges. Of one side with itself (a is b) the first holds both ways. Vertices deep inside a closed side are added."""
+    (there, side), (back, side_back) = _with_deep(a, b, there), _with_deep(b, a, back)
+    out = np.empty(len(there) + len(back) + len(edges), _contacts.CONTACT)
+    facing = [(a, b, there, side), (b, a, back, side_back)]
+    if a.part.side.body > b.part.side.body:
+        facing.reverse()
+    done = 0
+    for one, two, pairs, sides in facing:
+        _vertex_face(one, two, pairs, sides, out[done : done + len(pairs)])
+        done += len(pairs)
+    _edge_edge(a, b, edges, out[done:])
+    return out
+
+
+def _with_deep(a: Pose, b: Pose, pairs: Rows) -> tuple[Rows, Floats]:
+    """The pairs, with those of vertices of a deep inside a closed b; and which side all vertices are on, or nothing."""
+    if a is b or not b.part.solid:
+        return pairs, np.zeros(0)
+    low, high = b.x.min(0), b.x.max(0)
+    near = np.flatnonzero(((a.x >= low) & (a.x <= high)).all(1))
+    depth, face = b.depth(a.x[near])
+    side = np.ones(len(a.x))
+    side[near[depth < 0.0]] = -1.0
+    alone = np.ones(len(a.x), np.bool_)
+    alone[pairs[:, 0]] = False
+    deep = np.flatnonzero((depth < 0.0) & alone[near])
+    if len(deep):
+        pairs = np.concatenate([pairs, np.stack([near[deep], face[deep]], 1).astype(np.int32)])
+        pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+    return pairs, side
+
+
+def _vertex_face(a: Pose, b: Pose, pairs: Rows, side: Floats, out: Contacts) -> None:
+    unclear = np.empty(len(pairs), np.bool_)
+    first, bodies = _numbers(a, b)
+    _kernels.fill_faces(a.x, b.x, b.part.side.mesh.faces, pairs, side, first, bodies, out, unclear)
+    rows = np.flatnonzero(unclear)
+    if len(rows):
+        weights, normal, distance = np.empty((len(rows), 4)), np.empty((len(rows), 3)), np.empty(len(rows))
+        sides = side if len(side) else np.ones(len(a.x))
+        _careful.vertex_face_geometry(b.surface, a.x, pairs[rows], sides, weights, normal, distance)
+        out["normal"][rows], out["distance"][rows] = normal, distance
+
+
+def _edge_edge(a: Pose, b: Pose, pairs: Rows, out: Contacts) -> None:
+    e_a, e_b = a.part.side.mesh.topology.edges, b.part.side.mesh.topology.edges
+    unclear = np.empty(len(pairs), np.bool_)
+    first, bodies = _numbers(a, b)
+    _kernels.fill_edges(a.x, e_a, b.x, e_b, pairs, first, bodies, out, unclear)
+    rows = np.flatnonzero(unclear)
+    if len(rows):
+        weights, normal, distance = np.empty((len(rows), 4)), np.empty((len(rows), 3)), np.empty(len(rows))
+        _careful.edge_edge_geometry(a.x, e_a, b.x, e_b, b.edge_normals, pairs[rows], weights, normal, distance)
+        out["normal"][rows], out["distance"][rows] = normal, distance
+    if a is not b and len(pairs) and (a.part.solid or b.part.solid):
+        ends_a, ends_b = a.x[e_a[pairs[:, 0]]], b.x[e_b[pairs[:, 1]]]
+        inside = b.holds(np.einsum("ij,ijk->ik", out["weights"][:, :2], ends_a))
+        inside |= a.holds(-np.einsum("ij,ijk->ik", out["weights"][:, 2:], ends_b))
+        # where the edges cross there is no gap to turn round, and the normal is already right
+        flip = np.where(inside & (out["distance"] > reach_of(0.0, a.x, b.x)), -1.0, 1.0)
+        out["normal"] *= flip[:, None]
+        out["distance"] *= flip
+
+
+def reach_of(within: float, x_a: Floats, x_b: Floats) -> float:
+    """`within`, and what rounding may add to it at these coordinates."""
+    largest = max(float(np.abs(x_a).max(initial=0.0)), float(np.abs(x_b).max(initial=0.0)))
+    return within * (1.0 + 1e-12) + 1e-14 * largest
+
+
+def _numbers(a: Pose, b: Pose) -> tuple[Rows, Rows]:
+    one, two = a.part.side, b.part.side
+    return np.array([one.first, two.first], np.int32), np.array([one.body, two.body], np.int32)

@@ -1,0 +1,206 @@
+"""All vertex-face and edge-edge pairs that may touch: walks through a tree of boxes from every triangle.
+
+Every vertex and every edge is counted at one of its triangles, so that a pair of features is met in exactly one pair of
+triangles (representative triangles: Curtis, Tamstorf, Manocha 2008) and nothing is found twice.
+
+A walk only writes down which features have overlapping boxes. As soon as there are LOT of them their distances are
+taken in one loop over columns, which the compiler turns into vector instructions; few pairs that rounding could decide
+are looked at again, one by one.
+"""
+
+import numpy as np
+
+from .edge import edge_edge_distance
+from .jit import kernel, prange
+from .skin import PARTS
+from .triangle import point_triangle_distance
+
+STRIDE = 37  # consecutive chunks go to different threads: the first triangles of a self walk have the longest way
+LOT = 256  # pairs whose distances are taken together
+FORWARD, EDGES, BACKWARD = 0, 1, 2  # vertex of a and face of b; two edges; vertex of b and face of a
+
+
+@kernel
+def clamp(t):
+    return min(max(t, 0.0), 1.0)
+
+
+@kernel
+def edge_lot(p, n, within, d_2, sure):
+    """Squared distances of edges a-b and c-d, p (12,LOT); not `sure` where rounding could turn the answer round."""
+    w_2 = within * within
+    for m in range(n):
+        u_0, u_1, u_2 = p[3, m] - p[0, m], p[4, m] - p[1, m], p[5, m] - p[2, m]
+        v_0, v_1, v_2 = p[9, m] - p[6, m], p[10, m] - p[7, m], p[11, m] - p[8, m]
+        r_0, r_1, r_2 = p[0, m] - p[6, m], p[1, m] - p[7, m], p[2, m] - p[8, m]
+        a, e, b = (
+            u_0 * u_0 + u_1 * u_1 + u_2 * u_2,
+            v_0 * v_0 + v_1 * v_1 + v_2 * v_2,
+            u_0 * v_0 + u_1 * v_1 + u_2 * v_2,
+        )
+        c, f = u_0 * r_0 + u_1 * r_1 + u_2 * r_2, v_0 * r_0 + v_1 * r_1 + v_2 * r_2
+        k = a * e - b * b
+        s = clamp((b * f - c * e) / k)
+        t = clamp((b * s + f) / e)
+        # s again, because t may have been cut; where it was not, this changes nothing
+        s = clamp((b * t - c) / a)
+        g_0, g_1, g_2 = r_0 + s * u_0 - t * v_0, r_1 + s * u_1 - t * v_1, r_2 + s * u_2 - t * v_2
+        d = g_0 * g_0 + g_1 * g_1 + g_2 * g_2
+        size = a + e + r_0 * r_0 + r_1 * r_1 + r_2 * r_2
+        d_2[m] = d
+        sure[m] = (k > 1e-8 * a * e) & (k > 1e-200) & (abs(d - w_2) > 1e-8 * (d + w_2) + 1e-24 * size)
+
+
+@kernel
+def face_lot(p, n, within, d_2, sure):
+    """Squared distances of points v from triangles a b c, p (12,LOT): the least of three edges and the plane."""
+    w_2 = within * within
+    for m in range(n):
+        r_0, r_1, r_2 = p[0, m] - p[3, m], p[1, m] - p[4, m], p[2, m] - p[5, m]
+        e_0, e_1, e_2 = p[6, m] - p[3, m], p[7, m] - p[4, m], p[8, m] - p[5, m]
+        f_0, f_1, f_2 = p[9, m] - p[3, m], p[10, m] - p[4, m], p[11, m] - p[5, m]
+        ee, ff, ef = (
+            e_0 * e_0 + e_1 * e_1 + e_2 * e_2,
+            f_0 * f_0 + f_1 * f_1 + f_2 * f_2,
+            e_0 * f_0 + e_1 * f_1 + e_2 * f_2,
+        )
+        re, rf = r_0 * e_0 + r_1 * e_1 + r_2 * e_2, r_0 * f_0 + r_1 * f_1 + r_2 * f_2
+        gg = ee + ff - 2.0 * ef
+        s, t, q = clamp(re / ee), clamp(rf / ff), clamp((rf - ef - re + ee) / gg)
+        x, y, z = r_0 - s * e_0, r_1 - s * e_1, r_2 - s * e_2
+        d = x * x + y * y + z * z
+        x, y, z = r_0 - t * f_0, r_1 - t * f_1, r_2 - t * f_2
+        d = min(d, x * x + y * y + z * z)
+        x, y, z = r_0 - e_0 - q * (f_0 - e_0), r_1 - e_1 - q * (f_1 - e_1), r_2 - e_2 - q * (f_2 - e_2)
+        d = min(d, x * x + y * y + z * z)
+        n_0, n_1, n_2 = e_1 * f_2 - e_2 * f_1, e_2 * f_0 - e_0 * f_2, e_0 * f_1 - e_1 * f_0
+        nn = n_0 * n_0 + n_1 * n_1 + n_2 * n_2
+        w = n_0 * (e_1 * r_2 - e_2 * r_1) + n_1 * (e_2 * r_0 - e_0 * r_2) + n_2 * (e_0 * r_1 - e_1 * r_0)
+        v = n_0 * (r_1 * f_2 - r_2 * f_1) + n_1 * (r_2 * f_0 - r_0 * f_2) + n_2 * (r_0 * f_1 - r_1 * f_0)
+        h = n_0 * r_0 + n_1 * r_1 + n_2 * r_2
+        over = (v >= 0.0) & (w >= 0.0) & (v + w <= nn)
+        d = min(d, h * h / nn if over else d)
+        longest = max(ee, ff, gg)
+        size = longest + r_0 * r_0 + r_1 * r_1 + r_2 * r_2
+        d_2[m] = d
+        flat = (nn <= 1e-6 * longest * longest) | (nn < 1e-200)
+        sure[m] = ~flat & (abs(d - w_2) > 1e-8 * (d + w_2) + 1e-24 * size)
+
+
+@kernel
+def keep_near(pairs, p, n, within, d_2, sure, kind, out, count):
+    """Append the first n `pairs` that are near to out; its last row is spare, what finds no other is only counted."""
+    room = len(out)
+    for m in range(n):
+        near = d_2[m] <= within * within
+        if not sure[m]:
+            a, b, c, d = point(p, 0, m), point(p, 3, m), point(p, 6, m), point(p, 9, m)
+            near = (edge_edge_distance(a, b, c, d) if kind == EDGES else point_triangle_distance(a, b, c, d)) <= within
+        # written in any case and kept by counting: a branch would be guessed wrong every other time
+        k = min(count, room - 1)
+        out[k, 0], out[k, 1], out[k, 2] = pairs[m, 2], pairs[m, 0], pairs[m, 1]
+        count += near
+    return count
+
+
+@kernel
+def point(p, k, m):
+    return (p[k, m], p[k + 1, m], p[k + 2, m])
+
+
+@kernel
+def flush_faces(a, at_a, b, at_b, pairs, n, within, p, d_2, sure, out, count):
+    """Take the distances of n vertex-face pairs (vertex, face, kind) and append those that are near."""
+    for m in range(n):
+        v, q = pairs[m, 0], pairs[m, 1]
+        if pairs[m, 2] == FORWARD:
+            for k in range(3):
+                p[k, m] = at_a.vertices[v, k]
+            for k in range(9):
+                p[3 + k, m] = at_b.faces[q, k]
+            pairs[m, 0], pairs[m, 1] = a.vertex[v, 0], b.face[q]
+        else:
+            for k in range(3):
+                p[k, m] = at_b.vertices[v, k]
+            for k in range(9):
+                p[3 + k, m] = at_a.faces[q, k]
+            pairs[m, 0], pairs[m, 1] = b.vertex[v, 0], a.face[q]
+    face_lot(p, n, within, d_2, sure)
+    return keep_near(pairs, p, n, within, d_2, sure, FORWARD, out, count)
+
+
+@kernel
+def flush_edges(a, at_a, b, at_b, same, pairs, n, within, p, d_2, sure, out, count):
+    """Take the distances of n edge-edge pairs and append those that are near."""
+    for m in range(n):
+        e, f = pairs[m, 0], pairs[m, 1]
+        for k in range(6):
+            p[k, m], p[6 + k, m] = at_a.edges[e, k], at_b.edges[f, k]
+        e, f = a.edge[e, 0], b.edge[f, 0]
+        # of one mesh with itself the lower edge comes first, whichever was met first
+        pairs[m, 0], pairs[m, 1] = (f, e) if same and f < e else (e, f)
+    edge_lot(p, n, within, d_2, sure)
+    return keep_near(pairs, p, n, within, d_2, sure, EDGES, out, count)
+
+
+@kernel
+def near_range(a, at_a, b, at_b, same, begin, reach, within, first, last, out):
+    """Pairs of triangles first..last-1 of a with those of b, written to out (cap,3) while there is room: kind and the
+    two features. Returns how many there are; fewer than cap means that all of them are there. One loop, because a call
+    that takes arrays costs more than all of it.
+
+    begin (m,) is the node of b where each triangle's walk starts: 0, or in its own tree what is left to be seen.
+    reach is `within` and what rounding may add to it.
+    """
+    nodes, boxes = at_b.nodes, at_a.boxes
+    total, count, n_f, n_e = len(nodes), 0, 0, 0
+    faces, edges = np.empty((LOT, 3), np.int32), np.empty((LOT, 3), np.int32)
+    room, d_2, sure = np.empty((12, LOT)), np.empty(LOT), np.empty(LOT, np.bool_)
+    for p in range(first, last):
+        x_0, y_0, z_0 = boxes[p, 0] - reach, boxes[p, 1] - reach, boxes[p, 2] - reach
+        x_1, y_1, z_1 = boxes[p, 3] + reach, boxes[p, 4] + reach, boxes[p, 5] + reach
+        i_0, i_1, i_2 = a.welded[p, 0], a.welded[p, 1], a.welded[p, 2]
+        at = np.int64(begin[p])
+        while at < total:
+            node = nodes[at]
+            w = node["bounds"]
+            if w[0] > x_1 or w[3] < x_0 or w[1] > y_1 or w[4] < y_0 or w[2] > z_1 or w[5] < z_0:
+                at = np.int64(node["skip"])
+                continue
+            at += 1
+            if node["skip"] > at:
+                continue
+            q = node["first"]
+            j_0, j_1, j_2 = b.welded[q, 0], b.welded[q, 1], b.welded[q, 2]
+            for v in range(a.vertex_start[p], a.vertex_start[p + 1]):
+                i = a.vertex[v, 1]
+                faces[n_f, 0], faces[n_f, 1], faces[n_f, 2] = v, q, FORWARD
+                n_f += (i != j_0) & (i != j_1) & (i != j_2) & (b.face[q] >= 0)
+            for v in range(b.vertex_start[q], b.vertex_start[q + 1]):
+                j = b.vertex[v, 1]
+                faces[n_f, 0], faces[n_f, 1], faces[n_f, 2] = v, p, BACKWARD
+                n_f += (j != i_0) & (j != i_1) & (j != i_2) & (a.face[p] >= 0)
+            for e in range(a.edge_start[p], a.edge_start[p + 1]):
+                i, j = a.edge[e, 3], a.edge[e, 4]
+                for f in range(b.edge_start[q], b.edge_start[q + 1]):
+                    k, h = b.edge[f, 3], b.edge[f, 4]
+                    edges[n_e, 0], edges[n_e, 1], edges[n_e, 2] = e, f, EDGES
+                    n_e += (i != k) & (i != h) & (j != k) & (j != h)
+            if n_f > LOT - 6:
+                count = flush_faces(a, at_a, b, at_b, faces, n_f, within, room, d_2, sure, out, count)
+                n_f = 0
+            if n_e > LOT - 9:
+                count = flush_edges(a, at_a, b, at_b, same, edges, n_e, within, room, d_2, sure, out, count)
+                n_e = 0
+    count = flush_faces(a, at_a, b, at_b, faces, n_f, within, room, d_2, sure, out, count)
+    return flush_edges(a, at_a, b, at_b, same, edges, n_e, within, room, d_2, sure, out, count)
+
+
+@kernel(parallel=True)
+def near_pairs(a, at_a, b, at_b, same, begin, reach, within, out, counts):
+    """Each chunk of triangles writes to its own rows of `out` (PARTS,cap,3); counts (PARTS,) may be more than fit."""
+    m = len(begin)
+    for c in prange(PARTS):
+        part = c * STRIDE % PARTS
+        first, last = part * m // PARTS, (part + 1) * m // PARTS
+        counts[part] = near_range(a, at_a, b, at_b, same, begin, reach, within, first, last, out[part])

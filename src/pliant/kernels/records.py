@@ -1,0 +1,100 @@
+"""Contact records from pairs of features, in canonical order, whatever order threads found the pairs in."""
+
+from . import vec
+from .brute_force import across
+from .edge import closest_on_edges
+from .jit import kernel, prange
+from .surface import touching
+from .triangle import closest_on_triangle
+
+ROWS = 512  # a thread fills at a time
+KEYS = 64  # buckets a thread sorts at a time
+
+
+@kernel
+def sort_in(found, counts, base, start, pairs):
+    """Pairs (kind, i, j) of found (parts,cap,3) into buckets base[kind] + i: bucket k is pairs[start[k]:start[k+1]].
+
+    start (keys+2,) begins as zeros.
+    """
+    for part in range(len(found)):
+        for m in range(counts[part]):
+            start[base[found[part, m, 0]] + found[part, m, 1] + 2] += 1
+    for k in range(2, len(start)):
+        start[k] += start[k - 1]
+    for part in range(len(found)):
+        for m in range(counts[part]):
+            k = base[found[part, m, 0]] + found[part, m, 1] + 1
+            to = start[k]
+            pairs[to, 0], pairs[to, 1] = found[part, m, 1], found[part, m, 2]
+            start[k] = to + 1
+
+
+@kernel(parallel=True)
+def sort_buckets(start, pairs):
+    """Ascending second features in every bucket; they are short, so by insertion."""
+    n = len(start) - 2
+    for c in prange(-(-n // KEYS)):
+        for k in range(c * KEYS, min(n, (c + 1) * KEYS)):
+            for m in range(start[k] + 1, start[k + 1]):
+                j, to = pairs[m, 1], m
+                while to > start[k] and pairs[to - 1, 1] > j:
+                    pairs[to, 1] = pairs[to - 1, 1]
+                    to -= 1
+                pairs[to, 1] = j
+
+
+@kernel(parallel=True)
+def fill_faces(x_a, x_b, faces_b, pairs, side, first, bodies, out, unclear):
+    """Vertex-face records of `pairs` (vertex of a, face of b); side (n,) is -1 for vertices of a inside b, or empty.
+
+    first (2,): rows of the first vertices in the one array of positions. `unclear` where a gap has no direction.
+    """
+    for c in prange(-(-len(pairs) // ROWS)):
+        for m in range(c * ROWS, min(len(pairs), (c + 1) * ROWS)):
+            v, f = pairs[m, 0], pairs[m, 1]
+            i, j, k = faces_b[f, 0], faces_b[f, 1], faces_b[f, 2]
+            p, a, b, d = vec.load(x_a, v), vec.load(x_b, i), vec.load(x_b, j), vec.load(x_b, k)
+            u, s, t, _ = closest_on_triangle(p, a, b, d)
+            q = vec.add(vec.scale(a, u), vec.add(vec.scale(b, s), vec.scale(d, t)))
+            unclear[m] = touching(vec.sub(p, q), p, q)
+            n, distance = across(p, q, side[v] if len(side) > 0 else 1.0, (0.0, 1.0, 0.0))
+            write(out[m], 0, v, f, bodies, n, distance)
+            link(out[m], v + first[0], i + first[1], j + first[1], k + first[1], (1.0, -u, -s, -t))
+
+
+@kernel(parallel=True)
+def fill_edges(x_a, edges_a, x_b, edges_b, pairs, first, bodies, out, unclear):
+    """Edge-edge records of `pairs`; the rest as above."""
+    for g in prange(-(-len(pairs) // ROWS)):
+        for m in range(g * ROWS, min(len(pairs), (g + 1) * ROWS)):
+            e, f = pairs[m, 0], pairs[m, 1]
+            i, j, k, h = edges_a[e, 0], edges_a[e, 1], edges_b[f, 0], edges_b[f, 1]
+            a, b, c, d = vec.load(x_a, i), vec.load(x_a, j), vec.load(x_b, k), vec.load(x_b, h)
+            s, t = closest_on_edges(a, b, c, d)
+            p, q = vec.mix(a, b, s), vec.mix(c, d, t)
+            unclear[m] = touching(vec.sub(p, q), p, q)
+            n, distance = across(p, q, 1.0, (0.0, 1.0, 0.0))
+            write(out[m], 1, e, f, bodies, n, distance)
+            link(out[m], i + first[0], j + first[0], k + first[1], h + first[1], (1.0 - s, s, t - 1.0, -t))
+
+
+@kernel
+def write(record, kind, i, j, bodies, n, distance):
+    """All fields but vertices and weights, spare bytes too: records start as whatever lay in memory."""
+    record["kind"] = kind
+    for k in range(7):
+        record["spare"][k] = 0
+    record["elements"][0], record["elements"][1] = i, j
+    record["bodies"][0], record["bodies"][1] = bodies[0], bodies[1]
+    for k in range(3):
+        record["anchor"][k], record["anchor_velocity"][k] = 0.0, 0.0
+    record["normal"][0], record["normal"][1], record["normal"][2] = n[0], n[1], n[2]
+    record["distance"], record["time"] = distance, 0.0
+
+
+@kernel
+def link(record, i, j, k, h, weights):
+    vertices, shares = record["vertices"], record["weights"]
+    vertices[0], vertices[1], vertices[2], vertices[3] = i, j, k, h
+    shares[0], shares[1], shares[2], shares[3] = weights
