@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from figures import G, slope, speeds
+from impact import draw_impact
 from PIL import Image, ImageDraw, ImageFont
 from trees import draw_trees
 
@@ -262,7 +263,7 @@ def replay() -> None:
 
 PICTURES: dict[str, Callable[[], None]] = {
     "drape": drape, "scenes": scenes, "moving": moving, "shapes": shapes, "mannequin": mannequin, "field": field,
-    "trees": lambda: draw_trees(save), "friction": friction,
+    "trees": lambda: draw_trees(save), "friction": friction, "impact": lambda: draw_impact(save),
     "reconstruction": reconstruction, "field-report": field_page,
     "replay": replay,
 }  # fmt: skip

@@ -12,7 +12,7 @@ with T to the bit, the others cannot be the least, and the minimum depends neith
 Stages, each for what the one before leaves over (percentages of candidates of a folded cloth that moves):
 
 - two directions, from middle to middle at the start and the common normal at the end: where n.g is positive at both
-  ends of the motion it is so all the time (95 to 99.9 %);
+  ends of the motion it is so all the time (95 to 100 %);
 - advancement: the direction of the nearest points proves the gap open until the first corner's line reaches zero;
   going there and asking again is conservative advancement (Mirtich 1996) without bounds on speeds;
 - a transversal crossing ends the search: what is returned is the time already proved free, and the crossing found at
@@ -96,8 +96,10 @@ def advance(motion, face, t, gap, keep, until):
 
 @kernel
 def foot(a, b, c, n):
-    """(u, v) at which g is along n = b x c; not numbers where there is no such place."""
+    """(u, v) at which g is along n = b x c; negative where there is no such place."""
     n_2 = dot(n, n)
+    if n_2 == 0.0:
+        return -1.0, -1.0
     return dot(n, cross(a, c)) / n_2, dot(n, cross(b, a)) / n_2
 
 
