@@ -96,9 +96,13 @@ def compare(
 ) -> list[dict[str, Any]]:
     """Rows for one thread and for all, entries in turn; ratios to ours on as many threads and on all of them."""
     rows: list[dict[str, Any]] = []
+    begun: set[str] = set()
     for threads in sorted({1, machine.cores()}):
         progress(f"{case}: {count_text(threads)}")
         runners = {entry.who: _Runner(entry, threads) for entry in entries if entry.takes(threads)}
+        for who in runners.keys() - begun:
+            runners[who]()  # compiles, which may take so long that the rounds below would have no time left
+            begun.add(who)
         times = alternate(runners, repeats)
         rows += [{"case": case} | runner.row(times[who], unit) for who, runner in runners.items()]
     return with_ratios(rows, unit)
