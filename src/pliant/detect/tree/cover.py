@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ...kernels import skin as _kernels
 from ...kernels import tree as _tree
 from ...kernels.skin import Place, Skin
-from ...mesh import Mesh
+from ...topology import Topology
 from .tree import tree_of
 
 Floats = NDArray[np.float64]
@@ -18,24 +18,26 @@ Ints = NDArray[np.int32]
 class Cover:
     """Faces of a mesh, and its vertices that no face holds, in a tree of boxes with one of them in a leaf.
 
-    `apart` keeps the welded numbers of two covers from meeting: they are no neighbours.
+    Vertices with the same number in `weld` (n,) are one and the same; who shares one is a neighbour. Two covers need
+    different numbers. `lone` leaves out or takes in what no face holds.
     """
 
-    def __init__(self, mesh: Mesh, apart: int = 0, **options: Any) -> None:
-        self.mesh = mesh
-        top, weld = mesh.topology, mesh.weld_index.astype(np.int32) + np.int32(apart)
-        lone = np.setdiff1d(np.arange(mesh.n_vertices, dtype=np.int32), mesh.faces)
-        elements = np.concatenate([mesh.faces, np.repeat(lone[:, None], 3, 1)]).astype(np.int32)
-        self.tree = tree_of(mesh.vertices, elements, leaf=1, **options)
+    def __init__(self, x: Floats, top: Topology, weld: NDArray[Any], *, lone: bool = True, **options: Any) -> None:
+        self.top = top
+        weld, faces = weld.astype(np.int32), top.faces
+        single = np.setdiff1d(np.arange(len(x) if lone else 0, dtype=np.int32), faces)
+        elements = np.concatenate([faces, np.repeat(single[:, None], 3, 1)]).astype(np.int32)
+        self.tree = tree_of(x, elements, leaf=1, **options)
         order = self.tree.order
         corners = np.ascontiguousarray(elements[order])
         place = np.empty(len(order), np.int32)  # of each face in the order
         place[order] = np.arange(len(order), dtype=np.int32)
-        self.place = place[: mesh.n_faces]
-        _, at = np.unique(corners.ravel(), return_index=True)
+        self.place = place[: len(faces)]
+        held, at = np.unique(corners.ravel(), return_index=True)
         vertices, vertex_start = _counted(np.asarray(at // 3), len(order))
+        vertices = held[vertices]
         owner = np.empty(len(top.edges), np.int32)
-        real = order < mesh.n_faces
+        real = order < len(faces)
         _kernels.share_edges(np.ascontiguousarray(top.face_edges[order[real]]), owner)
         edges, edge_start = _counted(np.flatnonzero(real)[owner], len(order))
         self.skin = Skin(
@@ -49,7 +51,7 @@ class Cover:
         )
         shapes = (len(order), 9), (len(edges), 6), (len(vertices), 3)
         self.at = Place(self.tree.nodes, self.tree.items, *(np.empty(shape) for shape in shapes))
-        self.x = mesh.vertices
+        self.x = x
 
     def move(self, x: Floats) -> None:
         """Follow positions (n,3): corners, ends, boxes and the tree."""

@@ -1,0 +1,54 @@
+"""Pairs of features of two covers, or of one with itself, that are closer than a distance."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import validate
+from ...kernels import proximity as _proximity
+from ...kernels import records as _records
+from ..features import reach_of
+from .cover import Cover
+
+Rows = NDArray[np.int32]
+_BYTES = 260  # memory a contact takes while it is found
+_EACH = 8  # pairs for each triangle that there is room for at first
+
+
+class NearPairs:
+    """Asks covers where they are now; `b=None` asks for pairs within a, neighbours left out.
+
+    `cull` passes over patches of one mesh that are proved to be free of contact with themselves.
+    """
+
+    def __init__(self, a: Cover, b: Cover | None = None, *, cull: bool = True, max_bytes: float | None = None) -> None:
+        self.a, self.same = a, b is None
+        self.b = a if b is None else b
+        self.max_bytes = max_bytes
+        self._begin = a.behind if self.same else np.zeros(len(a.skin.face), np.int32)
+        self._room = _EACH * max(len(self._begin), len(self.b.skin.face)) // _proximity.PARTS + 64
+
+    def within(self, distance: float) -> tuple[Rows, Rows, Rows]:
+        """Pairs (k,2), sorted: vertices of a and faces of b, vertices of b and faces of a, edges.
+
+        Of one mesh with itself the first holds both ways.
+        """
+        a, b, parts = self.a, self.b, _proximity.PARTS
+        reach = reach_of(distance, a.x, b.x)
+        counts = np.zeros(parts, np.int64)
+        while True:
+            found = np.empty((parts, self._room, 3), np.int32)
+            _proximity.near_pairs(a.skin, a.at, b.skin, b.at, self.same, self._begin, reach, distance, found, counts)
+            if counts.max() < self._room:
+                break
+            # counted, not cut off: there is room for all of them the next time
+            self._room = int(counts.max() * 1.25) + 1
+            advice = "ask for a smaller distance or raise max_bytes"
+            validate.budget(f"{counts.sum()} contacts", int(counts.sum()) * _BYTES, advice, self.max_bytes)
+        n_a, n_b = len(a.x), len(b.x)
+        base = np.array([0, n_a, 0] if self.same else [0, n_a + n_b, n_a])
+        start = np.zeros(base.max() + len(a.top.edges) + 2, np.int64)
+        pairs = np.empty((int(counts.sum()), 2), np.int32)
+        _records.sort_in(found, counts, base, start, pairs)
+        _records.sort_buckets(start, pairs)
+        one, two = int(start[n_a]), int(start[base[1]])
+        return pairs[:one], pairs[one:two], pairs[two:]
