@@ -7,6 +7,7 @@ from ... import validate
 from ...kernels import proximity as _proximity
 from ...kernels import records as _records
 from ..features import reach_of
+from .cones import Cones
 from .cover import Cover
 
 Rows = NDArray[np.int32]
@@ -24,6 +25,7 @@ class NearPairs:
         self.a, self.same = a, b is None
         self.b = a if b is None else b
         self.max_bytes = max_bytes
+        self.cones = Cones(a) if cull and self.same else None
         self._begin = a.behind if self.same else np.zeros(len(a.skin.face), np.int32)
         self._room = _EACH * max(len(self._begin), len(self.b.skin.face)) // _proximity.PARTS + 64
 
@@ -34,10 +36,11 @@ class NearPairs:
         """
         a, b, parts = self.a, self.b, _proximity.PARTS
         reach = reach_of(distance, a.x, b.x)
+        begin = self._begin if self.cones is None else self.cones.begin(reach)
         counts = np.zeros(parts, np.int64)
         while True:
             found = np.empty((parts, self._room, 3), np.int32)
-            _proximity.near_pairs(a.skin, a.at, b.skin, b.at, self.same, self._begin, reach, distance, found, counts)
+            _proximity.near_pairs(a.skin, a.at, b.skin, b.at, self.same, begin, reach, distance, found, counts)
             if counts.max() < self._room:
                 break
             # counted, not cut off: there is room for all of them the next time

@@ -1,0 +1,75 @@
+"""Which parts of a cover cannot touch themselves, so that nobody need look there."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...kernels import cones as _kernels
+from ...kernels.cones import MARGIN, Patches
+from .cover import Cover
+
+Ints = NDArray[np.int32]
+FEWEST = 16  # triangles of a patch that is worth a proof; measured, see docs/trees/cones.md
+_SIZES = 1e-100, 1e100  # of a mesh, metres, within which squares of lengths keep all their digits
+
+
+class Cones:
+    """Proves patches of a cover free of contact with themselves, by normal cones and contours.
+
+    A patch is the triangles of a node of the cover's tree, at least `fewest`. What is proved, and why it is enough, is
+    in the kernel's docstring and in docs/trees/cones.md.
+    """
+
+    def __init__(self, cover: Cover, *, fewest: int = FEWEST) -> None:
+        self.cover, self.fewest = cover, fewest
+        skin, nodes = cover.skin, cover.tree.nodes
+        _, first, number = np.unique(skin.welded, return_index=True, return_inverse=True)
+        number = number.reshape(-1, 3).astype(np.int32)
+        twin = skin.corners.ravel()[first][number].reshape(-1, 3)
+        start = np.zeros(len(nodes) + 1, np.int64)
+        known = number, twin, mates_of(number, skin.face >= 0), fewest, start
+        _kernels.contours(nodes, *known, np.empty(0, np.int32))
+        np.cumsum(start, out=start)
+        rows = np.empty(start[-1], np.int32)
+        if len(rows):
+            _kernels.contours(nodes, *known, rows)
+        copies = bool((twin != skin.corners).any())
+        room = np.zeros((3, len(number))), np.empty((len(rows), 2))
+        self.patches = Patches(start, rows, twin if copies else twin[:0], *room)
+        self._behind = cover.behind
+        self._begin = self._behind.copy()
+        self.count = 0  # patches that were proved the last time
+
+    def begin(self, reach: float) -> Ints:
+        """(m,) nodes where the walks of the cover's triangles through its own tree may start to find all pairs nearer
+        than `reach`, where the cover is now."""
+        self._begin[:] = self._behind
+        cover, patches, self.count = self.cover, self.patches, 0
+        size = (
+            float(np.ptp(cover.tree.nodes["bounds"][0].reshape(2, 3), axis=0).sum()) if len(cover.tree.nodes) else 0.0
+        )
+        if len(patches.rows) and _SIZES[0] < size < _SIZES[1]:
+            least = reach * (1.0 + 1e-9) + MARGIN * size
+            _kernels.weigh(cover.skin.corners, cover.at.faces, cover.x, patches.twin, patches.slope)
+            self.count = int(_kernels.pass_over(cover.tree.nodes, patches, cover.x, least, self.fewest, self._begin))
+        return self._begin
+
+
+def mates_of(numbers: Ints, real: NDArray[np.bool_]) -> Ints:
+    """(m,3) the triangle beyond side k, from corner k to k + 1, of each triangle; -1 for none, -2 where the patch could
+    not be a surface: several triangles, one that runs the same way, or a corner twice. `numbers` (m,3) of the corners."""
+    ends = np.stack([numbers, np.roll(numbers, -1, 1)], 2).reshape(-1, 2).astype(np.int64)
+    key = ends.min(1) * (int(numbers.max(initial=0)) + 1) + ends.max(1)
+    by = np.argsort(key, kind="stable")
+    new = np.concatenate([[True], key[by][1:] != key[by][:-1]])[: len(by)]
+    group = np.cumsum(new) - 1
+    count = np.bincount(group)
+    mates = np.full(len(key), -2, np.int32)
+    mates[by[count[group] == 1]] = -1
+    pair = by[np.flatnonzero(new)[count == 2][:, None] + [0, 1]]
+    opposite = ends[pair[:, 0], 0] == ends[pair[:, 1], 1]
+    one, two = pair[opposite].T
+    mates[one], mates[two] = two // 3, one // 3
+    twice = (ends[:, 0] == ends[:, 1]).reshape(-1, 3).any(1) | ~real
+    mates = mates.reshape(-1, 3)
+    mates[twice] = -2
+    return mates

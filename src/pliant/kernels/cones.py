@@ -1,0 +1,254 @@
+"""Patches of a mesh that cannot touch themselves: normal cones with the contour condition (Volino and
+Magnenat-Thalmann, Efficient self-collision detection on smoothly discretized surface animations, 1994), for distances.
+
+A patch is the triangles of a node of a tree. Let n be an axis, D a distance, and let "seen" mean projected along n. Let
+
+1. every inner edge of the patch have two faces that run through it in opposite directions, and the other edges form
+   one loop, the contour, that passes every vertex once (topology: found once);
+2. every triangle a b c have ((b - a) x (c - a)) . n / (its longest edge) > D: it is seen from above, and all of its
+   altitudes are seen longer than D, being twice the area that is seen over an edge that is not seen longer than it is;
+3. every vertex of the contour be seen farther than D from every edge of the contour that does not hold it, and no two
+   edges of the contour be seen to cross.
+
+Then all pairs of the patch, vertex and face or edge and edge, that have no vertex in common are farther apart than D:
+
+- The seen triangles are a planar triangulation. Inner edges cancel in the boundary of the sum of all seen triangles, so
+  over any point off the edges lie as many triangles as the contour winds round it: 0 or 1, for it is simple. So triangles
+  overlap nowhere. An inner edge has its faces on both sides and an inner vertex is surrounded, so nothing else can
+  touch them; and the contour does not touch itself by 3.
+- In the plane, disjoint edges, or a vertex and a triangle that does not hold it, are nearest at a vertex v and a point q
+  of an edge that does not hold v. If the segment v q starts in a triangle of v, it reaches the side opposite to v, and
+  that is an altitude; along an edge of v, it reaches the other end, which is no nearer. Otherwise it leaves the patch at v,
+  a vertex of the contour, and comes back at the latest in q through an edge of the contour. That one does not hold v, or v q
+  would have started along it; so 3 speaks about it.
+- Nothing is nearer than it is seen.
+
+The genus does not matter, nor how the faces lie around a vertex. Rounding: D is larger than the distance asked for
+by MARGIN of the size of the mesh, a thousand times what all computations here can lose (differences of coordinates are
+right to one ulp of themselves, so every error is a few ulps of the longest length in it).
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from . import vec
+from .jit import kernel, prange
+from .skin import PARTS
+
+MARGIN = 1e-12
+BLOCK = 8  # edges of a contour that are told apart by one box
+SAMPLES = 256  # triangles that choose the axis
+
+
+class Patches(NamedTuple):
+    """What is known of the patches of a tree before anything moves, and room for what is not."""
+
+    start: np.ndarray  # (nodes+1,) i8 the contour of node i is rows[start[i]:start[i+1]]; none where 1. does not hold
+    rows: np.ndarray  # (k,) i4 vertices along the contours
+    twin: np.ndarray  # (m,3) i4 rows where the corners of each triangle must lie, too; (0,3) where no vertex has copies
+    slope: np.ndarray  # (3,m) (b - a) x (c - a) over the longest edge of each, zero where a triangle has none
+    seen: np.ndarray  # (k,2) contours in the plane
+
+
+@kernel
+def contours(nodes, welded, rows, mates, least, start, out):
+    """Lengths of the contours of nodes with at least `least` triangles in start[1:], or, where `out` has room, the contours.
+
+    welded, rows (m,3): numbers and rows of the corners; mates (m,3): the one triangle beyond each side, -1 for none, -2
+    where there are several or one that runs the same way.
+    """
+    n = welded.max() + 1 if len(welded) else 0
+    after, seen = np.empty(n, np.int32), np.full(n, -1, np.int32)
+    at = np.empty(n, np.int32)
+    for i in range(len(nodes)):
+        first, last, count = nodes[i].first, nodes[i].first + nodes[i].count, 0
+        good, begin, q = nodes[i].count >= least, 0, first
+        while good and q < last:
+            for k in range(3):
+                mate = mates[q, k]
+                good = good and mate != -2
+                if mate < first or mate >= last:
+                    a = welded[q, k]
+                    good = good and seen[a] != i
+                    seen[a], after[a], at[a] = i, welded[q, (k + 1) % 3], rows[q, k]
+                    count += 1
+                    begin = a
+            q += 1
+        length = 0
+        if good and count > 0:
+            a, going = begin, True
+            while going:
+                if len(out) > 0 and start[i + 1] > start[i]:
+                    out[start[i] + length] = at[a]
+                length += 1
+                a = after[a]
+                going = a != begin and seen[a] == i and length < count
+            if a != begin or length != count:
+                length = 0
+        if len(out) == 0:
+            start[i + 1] = length
+
+
+@kernel(parallel=True)
+def weigh(corners, faces, x, twin, slope):
+    """Slopes of the triangles with corners `faces` (m,9); zero, too, where copies of a vertex have come apart."""
+    m = len(faces)
+    for c in prange(PARTS):
+        for q in range(c * m // PARTS, (c + 1) * m // PARTS):
+            a, b, d = (
+                vec.load(faces, q),
+                (faces[q, 3], faces[q, 4], faces[q, 5]),
+                (faces[q, 6], faces[q, 7], faces[q, 8]),
+            )
+            e, f, g = vec.sub(b, a), vec.sub(d, a), vec.sub(d, b)
+            n = vec.cross(e, f)
+            n_2, l_2 = vec.norm2(n), max(vec.norm2(e), vec.norm2(f), vec.norm2(g))
+            # written so that nan fails
+            good = n_2 > 0.0 and l_2 < 1e200
+            if len(twin) > 0:
+                for k in range(3):
+                    for h in range(3):
+                        good = good and x[corners[q, k], h] == x[twin[q, k], h]
+            s = 1.0 / math.sqrt(l_2) if good else 0.0
+            for k in range(3):
+                slope[k, q] = n[k] * s if good else 0.0
+
+
+@kernel
+def axis_of(slope, first, last, least):
+    """A unit vector along which all slopes first..last-1 are more than `least`, or zero where none was found."""
+    x, y, z = 0.0, 0.0, 0.0
+    for q in range(first, last, max(1, (last - first) // SAMPLES)):
+        x, y, z = x + slope[0, q], y + slope[1, q], z + slope[2, q]
+    x, y, z = vec.unit((x, y, z))
+    q = first
+    while q < last:
+        stop, low = min(q + SAMPLES, last), 0
+        for p in range(q, stop):
+            low += not (slope[0, p] * x + slope[1, p] * y + slope[2, p] * z > least)
+        if low > 0:
+            return (0.0, 0.0, 0.0)
+        q = stop
+    return (x, y, z)
+
+
+@kernel
+def project(x, rows, first, last, n, seen):
+    """Vertices rows[first:last] as seen along n, relative to the first of them."""
+    least = min(abs(n[0]), abs(n[1]), abs(n[2]))
+    side = (1.0, 0.0, 0.0) if abs(n[0]) == least else ((0.0, 1.0, 0.0) if abs(n[1]) == least else (0.0, 0.0, 1.0))
+    u = vec.unit(vec.cross(side, n))
+    v = vec.cross(n, u)
+    origin = vec.load(x, rows[first])
+    for k in range(first, last):
+        p = vec.sub(vec.load(x, rows[k]), origin)
+        seen[k, 0], seen[k, 1] = vec.dot(p, u), vec.dot(p, v)
+
+
+@kernel
+def point_from_edge_2(p, a, b):
+    """Squared distance of a point from an edge in the plane."""
+    e, f, r, s = b[0] - a[0], b[1] - a[1], p[0] - a[0], p[1] - a[1]
+    t = min(max((e * r + f * s) / (e * e + f * f), 0.0), 1.0)
+    r, s = r - t * e, s - t * f
+    return r * r + s * s
+
+
+@kernel
+def cross_each_other(a, b, c, d):
+    """Whether the edges a-b and c-d cross, for edges whose ends are not near the other: signs are sure then.
+
+    For where they cross, the end that is nearest to the other's line stands above the other or has the other's end nearer
+    to its own line; either distance is more than D.
+    """
+    one = (turn(a, b, c) > 0.0) != (turn(a, b, d) > 0.0)
+    return one and (turn(c, d, a) > 0.0) != (turn(c, d, b) > 0.0)
+
+
+@kernel
+def turn(a, b, c):
+    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+
+
+@kernel
+def edges_clear(seen, first, n, i, j, least):
+    """Whether edges i < j of a contour of n edges are far enough apart: their first ends, and they do not cross."""
+    i_1, j_1 = i + 1, j + 1 if j + 1 < n else 0
+    a, b = (seen[first + i, 0], seen[first + i, 1]), (seen[first + i_1, 0], seen[first + i_1, 1])
+    c, d = (seen[first + j, 0], seen[first + j, 1]), (seen[first + j_1, 0], seen[first + j_1, 1])
+    if min(a[0], b[0]) > max(c[0], d[0]) + least or min(c[0], d[0]) > max(a[0], b[0]) + least:
+        return True
+    if min(a[1], b[1]) > max(c[1], d[1]) + least or min(c[1], d[1]) > max(a[1], b[1]) + least:
+        return True
+    good = j_1 == i or point_from_edge_2(a, c, d) > least * least
+    good = good and (i_1 == j or point_from_edge_2(c, a, b) > least * least)
+    return good and (i_1 == j or j_1 == i or not cross_each_other(a, b, c, d))
+
+
+@kernel
+def contour_clear(seen, first, last, least):
+    """Whether 3. holds for the contour seen[first:last] and D = least; blocks of edges far apart are not looked into."""
+    n = last - first
+    blocks = -(-n // BLOCK)
+    box = np.empty((blocks, 4))
+    for g in range(blocks):
+        x_0, y_0, x_1, y_1 = np.inf, np.inf, -np.inf, -np.inf
+        for i in range(g * BLOCK, min(g * BLOCK + BLOCK, n) + 1):
+            k = first + (i if i < n else 0)
+            x_0, y_0, x_1, y_1 = min(x_0, seen[k, 0]), min(y_0, seen[k, 1]), max(x_1, seen[k, 0]), max(y_1, seen[k, 1])
+        box[g, 0], box[g, 1], box[g, 2], box[g, 3] = x_0, y_0, x_1 + least, y_1 + least
+    for g in range(blocks):
+        for h in range(g, blocks):
+            if box[g, 0] <= box[h, 2] and box[h, 0] <= box[g, 2] and box[g, 1] <= box[h, 3] and box[h, 1] <= box[g, 3]:
+                for i in range(g * BLOCK, min(g * BLOCK + BLOCK, n)):
+                    for j in range(max(h * BLOCK, i + 1), min(h * BLOCK + BLOCK, n)):
+                        if not edges_clear(seen, first, n, i, j, least):
+                            return False
+    return True
+
+
+@kernel
+def proved(node, begin, end, x, rows, slope, least, seen):
+    """Whether the patch of a node with the contour rows[begin:end] is proved to have no pair closer than `least`."""
+    if begin == end:
+        return False
+    n = axis_of(slope, node.first, node.first + node.count, least)
+    if n[0] == 0.0 and n[1] == 0.0 and n[2] == 0.0:
+        return False
+    project(x, rows, begin, end, n, seen)
+    return contour_clear(seen, begin, end, least)
+
+
+@kernel(parallel=True)
+def pass_over(nodes, patches, x, least, fewest, begin):
+    """Let the walks of all triangles in the largest patches that are proved start behind these; how many patches.
+
+    begin (m,) holds where the walks start otherwise. From the root down, all nodes of a level at once.
+    """
+    start, rows, slope, seen = patches.start, patches.rows, patches.slope, patches.seen
+    line, below = np.empty(len(begin) // fewest + 1, np.int32), np.empty(len(begin) // fewest + 1, np.int32)
+    good = np.empty(len(line), np.bool_)
+    n, total = 0, 0
+    if len(nodes) > 0 and nodes[0].count >= fewest:
+        line[0], n = 0, 1
+    while n > 0:
+        for k in prange(n):
+            i = line[k]
+            good[k] = proved(nodes[i], start[i], start[i + 1], x, rows, slope, least, seen)
+            if good[k]:
+                for q in range(nodes[i].first, nodes[i].first + nodes[i].count):
+                    begin[q] = nodes[i].skip
+        more = 0
+        for k in range(n):
+            i = line[k]
+            total += good[k]
+            j = i + 1
+            while j < nodes[i].skip and not good[k]:
+                if nodes[j].count >= fewest:
+                    below[more] = j
+                    more += 1
+                j = nodes[j].skip
+        line, below, n = below, line, more
+    return total
