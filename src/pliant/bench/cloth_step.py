@@ -87,7 +87,7 @@ class Pliant:
     """Ours."""
 
     def __init__(self, setting: Setting) -> None:
-        self.simulation = own.simulation(setting.scene, setting.dt)
+        self.simulation, self.note = own.simulation(setting.scene, setting.dt)
         self.faces = setting.strip.faces
 
     def step(self) -> None:
@@ -135,8 +135,11 @@ def cloth_table(*, quick: bool = False, progress: Callable[[str], None] = lambda
 
 
 def _ours(setting: Setting) -> list[_Runner]:
-    threads = sorted({1, machine.cores()})
-    return [_Runner(contest.OWN, count, "double precision", Pliant(setting)) for count in threads]
+    found = []
+    for count in sorted({1, machine.cores()}):
+        faller = Pliant(setting)
+        found.append(_Runner(contest.OWN, count, f"double precision; {faller.note}", faller))
+    return found
 
 
 def _newton(setting: Setting, progress: Callable[[str], None]) -> list[_Runner]:

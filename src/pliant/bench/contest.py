@@ -100,9 +100,10 @@ def compare(
     for threads in sorted({1, machine.cores()}):
         progress(f"{case}: {count_text(threads)}")
         runners = {entry.who: _Runner(entry, threads) for entry in entries if entry.takes(threads)}
-        for who in runners.keys() - begun:
-            runners[who]()  # compiles, which may take so long that the rounds below would have no time left
-            begun.add(who)
+        for who, runner in runners.items():
+            if who not in begun:
+                runner()  # compiles, which may take so long that the rounds below would have no time left
+                begun.add(who)
         times = alternate(runners, repeats)
         rows += [{"case": case} | runner.row(times[who], unit) for who, runner in runners.items()]
     return with_ratios(rows, unit)
