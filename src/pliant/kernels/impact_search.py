@@ -63,11 +63,6 @@ def untouched(motion, box, margin):
     slope = combine(sub(a_1, a_0), sub(b_1, b_0), sub(c_1, c_0), u, v)
     if separates(cross(slope, b), motion, box, margin) or separates(cross(slope, c), motion, box, margin):
         return True
-    return off_axis(motion, box, margin)
-
-
-@kernel
-def off_axis(motion, box, margin):
     if separates((1.0, 0.0, 0.0), motion, box, margin) or separates((0.0, 1.0, 0.0), motion, box, margin):
         return True
     return separates((0.0, 0.0, 1.0), motion, box, margin)
@@ -91,7 +86,8 @@ def first_contact(motion, face, t, tolerance, margin):
     every candidate a reference count, also those that never come here.
     """
     stack = np.empty((DEPTH, 6))
-    top, left, cut = push(stack, 0, (t, 1.0, 0.0, 1.0, 0.0, 1.0), 0, t, 1.0), BUDGET, math.inf
+    stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3], stack[0, 4], stack[0, 5] = t, 1.0, 0.0, 1.0, 0.0, 1.0
+    top, left, cut = 1, BUDGET, math.inf
     while top > 0 and left > 0:
         top, left = top - 1, left - 1
         r = stack[top]
