@@ -12,15 +12,15 @@ A patch is the triangles of a node of a tree. Let n be an axis, D a distance, an
 
 Then all pairs of the patch, vertex and face or edge and edge, that have no vertex in common are farther apart than D:
 
-- The seen triangles are a planar triangulation. Inner edges cancel in the boundary of the sum of all seen triangles, so
-  over any point off the edges lie as many triangles as the contour winds round it: 0 or 1, for it is simple. So triangles
-  overlap nowhere. An inner edge has its faces on both sides and an inner vertex is surrounded, so nothing else can
-  touch them; and the contour does not touch itself by 3.
-- In the plane, disjoint edges, or a vertex and a triangle that does not hold it, are nearest at a vertex v and a point q
-  of an edge that does not hold v. If the segment v q starts in a triangle of v, it reaches the side opposite to v, and
-  that is an altitude; along an edge of v, it reaches the other end, which is no nearer. Otherwise it leaves the patch at v,
-  a vertex of the contour, and comes back at the latest in q through an edge of the contour. That one does not hold v, or v q
-  would have started along it; so 3 speaks about it.
+- The seen triangles are a planar triangulation. Inner edges cancel in the boundary of the sum of all seen triangles,
+  so over any point off the edges lie as many triangles as the contour winds round it: 0 or 1, for it is simple. So
+  triangles overlap nowhere. An inner edge has its faces on both sides and an inner vertex is surrounded, so nothing
+  else can touch them; and the contour does not touch itself by 3.
+- In the plane, disjoint edges, or a vertex and a triangle that does not hold it, are nearest at a vertex v and a point
+  q of an edge that does not hold v. If the segment v q starts in a triangle of v, it reaches the side opposite to v,
+  and that is an altitude; along an edge of v, it reaches the other end, which is no nearer. Otherwise it leaves the
+  patch at v, a vertex of the contour, and comes back at the latest in q through an edge of the contour. That one does
+  not hold v, or v q would have started along it; so 3 speaks about it.
 - Nothing is nearer than it is seen.
 
 The genus does not matter, nor how the faces lie around a vertex. Rounding: D is larger than the distance asked for
@@ -54,7 +54,7 @@ class Patches(NamedTuple):
 
 @kernel
 def contours(nodes, welded, rows, mates, least, start, out):
-    """Lengths of the contours of nodes with at least `least` triangles in start[1:], or, where `out` has room, the contours.
+    """The contours of nodes with at least `least` triangles, or, where `out` has no room, their lengths in start[1:].
 
     welded, rows (m,3): numbers and rows of the corners; mates (m,3): the one triangle beyond each side, -1 for none, -2
     where there are several or one that runs the same way.
@@ -160,8 +160,8 @@ def point_from_edge_2(p, a, b):
 def cross_each_other(a, b, c, d):
     """Whether the edges a-b and c-d cross, for edges whose ends are not near the other: signs are sure then.
 
-    For where they cross, the end that is nearest to the other's line stands above the other or has the other's end nearer
-    to its own line; either distance is more than D.
+    For of edges that cross, an end is as far from the other's line as from the other, where its foot lies on that; and
+    where its foot lies beyond an end of that, it is farther from the line than this end is from the first edge.
     """
     one = (turn(a, b, c) > 0.0) != (turn(a, b, d) > 0.0)
     return one and (turn(c, d, a) > 0.0) != (turn(c, d, b) > 0.0)
@@ -189,7 +189,7 @@ def edges_clear(seen, first, n, i, j, least):
 
 @kernel
 def contour_clear(seen, first, last, least):
-    """Whether 3. holds for the contour seen[first:last] and D = least; blocks of edges far apart are not looked into."""
+    """Whether 3. holds for the contour seen[first:last] and D = least; blocks of edges far apart are one look."""
     n = last - first
     blocks = -(-n // BLOCK)
     box = np.empty((blocks, 4))

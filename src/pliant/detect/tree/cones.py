@@ -22,8 +22,8 @@ class Cones:
     def __init__(self, cover: Cover, *, fewest: int = FEWEST) -> None:
         self.cover, self.fewest = cover, fewest
         skin, nodes = cover.skin, cover.tree.nodes
-        _, first, number = np.unique(skin.welded, return_index=True, return_inverse=True)
-        number = number.reshape(-1, 3).astype(np.int32)
+        _, first, inverse = np.unique(skin.welded, return_index=True, return_inverse=True)
+        number: Ints = inverse.reshape(-1, 3).astype(np.int32)
         twin = skin.corners.ravel()[first][number].reshape(-1, 3)
         start = np.zeros(len(nodes) + 1, np.int64)
         known = number, twin, mates_of(number, skin.face >= 0), fewest, start
@@ -55,8 +55,11 @@ class Cones:
 
 
 def mates_of(numbers: Ints, real: NDArray[np.bool_]) -> Ints:
-    """(m,3) the triangle beyond side k, from corner k to k + 1, of each triangle; -1 for none, -2 where the patch could
-    not be a surface: several triangles, one that runs the same way, or a corner twice. `numbers` (m,3) of the corners."""
+    """(m,3) the triangle beyond side k, from corner k to k + 1, of each triangle with corners `numbers` (m,3).
+
+    -1 for none, -2 for several, for one that runs the same way, and where the triangle itself is not `real` or has a
+    corner twice.
+    """
     ends = np.stack([numbers, np.roll(numbers, -1, 1)], 2).reshape(-1, 2).astype(np.int64)
     key = ends.min(1) * (int(numbers.max(initial=0)) + 1) + ends.max(1)
     by = np.argsort(key, kind="stable")
@@ -70,6 +73,5 @@ def mates_of(numbers: Ints, real: NDArray[np.bool_]) -> Ints:
     one, two = pair[opposite].T
     mates[one], mates[two] = two // 3, one // 3
     twice = (ends[:, 0] == ends[:, 1]).reshape(-1, 3).any(1) | ~real
-    mates = mates.reshape(-1, 3)
-    mates[twice] = -2
-    return mates
+    mates[np.repeat(twice, 3)] = -2
+    return mates.reshape(-1, 3)
