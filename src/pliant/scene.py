@@ -15,6 +15,7 @@ from .state import State
 
 Floats = NDArray[np.float64]
 FRICTION_MODELS = ("coulomb", "simple")
+SELF_CONTACT = ("off", "push", "safe")
 _CLOTH_COLOUR, _BODY_COLOUR = (0.62, 0.16, 0.13), (0.78, 0.74, 0.70)
 
 
@@ -38,13 +39,21 @@ class Cloth:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
+class Grip:
+    """Vertices of a cloth, by rows of its mesh, that something holds and moves."""
+
+    rows: Any
+    motion: Motion
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class Body:
     """A mesh with a role: a piece of cloth, or `fixed` in space as an obstacle.
 
-    `pins` are rows of the mesh's vertices that stay where they are. `flat` treats the rest shape as flat cloth that
-    was bent into the mesh (sewn garments); otherwise the mesh's own curvature is at rest. `motion` moves an obstacle as
-    a whole. Obstacles with the same `group` are parts of one thing, which may overlap: of all parts near a point of the
-    cloth only the nearest touches it.
+    `pins` are rows of the mesh's vertices that stay where they are; `grips` are held and moved. `flat` treats the rest
+    shape as flat cloth that was bent into the mesh (sewn garments); otherwise the mesh's own curvature is at rest.
+    `motion` moves an obstacle as a whole. Obstacles with the same `group` are parts of one thing, which may overlap: of
+    all parts near a point of the cloth only the nearest touches it.
     """
 
     mesh: Mesh
@@ -57,8 +66,13 @@ class Body:
     name: str = ""
     motion: Motion | None = None
     group: str = ""
+    grips: Sequence[Grip] = ()
 
     def __post_init__(self) -> None:
+        held = [Grip(validate.rows("grip rows", g.rows, self.mesh.n_vertices), g.motion) for g in self.grips]
+        object.__setattr__(self, "grips", tuple(held))
+        if self.fixed and self.grips:
+            raise ValueError(f"body {self.label!r} is fixed; only cloth has grips, a body has a motion")
         object.__setattr__(self, "pins", validate.rows("pins", self.pins, self.mesh.n_vertices))
         object.__setattr__(self, "velocity", tuple(validate.floats("velocity", self.velocity, (3,)).tolist()))
         if self.fixed and any(self.velocity):
@@ -82,7 +96,8 @@ class Scene:
 
     eps: how far (m) cloth is kept from surfaces. friction: coefficient c_f. friction_model: "coulomb" (eqs. 5 and 6 of
     the paper: sticks below the slope) or "simple" (eq. 3: scales tangential motion). elasticity: 0 absorbs impacts, 1
-    returns them.
+    returns them. self_contact: "off", "push" (cloth is kept `thickness` metres, or eps, from cloth; some may pass)
+    or "safe" (nothing that starts without intersections ever gets one, cloth or body; see docs/self-contact.md).
     """
 
     bodies: Sequence[Body]
@@ -93,6 +108,8 @@ class Scene:
     friction_model: str = "coulomb"
     elasticity: float = 0.0
     name: str = "scene"
+    self_contact: str = "off"
+    thickness: float | None = None
 
     def __post_init__(self) -> None:
         put = functools.partial(object.__setattr__, self)
@@ -105,6 +122,10 @@ class Scene:
         validate.choice("friction_model", self.friction_model, FRICTION_MODELS)
         validate.number("friction", self.friction, low=0.0, high=1.0 if self.friction_model == "simple" else np.inf)
         validate.number("elasticity", self.elasticity, low=0.0, high=1.0)
+        validate.choice("self_contact", self.self_contact, SELF_CONTACT)
+        put(
+            "thickness", validate.number("thickness", self.eps if self.thickness is None else self.thickness, above=0.0)
+        )
 
     @functools.cached_property
     def first(self) -> NDArray[np.int64]:
@@ -150,7 +171,24 @@ class Scene:
         for b in self.soft:
             pins = self.bodies[b].mesh.weld_index[self.bodies[b].pins]
             w[int(self.first[b]) + pins] = 0.0
+        w[self.held] = 0.0
         return w
+
+    @functools.cached_property
+    def grips(self) -> list[tuple[NDArray[np.int32], Floats, Motion]]:
+        """Rows (k,) of all held vertices, where they are at rest (k,3), and what moves them."""
+        found = []
+        for b in self.soft:
+            mesh = self.bodies[b].mesh
+            for grip in self.bodies[b].grips:
+                own = np.unique(mesh.weld_index[grip.rows])
+                found.append(((int(self.first[b]) + own).astype(np.int32), mesh.welded.vertices[own], grip.motion))
+        return found
+
+    @functools.cached_property
+    def held(self) -> NDArray[np.int32]:
+        """Rows (k,) of all vertices that grips hold."""
+        return np.concatenate([np.zeros(0, np.int32), *(rows for rows, _, _ in self.grips)])
 
     def poses(self, time: float) -> Floats:
         """(bodies,3,4) where each body is at `time`, seconds."""
@@ -166,6 +204,8 @@ class Scene:
         x = np.concatenate([body.mesh.welded.vertices for body in self.bodies])
         pose = self.poses(0.0)
         self.place(x, pose)
+        for rows, rest, motion in self.grips:
+            x[rows] = placed(rest, motion.at(0.0))
         state = State.at(x, pose=pose)
         for b in self.soft:
             state.v[self.rows(b)] = self.bodies[b].velocity

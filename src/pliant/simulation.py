@@ -17,6 +17,8 @@ from .detect.base import Detector, Side
 from .detect.distance_field.parts import PartsDetector
 from .detect.methods import METHODS, method_name
 from .dynamics import ClothDynamics
+from .guard import Guard
+from .motion import placed
 from .respond import Projection
 from .scene import Scene
 from .state import State
@@ -67,8 +69,11 @@ class Simulation:
         self.detectors = list(detectors) if detectors is not None else _detectors(scene, method, options or {})
         self._moving = scene.moving
         # only detectors that look at the vertices of obstacles need them in every small step
-        self._follow = bool(self._moving) and any(detector.follows for detector in self.detectors)
+        self._follow = bool(self._moving) and (
+            scene.self_contact == "safe" or any(detector.follows for detector in self.detectors)
+        )
         self.response = Projection(scene, obstacles=self._follow)
+        self.guard = None if scene.self_contact == "off" or not scene.soft else Guard(scene, self.state)
         self.state.pose = scene.poses(self.state.time)
         self.state.pose_start = self.state.pose.copy()
         self._warn_of_speed()
@@ -77,26 +82,41 @@ class Simulation:
     def step(self) -> Frame:
         """Advance by dt."""
         began = time.perf_counter()
-        dt, state, clock = self.dt / self.substeps, self.state, self.clock
-        for pose in self._poses_ahead(dt):
+        dt, state, clock, guard = self.dt / self.substeps, self.state, self.clock, self.guard
+        if guard:
+            with clock("guard"):
+                guard.begin(state, dt)
+        for pose, held in zip(self._poses_ahead(dt), self._grips_ahead(dt), strict=True):
             with clock("predict"):
                 self.dynamics.predict(state, dt)
             with clock("move"):
                 self._move(pose, dt)
+                state.x[self.scene.held] = held
             with clock("relax"):
                 self.dynamics.relax(state, dt)
+            if guard:
+                with clock("guard"):
+                    guard.follow(state)
+                    guard.apply(state, dt)
             with clock("detect"):
                 parts = [detector.update(state).find(state) for detector in self.detectors]
                 # each is in canonical order already; several together are not
-                found = parts[0] if len(parts) == 1 else _contacts.concatenate(parts)
+                found = parts[0] if len(parts) == 1 else _contacts.concatenate([_contacts.empty(), *parts])
             with clock("respond"):
                 self.response.begin(found, state)
                 self.response.apply(found, state, dt)
+            if guard:
+                with clock("guard"):
+                    guard.keep(state, dt)
             with clock("finish"):
                 self.dynamics.finish(state, dt)
                 self.response.finish(found, state, dt)
+                if guard:
+                    guard.finish(state, dt)
         if not self._follow:
             self.scene.place(state.x, state.pose)
+        if guard:
+            found = _contacts.concatenate([found, guard.found])
         self.index += 1
         took = time.perf_counter() - began
         return Frame(self.index, state.time, state.x.copy(), state.pose.copy(), found, took)
@@ -106,13 +126,25 @@ class Simulation:
         for _ in range(validate.whole("frames", frames, low=0)):
             yield self.step()
 
-    def _poses_ahead(self, dt: float) -> NDArray[np.float64]:
-        """(substeps, moving bodies, 3, 4): where they will be at the end of each small step of this frame."""
+    def _ends(self, dt: float) -> NDArray[np.float64]:
+        """(substeps,) when each small step of this frame ends, seconds."""
         ends = np.empty(self.substeps)
         end = self.state.time
         for s in range(self.substeps):  # added up as the clock of the state is, to the bit
             end += dt
             ends[s] = end
+        return ends
+
+    def _grips_ahead(self, dt: float) -> NDArray[np.float64]:
+        """(substeps, held vertices, 3): where they will be at the end of each small step of this frame."""
+        parts = [np.zeros((self.substeps, 0, 3))]
+        for _, rest, motion in self.scene.grips:
+            parts.append(np.stack([placed(rest, pose) for pose in motion.sample(self._ends(dt))]))
+        return np.concatenate(parts, 1)
+
+    def _poses_ahead(self, dt: float) -> NDArray[np.float64]:
+        """(substeps, moving bodies, 3, 4): where they will be at the end of each small step of this frame."""
+        ends = self._ends(dt)
         motions = [self.scene.bodies[b].motion for b in self._moving]
         ahead = [motion.sample(ends) for motion in motions if motion is not None]
         return np.stack(ahead, 1) if ahead else np.zeros((self.substeps, 0, 3, 4))

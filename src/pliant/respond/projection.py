@@ -16,11 +16,11 @@ class Projection:
     """Keeps everything `eps` away from what it touches. Impulses of a step are in `pushed` and `rubbed` (metres).
 
     Movements and speeds are those relative to the surface: a contact's anchor has its own velocity. `obstacles` says
-    that contacts name vertices of obstacles that move.
+    that contacts name vertices of obstacles that move. `eps` other than the scene's is for cloth on cloth.
     """
 
-    def __init__(self, scene: Scene, *, obstacles: bool = False) -> None:
-        self.eps = scene.eps
+    def __init__(self, scene: Scene, *, obstacles: bool = False, eps: float | None = None) -> None:
+        self.eps = scene.eps if eps is None else eps
         self.friction = scene.friction
         self.simple = scene.friction_model == "simple"
         self.elasticity = scene.elasticity

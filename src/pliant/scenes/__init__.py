@@ -5,6 +5,7 @@ from collections.abc import Callable
 from ..scene import Scene
 from .drape import drape_scene, tablecloth_for
 from .moving import bending_rod, spinning_ball
+from .piles import curtain, pinch, ribbon, stack, twist
 from .tablecloths import cloth_in_a_bowl, cloth_on_box_corner, tablecloth_on_ball, tablecloth_on_bust
 from .waving import waving_mannequin
 
@@ -16,6 +17,11 @@ SCENES: dict[str, Callable[..., Scene]] = {
     "rod": bending_rod,
     "spinning-ball": spinning_ball,
     "waving-mannequin": waving_mannequin,
+    "ribbon": ribbon,
+    "twist": twist,
+    "stack": stack,
+    "pinch": pinch,
+    "curtain": curtain,
 }
 
 __all__ = ["SCENES", "drape_scene", "tablecloth_for"]

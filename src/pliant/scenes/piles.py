@@ -1,0 +1,110 @@
+"""Cloth that meets itself: a ribbon piles up (Jung et al. 2005), a twist, a stack, a pinch, a ball in a curtain."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import shapes
+from ..mesh import Mesh
+from ..motion import Motion
+from ..scene import Body, Cloth, Grip, Scene
+
+THIN = 0.003  # metres between layers
+
+
+def ribbon(*, resolution: int = 100, **options: Any) -> Scene:
+    """A ribbon of 30 x 100 particles, 30 cm x 1 m, falls upright onto the floor and piles up."""
+    strip = shapes.cloth(0.3, 1.0, (max(2, round(0.3 * resolution)), resolution), plane="xy")
+    y = strip.vertices[:, 1]
+    # a slight wave, so that it is not for rounding to decide which way it buckles
+    wave = 0.01 * np.sin(9.0 * y + 0.7) + 0.004 * strip.vertices[:, 0]
+    strip = strip.moved(strip.vertices + np.stack([0.0 * y, 0.0 * y + 0.02 - y.min(), wave], 1))
+    return _scene("ribbon", [Body(strip, material=_stuff(options), name="ribbon")], [_floor(0.9)], options)
+
+
+def twist(*, resolution: int = 36, **options: Any) -> Scene:
+    """50 cm of cloth held at two sides, which turn against each other by two turns in all."""
+    sheet = shapes.cloth(0.5, 0.5, resolution)
+    x = sheet.vertices[:, 0]
+    ends = []
+    for side, sign in ((x < x.min() + 1e-9, -1.0), (x > x.max() - 1e-9, 1.0)):
+        turn = Motion.hinge((sign, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.2, 3.2), (0.0, 0.0, 2.0 * np.pi), smooth=True)
+        ends.append(Grip(np.flatnonzero(side), turn))
+    options.setdefault("gravity", (0.0, -9.81, 0.0))
+    return _scene("twist", [Body(sheet, material=_stuff(options), grips=ends, name="cloth")], [], options)
+
+
+def stack(*, resolution: int = 24, **options: Any) -> Scene:
+    """Five sheets of 40 cm, each turned a little against the one below, fall on each other and on the floor."""
+    stuff, sheets = _stuff(options), []
+    for k in range(5):
+        sheet = shapes.cloth(0.4, 0.4, resolution)
+        there = _turned(sheet, 0.35 * k).vertices + np.array([0.02 * k, 0.05 + 0.07 * k, -0.015 * k])
+        sheets.append(Body(sheet.moved(there), material=stuff, name=f"sheet {k + 1}"))
+    return _scene("stack", sheets, [_floor(0.8)], options)
+
+
+def pinch(*, resolution: int = 36, **options: Any) -> Scene:
+    """A hanging cloth is caught between two boxes that close up to 12 mm, rub it up and down, and open again."""
+    sheet = shapes.cloth(0.5, 0.5, resolution, plane="xy")
+    top = np.flatnonzero(sheet.vertices[:, 1] > sheet.vertices[:, 1].max() - 1e-9)
+    times = np.array([0.0, 0.3, 1.2, 1.7, 2.2, 2.7, 3.2, 4.2])
+    gap = np.array([0.12, 0.12, 0.006, 0.006, 0.006, 0.006, 0.006, 0.12])
+    lift = np.array([0.0, 0.0, 0.0, 0.03, -0.03, 0.03, 0.0, 0.0])
+    jaws = []
+    for sign in (-1.0, 1.0):
+        jaw = shapes.box((0.3, 0.12, 0.06), (12, 5, 3), centre=(0.0, 0.0, sign * 0.03))
+        path = np.stack([0.0 * gap, sign * lift, sign * gap], 1)
+        jaws.append(Body(jaw, fixed=True, motion=_slide(times, path), name="left jaw" if sign < 0.0 else "right jaw"))
+    options.setdefault("eps", 0.003)
+    cloth = Body(sheet, material=_stuff(options), pins=top, name="cloth")
+    return _scene("pinch", [cloth], jaws, options)
+
+
+def curtain(*, resolution: int = 36, **options: Any) -> Scene:
+    """A ball of 16 cm at 5 m/s meets a hanging curtain: 50 times the thickness of 1 mm in every frame."""
+    sheet = shapes.cloth(0.6, 0.6, resolution, plane="xy")
+    top = np.flatnonzero(sheet.vertices[:, 1] > sheet.vertices[:, 1].max() - 1e-9)
+    ball = shapes.ball(0.08, 3)
+    fly = _slide(np.array([0.0, 0.1, 0.4]), np.array([[0.02, -0.03, -0.6], [0.02, -0.03, -0.6], [0.02, -0.03, 0.9]]))
+    options.setdefault("thickness", 0.001)
+    options.setdefault("eps", 0.003)
+    cloth = Body(sheet, material=_stuff(options), pins=top, name="curtain")
+    return _scene("curtain", [cloth], [Body(ball, fixed=True, motion=fly, name="ball")], options)
+
+
+def _scene(name: str, cloths: list[Body], bodies: list[Body], options: dict[str, Any]) -> Scene:
+    """With the options that ready scenes take; safe unless told otherwise."""
+    eps, thickness = options.pop("eps", None), options.pop("thickness", None)
+    options.pop("irregular", None)
+    options.setdefault("self_contact", "safe")
+    thick = THIN if thickness is None else thickness
+    return Scene([*cloths, *bodies], eps=THIN if eps is None else eps, thickness=thick, name=name, **options)
+
+
+def _stuff(options: dict[str, Any]) -> Cloth:
+    return options.pop("material", None) or Cloth()
+
+
+def _floor(width: float) -> Body:
+    return Body(shapes.box((width, 0.04, width), (6, 1, 6), centre=(0.0, -0.02, 0.0)), fixed=True, name="floor")
+
+
+def _turned(mesh: Mesh, angle: float) -> Mesh:
+    c, s = np.cos(angle), np.sin(angle)
+    return mesh.moved(mesh.vertices @ np.array([[c, 0.0, -s], [0.0, 1.0, 0.0], [s, 0.0, c]]))
+
+
+def _slide(times: NDArray[np.float64], path: NDArray[np.float64]) -> Motion:
+    """Go from point to point of `path` (k,3) without turning, each way begun and ended gently."""
+    keys, share = 24, np.arange(24) / 24
+    ease = share * share * (3.0 - 2.0 * share)
+    at, where = [], []
+    for k in range(len(times) - 1):
+        at.append(times[k] + share * (times[k + 1] - times[k]))
+        where.append(path[k] + ease[:, None] * (path[k + 1] - path[k]))
+    poses = np.zeros((keys * (len(times) - 1) + 1, 3, 4))
+    poses[:, :, :3] = np.eye(3)
+    poses[:, :, 3] = np.concatenate([*where, path[-1:]])
+    return Motion(np.concatenate([*at, times[-1:]]), poses)
