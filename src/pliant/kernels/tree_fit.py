@@ -1,7 +1,8 @@
 """Volumes around volumes, and so the fitting of a tree; one code for all kinds.
 
-`bounds` (n,k) and `links` (n,4) are views into the records of a tree's nodes (`flat` in detect/tree/tree.py makes
-them), so that k is a number and not a type, and every kind of volume is compiled at once.
+`bounds` (n,k+2) and `links` (n,2k+4) are the records of a tree's nodes seen as numbers and as integers (`flat` in
+detect/tree/tree.py), the volume first and the links last; so k is a number and not a type, and every kind of volume is
+compiled at once.
 """
 
 import numpy as np
@@ -14,18 +15,19 @@ from .volumes import EPS, SLABS, SPHERE, TINY, lower, principal_axes, spread, st
 @kernel
 def enclose_slabs(rows, links, j, stop, chained, out, i):
     """Least and greatest of the rows j.. before stop, one after the other or, `chained`, from sibling to sibling."""
-    h = out.shape[1] // 2
+    at, h = links.shape[1] - 4, (links.shape[1] - 4) // 4
     for s in range(h):
         out[i, s], out[i, s + h] = np.inf, -np.inf
     while j < stop:
         for s in range(h):
             out[i, s], out[i, s + h] = min(out[i, s], rows[j, s]), max(out[i, s + h], rows[j, s + h])
-        j = links[j, 0] if chained else j + 1
+        j = links[j, at] if chained else j + 1
 
 
 @kernel
 def enclose_spheres(rows, links, first, stop, chained, out, i):
     """A sphere that holds spheres: grown over one after the other, then the least radius about that middle."""
+    at = links.shape[1] - 4
     middle, r = vec.load(rows, first), rows[first, 3]
     j = first
     while j < stop:
@@ -35,11 +37,11 @@ def enclose_spheres(rows, links, first, stop, chained, out, i):
             # to the farthest point of the other sphere, straight through its middle
             far = vec.madd(p, vec.sub(p, middle), rows[j, 3] / d) if d > 0.0 else vec.add(p, (rows[j, 3], 0.0, 0.0))
             middle, r = towards(middle, r, far) if d > 0.0 else (p, rows[j, 3])
-        j = links[j, 0] if chained else j + 1
+        j = links[j, at] if chained else j + 1
     r, j = 0.0, first
     while j < stop:
         r = max(r, vec.norm(vec.sub(vec.load(rows, j), middle)) + rows[j, 3])
-        j = links[j, 0] if chained else j + 1
+        j = links[j, at] if chained else j + 1
     out[i, 0], out[i, 1], out[i, 2] = middle
     out[i, 3] = r * (1.0 + 8.0 * EPS) + TINY
 
@@ -52,13 +54,14 @@ def axis_of(rows, j, a):
 @kernel
 def axes_of_boxes(rows, links, first, stop, chained):
     """The mean of the middles, and the axes along which the corners of the boxes vary."""
+    at = links.shape[1] - 4
     origin, middle, n, size = vec.load(rows, first), (0.0, 0.0, 0.0), 0, 0.0
     j = first
     while j < stop:
         d = vec.sub(vec.load(rows, j), origin)
         middle, n = vec.add(middle, d), n + 1
         size = max(size, abs(d[0]), abs(d[1]), abs(d[2]), rows[j, 3], rows[j, 4], rows[j, 5])
-        j = links[j, 0] if chained else j + 1
+        j = links[j, at] if chained else j + 1
     middle = vec.scale(middle, 1.0 / n)
     m, j = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0), first
     unit = 1.0 / size if size > TINY else 0.0
@@ -67,7 +70,7 @@ def axes_of_boxes(rows, links, first, stop, chained):
         m = spread(m, vec.scale(vec.sub(vec.sub(vec.load(rows, j), origin), middle), unit))
         for a in range(3):
             m = spread(m, vec.scale(axis_of(rows, j, a), rows[j, 3 + a] * unit))
-        j = links[j, 0] if chained else j + 1
+        j = links[j, at] if chained else j + 1
     return vec.add(origin, middle), principal_axes(m[0], m[1], m[2], m[3], m[4], m[5])
 
 
@@ -82,15 +85,16 @@ def half_along(rows, j, axis, more):
 
 @kernel
 def enclose_oriented(rows, links, first, stop, chained, out, i):
+    at = links.shape[1] - 4
     middle, axes = axes_of_boxes(rows, links, first, stop, chained)
     low, high = (np.inf, np.inf, np.inf), (-np.inf, -np.inf, -np.inf)
     j = first
     while j < stop:
         d = vec.sub(vec.load(rows, j), middle)
-        at = (vec.dot(d, axes[0]), vec.dot(d, axes[1]), vec.dot(d, axes[2]))
+        p = (vec.dot(d, axes[0]), vec.dot(d, axes[1]), vec.dot(d, axes[2]))
         r = (half_along(rows, j, axes[0], 0.0), half_along(rows, j, axes[1], 0.0), half_along(rows, j, axes[2], 0.0))
-        low, high = lower(low, vec.sub(at, r)), upper(high, vec.add(at, r))
-        j = links[j, 0] if chained else j + 1
+        low, high = lower(low, vec.sub(p, r)), upper(high, vec.add(p, r))
+        j = links[j, at] if chained else j + 1
     middle = store_oriented(out, i, middle, axes, low, high)
     j = first
     while j < stop:
@@ -99,13 +103,14 @@ def enclose_oriented(rows, links, first, stop, chained, out, i):
         for a in range(3):
             r = abs(vec.dot(d, axes[a])) + half_along(rows, j, axes[a], 0.0) + 16.0 * EPS * size + TINY
             out[i, 3 + a] = max(out[i, 3 + a], r)
-        j = links[j, 0] if chained else j + 1
+        j = links[j, at] if chained else j + 1
 
 
 @kernel
 def fit_node(bounds, links, items, kind, i, whole):
     """The volume of node i around its children, or around its elements where it is a leaf or `whole` asks for it."""
-    skip, first, count = links[i, 0], links[i, 1], links[i, 2]
+    at = links.shape[1] - 4
+    skip, first, count = links[i, at], links[i, at + 1], links[i, at + 2]
     chained = skip > i + 1 and not whole
     rows = bounds if chained else items
     j, stop = (i + 1, skip) if chained else (first, first + count)
@@ -121,10 +126,48 @@ def fit_node(bounds, links, items, kind, i, whole):
 def refit_volumes(bounds, links, items, kind, parts, crown):
     """Volumes of all nodes from `items`, children before parents."""
     for p in prange(len(parts)):
-        for i in range(links[parts[p], 0] - 1, parts[p] - 1, -1):
+        for i in range(links[parts[p], links.shape[1] - 4] - 1, parts[p] - 1, -1):
             fit_node(bounds, links, items, kind, i, False)
     for c in range(len(crown)):
         fit_node(bounds, links, items, kind, crown[c], False)
+
+
+@kernel
+def cut_half_way(links, top, whole):
+    """Nodes down to half the depth of the tree, children before parents, and which of them are the lowest; how many."""
+    n, at = len(links), links.shape[1] - 4
+    depth, deepest = np.zeros(n, np.int32), 0
+    for i in range(n):
+        deepest = max(deepest, depth[i])
+        j = i + 1
+        while j < links[i, at]:
+            depth[j] = depth[i] + 1
+            j = links[j, at]
+    count = 0
+    for i in range(n - 1, -1, -1):
+        if depth[i] <= deepest // 2:
+            top[count], whole[count] = i, depth[i] == deepest // 2
+            count += 1
+    return count
+
+
+@kernel
+def refit_some(bounds, links, items, kind, top, whole, stamp, now):
+    """Volumes of the nodes `top`, around their elements where `whole`, else around their children."""
+    for k in range(len(top)):
+        fit_node(bounds, links, items, kind, top[k], whole[k])
+        stamp[top[k]] = now
+
+
+@kernel
+def farthest(x, y):
+    """The longest way from a row of `x` to its row of `y`, rounded up; inf where a number is not one."""
+    most = 0.0
+    for i in range(len(x)):
+        d = vec.norm(vec.sub(vec.load(x, i), vec.load(y, i)))
+        if not d <= most:
+            most = d if d == d else np.inf
+    return most * (1.0 + 8.0 * EPS)
 
 
 @kernel
@@ -135,7 +178,7 @@ def surface_sum(bounds, kind):
         if kind == SPHERE:
             total += bounds[i, 3] * bounds[i, 3]
         else:
-            h = bounds.shape[1] // 2
+            h = bounds.shape[1] // 2 - 1
             if kind == SLABS:
                 x, y, z = bounds[i, h] - bounds[i, 0], bounds[i, h + 1] - bounds[i, 1], bounds[i, h + 2] - bounds[i, 2]
             else:

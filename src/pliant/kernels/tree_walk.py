@@ -17,8 +17,8 @@ CURRENT, FROM_ITEMS, BLENDED = 0, 1, 2
 
 
 class Walked(NamedTuple):
-    bounds: np.ndarray  # (n,k) volumes of the nodes
-    links: np.ndarray  # (n,4) i4 skip, first, count of the nodes
+    bounds: np.ndarray  # (n,k+2) the nodes as numbers, their volumes first
+    links: np.ndarray  # (n,2k+4) i4 the nodes as integers; from 2k on skip, first, count
     items: np.ndarray  # (m,k) volumes of the elements, in the order of the leaves
     order: np.ndarray  # (m,) i4 elements
     kind: int  # SLABS, SPHERE or ORIENTED
@@ -33,8 +33,7 @@ class Walked(NamedTuple):
 @kernel
 def blend(parts, weights, kind, slack, i, out):
     """The volume of a weighted sum of parts, row i: sums of intervals, or of spheres; wider by roundings."""
-    k = out.shape[1]
-    half = k // 2
+    half = parts.shape[2] // 2
     if kind == SPHERE:
         x, y, z, r, size = 0.0, 0.0, 0.0, 0.0, 0.0
         for t in range(len(weights)):
@@ -61,8 +60,9 @@ def freshen(tree, i):
         fit_node(tree.bounds, tree.links, tree.items, tree.kind, i, True)
         return
     blend(tree.node_parts, tree.weights, tree.kind, 8.0, i, tree.bounds)
-    if tree.links[i, 0] == i + 1:
-        for q in range(tree.links[i, 1], tree.links[i, 1] + tree.links[i, 2]):
+    links, at = tree.links, tree.links.shape[1] - 4
+    if links[i, at] == i + 1:
+        for q in range(links[i, at + 1], links[i, at + 1] + links[i, at + 2]):
             blend(tree.item_parts, tree.weights, tree.kind, 2.0, q, tree.items)
 
 
@@ -110,9 +110,8 @@ def others_meet(a, i, b, j, kind, reach, slack):
 
 
 @kernel
-def extent(rows, i, kind):
+def extent(rows, i, kind, h):
     """How large a volume is, to compare."""
-    h = rows.shape[1] // 2 if kind == SLABS else 0
     if kind == SLABS:
         return rows[i, h] - rows[i, 0] + rows[i, h + 1] - rows[i, 1] + rows[i, h + 2] - rows[i, 2]
     return rows[i, 3] if kind == SPHERE else rows[i, 3] + rows[i, 4] + rows[i, 5]
@@ -122,12 +121,12 @@ def extent(rows, i, kind):
 def item_pairs(a, b, same, reach, leaves, n, out, at, room):
     """Pairs of elements of n pairs of leaves whose volumes meet, written to out[at:at + room]; how many there are."""
     items_a, items_b, order_a, order_b, kind, h = a.items, b.items, a.order, b.order, a.kind, len(reach)
-    links_a, links_b = a.links, b.links
+    links_a, links_b, w = a.links, b.links, a.links.shape[1] - 4
     count = 0
     for k in range(n):
         i, j = leaves[k, 0], leaves[k, 1]
-        first, last = links_b[j, 1], links_b[j, 1] + links_b[j, 2]
-        for p in range(links_a[i, 1], links_a[i, 1] + links_a[i, 2]):
+        first, last = links_b[j, w + 1], links_b[j, w + 1] + links_b[j, w + 2]
+        for p in range(links_a[i, w + 1], links_a[i, w + 1] + links_a[i, w + 2]):
             for q in range(p + 1 if same and i == j else first, last):
                 hit = True
                 if kind == SLABS:
@@ -153,11 +152,11 @@ def walk(a, b, same, reach, task, out, at, room):
     bounds_a, bounds_b, links_a, links_b, kind, h = a.bounds, b.bounds, a.links, b.links, a.kind, len(reach)
     stack, leaves = np.empty((512, 2), np.int32), np.empty((512, 2), np.int32)
     stack[0, 0], stack[0, 1] = task[0], task[1]
-    top, n, count, tests = 1, 0, 0, 0
+    top, n, count, tests, w = 1, 0, 0, 0, links_a.shape[1] - 4
     while top > 0:
         top -= 1
         i, j = stack[top, 0], stack[top, 1]
-        end_a, end_b = links_a[i, 0], links_b[j, 0]
+        end_a, end_b = links_a[i, w], links_b[j, w]
         if a.fresh != CURRENT and a.stamp[i] != a.now:
             freshen(a, i)
         if b.fresh != CURRENT and b.stamp[j] != b.now:
@@ -184,14 +183,16 @@ def walk(a, b, same, reach, task, out, at, room):
             continue
         if top + 40 > len(stack):
             stack = longer(stack)
-        first = one or end_b == j + 1 or (end_a > i + 1 and extent(bounds_a, i, kind) >= extent(bounds_b, j, kind))
+        first = (
+            one or end_b == j + 1 or (end_a > i + 1 and extent(bounds_a, i, kind, h) >= extent(bounds_b, j, kind, h))
+        )
         c = i + 1 if first else i
         while c < (end_a if first else i + 1):
             d = c if one else (j if first else j + 1)
             while d < (end_a if one else (j + 1 if first else end_b)):
                 stack[top, 0], stack[top, 1] = c, d
-                d, top = d + 1 if first and not one else links_b[d, 0], top + 1
-            c = links_a[c, 0] if first else c + 1
+                d, top = d + 1 if first and not one else links_b[d, w], top + 1
+            c = links_a[c, w] if first else c + 1
     return count + item_pairs(a, b, same, reach, leaves, n, out, at + count, room - count), tests
 
 
@@ -207,7 +208,7 @@ def longer(stack):
 @kernel
 def front(a, b, same, tasks):
     """Pairs of nodes to share out, opened breadth first until about as many as `tasks` (t,2) has rows; how many."""
-    links_a, links_b = a.links, b.links
+    links_a, links_b, w = a.links, b.links, a.links.shape[1] - 4
     if len(links_a) == 0 or len(links_b) == 0:
         return 0
     tasks[0, 0], tasks[0, 1] = 0, 0
@@ -215,21 +216,21 @@ def front(a, b, same, tasks):
     while at < n and n + 36 < len(tasks):
         i, j = tasks[at, 0], tasks[at, 1]
         one = same and i == j
-        end_a, end_b = links_a[i, 0], links_b[j, 0]
+        end_a, end_b = links_a[i, w], links_b[j, w]
         if end_a == i + 1 and end_b == j + 1:
             at += 1
             continue
         n -= 1
         for k in range(at, n):
             tasks[k, 0], tasks[k, 1] = tasks[k + 1, 0], tasks[k + 1, 1]
-        first = one or end_b == j + 1 or (end_a > i + 1 and links_a[i, 2] >= links_b[j, 2])
+        first = one or end_b == j + 1 or (end_a > i + 1 and links_a[i, w + 2] >= links_b[j, w + 2])
         c = i + 1 if first else i
         while c < (end_a if first else i + 1):
             d = c if one else (j if first else j + 1)
             while d < (end_a if one else (j + 1 if first else end_b)):
                 tasks[n, 0], tasks[n, 1] = c, d
-                d, n = d + 1 if first and not one else links_b[d, 0], n + 1
-            c = links_a[c, 0] if first else c + 1
+                d, n = d + 1 if first and not one else links_b[d, w], n + 1
+            c = links_a[c, w] if first else c + 1
     return n
 
 

@@ -36,7 +36,7 @@ def rotate_axes(c, s, u, v):
 @kernel
 def turn(app, aqq, apq):
     """Cosine and sine of the rotation that makes the element apq of a symmetric matrix vanish."""
-    if apq == 0.0:
+    if abs(apq) <= 1e-30 * (abs(app) + abs(aqq)):
         return 1.0, 0.0
     theta = (aqq - app) / (2.0 * apq)
     t = (1.0 if theta >= 0.0 else -1.0) / (abs(theta) + math.sqrt(theta * theta + 1.0))

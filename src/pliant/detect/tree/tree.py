@@ -83,8 +83,8 @@ def flat(tree: Tree) -> Walked:
     """Views of a tree for the loops that serve every volume."""
     n, k = len(tree.nodes), tree.items.shape[1]
     nodes = np.asarray(tree.nodes)
-    bounds = nodes.view(np.float64).reshape(n, k + 2)[:, :k]
-    links = nodes.view(np.int32).reshape(n, 2 * k + 4)[:, 2 * k :]
+    bounds = nodes.view(np.float64).reshape(n, k + 2)
+    links = nodes.view(np.int32).reshape(n, 2 * k + 4)
     none = np.empty((0, 0, 0))
     stamp = np.empty(0, np.int32)
     return Walked(bounds, links, tree.items, tree.order, kind_of(tree), 0, stamp, 0, np.empty(0), none, none)
