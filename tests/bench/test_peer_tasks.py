@@ -36,7 +36,7 @@ def test_nearest_points_of_ours_are_exact_and_a_wrong_peer_is_found_out(beside) 
     beside(nearest, peer)
     rows = nearest.nearest_table(quick=True, repeats=1).rows
     ours, theirs = ([row for row in rows if row["who"] == who] for who in ("pliant", "Fake"))
-    assert {row["case"] for row in ours} == {"1,280 triangles, near", "1,280 triangles, anywhere"}
+    assert {row["case"] for row in ours} == {"1,280 faces, near", "1,280 faces, anywhere"}
     assert max(row["error"] for row in ours) < 1e-12
     assert min(row["off_ours"] for row in theirs) > 0.01
     assert [row["ratio"] == pytest.approx(row["us"] / own["us"]) for own, row in zip(ours[::2], theirs)] == [True, True]

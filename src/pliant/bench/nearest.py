@@ -51,7 +51,7 @@ def nearest_table(
         mesh = models.bumpy_sphere(subdivisions)
         ask = ClosestPoints(mesh)
         for kind, points in _points(mesh, count).items():
-            name = f"{mesh.n_faces:,} triangles, {kind}"
+            name = f"{mesh.n_faces:,} faces, {kind}"
             progress(f"{name}: the truth")
             case = _case(mesh, ask, points)
             entries = contest.gather(case, _ours, PEERS, present)

@@ -78,7 +78,7 @@ def _body(quick: bool, folder: pathlib.Path | None) -> tuple[str, Mesh]:
     bunny = None if quick else models.original("Bunny", folder)
     mesh = bunny or models.bumpy_sphere(3 if quick else 6)
     x = mesh.vertices
-    name = f"{'bunny' if bunny else 'bumpy sphere'}, {mesh.n_faces:,} triangles"
+    name = f"{'bunny' if bunny else 'bumpy sphere'}, {mesh.n_faces:,} faces"
     return name, mesh.moved((x - x.mean(0)) / (x.max(0) - x.min(0)).max())
 
 

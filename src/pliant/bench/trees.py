@@ -57,7 +57,7 @@ class Deforming(NamedTuple):
     within: float
 
 
-def folding(rows: int = 30, columns: int = 100, frames: int = 12) -> Deforming:
+def folding(rows: int = 30, columns: int = 100, frames: int = 8) -> Deforming:
     """A strip of cloth that meanders ever more until its folds almost touch."""
     z = np.tile(np.linspace(0.0, 0.3, rows), columns)
     i = (np.arange(columns - 1)[:, None] * rows + np.arange(rows - 1)).reshape(-1)
@@ -74,7 +74,7 @@ def folding(rows: int = 30, columns: int = 100, frames: int = 12) -> Deforming:
     return Deforming("cloth folding", (faces.astype(np.int32),), frames_, 0.003)
 
 
-def two_bodies(folder: pathlib.Path | None = None, frames: int = 12) -> Deforming:
+def two_bodies(folder: pathlib.Path | None = None, frames: int = 8) -> Deforming:
     """A bunny that twists and comes into another; balls where there is no bunny in `folder`."""
     found = folder is not None and (folder / BUNNY).is_file()
     mesh = load(folder / BUNNY) if folder is not None and found else ball(0.5, 5)
@@ -111,7 +111,7 @@ def trees_table(
     scenes: Sequence[Deforming],
     *,
     everything: bool = False,
-    repeats: int = 3,
+    repeats: int = 2,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Table:
     """Build, refit and walk of each combination over each deforming scene; one thread, seconds of the process."""
@@ -156,7 +156,7 @@ def _measure(scene: Deforming, options: dict[str, Any], repeats: int) -> dict[st
 
 
 def updates_table(
-    scenes: Sequence[Deforming], *, repeats: int = 3, progress: Callable[[str], None] = lambda _: None
+    scenes: Sequence[Deforming], *, repeats: int = 2, progress: Callable[[str], None] = lambda _: None
 ) -> Table:
     """Ways to keep up with the same scenes, the default tree: what following and walking cost on every frame."""
     rows = []
@@ -177,12 +177,12 @@ def _ways(scene: Deforming) -> Iterable[tuple[str, float, float | None]]:
 
 
 def _follow(scene: Deforming, update: str, margin: float, worse: float | None) -> dict[str, Any]:
-    """Between two frames of the scene the vertices go in ten steps, as they would in a simulation."""
+    """Between two frames of the scene the vertices go in four steps, as they would in a simulation."""
     how: dict[str, Any] = {"update": update, "margin": margin, "worse": worse, **DEFAULT}
     trees = [MovingTree(x, f, **how) for x, f in zip(scene.frames[0], scene.faces, strict=True)]
     spent, tests, pairs, n = np.zeros(2), 0, 0, 0
     for before, after in zip(scene.frames[:-1], scene.frames[1:], strict=True):
-        for t in np.linspace(0.1, 1.0, 10):
+        for t in np.linspace(0.25, 1.0, 4):
             x = [(1.0 - t) * a + t * b for a, b in zip(before, after, strict=True)]
             follow, _ = _timed(functools.partial(_move, trees, x))
             walk, found = _timed(lambda: trees[0].pairs(*trees[1:], within=scene.within))
