@@ -11,7 +11,7 @@ from .. import contacts as _contacts
 from ..contacts import Contacts
 from ..kernels import brute_force as _careful
 from ..kernels import records as _kernels
-from ..kernels.nearest import Tree
+from ..kernels.nearest import Blocks
 from ..kernels.surface import Surface
 from .base import Side
 from .surface import signed_distances, surface_of, tree_of
@@ -51,7 +51,7 @@ class Pose:
         return surface_of(rest.moved(self.x) if rest.welded is rest else rest.welded.moved(self.x[self.part.rows]))
 
     @functools.cached_property
-    def _tree(self) -> Tree:
+    def _tree(self) -> Blocks:
         return tree_of(self.surface)
 
     @functools.cached_property

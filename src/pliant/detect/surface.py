@@ -10,10 +10,14 @@ from numpy.typing import NDArray
 from .. import validate
 from ..kernels import cells as _cells
 from ..kernels import nearest as _nearest
+from ..kernels.nearest import Blocks
 from ..kernels.surface import Surface
+from ..kernels.tree import Tree
 from ..mesh import Mesh
+from .tree import tree as _tree
 
 Floats = NDArray[np.float64]
+SHAPE: dict[str, Any] = {"volume": "box", "arity": 4, "leaf": 1}  # of the trees that nearest points are found by
 _MOST_ITEMS = 64  # entries of the cell lists for each box, before cells become larger
 
 
@@ -56,39 +60,25 @@ def bin_boxes(low: Floats, high: Floats) -> _cells.Cells:
     return cells
 
 
-def tree_of(surface: Surface) -> _nearest.Tree:
-    """Boxes around the triangles along a space-filling curve."""
-    x = surface.x[surface.faces]
-    low, high = x.min(1), x.max(1)
-    middle = 0.5 * (low + high)
-    bottom = middle.min(0)
-    span = max(float((middle.max(0) - bottom).max()), 1e-300)
-    cell = ((middle - bottom) / span * (2**21 - 1)).astype(np.uint64)
-    code = _spread(cell[:, 0]) << np.uint64(2) | _spread(cell[:, 1]) << np.uint64(1) | _spread(cell[:, 2])
-    leaves = 1
-    while leaves * _nearest.LEAF < len(x):
-        leaves *= 2
-    shape = (2 * leaves - 1, 3)
-    tree = _nearest.Tree(np.empty(shape), np.empty(shape), np.argsort(code, kind="stable").astype(np.int32))
-    _nearest.fill_boxes(surface, tree)
-    return tree
+def tree_of(surface: Surface) -> Blocks:
+    """Boxes around the triangles, as `kernels.nearest` walks them."""
+    return blocks_of(surface, _tree.tree_of(surface.x, surface.faces, **SHAPE))[0]
 
 
-def _spread(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The lowest 21 bits of `x`, each followed by two zeros (a Morton code of one axis)."""
-    for shift, mask in (
-        (32, 0x1F00000000FFFF),
-        (16, 0x1F0000FF0000FF),
-        (8, 0x100F00F00F00F00F),
-        (4, 0x10C30C30C30C30C3),
-        (2, 0x1249249249249249),
-    ):
-        x = (x | x << np.uint64(shift)) & np.uint64(mask)
-    return x
+def blocks_of(surface: Surface, tree: Tree) -> tuple[Blocks, NDArray[np.int32]]:
+    """Blocks for a tree of `SHAPE` over the faces of a surface, and the block of each of its nodes."""
+    number = np.empty(len(tree.nodes), np.int32)
+    count, room = _nearest.number_blocks(tree.nodes, number)
+    blocks = Blocks(
+        np.empty((count, 6, 4)), np.empty((count, 4), np.int32), np.empty((len(tree.order), 12)), tree.order, int(room)
+    )
+    _nearest.fill_blocks(tree.nodes, number, blocks.boxes, blocks.child)
+    _nearest.fill_rows(surface, tree.order, blocks.rows)
+    return blocks, number
 
 
 def signed_distances(
-    surface: Surface, tree: _nearest.Tree, p: Floats, guess: NDArray[np.int64] | None = None
+    surface: Surface, tree: Blocks, p: Floats, guess: NDArray[np.int64] | None = None
 ) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
     """What `ClosestPoints.query` answers, for points (n,3) that are known to be clean."""
     n = len(p)
@@ -96,7 +86,8 @@ def signed_distances(
     if guess is not None:
         found[:, 0] = guess
     distance, place, nearest, normal = np.empty(n), np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 3))
-    _nearest.signed_distances(tree, surface, p, found, place, distance, nearest, normal)
+    _nearest.find_nearest(tree, surface, p, found, place)
+    _nearest.tell_sides(surface, p, found, place, distance, nearest, normal)
     return distance, nearest, found[:, 0], normal
 
 
@@ -115,7 +106,7 @@ class ClosestPoints:
         return surface_of(self.mesh.welded)
 
     @functools.cached_property
-    def _tree(self) -> _nearest.Tree:
+    def _tree(self) -> Blocks:
         return tree_of(self._surface)
 
     def query(self, points: Any, guess: Any = None) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:

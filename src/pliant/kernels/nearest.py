@@ -1,7 +1,8 @@
-"""The triangle nearest to a point, exactly: boxes in a complete binary tree, the nearer child first.
+"""The triangle nearest to a point, exactly: a tree of boxes in blocks of four, the nearest box first.
 
-Node i has the children 2 i + 1 and 2 i + 2, so a walk needs no stack: which far children are still to be seen is one
-bit a level.
+The shared tree (tree.py) says who lies where; for this question its boxes are copied into blocks, the four children of
+a node side by side, and its triangles into rows in the order of the leaves. Points are taken along a space-filling
+curve, so that one's answer is a guess for the next. What is found depends on neither: ties go to the lower face.
 """
 
 from typing import NamedTuple
@@ -9,111 +10,183 @@ from typing import NamedTuple
 import numpy as np
 
 from . import vec
+from .crossings import spread
 from .jit import kernel, prange
-from .surface import corners, pseudonormal, side_of, touching
+from .surface import corners, pseudonormal, touching, winding_number
 from .triangle import nearest2
 
-LEAF = 4  # triangles in a leaf
-CHUNK = 64  # points a thread takes at a time
+CHUNK = 512  # points a thread takes at a time
+FEW = 32  # points that are not worth sorting
 
 
-class Tree(NamedTuple):
-    low: np.ndarray  # (nodes,3) metres; +inf where a node is empty
-    high: np.ndarray  # (nodes,3) metres; -inf where a node is empty
-    faces: np.ndarray  # (m,) i4 in the order of the leaves
-
-
-@kernel
-def fill_boxes(surface, tree):
-    """Boxes of the leaves, then of their parents, from the last to the first."""
-    low, high = tree.low, tree.high
-    leaves = (len(low) + 1) // 2
-    for node in range(len(low) - 1, -1, -1):
-        lo, hi = (np.inf, np.inf, np.inf), (-np.inf, -np.inf, -np.inf)
-        if node >= leaves - 1:
-            first = (node - leaves + 1) * LEAF
-            for at in range(first, min(first + LEAF, len(tree.faces))):
-                for p in corners(surface, tree.faces[at]):
-                    lo, hi = lower(lo, p), upper(hi, p)
-        else:
-            for child in (2 * node + 1, 2 * node + 2):
-                lo, hi = lower(lo, vec.load(low, child)), upper(hi, vec.load(high, child))
-        vec.store(low, node, lo)
-        vec.store(high, node, hi)
+class Blocks(NamedTuple):
+    boxes: np.ndarray  # (w,6,4) low x, y, z, high x, y, z of the four children; +inf and -inf where there are fewer
+    child: np.ndarray  # (w,4) i4 the block of a child, or -1 - q for triangle q
+    rows: np.ndarray  # (m,12) corners of the triangles and their unit normals; zero for slivers
+    order: np.ndarray  # (m,) i4 their faces
+    room: int  # boxes that may wait on the way down
 
 
 @kernel
-def lower(a, b):
-    return (min(a[0], b[0]), min(a[1], b[1]), min(a[2], b[2]))
+def number_blocks(nodes, number):
+    """number (n,): the block of each node with children, -1 for the others; (how many, the room a walk needs)."""
+    count, deepest = 0, 0
+    level = np.ones(len(nodes), np.int64)
+    for i in range(len(nodes)):
+        number[i] = -1
+        deepest = max(deepest, level[i])
+        if nodes[i].skip != i + 1:
+            number[i] = count
+            count += 1
+        j = i + 1
+        while j < nodes[i].skip:
+            level[j] = level[i] + 1
+            j = nodes[j].skip
+    return max(count, 1), 3 * deepest + 8
 
 
 @kernel
-def upper(a, b):
-    return (max(a[0], b[0]), max(a[1], b[1]), max(a[2], b[2]))
+def fill_blocks(nodes, number, boxes, child):
+    """Copy the boxes of all nodes, of at most four children and leaves of one triangle, into blocks."""
+    if nodes[0].skip == 1:
+        set_child(boxes, child, 0, 0, nodes[0].bounds, -1 - nodes[0].first)
+        for k in range(1, 4):
+            no_child(boxes, child, 0, k)
+    for i in range(len(nodes)):
+        w = number[i]
+        if w >= 0:
+            k, j = 0, i + 1
+            while j < nodes[i].skip:
+                set_child(boxes, child, w, k, nodes[j].bounds, number[j] if number[j] >= 0 else -1 - nodes[j].first)
+                k, j = k + 1, nodes[j].skip
+            while k < 4:
+                no_child(boxes, child, w, k)
+                k += 1
 
 
 @kernel
-def box_distance2(low, high, p):
-    """Squared distance of `p` from a box; a little less, against rounding; inf for an empty one."""
-    x = max(low[0] - p[0], p[0] - high[0], 0.0)
-    y = max(low[1] - p[1], p[1] - high[1], 0.0)
-    z = max(low[2] - p[2], p[2] - high[2], 0.0)
-    return (x * x + y * y + z * z) * (1.0 - 1e-12)
+def set_child(boxes, child, w, k, bounds, which):
+    for a in range(6):
+        boxes[w, a, k] = bounds[a]
+    child[w, k] = which
 
 
 @kernel
-def nearest_range(tree, surface, points, first, last, found, place):
-    """The triangles nearest to points first..last-1: found (n,2) face and feature, place (n,3) barycentrics.
+def no_child(boxes, child, w, k):
+    for a in range(3):
+        boxes[w, a, k], boxes[w, a + 3, k] = np.inf, -np.inf
+    child[w, k] = 0
+
+
+@kernel(parallel=True)
+def fill_rows(surface, order, rows):
+    """Corners and normals of the triangles in the order of the leaves."""
+    x, faces = surface.x, surface.faces
+    for q in prange(len(order)):
+        f = order[q]
+        a, b, c = vec.load(x, faces[f, 0]), vec.load(x, faces[f, 1]), vec.load(x, faces[f, 2])
+        e, g = vec.sub(b, a), vec.sub(c, a)
+        n = vec.cross(e, g)
+        n_2, sides = vec.norm2(n), vec.norm2(e) * vec.norm2(g)
+        # the direction of a sliver's normal is rounding: it has none here
+        n = vec.unit(n) if n_2 > 1e-6 * sides and 1e-200 < n_2 < 1e200 else (0.0, 0.0, 0.0)
+        for k in range(3):
+            rows[q, k], rows[q, k + 3], rows[q, k + 6], rows[q, k + 9] = a[k], b[k], c[k], n[k]
+
+
+@kernel
+def along_curve(points):
+    """The rows of points (n,3) in the order of the cells of a Morton curve through their box."""
+    n = len(points)
+    order = np.arange(n)
+    if n <= FEW:
+        return order
+    low, span = vec.load(points, 0), 0.0
+    high = low
+    for i in range(n):
+        p = vec.load(points, i)
+        low = (min(low[0], p[0]), min(low[1], p[1]), min(low[2], p[2]))
+        high = (max(high[0], p[0]), max(high[1], p[1]), max(high[2], p[2]))
+    span = max(high[0] - low[0], high[1] - low[1], high[2] - low[2])
+    bits = 1
+    while bits < 6 and 8**bits < n:
+        bits += 1
+    scale = (2**bits) * (1.0 - 1e-9) / span if span > 0.0 else 0.0
+    cells, start = np.empty(n, np.int32), np.zeros(8**bits + 1, np.int64)
+    for i in range(n):
+        code = 0
+        for k in range(3):
+            cell = int((points[i, k] - low[k]) * scale)
+            for b in range(bits):
+                code |= ((cell >> b) & 1) << (3 * b + k)
+        cells[i] = code
+        start[code + 1] += 1
+    for c in range(8**bits):
+        start[c + 1] += start[c]
+    for i in range(n):
+        order[start[cells[i]]] = i
+        start[cells[i]] += 1
+    return order
+
+
+@kernel
+def nearest_range(tree, surface, points, which, found, place):
+    """The triangles nearest to the points `which`: found (n,2) face and feature, place (n,3) barycentrics.
 
     A face >= 0 in `found` is a guess to begin with; it saves time and changes nothing, since ties go to the lower face.
     One loop without calls that take arrays: those would cost more than the arithmetic.
     """
-    low, high, order = tree.low, tree.high, tree.faces
-    x, faces = surface.x, surface.faces
-    leaves = (len(low) + 1) // 2
-    for i in range(first, last):
+    boxes, child, rows, order, x, faces = tree.boxes, tree.child, tree.rows, tree.order, surface.x, surface.faces
+    waiting, gaps = np.empty(tree.room, np.int32), np.empty(tree.room)
+    b_face, b_feature, b_u, b_v, b_w = np.int64(-1), np.int64(0), 0.0, 0.0, 0.0
+    for t in range(len(which)):
+        i = which[t]
         p = vec.load(points, i)
-        best, b_face, b_feature, b_u, b_v, b_w = np.inf, np.int64(-1), np.int64(0), 0.0, 0.0, 0.0
-        guess = found[i, 0]
+        best = 1e300  # less than the distance of a child that is missing
+        guess = found[i, 0] if found[i, 0] >= 0 else b_face
         if guess >= 0:
             a, b, c = vec.load(x, faces[guess, 0]), vec.load(x, faces[guess, 1]), vec.load(x, faces[guess, 2])
             best, feature, b_u, b_v, b_w = nearest2(p, a, b, c)
             b_face, b_feature = guess, np.int64(feature)
-        node, level, pending = np.int64(0), np.int64(0), np.int64(0)
-        while True:
-            if node >= leaves - 1:
-                leaf = node - leaves + 1
-                for at in range(leaf * LEAF, min((leaf + 1) * LEAF, len(order))):
-                    f = np.int64(order[at])
-                    a, b, c = vec.load(x, faces[f, 0]), vec.load(x, faces[f, 1]), vec.load(x, faces[f, 2])
-                    d2, feature, u, v, w = nearest2(p, a, b, c)
-                    if d2 < best or (d2 == best and f < b_face):
-                        best, b_face, b_feature, b_u, b_v, b_w = d2, f, np.int64(feature), u, v, w
-            else:
-                near, far = 2 * node + 1, 2 * node + 2
-                d_near = box_distance2(vec.load(low, near), vec.load(high, near), p)
-                d_far = box_distance2(vec.load(low, far), vec.load(high, far), p)
-                if d_far < d_near:
-                    near, far, d_near, d_far = far, near, d_far, d_near
-                if d_near <= best:
-                    level += 1
-                    if d_far <= best and d_far < np.inf:
-                        pending |= np.int64(1) << level
-                    node = near
-                    continue
-            # up to the last far child that may still hold something nearer
-            while True:
-                while level > 0 and not (pending >> level) & 1:
-                    node = (node - 1) >> 1
-                    level -= 1
-                if level == 0:
+        top, waiting[0], gaps[0] = 1, 0, 0.0
+        while top > 0:
+            top -= 1
+            if gaps[top] > best:
+                continue
+            w = waiting[top]
+            while w >= 0:
+                first = top
+                for k in range(4):
+                    x_k = max(max(boxes[w, 0, k] - p[0], p[0] - boxes[w, 3, k]), 0.0)
+                    y_k = max(max(boxes[w, 1, k] - p[1], p[1] - boxes[w, 4, k]), 0.0)
+                    z_k = max(max(boxes[w, 2, k] - p[2], p[2] - boxes[w, 5, k]), 0.0)
+                    gap = (x_k * x_k + y_k * y_k + z_k * z_k) * (1.0 - 1e-12)  # a little less, against rounding
+                    if gap <= best:
+                        at = top
+                        while at > first and gaps[at - 1] < gap:
+                            gaps[at], waiting[at] = gaps[at - 1], waiting[at - 1]
+                            at -= 1
+                        gaps[at], waiting[at] = gap, child[w, k]
+                        top += 1
+                if top == first:
                     break
-                pending ^= np.int64(1) << level
-                node = node + 1 if node & 1 else node - 1
-                if box_distance2(vec.load(low, node), vec.load(high, node), p) <= best:
-                    break
-            if level == 0:
-                break
+                top -= 1
+                w = waiting[top]
+            if w >= 0:
+                continue
+            q = -1 - w
+            a = (rows[q, 0], rows[q, 1], rows[q, 2])
+            r = vec.sub(p, a)
+            h = abs(r[0] * rows[q, 9] + r[1] * rows[q, 10] + r[2] * rows[q, 11])
+            h -= 4e-12 * (abs(r[0]) + abs(r[1]) + abs(r[2]))  # more than the error of a normal that is no sliver's
+            if h > 0.0 and h * h > best:
+                continue
+            d2, feature, u, v, w_c = nearest2(
+                p, a, (rows[q, 3], rows[q, 4], rows[q, 5]), (rows[q, 6], rows[q, 7], rows[q, 8])
+            )
+            f = np.int64(order[q])
+            if d2 < best or (d2 == best and f < b_face):
+                best, b_face, b_feature, b_u, b_v, b_w = d2, f, np.int64(feature), u, v, w_c
         found[i, 0], found[i, 1] = b_face, b_feature
         place[i, 0], place[i, 1], place[i, 2] = b_u, b_v, b_w
 
@@ -121,28 +194,52 @@ def nearest_range(tree, surface, points, first, last, found, place):
 @kernel
 def sign_range(surface, points, first, last, found, place, distance, nearest, normal):
     """Signed distance, nearest point and unit direction that opens the gap, for what `nearest_range` found."""
+    x, faces, edges = surface.x, surface.faces, surface.face_edges
+    of_faces, of_edges, of_vertices = surface.face_normals, surface.edge_normals, surface.vertex_normals
     for i in range(first, last):
         p, f, feature = vec.load(points, i), found[i, 0], found[i, 1]
-        a, b, c = corners(surface, f)
+        a, b, c = vec.load(x, faces[f, 0]), vec.load(x, faces[f, 1]), vec.load(x, faces[f, 2])
         q = vec.add(vec.scale(a, place[i, 0]), vec.add(vec.scale(b, place[i, 1]), vec.scale(c, place[i, 2])))
-        away = vec.sub(p, q)
-        side = side_of(surface, p, q, f, feature)
-        length = vec.norm(away)
-        distance[i] = side * length
         vec.store(nearest, i, q)
+        away = vec.sub(p, q)
+        length = vec.norm(away)
         if touching(away, p, q):
+            distance[i] = length
             vec.store(normal, i, outward(surface, f, feature))
+            continue
+        if feature == 0:
+            n = vec.load(of_faces, f)
+        elif feature <= 3:
+            n = vec.load(of_vertices, faces[f, feature - 1])
         else:
-            vec.store(normal, i, vec.scale(away, side / length))
+            n = vec.load(of_edges, edges[f, feature - 4])
+        side = vec.dot(away, n)
+        # at right angles, or without a pseudonormal (faces back to back), the winding number decides
+        if abs(side) <= 1e-7 * length:
+            side = 0.5 - winding_number(surface, p)
+        side = -1.0 if side < 0.0 else 1.0
+        distance[i] = side * length
+        vec.store(normal, i, vec.scale(away, side / length))
 
 
 @kernel(parallel=True)
-def signed_distances(tree, surface, points, found, place, distance, nearest, normal):
-    """For each of `points` (n,3): signed distance, nearest point, unit direction that opens the gap."""
+def find_nearest(tree, surface, points, found, place):
+    """`nearest_range` for all `points`."""
+    order = along_curve(points)
+    n = -(-len(points) // CHUNK)
+    stride = spread(n)
+    for c in prange(n):
+        k = (c * stride) % n  # chunks of one corner of space cost alike: give each thread some of every corner
+        nearest_range(tree, surface, points, order[k * CHUNK : min(len(points), (k + 1) * CHUNK)], found, place)
+
+
+@kernel(parallel=True)
+def tell_sides(surface, points, found, place, distance, nearest, normal):
+    """`sign_range` for all `points`."""
     for c in prange(-(-len(points) // CHUNK)):
-        first, last = c * CHUNK, min(len(points), (c + 1) * CHUNK)
-        nearest_range(tree, surface, points, first, last, found, place)
-        sign_range(surface, points, first, last, found, place, distance, nearest, normal)
+        sign_range(
+            surface, points, c * CHUNK, min(len(points), (c + 1) * CHUNK), found, place, distance, nearest, normal
+        )
 
 
 @kernel

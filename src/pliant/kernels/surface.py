@@ -57,19 +57,3 @@ def winding_number(surface, p):
         a, b, c = corners(surface, f)
         total += solid_angle(p, a, b, c)
     return total / (4.0 * math.pi)
-
-
-@kernel
-def side_of(surface, p, q, f, feature):
-    """+1 outside or on the surface, -1 inside, for `p` with nearest point `q` on `feature` of face `f`.
-
-    Where the pseudonormal vanishes (faces back to back) or is at right angles to p - q, the winding number decides.
-    """
-    away = vec.sub(p, q)
-    if touching(away, p, q):
-        return 1.0
-    n = pseudonormal(surface, f, feature)
-    cosine = vec.dot(vec.unit(away), n)
-    if abs(cosine) > 1e-7:
-        return 1.0 if cosine > 0.0 else -1.0
-    return -1.0 if winding_number(surface, p) > 0.5 else 1.0

@@ -36,9 +36,8 @@ class Truth:
         for at in range(0, n, _BATCH):
             part = slice(at, min(n, at + _BATCH))
             place, nearest = np.empty((2, len(found[part]), 3))
-            _nearest.signed_distances(
-                self.tree, self.surface, p[part], found[part], place, distance[part], nearest, normal[part]
-            )
+            _nearest.find_nearest(self.tree, self.surface, p[part], found[part], place)
+            _nearest.tell_sides(self.surface, p[part], found[part], place, distance[part], nearest, normal[part])
         self.asked += n
         return distance, normal, self._lean(found, distance, normal), found[:, 0].astype(np.int32)
 
