@@ -1,9 +1,10 @@
 """The tables of docs/trees as Markdown: `python tools/tree_table.py [--all] [DATA]`; the bunny is in DATA/meshes."""
 
+import functools
 import pathlib
 import sys
 
-from pliant.bench.trees import folding, trees_table, two_bodies, updates_table
+from pliant.bench.trees import folding, trees_table, two_bodies, updates_table, worn_table
 from pliant.report.tables import Table
 
 
@@ -17,8 +18,7 @@ if __name__ == "__main__":
     folders = [pathlib.Path(word) for word in sys.argv[1:] if word != "--all"]
     scenes = [folding(), two_bodies(folders[0] if folders else None)]
     say = lambda what: print(what, file=sys.stderr)  # noqa: E731
-    for made in (
-        trees_table(scenes, everything="--all" in sys.argv, progress=say),
-        updates_table(scenes, progress=say),
-    ):
+    for table in (functools.partial(trees_table, everything="--all" in sys.argv), updates_table):
+        made = table(scenes, progress=say)
         print(f"{made.title}\n\n{markdown(made)}\n", flush=True)
+    print(f"{worn_table().title}\n\n{markdown(worn_table())}")

@@ -30,9 +30,9 @@ def layout(
     faces: Ints | None = None,
     *,
     volume: str = "box",
-    arity: int = 2,
+    arity: int = 4,
     leaf: int = 4,
-    split: str = "longest-median",
+    split: str = "longest-least",
 ) -> Tree:
     """The shape of a tree over elements with the boxes `low`, `high` (m,3), and their order; its volumes are not set.
 

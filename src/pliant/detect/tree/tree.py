@@ -113,9 +113,9 @@ def walk_pairs(a: Walked, b: Walked, *, same: bool, within: float) -> Found:
         start = np.concatenate([[0], np.cumsum(count)])
         validate.budget(f"{start[-1]} pairs", 24.0 * float(start[-1]), "ask for a smaller distance")
     found = np.concatenate([out[s : s + c] for s, c in zip(start, count, strict=False)] or [out[:0]])
-    key = found[:, 0].astype(np.int64) * max(len(b.items), 1) + found[:, 1]
+    key = found[:, 0].astype(np.int64) << 32 | found[:, 1]
     key.sort()
-    pairs = np.stack([key // max(len(b.items), 1), key % max(len(b.items), 1)], 1).astype(np.int32)
+    pairs = np.stack([key >> 32, key & 0xFFFFFFFF], 1).astype(np.int32)
     return Found(pairs, int(tests.sum()))
 
 

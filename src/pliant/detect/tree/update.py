@@ -12,7 +12,7 @@ from ...kernels.tree_walk import Walked
 from .tree import Floats, Found, Ints, flat, refit, set_items, tree_of, walk_pairs
 
 UPDATES = ("bottom-up", "top-down", "hybrid", "lazy", "rebuild")
-WORSE = 1.5  # times the surface after the last build at which a tree is built anew; measured, see docs/trees
+WORSE = 2.0  # times the surface after the last build at which a tree is built anew; measured, see docs/trees
 
 
 class Top(NamedTuple):
