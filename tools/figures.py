@@ -85,7 +85,8 @@ def energy() -> None:
     print("scene                 stretch N/m  substeps  most  at frame  most elastic  most kinetic + gravity")
     stiff = pliant.Cloth(stretch=2000.0, shear=200.0)
     for name in SCENES:
-        if SCENES[name]().moving:  # bodies that move do work
+        scene = SCENES[name]()
+        if scene.moving or scene.self_contact != "off":  # bodies that move do work; tools/self_contact.py has the rest
             continue
         for material, substeps in ((pliant.Cloth(), 16), (stiff, 16), (stiff, 32)):
             sim = pliant.Simulation(SCENES[name](material=material), substeps=substeps)
@@ -106,7 +107,10 @@ def real_time() -> None:
     """Every ready scene: exact penetration, and times real time (run it on a quiet machine)."""
     print("scene                 particles  body faces  contacts  deepest mm  nearest mm  rest m/s  ms a frame  x real")
     for name in SCENES:
-        s = record(pliant.Simulation(SCENES[name]()), 250).summary
+        scene = SCENES[name]()
+        if scene.self_contact != "off":  # tools/self_contact.py
+            continue
+        s = record(pliant.Simulation(scene), 250).summary
         print(
             f"{name:20}  {s['particles']:9}  {s['body_triangles']:10}  {s['contacts_most']:8}"
             f"  {1e3 * s['penetration_m']:10.3g}  {1e3 * s['least_distance_m']:10.2f}"

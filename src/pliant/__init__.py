@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from .report.result import drape as drape
     from .scene import Body as Body
     from .scene import Cloth as Cloth
+    from .scene import Grip as Grip
     from .scene import Scene as Scene
     from .simulation import Simulation as Simulation
 
@@ -34,6 +35,7 @@ _HOME = {
     "Clip": "clip",
     "Cloth": "scene",
     "DistanceField": "detect.distance_field",
+    "Grip": "scene",
     "Mesh": "mesh",
     "MeshFileError": "errors",
     "Motion": "motion",

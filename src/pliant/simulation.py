@@ -2,21 +2,24 @@
 
 import dataclasses
 import logging
+import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import contacts as _contacts
 from . import validate
+from .checkpoint import Checkpoint, fingerprint
 from .clock import Clock
 from .contacts import Contacts
 from .detect.base import Detector, Side
 from .detect.distance_field.parts import PartsDetector
 from .detect.methods import METHODS, method_name
 from .dynamics import ClothDynamics
+from .errors import MeshFileError
 from .guard import Guard
 from .motion import placed
 from .respond import Projection
@@ -65,6 +68,7 @@ class Simulation:
         if self.state.x.shape != (int(scene.first[-1]), 3):
             raise ValueError(f"state has {len(self.state.x)} vertices; the scene has {int(scene.first[-1])}")
         self.clock = clock or Clock(on=False)
+        self.method = "" if detectors is not None else method_name(method)
         self.dynamics = ClothDynamics(scene)
         self.detectors = list(detectors) if detectors is not None else _detectors(scene, method, options or {})
         self._moving = scene.moving
@@ -73,7 +77,8 @@ class Simulation:
             scene.self_contact == "safe" or any(detector.follows for detector in self.detectors)
         )
         self.response = Projection(scene, obstacles=self._follow)
-        self.guard = None if scene.self_contact == "off" or not scene.soft else Guard(scene, self.state)
+        # what lies close from the start is asked of the scene, not of the state: a run that is resumed must agree
+        self.guard = None if scene.self_contact == "off" or not scene.soft else Guard(scene, scene.start())
         self.state.pose = scene.poses(self.state.time)
         self.state.pose_start = self.state.pose.copy()
         self._warn_of_speed()
@@ -125,6 +130,48 @@ class Simulation:
         """The next `frames` steps, one at a time."""
         for _ in range(validate.whole("frames", frames, low=0)):
             yield self.step()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """A checkpoint, atomically: what `load` needs to go on with the same bits, beside the scene itself."""
+        forced = self.guard.forced if self.guard else 0
+        mark = fingerprint(self.scene)
+        Checkpoint(self.state, self.index, self.dt, self.substeps, self.method, forced, mark).save(path)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        scene: Scene,
+        *,
+        options: Mapping[str, Any] | None = None,
+        detectors: Sequence[Detector] | None = None,
+        clock: Clock | None = None,
+    ) -> Self:
+        """Go on where `save` was called; dt, substeps and method are those of that run.
+
+        `scene` must be made as it was then, and `options` or `detectors` given again where they were. MeshFileError
+        when the file is damaged, of another kind, or of another scene.
+        """
+        saved = Checkpoint.load(path)
+        if saved.scene != fingerprint(scene):
+            why = f"a checkpoint of another scene than {scene.name!r}: make its meshes and parameters as they were"
+            raise MeshFileError(path, "", why)
+        if not saved.method and detectors is None:
+            raise MeshFileError(path, "", "its run had detectors made by hand; pass detectors= again")
+        sim = cls(
+            scene,
+            saved.dt,
+            substeps=saved.substeps,
+            method=saved.method or "distance-field",
+            options=options,
+            detectors=detectors,
+            state=saved.state,
+            clock=clock,
+        )
+        sim.index = saved.index
+        if sim.guard:
+            sim.guard.forced = saved.forced
+        return sim
 
     def _ends(self, dt: float) -> NDArray[np.float64]:
         """(substeps,) when each small step of this frame ends, seconds."""

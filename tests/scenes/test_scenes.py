@@ -21,10 +21,11 @@ from pliant.state import State
 
 pytestmark = pytest.mark.compiled
 RESOLUTION, FRAMES = 22, 120
+DRAPED = [name for name in SCENES if name not in ("ribbon", "twist", "stack", "pinch", "curtain")]  # on one body
 MOVING = {"rod": 250, "spinning-ball": 200, "waving-mannequin": 220}  # frames that hold all of the motion
 
 
-@pytest.mark.parametrize("name", SCENES)
+@pytest.mark.parametrize("name", DRAPED)
 @pytest.mark.parametrize("irregular", [False, True])
 def test_no_vertex_and_no_edge_midpoint_is_ever_inside_the_body(name, irregular):
     scene = SCENES[name](resolution=RESOLUTION, irregular=irregular)
@@ -66,7 +67,7 @@ def test_edge_midpoints_keep_coarse_cloth_out_of_concavities_and_vertices_alone_
     assert trapped(midpoints=False) < -1e-4
 
 
-@pytest.mark.parametrize("name", [name for name in SCENES if name not in MOVING])
+@pytest.mark.parametrize("name", [name for name in DRAPED if name not in MOVING])
 def test_energy_never_rises_above_its_start_in_a_damped_scene(name):
     """Kinetic, elastic and gravity from the lowest point reached; full size, no wind."""
     sim = Simulation(SCENES[name]())

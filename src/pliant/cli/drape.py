@@ -44,13 +44,15 @@ def drape(
     scene: str | None = None,
     config: pathlib.Path | None = None,
     frames: int = 250,
-    resolution: int = 36,
+    resolution: int | None = None,
     dt: float = 0.01,
     substeps: int = 16,
     eps: float | None = None,
     friction: float = 0.3,
     friction_model: Literal["coulomb", "simple"] = "coulomb",
     elasticity: float = 0.0,
+    self_contact: Literal["off", "push", "safe"] | None = None,
+    thickness: float | None = None,
     wind: tuple[float, float, float] = (0.0, 0.0, 0.0),
     gravity: tuple[float, float, float] = (0.0, -9.81, 0.0),
     place: Literal["auto", "as-is", "above"] = "auto",
@@ -64,7 +66,8 @@ def drape(
     """Drape CLOTH over BODY. With --body alone: a tablecloth over it. Without files: a tablecloth over a bust.
 
     Every frame is measured by the exact referee, not by the method that was used; the exit code is 1 when any cloth
-    vertex or edge midpoint was inside the body. All options may stand in a TOML file instead, given with --config.
+    vertex or edge midpoint was inside the body, or when triangles met in safe mode. All options may stand in a TOML
+    file instead, given with --config.
 
     Parameters
     ----------
@@ -80,13 +83,14 @@ def drape(
         A PNG with a few frames of the run.
     scene
         A ready scene instead of files: tablecloth-on-bust, tablecloth-on-ball, cloth-on-box-corner, cloth-in-a-bowl;
-        with bodies that move: rod, spinning-ball, waving-mannequin.
+        with bodies that move: rod, spinning-ball, waving-mannequin; with cloth that meets itself: ribbon, twist, stack,
+        pinch, curtain.
     config
         A TOML file with any of these options, by the same names; what is typed here wins.
     frames
         How many steps of DT to run.
     resolution
-        Particles along the side of the tablecloth.
+        Particles along the side of the cloth; 36 without it, or what the scene has.
     dt
         Seconds a frame.
     substeps
@@ -99,6 +103,11 @@ def drape(
         coulomb sticks below the slope; simple only brakes.
     elasticity
         0 absorbs impacts, 1 returns them.
+    self_contact
+        off: cloth passes through itself; push: it is kept apart, some may pass; safe: what starts without intersections
+        never gets one. Without it, what the scene has: safe for the last five, off for the others.
+    thickness
+        Metres kept between layers of cloth; EPS without it, or what the scene has.
     wind
         Metres per second, x y z.
     gravity
@@ -136,8 +145,11 @@ def drape(
         "gravity": gravity,
         "material": stuff,
     }
+    # what is not typed is for the scene to choose
+    chosen_here = {"self_contact": self_contact, "thickness": thickness, "resolution": resolution}
+    options |= {name: value for name, value in chosen_here.items() if value is not None}
     output.say_if_compiling("xpbd.relax_serial")
-    made = _scene(cloth, body, scene, resolution, place, files, options)
+    made = _scene(cloth, body, scene, place, files, options)
     fielded = method_name(method) == "distance-field"
     with output.shares("baking the field" if fielded else "preparing") as baked:
         chosen = {"progress": baked, "cache": cache} if fielded else None
@@ -150,20 +162,33 @@ def drape(
             with output.progress(f"writing {path}"):
                 write(path)
             written.append(str(path))
-    inside = result.penetrates
     if json:
         output.print_json(result.summary | {"eps_m": made.eps, "files": written})
     else:
         output.table(("", made.name), [*result.facts.items(), *(("written", path) for path in written)])
-    if inside:
-        output.warn(
-            f"cloth was up to {1e3 * result.summary['penetration_m']:.3g} mm inside the body; {_advice(result)}"
-        )
-    elif not result.contacts.any():
-        output.warn("the cloth never touched the body; try more --frames or --place above")
-    elif not result.contacts[-1]:
-        output.warn("the cloth has left the body at the end; more --friction or another place may hold it")
-    return int(inside)
+    for line in _complaints(result):
+        output.warn(line)
+    return int(result.penetrates or result.broken)
+
+
+def _complaints(result: Any) -> list[str]:
+    """What is wrong with the run, and what to do about it."""
+    said, bodies = [], result.scene.bodies
+    hung = any(len(bodies[b].pins) or len(bodies[b].grips) for b in result.scene.soft)
+    if result.penetrates:
+        deep = 1e3 * result.summary["penetration_m"]
+        said.append(f"cloth was up to {deep:.3g} mm inside the body; {_advice(result)}")
+    elif result.scene.fixed and not result.contacts.any():
+        said.append("the cloth never touched the body; try more --frames or --place above")
+    elif result.scene.fixed and not result.contacts[-1] and not hung:
+        said.append("the cloth has left the body at the end; more --friction or another place may hold it")
+    if result.broken:
+        count, bad = result.crossings.sum(), result.summary["frames_with_crossings"]
+        why = "bodies left the cloth no room" if result.forced else "please report this as a defect"
+        if result.crossings[0].any():
+            why = "it starts with some, and safe mode keeps only what starts free of them"
+        said.append(f"{count} pairs of triangles met in {bad} frames of safe mode; {why}")
+    return said
 
 
 def _advice(result: Any) -> str:
@@ -179,7 +204,6 @@ def _scene(
     cloth: pathlib.Path | None,
     body: pathlib.Path | None,
     scene: str | None,
-    resolution: int,
     place: str,
     files: FileOptions,
     options: dict[str, Any],
@@ -193,12 +217,13 @@ def _scene(
         raise ValueError(
             f"a body is missing: pliant drape {cloth} BODY; or pliant drape --body {cloth} for a tablecloth over it"
         )
-    count = validate.whole("resolution", resolution, low=2, high=2000)
+    if "resolution" in options:
+        options["resolution"] = validate.whole("resolution", options["resolution"], low=2, high=2000)
     if body is None:
         name = "tablecloth-on-bust" if scene is None else validate.choice("scene", scene, tuple(SCENES))
         with output.progress(f"making {name}"):
-            return SCENES[name](resolution=count, **options)
-    rigid = read_mesh(body, files)
+            return SCENES[name](**options)
+    rigid, count = read_mesh(body, files), options.pop("resolution", 36)
     if cloth is None:
         over = tablecloth_for(rigid, count)
         return drape_scene(over, rigid, place="as-is", name=f"tablecloth on {rigid.name}", **options)

@@ -19,6 +19,7 @@ from ..motion import brought
 from ..scene import Scene
 from ..scenes.drape import drape_scene
 from ..simulation import Frame, Simulation
+from .crossings import CrossingCount
 from .replay import iframe_html, replay_html, write_replay
 from .sheet import contact_sheet
 
@@ -31,7 +32,8 @@ class Result:
 
     x: for each soft body the positions (T,n,3) of its welded vertices. poses: (T,bodies,3,4) of all bodies. deepest:
     (T,) the least exact distance of any cloth vertex or edge midpoint from any fixed body, metres, negative inside; nan
-    where it was not measured.
+    where it was not measured. crossings: (T,2) pairs of triangles that meet, exactly: cloth with cloth, cloth with
+    bodies; None where they were not counted. forced: how often bodies left no room (see `Guard`).
     """
 
     scene: Scene
@@ -41,6 +43,8 @@ class Result:
     contacts: NDArray[np.int64]  # (T,) in the last substep of each frame
     deepest: Floats
     seconds: Floats  # (T,) computing time, measuring left out
+    crossings: NDArray[np.int64] | None = None
+    forced: int = 0
 
     @functools.cached_property
     def clips(self) -> list[Clip]:
@@ -61,6 +65,8 @@ class Result:
         measured = not np.isnan(self.deepest).all()
         deepest = float(np.nanmin(self.deepest)) if measured else float("nan")
         ends = [x[-1] - x[-2] for x in self.x.values() if len(x) > 1]
+        crossings = self.crossings
+        own, bodies = (None, None) if crossings is None else crossings.T
         return {
             "scene": self.scene.name,
             "frames": len(steps),
@@ -70,6 +76,14 @@ class Result:
             "contacts_most": int(self.contacts.max(initial=0)),
             "least_distance_m": deepest,
             "penetration_m": max(0.0, -deepest) if measured else float("nan"),
+            "self_contact": self.scene.self_contact,
+            "thickness_m": self.scene.thickness,
+            "crossings_cloth_most": None if own is None else int(own.max()),
+            "crossings_cloth_total": None if own is None else int(own.sum()),
+            "crossings_bodies_most": None if bodies is None else int(bodies.max()),
+            "crossings_bodies_total": None if bodies is None else int(bodies.sum()),
+            "frames_with_crossings": None if crossings is None else int(crossings.any(1).sum()),
+            "forced": self.forced,
             "fastest_at_end_m_per_s": max((float(np.linalg.norm(e, axis=1).max()) for e in ends), default=0.0)
             / self.dt,
             "ms_per_frame": 1e3 * median,
@@ -84,22 +98,48 @@ class Result:
         return bool(self.summary["penetration_m"] > 1e-6 * size)
 
     @property
+    def broken(self) -> bool:
+        """Did safe mode let anything meet, in any frame that was counted?"""
+        return self.scene.self_contact == "safe" and self.crossings is not None and bool(self.crossings.any())
+
+    @property
     def facts(self) -> dict[str, str]:
         """The summary as a person reads it."""
         s = self.summary
         deepest = s["penetration_m"]
         is_open = not all(self.scene.bodies[b].mesh.issues.closed for b in self.scene.fixed)
         how = "exact; the body is not closed: through its faces, not round them" if is_open else "exact"
+        bodies = {
+            "deepest penetration": "not measured" if np.isnan(deepest) else f"{1e3 * deepest:.3g} mm ({how})",
+            "nearest approach": "" if np.isnan(deepest) else f"{1e3 * s['least_distance_m']:.2f} mm",
+        }
         return {
             "frames": f"{s['frames']} ({s['simulated_s']:.2f} s)",
             "particles": f"{s['particles']:,}",
             "body triangles": f"{s['body_triangles']:,}",
             "contacts, at most": f"{s['contacts_most']:,}",
-            "deepest penetration": "not measured" if np.isnan(deepest) else f"{1e3 * deepest:.3g} mm ({how})",
-            "nearest approach": "" if np.isnan(deepest) else f"{1e3 * s['least_distance_m']:.2f} mm",
+            **(bodies if self.scene.fixed else {}),
+            **self._met,
             "time per frame": f"{s['ms_per_frame']:.1f} ms",
             "times real time": f"{s['times_real_time']:.1f}x",
         }
+
+    @property
+    def _met(self) -> dict[str, str]:
+        """How many triangle pairs met, in words; nothing where they were not counted."""
+        if self.crossings is None:
+            return {}
+        counted = {"cloth": self.crossings[:, 0], "bodies": self.crossings[:, 1]}
+        if not self.scene.fixed:
+            del counted["bodies"]
+        told = {
+            f"intersecting pairs, cloth and {what}": f"{n.sum():,} in all, worst frame {n.max():,}" if n.any() else "0"
+            for what, n in counted.items()
+        }
+        mode = self.scene.self_contact
+        if mode != "off":
+            told[f"{mode} mode"] = f"{self.crossings.sum():,} intersecting pairs in {len(self.crossings) - 1:,} frames"
+        return told
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """By its ending: .glb, .pc2, .npz or .obj (a sequence)."""
@@ -133,6 +173,8 @@ def record(
     particles = sum(scene.bodies[b].mesh.welded.n_vertices for b in scene.soft)
     validate.budget(f"{count} frames of {particles} particles", 24.0 * (count + 1) * particles, "keep fewer frames")
     referee = Referee(scene) if measure else None
+    counter = CrossingCount(scene, sim.state.x) if measure else None
+    crossings = np.zeros((count + 1, 2), np.int64)
     soft = {b: np.empty((count + 1, scene.bodies[b].mesh.welded.n_vertices, 3)) for b in scene.soft}
     contacts, seconds = np.zeros(count + 1, np.int64), np.zeros(count + 1)
     deepest = np.full(count + 1, np.nan)
@@ -146,6 +188,8 @@ def record(
             store[t] = x[scene.rows(b)]
         if referee is not None:
             deepest[t] = referee.least_distance(x, pose)
+        if counter is not None:
+            crossings[t] = counter.at(x)
 
     keep(0, sim.state.x, sim.state.pose)
     for t, frame in enumerate(sim.run(count), 1):
@@ -153,7 +197,8 @@ def record(
         contacts[t], seconds[t] = len(frame.contacts), frame.seconds
         if progress is not None:
             progress(frame)
-    return Result(scene, sim.dt, soft, poses, contacts, deepest, seconds)
+    forced = sim.guard.forced if sim.guard else 0
+    return Result(scene, sim.dt, soft, poses, contacts, deepest, seconds, crossings if measure else None, forced)
 
 
 class Referee:

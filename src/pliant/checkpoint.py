@@ -1,0 +1,114 @@
+"""Checkpoint: a run on disk, from which it goes on as if it had never stopped.
+
+A scene is not in it, only its fingerprint: what a scene is made of comes from code or files, and a run that goes on in
+another scene would be neither of the two.
+"""
+
+import dataclasses
+import hashlib
+import os
+from typing import Any
+
+import numpy as np
+
+from . import validate
+from .errors import MeshFileError
+from .motion import Motion
+from .scene import Scene
+from .state import State
+
+FORMAT = 1
+_PARAMETERS = ("gravity", "wind", "eps", "friction", "friction_model", "elasticity", "self_contact", "thickness")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Checkpoint:
+    """All that a run needs beside its scene. `method` is empty where the detectors were made by hand."""
+
+    state: State
+    index: int  # frames that were run
+    dt: float
+    substeps: int
+    method: str
+    forced: int  # of the guard
+    scene: str  # fingerprint
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """To an .npz file, atomically."""
+        from .files import atomic_write
+
+        s = self.state
+        with atomic_write(path) as stream:
+            np.savez(
+                stream,
+                checkpoint=FORMAT,
+                scene=self.scene,
+                x=s.x,
+                v=s.v,
+                x_start=s.x_start,
+                pose=s.pose,
+                pose_start=s.pose_start,
+                times=np.array([s.time, s.lapse, self.dt]),
+                counts=np.array([self.index, self.substeps, self.forced], np.int64),
+                method=self.method,
+            )
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Checkpoint":
+        """What `save` wrote; MeshFileError when the file is damaged or of another kind."""
+        try:
+            with np.load(path, allow_pickle=False) as saved:
+                if "checkpoint" not in saved:
+                    raise ValueError("it holds no 'checkpoint'")
+                found = validate.whole("checkpoint", saved["checkpoint"])
+                if found != FORMAT:
+                    raise ValueError(f"version {found}; this pliant reads {FORMAT}")
+                time, lapse, dt = validate.floats("times", saved["times"], (3,)).tolist()
+                state = State.at(saved["x"], saved["v"], time, saved["pose"])
+                state.x_start = validate.floats("x_start", saved["x_start"], state.x.shape)
+                state.pose_start = validate.floats("pose_start", saved["pose_start"], state.pose.shape)
+                state.lapse = lapse
+                index, substeps, forced = (validate.whole("counts", n, high=2**53) for n in saved["counts"].tolist())
+                validate.number("dt", dt, above=0.0)
+                validate.whole("substeps", substeps, low=1, high=1000)
+                texts = [str(saved[name]) for name in ("method", "scene")]
+        except FileNotFoundError:
+            raise MeshFileError(path, "", "no such file") from None
+        except Exception as error:  # NumPy raises a dozen kinds for files that are not its own
+            raise MeshFileError(path, "", f"not a checkpoint of pliant, or damaged ({error})") from None
+        return cls(state, index, dt, substeps, texts[0], forced, texts[1])
+
+
+def fingerprint(scene: Scene) -> str:
+    """Of all in a scene that its run depends on; names and colours are not."""
+    total = hashlib.sha256()
+    for name in _PARAMETERS:
+        _add(total, getattr(scene, name))
+    for body in scene.bodies:
+        mesh = body.mesh
+        for part in (mesh.vertices, mesh.faces, body.fixed, body.pins, body.velocity, body.flat, body.group):
+            _add(total, part)
+        for value in dataclasses.astuple(body.material):
+            _add(total, value)
+        _add_motion(total, body.motion)
+        for grip in body.grips:
+            _add(total, grip.rows)
+            _add_motion(total, grip.motion)
+    return total.hexdigest()
+
+
+def _add_motion(total: Any, motion: Motion | None) -> None:
+    while motion is not None:
+        for value in (motion.times, motion.poses, motion.pivot, motion.cycle):
+            _add(total, value)
+        motion = motion.parent
+    _add(total, None)
+
+
+def _add(total: Any, value: Any) -> None:
+    """A value and its kind, so that no two lists of values run together to the same bytes."""
+    if isinstance(value, np.ndarray):
+        total.update(f"{value.dtype.str}{value.shape}".encode())
+        total.update(np.ascontiguousarray(value).tobytes())
+    else:
+        total.update(f"{type(value).__name__} {value!r};".encode())
