@@ -45,37 +45,32 @@ def number_blocks(nodes, number):
     return max(count, 1), 3 * deepest + 8
 
 
-@kernel
+@kernel(parallel=True)
 def fill_blocks(nodes, number, boxes, child):
     """Copy the boxes of all nodes, of at most four children and leaves of one triangle, into blocks."""
-    if nodes[0].skip == 1:
-        set_child(boxes, child, 0, 0, nodes[0].bounds, -1 - nodes[0].first)
-        for k in range(1, 4):
-            no_child(boxes, child, 0, k)
-    for i in range(len(nodes)):
-        w = number[i]
-        if w >= 0:
-            k, j = 0, i + 1
-            while j < nodes[i].skip:
-                set_child(boxes, child, w, k, nodes[j].bounds, number[j] if number[j] >= 0 else -1 - nodes[j].first)
-                k, j = k + 1, nodes[j].skip
-            while k < 4:
-                no_child(boxes, child, w, k)
-                k += 1
+    n = -(-len(nodes) // CHUNK)
+    for c in prange(n):
+        fill_range(nodes, number, c * CHUNK, min(len(nodes), (c + 1) * CHUNK), boxes, child)
 
 
 @kernel
-def set_child(boxes, child, w, k, bounds, which):
-    for a in range(6):
-        boxes[w, a, k] = bounds[a]
-    child[w, k] = which
-
-
-@kernel
-def no_child(boxes, child, w, k):
-    for a in range(3):
-        boxes[w, a, k], boxes[w, a + 3, k] = np.inf, -np.inf
-    child[w, k] = 0
+def fill_range(nodes, number, first, last, boxes, child):
+    for i in range(first, last):
+        w, k, j, stop = number[i], 0, i + 1, nodes[i].skip
+        if i == 0 and stop == 1:  # a single triangle is the only child of the only block
+            w, j = 0, 0
+        if w < 0:
+            continue
+        while j < stop:
+            bounds = nodes[j].bounds
+            for a in range(6):
+                boxes[w, a, k] = bounds[a]
+            child[w, k] = number[j] if number[j] >= 0 else -1 - nodes[j].first
+            k, j = k + 1, nodes[j].skip
+        for m in range(k, 4):
+            child[w, m] = 0
+            for a in range(3):
+                boxes[w, a, m], boxes[w, a + 3, m] = np.inf, -np.inf
 
 
 @kernel(parallel=True)
