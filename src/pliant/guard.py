@@ -1,6 +1,6 @@
 """Guard: cloth meets cloth and bodies as triangles, and in safe mode never passes through any.
 
-What is near is looked up at some positions, and no vertex leaves the ball around its own in which nothing can happen
+What is near is looked up at some positions, and no vertex leaves the room around its own in which nothing can happen
 (see kernels/guard.py); before it would, things are looked up again. So a state without intersections stays so, whatever
 the forces, the speeds and the size of the step. Not covered: bodies that overlap each other or leave the cloth no room
 at all between them; then it says so, and goes on.
@@ -28,6 +28,7 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
 ROUNDS = 6  # of looking and going on in a small step, before cloth that is still held back waits for the next one
 STUCK = 300  # rounds after which a body goes on although there is no room for the cloth
+LEAST = 0.01  # of the thickness: distance that is never used up
 BODY_SHARE = 0.5  # of eps: nearer than that to a body's triangles cloth is pushed away from them, too
 
 
@@ -52,9 +53,9 @@ class Guard:
         self._largest = max(_spacing(soft.top, state.x), 1.5 * self.thickness)
         self._settled = self._rest(soft, state.x)
         self.seen = state.x.copy()
-        self.bound = np.zeros(count)
+        self.part = np.ones(count)
         self.contacts = self.touching = _contacts.empty()
-        self.looks, self.forced, self._slack = 0, 0, 0.0
+        self.looks, self.forced, self._slack, self._ball = 0, 0, 0.0, 0.0
         self._first = True
 
     def look(self, x: Floats, stride: float) -> None:
@@ -74,9 +75,12 @@ class Guard:
         self.seen[:] = x
         # half of what is beyond the thickness, so that no pair comes within it without being among the contacts
         self._slack = 0.49 * (reach - self.thickness)
-        self.bound[:] = min(_kernels.SHARE * reach, self._slack)
-        for found in (self.contacts, self.touching):
-            _kernels.bounds_of(found, self.bound)
+        self._ball = min(_kernels.SHARE * reach, self._slack)
+        if self.safe:
+            both = np.concatenate([self.contacts, self.touching])
+            room = np.empty(len(both))
+            _kernels.room_of(both, x, LEAST * self.thickness, room)
+            self._walls = (both["vertices"].copy(), both["kind"].copy(), both["normal"].copy(), room)
         if len(self._settled):
             key = _keys(self.contacts)
             self.contacts = self.contacts[~np.isin(key, self._settled)]
@@ -90,24 +94,23 @@ class Guard:
 
     def begin(self, state: State, dt: float) -> None:
         """A new frame, with nothing remembered of the last one: so a run that is stopped and resumed is the same."""
-        speed = np.sqrt((state.v[self.rows] ** 2).sum(1).max(initial=0.0)) if len(self.rows) else 0.0
-        self.look(state.x, float(speed) * dt)
+        speed = max(float((state.v[rows] ** 2).sum(1).max(initial=0.0)) for rows in (self.rows, self.driven))
+        self.look(state.x, speed**0.5 * dt)
 
     def follow(self, state: State) -> None:
         """Look again where pairs that were too far away may have come within the thickness; safe mode does it later."""
         if not self.safe and _kernels.farthest(self.rows, self.seen, state.x) > self._slack:
-            self.look(state.x, _kernels.farthest(self.rows, state.x_start, state.x))
+            self.look(state.x, self._stride(state))
 
     def keep(self, state: State, dt: float) -> None:
         """Let nothing go where it could touch: up to the bounds, look again, push apart, go on."""
         if not self.safe:
             return
-        target, stride = state.x, _kernels.farthest(self.rows, state.x_start, state.x)
+        target, stride = state.x, self._stride(state)
         x = self.seen.copy()
         for rounds in range(STUCK):
-            part = _kernels.share_of_way(self.driven, self.seen, target, self.bound)
-            left = _kernels.go(self.rows, self.driven, part, self.seen, target, self.bound, x)
-            if part >= 1.0 and (left == 0 or rounds >= ROUNDS):
+            left, driven = self._go(target, x)
+            if driven >= 1.0 and (left == 0 or rounds >= ROUNDS):
                 break
             self.look(x, stride)
             self.apply(state, dt)
@@ -117,6 +120,25 @@ class Guard:
                 log.warning("bodies leave the cloth no room at %.3f s; they go on, and it may be cut", state.time)
             x[self.driven] = target[self.driven]
         target[self.rows] = x[self.rows]
+
+    def _go(self, target: Floats, x: Floats) -> tuple[int, float]:
+        """Bring x as far towards `target` as is safe: how many vertices are not there, and what part bodies went."""
+        for rows in (self.rows, self.driven):
+            _kernels.within_ball(rows, self._ball, self.seen, target, self.part)
+        held = np.zeros(len(self._walls[0]), np.bool_)
+        while True:
+            count = _kernels.limit(*self._walls, LEAST * self.thickness, self.seen, target, self.part, held)
+            # what is driven keeps its shape: all of it goes as far as the least can
+            driven = float(self.part[self.driven].min(initial=1.0))
+            self.part[self.driven] = driven
+            if not count or driven >= 1.0:
+                break
+        _kernels.go(self.driven, self.part, self.seen, target, x)
+        return _kernels.go(self.rows, self.part, self.seen, target, x), driven
+
+    def _stride(self, state: State) -> float:
+        """How far anything goes in this small step."""
+        return max(_kernels.farthest(rows, state.x_start, state.x) for rows in (self.rows, self.driven))
 
     def finish(self, state: State, dt: float) -> None:
         """Correct v for what was pushed."""

@@ -1,7 +1,11 @@
 """How far vertices may go before anything can touch, and going no farther.
 
-A pair of features at distance d cannot touch while none of its vertices has moved half of d. So what is near gives each
-vertex a bound, and any motion within the bounds leaves everything free of intersections; no time of impact is needed.
+Vertices go on straight lines from where they were seen. Two features that a plane separates at the start and at the end
+are separated all the way, by a plane that moves evenly with them: so a pair is safe if along some direction n its ends
+do not overlap. A pair whose ends do is held by a plane that stands still: along n each side may use up less than half
+of the gap, and then the pair stays safe however much less far its vertices go in the end. Any n will do; the one
+between nearest points leaves the most room. Pairs that were farther apart than `reach` cannot touch while no vertex has
+moved half of that. No time of impact is needed.
 """
 
 import math
@@ -12,18 +16,64 @@ from .jit import kernel
 from .triangle import closest_on_triangle
 
 SHARE = 0.45  # of a distance that each side may use up: two of them leave a tenth
-KEPT = 1.0 - 1e-9  # of a bound; what rounding may add to it
+KEPT = 1.0 - 1e-9  # of a way; what rounding may add to it
 
 
 @kernel
-def bounds_of(contacts, bound):
-    """Lower bound (n,) to SHARE of the distance of every contact a vertex takes part in, whatever its weight."""
+def room_of(contacts, x, least, room):
+    """(k,) how far the vertices of each side of a contact may go along its normal towards the other.
+
+    What `least` metres keep apart is not used up, so that rounding never matters.
+    """
     for c in range(len(contacts)):
-        d = SHARE * max(contacts[c]["distance"], 0.0)
+        contact = contacts[c]
+        n = (contact["normal"][0], contact["normal"][1], contact["normal"][2])
+        split = 1 if contact["kind"] == 0 else 2
+        low, high = math.inf, -math.inf
         for k in range(4):
-            i = contacts[c]["vertices"][k]
-            if i >= 0:
-                bound[i] = min(bound[i], d)
+            h = vec.dot(n, vec.load(x, contact["vertices"][k]))
+            if k < split:
+                low = min(low, h)
+            else:
+                high = max(high, h)
+        room[c] = SHARE * max(low - high - least, 0.0)
+
+
+@kernel
+def limit(vertices, kinds, normals, room, least, seen, target, part, held):
+    """Lower part (n,), the share of its way from `seen` to `target` that each vertex may go, until all pairs are safe.
+
+    held (k,) begins as False; a pair whose ends are not `least` apart becomes held. Returns how many.
+    """
+    count, more = 0, True
+    while more:
+        more = False
+        for c in range(len(room)):
+            if held[c]:
+                continue
+            n = vec.load(normals, c)
+            split = 1 if kinds[c] == 0 else 2
+            low, high = math.inf, -math.inf
+            for k in range(4):
+                i = vertices[c, k]
+                a = vec.load(seen, i)
+                h = vec.dot(n, a) + part[i] * vec.dot(n, vec.sub(vec.load(target, i), a))
+                if k < split:
+                    low = min(low, h)
+                else:
+                    high = max(high, h)
+            if low - high >= least:
+                continue
+            # a vertex that goes less far may bring a pair that was safe in danger: hence once more
+            held[c], more = True, True
+            count += 1
+            for k in range(4):
+                i = vertices[c, k]
+                along = vec.dot(n, vec.sub(vec.load(target, i), vec.load(seen, i)))
+                along = -along if k < split else along
+                if along * part[i] > room[c]:
+                    part[i] = KEPT * room[c] / along
+    return count
 
 
 @kernel
@@ -52,36 +102,23 @@ def refresh(contacts, x):
 
 
 @kernel
-def share_of_way(rows, seen, target, bound):
-    """The largest part of the way from `seen` to `target` that all of `rows` can go within their bounds."""
-    part = 1.0
+def within_ball(rows, radius, seen, target, part):
+    """The share (n,) of its way that each of `rows` may go without leaving the ball around where it was seen."""
     for r in range(len(rows)):
         i = rows[r]
         length = math.sqrt(vec.norm2(vec.sub(vec.load(target, i), vec.load(seen, i))))
-        if length > KEPT * bound[i]:
-            part = min(part, KEPT * bound[i] / length)
-    return part
+        part[i] = KEPT * radius / length if length > KEPT * radius else 1.0
 
 
 @kernel
-def go(rows, driven, part, seen, target, bound, x):
-    """Move x towards `target` as far as bounds allow: `driven` all by the same part, `rows` each as far as it can.
-
-    Returns how many of `rows` are not there yet.
-    """
-    for r in range(len(driven)):
-        i = driven[r]
-        to = vec.load(target, i)
-        vec.store(x, i, to if part >= 1.0 else vec.mix(vec.load(seen, i), to, part))
+def go(rows, part, seen, target, x):
+    """Bring x towards `target` by each vertex' own part; returns how many of `rows` are not there yet."""
     left = 0
     for r in range(len(rows)):
         i = rows[r]
-        a, b = vec.load(seen, i), vec.load(target, i)
-        length = math.sqrt(vec.norm2(vec.sub(b, a)))
-        if length > KEPT * bound[i]:
-            left += 1
-            b = vec.mix(a, b, KEPT * bound[i] / length)
-        vec.store(x, i, b)
+        left += part[i] < 1.0
+        to = vec.load(target, i)
+        vec.store(x, i, to if part[i] >= 1.0 else vec.mix(vec.load(seen, i), to, part[i]))
     return left
 
 
