@@ -46,11 +46,11 @@ def stack(*, resolution: int = 24, **options: Any) -> Scene:
 
 
 def pinch(*, resolution: int = 36, **options: Any) -> Scene:
-    """A hanging cloth is caught between two boxes that close up to 12 mm, rub it up and down, and open again."""
+    """A hanging cloth is caught between two boxes that close up to 5 mm, rub it up and down, and open again."""
     sheet = shapes.cloth(0.5, 0.5, resolution, plane="xy")
     top = np.flatnonzero(sheet.vertices[:, 1] > sheet.vertices[:, 1].max() - 1e-9)
     times = np.array([0.0, 0.3, 1.2, 1.7, 2.2, 2.7, 3.2, 4.2])
-    gap = np.array([0.12, 0.12, 0.006, 0.006, 0.006, 0.006, 0.006, 0.12])
+    gap = np.array([0.12, 0.12, 0.0025, 0.0025, 0.0025, 0.0025, 0.0025, 0.12])
     lift = np.array([0.0, 0.0, 0.0, 0.03, -0.03, 0.03, 0.0, 0.0])
     jaws = []
     for sign in (-1.0, 1.0):
