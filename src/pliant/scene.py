@@ -16,7 +16,7 @@ from .state import State
 Floats = NDArray[np.float64]
 FRICTION_MODELS = ("coulomb", "simple")
 SELF_CONTACT = ("off", "push", "safe")
-_CLOTH_COLOUR, _BODY_COLOUR = (0.62, 0.16, 0.13), (0.78, 0.74, 0.70)
+CLOTH_COLOUR, _BODY_COLOUR = (0.62, 0.16, 0.13), (0.78, 0.74, 0.70)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Body:
         if not self.mesh.n_faces:
             raise ValueError(f"body {self.label!r} has no faces; expected a surface")
         if self.color is None:
-            object.__setattr__(self, "color", _BODY_COLOUR if self.fixed else _CLOTH_COLOUR)
+            object.__setattr__(self, "color", _BODY_COLOUR if self.fixed else CLOTH_COLOUR)
 
     @property
     def label(self) -> str:

@@ -107,6 +107,49 @@ def test_scenes_with_bodies_that_move_are_offered_and_written(here, capsys, scen
     assert b'"rotation"' in pathlib.Path("a.glb").read_bytes()
 
 
+@pytest.mark.parametrize("scene", ["ribbon", "twist", "stack", "pinch", "curtain"])
+def test_scenes_of_cloth_that_meets_itself_are_offered_and_counted(here, capsys, scene):
+    args = ["drape", "--scene", scene, "--resolution", "9", "--frames", "3", "--substeps", "2", "--json"]
+    assert cli.run([*args, "-o", "a.npz"]) == 0
+    figures = json.loads(capsys.readouterr().out)
+    wanted = {"scene": scene, "self_contact": "safe", "crossings_cloth_total": 0, "crossings_bodies_total": 0}
+    assert wanted.items() <= figures.items()
+    assert scene in cli.drape.drape.__doc__
+
+
+def test_self_contact_and_thickness_reach_the_scene_from_words_and_from_a_file(here, capsys):
+    words = ["drape", *FILES, *SHORT, "--json", "-o", "a.npz"]
+    (here / "run.toml").write_text('self-contact = "push"\nthickness = 0.002\n')
+    for more, mode, thick in (
+        ([], "off", None),
+        (["--self-contact", "safe"], "safe", None),
+        (["--config", "run.toml"], "push", 0.002),
+        (["--config", "run.toml", "--self-contact", "safe", "--thickness", "0.001"], "safe", 0.001),
+    ):
+        assert cli.run([*words, *more]) == 0
+        figures = json.loads(capsys.readouterr().out)
+        assert (figures["self_contact"], figures["thickness_m"]) == (mode, thick or figures["eps_m"])
+
+
+def test_the_table_says_what_safe_mode_kept(here, capsys):
+    assert cli.run(["drape", *FILES, *SHORT, "--self-contact", "safe", "-o", "a.npz"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "intersecting pairs, cloth and cloth 0" in said
+    assert "intersecting pairs, cloth and bodies 0" in said
+    assert "safe mode 0 intersecting pairs in 4 frames" in said
+
+
+def test_cloth_that_starts_with_intersections_is_exit_code_1_in_safe_mode_only(here, capsys):
+    flat = shapes.cloth(0.2, 0.2, 5, centre=(0.0, 0.3, 0.0))
+    x = np.concatenate([flat.vertices, flat.vertices @ np.array([[0, 1, 0], [1, 0, 0], [0, 0, 1.0]]) + (-0.3, 0.3, 0)])
+    pliant.save("cross.obj", pliant.Mesh(x, np.concatenate([flat.faces, flat.faces[:, ::-1] + 25])))
+    words = ["drape", "cross.obj", FILES[1], *SHORT, "--place", "as-is", "-o", "a.npz"]
+    assert cli.run(words) == 0
+    assert "in all, worst frame" in capsys.readouterr().out
+    assert cli.run([*words, "--self-contact", "safe"]) == 1
+    assert "met in 5 frames of safe mode; it starts with some" in capsys.readouterr().err
+
+
 def test_a_distance_larger_than_the_smallest_part_is_refused(here, capsys):
     assert cli.run(["drape", "--scene", "rod", "--eps", "9"]) == 2
     assert "eps = 9 m is more than the size of the smallest body, 0.5" in capsys.readouterr().err
@@ -129,6 +172,8 @@ BAD = [
     (["--resolution", "1"], "resolution = 1"),
     (["--eps", "nan"], "eps = nan"),
     (["--eps", "-1"], "eps = -1"),
+    (["--self-contact", "sure"], "sure"),
+    (["--thickness", "0"], "thickness = 0"),
     (["--eps", "1e9"], "eps = 1e+09 m is more than the size"),
     (["--dt", "0"], "dt = 0"),
     (["--substeps", "0"], "substeps = 0"),

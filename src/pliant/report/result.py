@@ -16,7 +16,7 @@ from ..detect.surface import ClosestPoints
 from ..io import save_animation
 from ..mesh import Mesh
 from ..motion import brought
-from ..scene import Scene
+from ..scene import CLOTH_COLOUR, Scene
 from ..scenes.drape import drape_scene
 from ..simulation import Frame, Simulation
 from .crossings import CrossingCount
@@ -24,6 +24,14 @@ from .replay import iframe_html, replay_html, write_replay
 from .sheet import contact_sheet
 
 Floats = NDArray[np.float64]
+CLOTH_COLOURS = (
+    CLOTH_COLOUR,
+    (0.10, 0.22, 0.42),
+    (0.68, 0.42, 0.11),
+    (0.13, 0.30, 0.19),
+    (0.55, 0.50, 0.44),
+    (0.31, 0.13, 0.30),
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -54,8 +62,15 @@ class Result:
             index = body.mesh.weld_index
             frames = self.x[b][:, index] if b in self.x else body.mesh.vertices[None]
             poses = None if body.motion is None else self.poses[:, b]
-            found.append(Clip(body.mesh, frames.astype(np.float32), body.color or (0.8, 0.8, 0.8), poses))
+            found.append(Clip(body.mesh, frames.astype(np.float32), self._colour(b), poses))
         return found
+
+    def _colour(self, b: int) -> tuple[float, float, float]:
+        """A body's own; where several cloths were given none, each has another, so that they can be told apart."""
+        body, soft = self.scene.bodies[b], self.scene.soft
+        if b in soft and body.color == CLOTH_COLOUR:
+            return CLOTH_COLOURS[soft.index(b) % len(CLOTH_COLOURS)]
+        return body.color or (0.8, 0.8, 0.8)
 
     @property
     def summary(self) -> dict[str, Any]:

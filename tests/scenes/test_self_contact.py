@@ -1,0 +1,173 @@
+"""Cloth that meets itself, other cloth and bodies: in safe mode no two triangles ever meet, by exact count."""
+
+import hashlib
+
+import numpy as np
+import pytest
+
+from pliant.kernels import jit
+from pliant.report.crossings import CrossingCount
+from pliant.respond import Projection
+from pliant.scene import Body, Cloth, Scene
+from pliant.scenes import SCENES
+from pliant.shapes import cloth
+from pliant.simulation import Simulation
+
+pytestmark = pytest.mark.compiled
+
+# resolution, dt, substeps, frames: small, and long enough for cloth to meet cloth
+SMALL = {
+    "ribbon": (20, 0.01, 8, 90),
+    "twist": (14, 0.02, 8, 110),
+    "stack": (8, 0.01, 8, 45),
+    "pinch": (14, 0.02, 8, 100),
+    "curtain": (18, 0.01, 8, 45),
+    "spinning-ball": (16, 0.02, 8, 60),
+}
+ON_BODIES = ("pinch", "curtain")  # whose cloth need not meet itself
+
+
+def small(name: str, mode: str = "safe") -> Simulation:
+    resolution, dt, substeps, _ = SMALL[name]
+    return Simulation(SCENES[name](resolution=resolution, self_contact=mode), dt, substeps=substeps)
+
+
+def digest(sim: Simulation, frames: int) -> str:
+    total = hashlib.sha256()
+    for frame in sim.run(frames):
+        total.update(frame.x.tobytes() + frame.contacts.tobytes() + sim.state.v.tobytes())
+    return total.hexdigest()
+
+
+def stays_free(sim: Simulation, frames: int) -> int:
+    """Run, count exactly in every frame; the most contacts of cloth with cloth (or with bodies) in any of them."""
+    count, soft, most = CrossingCount(sim.scene, sim.state.x), {*sim.scene.soft}, 0
+    assert count.at(sim.state.x) == (0, 0)
+    for frame in sim.run(frames):
+        assert count.at(frame.x) == (0, 0), frame.index
+        own = np.isin(frame.contacts["bodies"], [*soft]).all(1)
+        most = max(most, int((own | (sim.scene.name in ON_BODIES)).sum()))
+    assert sim.guard.forced == 0
+    assert np.isfinite(sim.state.x).all()
+    return most
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_no_two_triangles_meet_in_any_frame_of_safe_mode(name):
+    assert stays_free(small(name), SMALL[name][3]) > 10
+
+
+@pytest.mark.parametrize("name", ["ribbon", "stack"])
+def test_without_self_contact_the_same_cloth_passes_through_itself(name):
+    sim = small(name, "off")
+    count = CrossingCount(sim.scene, sim.state.x)
+    assert max(count.at(frame.x)[0] for frame in sim.run(SMALL[name][3])) > 10
+
+
+@pytest.mark.parametrize("name", ["ribbon", "stack", "curtain"])
+def test_one_and_two_threads_give_the_same_bits(name):
+    before, found = jit.threads(), []
+    try:
+        for count in (1, 2):
+            jit.set_threads(count)
+            found.append(digest(small(name), 40))
+    finally:
+        jit.set_threads(before)
+    assert found[0] == found[1]
+
+
+class Watched(Projection):
+    """A response that keeps account of the momentum it gives and of the cone of friction."""
+
+    def __init__(self, scene: Scene, eps: float) -> None:
+        super().__init__(scene, eps=eps)
+        self.masses = scene.masses * (scene.inverse_masses > 0.0)
+        self.worst_sum = self.worst_slip = self.given = 0.0
+
+    def apply(self, contacts, state, dt):
+        before = state.x.copy()
+        super().apply(contacts, state, dt)
+        self._account(state.x - before)
+        slip = np.linalg.norm(self.rubbed, axis=1) - self.friction * self.pushed
+        self.worst_slip = max(self.worst_slip, float((slip / np.maximum(self.pushed, 1e-300)).max(initial=0.0)))
+
+    def finish(self, contacts, state, dt):
+        before = state.v.copy()
+        super().finish(contacts, state, dt)
+        self._account(state.v - before)
+
+    def _account(self, change):
+        given = self.masses[:, None] * change
+        total = float(np.abs(given).sum())
+        self.given += total
+        if total > 0.0:
+            self.worst_sum = max(self.worst_sum, float(np.abs(given.sum(0)).max()) / total)
+
+
+def watched(sim: Simulation, frames: int) -> Watched:
+    sim.guard._cloth = watch = Watched(sim.scene, sim.guard.thickness)
+    for _ in sim.run(frames):
+        pass
+    assert watch.given > 0.0
+    return watch
+
+
+@pytest.mark.parametrize("name", ["ribbon", "stack"])
+def test_what_cloth_gives_cloth_it_takes_itself_and_friction_stays_in_its_cone(name):
+    watch = watched(small(name), SMALL[name][3])
+    assert watch.worst_sum < 1e-12
+    assert watch.worst_slip < 1e-12
+
+
+@pytest.mark.parametrize("mode", ["push", "safe"])
+def test_two_sheets_that_meet_in_empty_space_part_with_the_momentum_they_had(mode):
+    bodies = [
+        Body(cloth(0.2, 0.2, 8, centre=(0.01 * k, 0.02 * k, 0.007 * k)), material=Cloth(air=0.0), velocity=(0, -v, 0))
+        for k, v in ((0, -0.5), (1, 0.5))
+    ]
+    sim = Simulation(Scene(bodies, gravity=(0, 0, 0), eps=0.003, self_contact=mode, elasticity=0.0))
+    most = max(len(frame.contacts) for frame in sim.run(20))
+    assert most > 20
+    momentum = sim.scene.masses @ sim.state.v
+    assert np.abs(momentum).max() < 1e-3 * sim.scene.masses.sum() * 0.5
+    height = [sim.state.x[sim.scene.rows(b), 1] for b in (0, 1)]
+    assert height[0].max() < height[1].min()
+
+
+FULL = {"ribbon": 100, "twist": 36, "stack": 24, "pinch": 36, "curtain": 36, "spinning-ball": 36}
+
+
+def full(name: str) -> Simulation:
+    return Simulation(SCENES[name](resolution=FULL[name], self_contact="safe"))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", FULL)
+def test_600_frames_at_full_size_never_meet(name):
+    assert stays_free(full(name), 600) > 10
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", FULL)
+def test_at_full_size_threads_and_a_restart_at_frame_150_change_no_bit(name, tmp_path):
+    before, found = jit.threads(), []
+    try:
+        for threads in (1, 2):
+            jit.set_threads(threads)
+            sim = full(name)
+            begin = digest(sim, 150)
+            sim.save(tmp_path / f"{threads}.npz")
+            found.append((begin, digest(sim, 150)))
+        resumed = Simulation.load(tmp_path / "1.npz", full(name).scene)
+        found.append((found[0][0], digest(resumed, 150)))
+    finally:
+        jit.set_threads(before)
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["ribbon", "stack", "spinning-ball"])
+def test_at_full_size_momentum_cancels_and_friction_stays_in_its_cone(name):
+    watch = watched(full(name), 300)
+    assert watch.worst_sum < 1e-12
+    assert watch.worst_slip < 1e-12

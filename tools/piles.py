@@ -1,0 +1,52 @@
+"""The pictures of docs/self-contact.md. Called by pictures.py, or alone with a folder and names of scenes."""
+
+import pathlib
+import sys
+from collections.abc import Callable
+
+import numpy as np
+
+import pliant
+from pliant.clip import Clip
+from pliant.report.camera import Camera
+from pliant.report.picture import render
+from pliant.report.result import Result, record
+from pliant.scenes import SCENES
+
+WIDE, HIGH, GAP = 294, 260, 8
+# frames that are shown, from which one on the camera has to hold the cloth, and where it looks from
+LOOKS = {
+    "ribbon": ((30, 55, 90, 300), 30, {"azimuth": 0.7, "elevation": 0.3}),
+    "twist": ((60, 140, 210, 330), 0, {"azimuth": 0.5, "elevation": 0.25}),
+    "stack": ((8, 30, 50, 200), 8, {"azimuth": 0.6, "elevation": 0.45}),
+    "pinch": ((30, 120, 220, 420), 0, {"azimuth": 1.0, "elevation": 0.2}),
+    "curtain": ((18, 24, 30, 60), 0, {"azimuth": 0.9, "elevation": 0.2}),
+    "spinning-ball": ((75, 130, 190, 300), 60, {"azimuth": 0.6, "elevation": 0.3}),
+}
+
+
+def run(name: str, frames: int) -> Result:
+    return record(pliant.Simulation(SCENES[name](self_contact="safe")), frames, measure=False)
+
+
+def strip(clips: list[Clip], name: str) -> np.ndarray:
+    """Frames side by side, one camera for all; a floor may go beyond the picture."""
+    shown, first, look = LOOKS[name]
+    held = [Clip(c.mesh, c.frames[first : shown[-1] + 1], c.color) for c in clips if c.bends]
+    camera = Camera.framing(held, WIDE / HIGH, **look)
+    gap = np.full((HIGH, GAP, 3), 255, np.uint8)
+    tiles = [part for t in shown for part in (gap, render(clips, t, WIDE, HIGH, camera, samples=3))]
+    return np.concatenate(tiles[1:], 1)
+
+
+def draw_piles(save: Callable[[str, np.ndarray], None]) -> None:
+    for name, (shown, _, _) in LOOKS.items():
+        save(f"self-contact-{name}", strip(run(name, shown[-1]).clips, name))
+
+
+if __name__ == "__main__":
+    from PIL import Image
+
+    folder = pathlib.Path(sys.argv[1])
+    for chosen in sys.argv[2:] or LOOKS:
+        Image.fromarray(strip(run(chosen, LOOKS[chosen][0][-1]).clips, chosen)).save(folder / f"{chosen}.png")
