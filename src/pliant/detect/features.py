@@ -1,8 +1,7 @@
 """From pairs of features to contact records: nearest points, sides, normals. Every exact detector ends here."""
 
 import functools
-from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,12 @@ from .surface import signed_distances, surface_of, tree_of
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
-Depth = Callable[[Floats], tuple[Floats, NDArray[np.int64]]]  # points (n,3) -> signed distance (n,), nearest face (n,)
+
+
+class Answers(Protocol):
+    """Who knows signed distances already: distance (n,), nearest point (n,3), face (n,), normal (n,3) of points."""
+
+    def query(self, points: Floats) -> tuple[Floats, Floats, NDArray[np.int64], Floats]: ...
 
 
 class Part(NamedTuple):
@@ -40,9 +44,9 @@ class Part(NamedTuple):
 class Pose:
     """A side at positions x (n,3), and what is derived from them when somebody asks."""
 
-    def __init__(self, part: Part, x: Floats, depth: Depth | None = None) -> None:
+    def __init__(self, part: Part, x: Floats, answers: Answers | None = None) -> None:
         self.part, self.x = part, x
-        self._depth = depth
+        self._answers = answers
 
     @functools.cached_property
     def surface(self) -> Surface:
@@ -60,8 +64,9 @@ class Pose:
 
     def depth(self, points: Floats) -> tuple[Floats, NDArray[np.int64]]:
         """Signed distance (n,) of points (n,3) from this closed side, and the nearest face (n,)."""
-        if self._depth is not None:
-            return self._depth(points)
+        if self._answers is not None:
+            distance, _, face, _ = self._answers.query(points)
+            return distance, face
         distance, _, face, _ = signed_distances(self.surface, self._tree, points)
         return distance, face
 

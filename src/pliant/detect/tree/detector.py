@@ -8,6 +8,7 @@ from ...state import State
 from ..base import Finds, Side
 from ..features import Part, Pose, contacts_of
 from .cover import Cover
+from .depth import Depths
 from .near import NearPairs
 
 
@@ -48,15 +49,26 @@ class TreeDetector:
             # numbers beyond those of the first side: the two are no neighbours
             b = Cover(other.mesh.vertices, other.mesh.topology, self.other.weld + one.mesh.n_vertices, **tree)
         self.near = NearPairs(a, b, cull=cull, max_bytes=max_bytes)
+        self._depths = [Depths(part.side.mesh) if part.solid and not self.same else None for part in self._sides]
 
     def update(self, state: State) -> Self:
         """Follow the positions."""
         self.near.a.move(state.x[self.one.side.rows])
         if not self.same:
             self.near.b.move(state.x[self.other.side.rows])
+        for part, depths in zip(self._sides, self._depths, strict=True):
+            if depths is not None:
+                depths.update(state.x[part.side.rows])
         return self
 
     def find(self, state: State) -> Contacts:
-        a = Pose(self.one, self.near.a.x)
-        b = a if self.same else Pose(self.other, self.near.b.x)
-        return contacts_of(a, b, *self.near.within(self.within))
+        near = self.near
+        a, b = (
+            Pose(part, x, depths)
+            for part, x, depths in zip(self._sides, (near.a.x, near.b.x), self._depths, strict=True)
+        )
+        return contacts_of(a, a if self.same else b, *near.within(self.within))
+
+    @property
+    def _sides(self) -> tuple[Part, Part]:
+        return self.one, self.other
