@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from cones import draw_cones
 from crossings import draw_crossings
 from figures import G, slope, speeds
 from impact import draw_impact
@@ -265,7 +266,8 @@ def replay() -> None:
 PICTURES: dict[str, Callable[[], None]] = {
     "drape": drape, "scenes": scenes, "moving": moving, "shapes": shapes, "mannequin": mannequin, "field": field,
     "trees": lambda: draw_trees(save), "friction": friction, "impact": lambda: draw_impact(save),
-    "crossings": lambda: draw_crossings(save), "reconstruction": reconstruction, "field-report": field_page,
+    "crossings": lambda: draw_crossings(save), "cones": lambda: draw_cones(save),
+    "reconstruction": reconstruction, "field-report": field_page,
     "replay": replay,
 }  # fmt: skip
 

@@ -26,7 +26,7 @@ class Cones:
         number: Ints = inverse.reshape(-1, 3).astype(np.int32)
         twin = skin.corners.ravel()[first][number].reshape(-1, 3)
         start = np.zeros(len(nodes) + 1, np.int64)
-        known = number, twin, mates_of(number, skin.face >= 0), fewest, start
+        known = number, twin, mates_of(number), fewest, start
         _kernels.contours(nodes, *known, np.empty(0, np.int32))
         np.cumsum(start, out=start)
         rows = np.empty(start[-1], np.int32)
@@ -54,11 +54,11 @@ class Cones:
         return self._begin
 
 
-def mates_of(numbers: Ints, real: NDArray[np.bool_]) -> Ints:
+def mates_of(numbers: Ints) -> Ints:
     """(m,3) the triangle beyond side k, from corner k to k + 1, of each triangle with corners `numbers` (m,3).
 
-    -1 for none, -2 for several, for one that runs the same way, and where the triangle itself is not `real` or has a
-    corner twice.
+    -1 for none, -2 for several, for one that runs the same way, and where the triangle itself has a corner twice (a
+    lone vertex does).
     """
     ends = np.stack([numbers, np.roll(numbers, -1, 1)], 2).reshape(-1, 2).astype(np.int64)
     key = ends.min(1) * (int(numbers.max(initial=0)) + 1) + ends.max(1)
@@ -72,6 +72,6 @@ def mates_of(numbers: Ints, real: NDArray[np.bool_]) -> Ints:
     opposite = ends[pair[:, 0], 0] == ends[pair[:, 1], 1]
     one, two = pair[opposite].T
     mates[one], mates[two] = two // 3, one // 3
-    twice = (ends[:, 0] == ends[:, 1]).reshape(-1, 3).any(1) | ~real
+    twice = (ends[:, 0] == ends[:, 1]).reshape(-1, 3).any(1)
     mates[np.repeat(twice, 3)] = -2
     return mates.reshape(-1, 3)
