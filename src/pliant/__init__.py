@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from .clip import Clip as Clip
     from .detect import detector as detector
     from .detect import find_contacts as find_contacts
+    from .detect.continuous import collision_free_step as collision_free_step
     from .detect.distance_field import DistanceField as DistanceField
     from .detect.surface import closest_point as closest_point
     from .detect.tree.crossings import intersections as intersections
@@ -42,6 +43,7 @@ _HOME = {
     "Scene": "scene",
     "Simulation": "simulation",
     "closest_point": "detect.surface",
+    "collision_free_step": "detect.continuous",
     "contacts": "contacts",
     "detector": "detect",
     "drape": "report.result",

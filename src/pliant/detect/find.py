@@ -29,8 +29,12 @@ class LooseDetector:
         self._detector = kind(*sides, within=within, **options)
         self.update()
 
-    def update(self, x_a: Any = None, x_b: Any = None) -> "LooseDetector":
-        """New positions (n,3) of the vertices of `a` and of `b`; None leaves a side where it started."""
+    def update(self, x_a: Any = None, x_b: Any = None, *, start_a: Any = None, start_b: Any = None) -> "LooseDetector":
+        """New positions (n,3) of the vertices of `a` and of `b`; None leaves a side where it started.
+
+        `start_a` and `start_b` are where they came from, for methods that look at the way ("continuous"); None: from
+        where they are.
+        """
         parts = [_positions("x_a", x_a, self.a)]
         if self.b is not None:
             parts.append(_positions("x_b", x_b, self.b))
@@ -43,6 +47,10 @@ class LooseDetector:
                 f"make a new detector, or use one of: {', '.join(able)}"
             )
         self._state = State.at(np.concatenate(parts))
+        for name, start, mesh, first in (("start_a", start_a, self.a, 0), ("start_b", start_b, self.b, len(parts[0]))):
+            if start is not None and mesh is not None:
+                rows = slice(first, first + mesh.n_vertices)
+                self._state.x_start[rows] = validate.floats(name, start, mesh.vertices.shape)
         self._detector.update(self._state)
         return self
 

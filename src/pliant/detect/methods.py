@@ -4,6 +4,7 @@ from typing import Any
 
 from ..validate import choice
 from .brute_force import BruteForceDetector
+from .continuous import ContinuousDetector
 from .distance_field import DistanceFieldDetector
 from .tree.detector import TreeDetector
 
@@ -13,6 +14,7 @@ METHODS: dict[str, Any] = {
         BruteForceDetector,
         DistanceFieldDetector,
         TreeDetector,
+        ContinuousDetector,
     )
 }
 

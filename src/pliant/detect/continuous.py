@@ -1,0 +1,259 @@
+"""Contacts on the way from one place to another, and the largest part of a motion that is free of them."""
+
+import math
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import contacts as _contacts
+from .. import validate
+from ..contacts import Contacts
+from ..kernels import records as _records
+from ..kernels import sweep as _kernels
+from ..kernels import tree as _tree
+from ..kernels.sweep import Swath
+from ..mesh import Mesh
+from ..state import State
+from .base import Finds, Side
+from .features import Part
+from .tree.cover import Cover
+from .tree.detector import TreeDetector
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int32]
+SOLVERS = {"conservative": _kernels.ALL, "cubic": _kernels.ALL_BY_CUBIC}
+# of the largest coordinate: what rounding may do to x_0 + t (x_1 - x_0), twice
+_SLACK = 2.0**-50
+_BYTES = 400  # memory a contact takes while it is found
+
+
+class Hits(NamedTuple):
+    """Pairs that touch on the way, sorted by kind and features."""
+
+    pairs: Rows  # (k,3) kind (THERE, ACROSS or BACK of kernels/sweep.py) and the two features
+    time: Floats  # (k,) 0..1
+
+
+class Moving:
+    """A cover on its way: boxes around whole motions, in a tree of their own."""
+
+    def __init__(self, cover: Cover) -> None:
+        skin, tree = cover.skin, cover.tree
+        self.cover = cover
+        self.tree = tree._replace(nodes=tree.nodes.copy(), items=tree.items.copy())
+        m, k, n = len(skin.face), len(skin.edge), len(skin.vertex)
+        shapes = (m, 18), (k, 12), (k, 6), (n, 6), (n, 6)
+        self.at = Swath(self.tree.nodes, self.tree.items, *(np.empty(shape) for shape in shapes))
+
+    def move(self, x_0: Floats, x_1: Floats) -> None:
+        """From x_0 to x_1, (n,3)."""
+        self.x_0, self.x_1 = x_0, x_1
+        _kernels.settle_motion(self.cover.skin, x_0, x_1, self.at)
+        _tree.refit_boxes(self.tree)
+
+    @property
+    def farthest(self) -> float:
+        """The largest coordinate on the way."""
+        nodes = self.tree.nodes
+        return float(np.abs(nodes["bounds"][0]).max()) if len(nodes) else 0.0
+
+
+class Meetings:
+    """Asks covers that move who touches whom; `b=None` asks within a, neighbours left out."""
+
+    def __init__(self, a: Moving, b: Moving | None = None, *, max_bytes: float | None = None) -> None:
+        self.a, self.same = a, b is None
+        self.b = a if b is None else b
+        self.max_bytes = max_bytes
+        self._begin = a.cover.behind if self.same else np.zeros(len(a.cover.skin.face), np.int32)
+        self._room = 64
+
+    def least(self, tolerance: float) -> float:
+        """The time of the first contact, inf where there is none."""
+        return float(self._ask(_kernels.LEAST, tolerance, 0)[3].min())
+
+    def all(self, tolerance: float, solver: str) -> Hits:
+        """Every pair that touches, with its time."""
+        while True:
+            out, times, counts, _ = self._ask(SOLVERS[solver], tolerance, self._room)
+            if counts.max() <= self._room:
+                break
+            # counted, not cut off: there is room for all of them the next time
+            self._room = int(counts.max() * 1.25) + 1
+            what, advice = f"{counts.sum()} contacts", "take a shorter step or raise max_bytes"
+            validate.budget(what, int(counts.sum()) * _BYTES, advice, self.max_bytes)
+        taken = np.arange(self._room) < counts[:, None]
+        pairs, time = out[taken], times[taken]
+        order = np.lexsort(pairs.T[::-1])
+        return Hits(pairs[order], time[order])
+
+    def _ask(self, ask: int, tolerance: float, room: int) -> tuple[Rows, Floats, NDArray[np.int64], Floats]:
+        a, b, parts = self.a, self.b, _kernels.PARTS
+        out, times = np.empty((parts, room, 3), np.int32), np.empty((parts, room))
+        counts, least = np.zeros(parts, np.int64), np.full(parts, math.inf)
+        slack = _SLACK * max(a.farthest, b.farthest)
+        sides = a.cover.skin, a.at, b.cover.skin, b.at
+        _kernels.sweep(*sides, self.same, self._begin, slack, ask, tolerance, out, times, counts, least)
+        return out, times, counts, least
+
+
+class Sweep:
+    """How far a mesh can go towards other positions before it touches itself; keeps its tree between questions.
+
+    Vertices at equal places in `mesh` are one vertex. Options are those of a tree of boxes.
+    """
+
+    def __init__(self, mesh: Mesh, **tree: Any) -> None:
+        self.mesh = mesh
+        self.moving = Moving(Cover(mesh.vertices, mesh.topology, mesh.weld_index, **tree))
+        self._meetings = Meetings(self.moving)
+
+    def step(self, x_0: Any, x_1: Any, tolerance: float = 1e-6) -> float:
+        """The largest part, 0..1, of the straight motions from x_0 to x_1 (n,3) that is proved free; 1 if all is.
+
+        Never late, and at least 0.8 of the true one. 0 only where something touches at x_0, or is apart by no more than
+        the rounding of its coordinates. `tolerance` is relative to the edges that meet.
+        """
+        shape = self.mesh.vertices.shape
+        self.moving.move(validate.floats("x_0", x_0, shape), validate.floats("x_1", x_1, shape))
+        return min(self._meetings.least(validate.number("tolerance", tolerance, low=0.0, high=1.0)), 1.0)
+
+
+def collision_free_step(mesh: Mesh, x_0: Any, x_1: Any, *, tolerance: float = 1e-6) -> float:
+    """The largest part, 0..1, of a motion of `mesh` from x_0 to x_1 (n,3) before it touches itself; never late.
+
+    All of the mesh counts, so several bodies in one mesh are kept apart as well. 1 means that nothing touches; going
+    to `x_0 + step * (x_1 - x_0)` touches nothing either.
+
+    >>> step = pliant.collision_free_step(cloth, x, x + dt * v)
+    >>> x = x + step * dt * v
+
+    For many steps of one mesh keep a `pliant.detect.continuous.Sweep`, which builds its tree once.
+    """
+    return Sweep(mesh).step(x_0, x_1, tolerance)
+
+
+class ContinuousDetector:
+    """Pairs that touch on the way from `state.x_start` to `state.x`, and pairs closer than `within` at its end.
+
+    A pair that touches on the way has the `time` of contact, the weights of then and as normal the direction in which
+    it was open before; `distance` is what is left of the gap along that normal at the end, negative where the pair
+    has gone through. So a response that opens gaps brings it back to the side it came from. Where nothing moves,
+    the contacts are those of the method "tree".
+
+    solver "conservative" misses nothing; "cubic" is the conventional one, which can (guarantee C).
+    """
+
+    name: ClassVar[str] = "continuous"
+    finds: ClassVar[Finds] = Finds.OBSTACLE | Finds.PAIR | Finds.SELF
+    guarantee: ClassVar[str] = "A"
+    needs: ClassVar[str] = "any triangle meshes, positions at the start of the step"
+    gives: ClassVar[str] = "time of contact; distance, normal, depth (closed obstacle)"
+    source: ClassVar[str] = "Teschner et al. 2005, section 2; Provot 1997"
+    follows: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        one: Side,
+        other: Side | None = None,
+        *,
+        within: float,
+        solver: str = "conservative",
+        tolerance: float = 1e-6,
+        max_bytes: float | None = None,
+        **tree: Any,
+    ) -> None:
+        self.solver = validate.choice("solver", solver, list(SOLVERS))
+        self.tolerance = validate.number("tolerance", tolerance, low=0.0, high=1.0)
+        self._still = TreeDetector(one, other, within=within, max_bytes=max_bytes, **tree)
+        near = self._still.near
+        b = None if other is None else Moving(near.b)
+        self._meetings = Meetings(Moving(near.a), b, max_bytes=max_bytes)
+
+    def update(self, state: State) -> Self:
+        """Follow the positions, and where they came from."""
+        self._still.update(state)
+        sides = {id(moving): (moving, part.side.rows) for moving, part in self._parts()}
+        for moving, rows in sides.values():
+            moving.move(state.x_start[rows], state.x[rows])
+        self._moved = any(not np.array_equal(m.x_0, m.x_1) for m, _ in sides.values())
+        return self
+
+    def find(self, state: State) -> Contacts:
+        near = self._still.find(state)
+        if not self._moved:
+            return near
+        hits = self._meetings.all(self.tolerance, self.solver)
+        met = [self._records(hits, kind, state) for kind in (_kernels.THERE, _kernels.BACK, _kernels.ACROSS)]
+        return joined(np.concatenate(met), near, state.x_start)
+
+    def _parts(self) -> tuple[tuple[Moving, Part], tuple[Moving, Part]]:
+        return (self._meetings.a, self._still.one), (self._meetings.b, self._still.other)
+
+    def _records(self, hits: Hits, kind: int, state: State) -> Contacts:
+        """Records of the hits of one kind."""
+        chosen = hits.pairs[:, 0] == kind
+        pairs, time = hits.pairs[chosen, 1:], hits.time[chosen]
+        (_, a), (_, b) = self._parts()
+        if kind == _kernels.BACK and not self._still.same:
+            a, b = b, a
+        one, two = a.side, b.side
+        if kind == _kernels.ACROSS:
+            ends = one.mesh.topology.edges[pairs[:, 0]], two.mesh.topology.edges[pairs[:, 1]]
+        else:
+            ends = pairs[:, :1], two.mesh.faces[pairs[:, 1]]
+        rows = np.concatenate([ends[0] + one.first, ends[1] + two.first], 1)
+        out = opened(state.x_start[rows], state.x[rows], time, kind == _kernels.ACROSS, b.solid and a is not b)
+        out["elements"], out["vertices"], out["bodies"], out["time"] = pairs, rows, (one.body, two.body), time
+        out["distance"] = np.einsum("ij,ij->i", _contacts.gap(out, state.x), out["normal"])
+        return out
+
+
+def opened(p_0: Floats, p_1: Floats, time: Floats, edges: bool, solid: bool) -> Contacts:
+    """Records with kind, weights and normal of stencils (k,4,3) at their `time` of contact.
+
+    The time is a little before the contact, so there is a gap with a direction. Where there is none, because the pair
+    touches at the start, the normal is that of the face or of both edges, on the side where the pair ends; on the
+    outside of a `solid`.
+    """
+    k = len(time)
+    # relative to one point: far from the origin a gap may be less than the rounding of coordinates
+    r_0, r_1 = p_0 - p_0[:, 1:2], p_1 - p_1[:, 1:2]
+    p = r_0 + time[:, None, None] * (r_1 - r_0)
+    out, unclear = _contacts.empty(k), np.empty(k, np.bool_)
+    here, none = np.repeat(np.arange(k, dtype=np.int32)[:, None], 2, 1), np.zeros(2, np.int32)
+    if edges:
+        lines = np.arange(2 * k, dtype=np.int32).reshape(-1, 2)
+        one, two = (np.ascontiguousarray(p[:, s]).reshape(-1, 3) for s in (slice(0, 2), slice(2, 4)))
+        _records.fill_edges(one, lines, two, lines, here, none, none, out, unclear)
+        n = np.cross(p[:, 1] - p[:, 0], p[:, 3] - p[:, 2])
+    else:
+        faces = np.arange(3 * k, dtype=np.int32).reshape(-1, 3)
+        faces.flags.writeable = False  # like those of a mesh: one compiled kernel serves both
+        one, two = np.ascontiguousarray(p[:, 0]), np.ascontiguousarray(p[:, 1:]).reshape(-1, 3)
+        _records.fill_faces(one, two, faces, here, np.zeros(0), none, none, out, unclear)
+        n = np.cross(p[:, 2] - p[:, 1], p[:, 3] - p[:, 1])
+    if unclear.any():
+        gap = np.einsum("ij,ijk->ik", out["weights"], r_1)
+        for instead in (gap, np.array([0.0, 1.0, 0.0])):
+            n = np.where(np.abs(n).max(1, keepdims=True) > 0.0, n, instead)
+        if not solid or edges:
+            n *= np.where(np.einsum("ij,ij->i", n, gap) < 0.0, -1.0, 1.0)[:, None]
+        n /= np.abs(n).max(1, keepdims=True)
+        out["normal"][unclear] = (n / np.linalg.norm(n, axis=1)[:, None])[unclear]
+    return out
+
+
+def joined(met: Contacts, near: Contacts, x_start: Floats) -> Contacts:
+    """Both in canonical order, a pair that is in both once, as it was met.
+
+    What has gone through something may end near its other side; a near pair whose vertices have met something and
+    whose normal leads on, away from where the pair came from, would drag it further through, and is left out.
+    """
+    astray = np.isin(near["vertices"], met["vertices"]).any(1) & (near["distance"] >= 0.0)
+    astray &= np.einsum("ij,ij->i", _contacts.gap(near, x_start), near["normal"]) < 0.0
+    found = _contacts.concatenate([met, near[~astray]])
+    names = np.column_stack([found["kind"], found["bodies"], found["elements"]])
+    again = (names[1:] == names[:-1]).all(1)
+    return found[np.concatenate([[True], ~again])[: len(found)]]

@@ -1,0 +1,440 @@
+"""Contacts on the way: equal to asking every pair of features, never late, the same on any number of threads."""
+
+import functools
+import json
+
+import numpy as np
+import pytest
+
+import pliant
+from conftest import cases
+from detect.made import FAR, box, octahedron, permuted, sheet
+from detect.tree.adversarial import SCENES, moved, tiny_coordinates
+from pliant import Mesh
+from pliant.bench.cloths import pile, stepped
+from pliant.contacts import EDGE_EDGE, VERTEX_FACE, gap
+from pliant.detect.continuous import Meetings, Moving, Sweep
+from pliant.detect.tree.cover import Cover
+from pliant.errors import TooBigError
+from pliant.geometry import edge_edge_impact, vertex_face_impact
+from pliant.kernels import jit
+from pliant.kernels.jit import COMPILED
+from pliant.kernels.sweep import ACROSS, BACK, THERE
+
+
+def covers(a, b=None):
+    one = Moving(Cover(a.vertices, a.topology, a.weld_index))
+    if b is None:
+        return Meetings(one)
+    return Meetings(one, Moving(Cover(b.vertices, b.topology, b.weld_index + a.n_vertices)))
+
+
+def swept(mesh, x_0, x_1, solver="conservative"):
+    meetings = covers(mesh)
+    meetings.a.move(x_0, x_1)
+    return meetings.all(1e-6, solver)
+
+
+def every_pair(a, b, same):
+    """(vertex, face) and (edge, edge) of two meshes, or of one without neighbours; and the rows of their corners."""
+    v, f = (g.ravel() for g in np.meshgrid(np.arange(a.n_vertices), np.arange(b.n_faces), indexing="ij"))
+    e, g = (k.ravel() for k in np.meshgrid(*(np.arange(len(m.topology.edges)) for m in (a, b)), indexing="ij"))
+    ends_a, ends_b = a.topology.edges, b.topology.edges
+    if same:
+        weld = a.weld_index
+        apart = (weld[v][:, None] != weld[b.faces[f]]).all(1)
+        v, f = v[apart], f[apart]
+        apart = (weld[ends_a[e]][:, :, None] != weld[ends_b[g]][:, None]).all((1, 2)) & (e < g)
+        e, g = e[apart], g[apart]
+    return (v, f), (e, g)
+
+
+def brute(mesh, x_0, x_1):
+    """Rows (kind, i, j) and times of all pairs that touch, by asking each of them."""
+    (v, f), (e, g) = every_pair(mesh, mesh, True)
+    edges = mesh.topology.edges
+    found, times = [], []
+    corners = np.concatenate([v[:, None], mesh.faces[f]], 1), np.concatenate([edges[e], edges[g]], 1)
+    asked = (THERE, v, f, corners[0], vertex_face_impact), (ACROSS, e, g, corners[1], edge_edge_impact)
+    for kind, i, j, rows, impact in asked:
+        hit, time = impact(x_0[rows], x_1[rows])
+        found.append(np.stack([np.full(len(i), kind), i, j], 1)[hit])
+        times.append(time[hit])
+    return np.concatenate(found), np.concatenate(times)
+
+
+def unordered(hits):
+    """Of one mesh with itself a vertex and a face may be met either way round."""
+    pairs = hits.pairs.copy()
+    pairs[pairs[:, 0] == BACK, 0] = THERE
+    order = np.lexsort(pairs.T[::-1])
+    return pairs[order], hits.time[order]
+
+
+def check(mesh, x_0, x_1):
+    """All pairs and their times to the bit, and the least of them."""
+    wanted, times = brute(mesh, x_0, x_1)
+    found, time = unordered(swept(mesh, x_0, x_1))
+    np.testing.assert_array_equal(found, wanted)
+    assert time.tobytes() == times.tobytes()
+    assert Sweep(mesh).step(x_0, x_1) == min(times.min(initial=1.0), 1.0)
+    return len(found)
+
+
+def whole(rng, n):
+    """A soup on a small grid of whole numbers: every kind of touching."""
+    x = rng.integers(-2, 3, (n, 3, 3)).astype(float)
+    return x.reshape(-1, 3), np.arange(3 * n).reshape(-1, 3)
+
+
+SIZE = 8 if COMPILED else 3
+
+
+def maker(k):
+    return [*SCENES, whole][k % (len(SCENES) + 1)]
+
+
+def scene(rng, k):
+    """(mesh, x_0, x_1): soups, sheets and degenerate things that are nudged, turned, mirrored or drawn together."""
+    make = maker(k)
+    x, faces = make(rng, SIZE)
+    if not len(x):
+        x = rng.normal(size=(1, 3))
+    if make is whole:
+        y = whole(rng, len(faces))[0]
+    else:
+        y = moved(rng, x, int(rng.integers(0, 4)))
+    # the mesh itself lies elsewhere, so that nothing is welded because it starts in one place
+    rest = rng.normal(size=x.shape) if k % 2 else x
+    return Mesh(rest, faces), x, y
+
+
+@pytest.mark.parametrize("count", [200, pytest.param(20_000, marks=pytest.mark.long)])
+def test_pairs_and_times_are_those_of_asking_every_pair(rng, count):
+    hits = [check(*scene(rng, k)) for k in range(cases(count if COMPILED else 14))]
+    print(f"{len(hits)} motions, {sum(hits)} contacts")
+    assert sum(h > 0 for h in hits) > len(hits) // 3
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("kind", ["miss", "hit"])
+@pytest.mark.parametrize("state", ["flat", "folded", "crumpled"])
+def test_folded_cloth_meets_itself_where_every_pair_says(state, kind):
+    mesh = pile(6, 20, state)
+    assert (check(mesh, mesh.vertices, stepped(mesh.vertices, kind)) > 0) == (kind == "hit" and state != "flat")
+
+
+def two_bodies(rng, k):
+    """A mesh with its motion, twice, and both as one mesh whose halves are not neighbours."""
+    (a, a_0, a_1), (b, b_0, b_1) = scene(rng, k), scene(rng, k + 5)
+    faces = np.concatenate([a.faces, b.faces + a.n_vertices])
+    both = Mesh(rng.normal(size=(a.n_vertices + b.n_vertices, 3)), faces)
+    return (a, a_0, a_1), (b, b_0, b_1), both
+
+
+def between(pairs, n, n_faces, n_edges):
+    """Pairs of the mesh of both that are between its halves, as rows (kind, feature of each)."""
+    out = []
+    for kind, i, j in pairs.tolist():
+        if kind == ACROSS and i < n_edges <= j:
+            out.append((ACROSS, i, j - n_edges))
+        elif kind != ACROSS and i < n and j >= n_faces:
+            out.append((THERE, i, j - n_faces))
+        elif kind != ACROSS and i >= n and j < n_faces:
+            out.append((BACK, i - n, j))
+    return sorted(out)
+
+
+@pytest.mark.compiled
+def test_two_meshes_meet_as_the_halves_of_one_mesh_do(rng):
+    met = 0
+    for k in range(cases(60)):
+        if tiny_coordinates in (maker(k), maker(k + 5)):
+            continue  # 1e-120 is touching by the rounding of anything larger
+        (a, a_0, a_1), (b, b_0, b_1), both = two_bodies(rng, k)
+        one = brute(both, np.concatenate([a_0, b_0]), np.concatenate([a_1, b_1]))[0]
+        meetings = covers(a, b)
+        meetings.a.move(a_0, a_1)
+        meetings.b.move(b_0, b_1)
+        found = meetings.all(1e-6, "conservative").pairs
+        edges = len(a.topology.edges)
+        split = np.searchsorted(both.topology.edges[:, 0], a.n_vertices)
+        assert split == edges
+        wanted = between(one, a.n_vertices, a.n_faces, edges)
+        assert sorted(map(tuple, found.tolist())) == wanted
+        met += len(wanted)
+    assert met > 100
+
+
+class One:
+    """One query as a mesh: a lone vertex and a face, or two triangles that are edges."""
+
+    def __init__(self, kind):
+        face = kind in ("vertex-face", "ccd_vf")
+        self.rows = [0, 1, 2, 3] if face else [0, 1, 2, 3, 1, 3]
+        rest = np.random.default_rng(1).normal(size=(len(self.rows), 3))
+        self.sweep = Sweep(Mesh(rest, [[1, 2, 3]] if face else [[0, 1, 4], [2, 3, 5]]))
+
+    def step(self, start, end):
+        return self.sweep.step(start[self.rows], end[self.rows])
+
+
+def test_steps_through_degenerate_cases_are_neither_late_nor_useless(data):
+    one = {kind: One(kind) for kind in ("ccd_vf", "ccd_ee")}
+    wrong = []
+    for case in json.loads((data / "degenerate_ccd.json").read_text()):
+        q = np.array(case["q"])
+        step = one[case["kind"]].step(q[:4], q[4:])
+        true = case["toi"]
+        if (case["hit"] and true is None and not step < 1.0) or (true is not None and not (0.8 * true <= step <= true)):
+            wrong.append((case["name"], step, true))
+    assert not wrong
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("kind", ["vertex-face", "edge-edge"])
+def test_no_contact_of_the_exact_set_is_missed_by_the_tree(data, kind):
+    one = One(kind)
+    with np.load(data / "ccd" / f"ccd_queries_{kind}_dev.npz") as rows:
+        points, truth = rows["points"], rows["truth"]
+    steps = np.array([one.step(q[:4], q[4:]) for q in points])
+    assert (steps[truth] < 1.0).all()
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("name", ["cloth-funnel", "armadillo-rollers"])
+def test_every_contact_between_two_frames_is_found(data, name):
+    with np.load(data / "ccd" / f"{name}.npz") as z:
+        mesh, x_0, x_1, ends = Mesh(z["V0"], z["F"]), z["V0"], z["V1"], z["E"]
+        faces, edges = z["vf_pairs"][z["vf_truth"].astype(bool)], z["ee_pairs"][z["ee_truth"].astype(bool)]
+    n = mesh.n_vertices
+    key = lambda pairs: np.min(pairs, 1) * n + np.max(pairs, 1)  # noqa: E731
+    order = np.argsort(key(mesh.topology.edges.astype(np.int64)))
+    number = order[np.searchsorted(key(mesh.topology.edges.astype(np.int64))[order], key(ends.astype(np.int64)))]
+    edges = np.sort(number[edges], 1)
+    hits = swept(mesh, x_0, x_1)
+    found = {tuple(row) for row in unordered(hits)[0].tolist()}
+    missed = {(THERE, *p) for p in faces.tolist()} | {(ACROSS, *p) for p in edges.tolist()}
+    print(f"{name}: {len(missed)} contacts known, {len(found)} found, {len(missed - found)} missed")
+    assert not missed - found
+    assert Sweep(mesh).step(x_0, x_1) == hits.time.min()
+
+
+def crossing(mesh, x):
+    return len(pliant.intersections(mesh.moved(x)))
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    ("share", "rounds", "place"), [(1.0, 3, (0.0, 0.0, 0.0)), (1.0, 3, FAR), (0.9, 12, (0.0, 0.0, 0.0)), (0.9, 6, FAR)]
+)
+@pytest.mark.parametrize("state", ["folded", "crumpled"])
+def test_cloth_that_goes_as_far_as_it_may_never_crosses_itself_and_may_go_on(state, share, rounds, place):
+    mesh = pile(12, 40, state)
+    x, rng, stopped = mesh.vertices + place, np.random.default_rng(3), 0
+    mesh = mesh.moved(x)
+    sweep = Sweep(mesh)
+    for _ in range(rounds):
+        end = stepped(x, "hit") + rng.normal(size=x.shape) * 1e-3
+        step = sweep.step(x, end)
+        assert step > 0.0
+        x = end if step == 1.0 else x + share * step * (end - x)
+        stopped += step < 1.0
+        assert crossing(mesh, x) == 0
+        assert sweep.step(x, x) == 1.0
+    assert stopped >= 3
+
+
+def test_a_step_that_nothing_limits_is_one_and_one_that_touches_at_the_start_is_zero():
+    upper, lower = sheet(2, height=0.5), sheet(2, height=0.0)
+    both = Mesh(np.concatenate([upper.vertices, lower.vertices]), np.concatenate([upper.faces, lower.faces + 9]))
+    x = both.vertices
+    down = x - np.where(np.arange(18) < 9, 1.0, 0.0)[:, None] * (0.0, 1.0, 0.0)
+    assert pliant.collision_free_step(both, x, x + 3.0) == 1.0
+    assert 0.4 <= pliant.collision_free_step(both, x, down) <= 0.5
+    touching = x - np.where(np.arange(18) < 9, 0.5, 0.0)[:, None] * (0.0, 1.0, 0.0)
+    assert pliant.collision_free_step(both, touching, down) == 0.0
+
+
+@pytest.mark.parametrize("faces", [np.zeros((0, 3), int), [[0, 1, 2]]])
+def test_what_has_nothing_to_meet_is_free(faces):
+    x = np.array([(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)])
+    assert pliant.collision_free_step(Mesh(x, faces), x, -x) == 1.0
+
+
+@pytest.mark.compiled
+def test_one_thread_and_two_give_the_same_bits():
+    mesh = pile(30, 30, "crumpled")
+    x_0, x_1 = mesh.vertices, stepped(mesh.vertices, "hit")
+    detector = pliant.detector("continuous", mesh, within=0.002)
+    answers, before = [], jit.threads()
+    try:
+        for count in (1, 2):
+            jit.set_threads(count)
+            hits = detector.update(x_1, start_a=x_0).find()
+            answers.append((hits.tobytes(), pliant.collision_free_step(mesh, x_0, x_1)))
+    finally:
+        jit.set_threads(before)
+    assert answers[0] == answers[1]
+
+
+@pytest.mark.compiled
+def test_size_changes_no_bit_and_place_and_order_no_verdict(rng):
+    for state in ("folded", "crumpled"):
+        mesh = pile(8, 24, state)
+        x_0, x_1 = mesh.vertices, stepped(mesh.vertices, "hit")
+        step, met = Sweep(mesh).step(x_0, x_1), len(swept(mesh, x_0, x_1).time)
+        for k in (2.0**-20, 2.0**20):
+            assert Sweep(mesh.moved(k * x_0)).step(k * x_0, k * x_1) == step
+        other = permuted(mesh, rng)
+        order = np.lexsort(mesh.vertices.T)[np.argsort(np.lexsort(other.vertices.T))]
+        assert np.array_equal(other.vertices, x_0[order])
+        shift = np.array([3.0, -2.0, 5.0])
+        for m, y_0, y_1 in ((other, other.vertices, x_1[order]), (mesh, x_0 + shift, x_1 + shift)):
+            assert len(swept(m, y_0, y_1).time) == met
+            assert abs(Sweep(m).step(y_0, y_1) - step) <= 0.2 * step
+
+
+@pytest.mark.compiled
+def test_contacts_that_find_no_room_are_counted_and_found_the_next_time():
+    mesh = pile(8, 24, "folded")
+    meetings = covers(mesh)
+    meetings.a.move(mesh.vertices, stepped(mesh.vertices, "hit"))
+    every = meetings.all(1e-6, "conservative")
+    meetings._room = 1
+    again = meetings.all(1e-6, "conservative")
+    assert len(every.time) > 20
+    assert every.pairs.tobytes() == again.pairs.tobytes()
+    meetings._room, meetings.max_bytes = 1, 1000
+    with pytest.raises(TooBigError, match=r"contacts needs .* take a shorter step"):
+        meetings.all(1e-6, "conservative")
+
+
+@pytest.mark.compiled
+def test_at_rest_the_contacts_are_those_of_the_tree():
+    mesh = pile(8, 24, "folded")
+    still = pliant.find_contacts(mesh, method="tree", within=0.006)
+    assert len(still) > 100
+    assert pliant.find_contacts(mesh, method="continuous", within=0.006).tobytes() == still.tobytes()
+
+
+def through(solver="conservative", drop=1.0, within=0.05, body=None):
+    """A sheet falls through a body, 0.1 m above whose middle it starts."""
+    cloth, body = sheet(3, 0.5, 0.1), sheet(4, 1.0, 0.0) if body is None else body
+    detector = pliant.detector("continuous", cloth, body, within=within, solver=solver)
+    end = cloth.vertices - (0.0, drop, 0.0)
+    return cloth, body, end, detector.update(end, start_a=cloth.vertices).find()
+
+
+def test_what_has_gone_through_is_told_the_way_back():
+    cloth, body, end, hits = through()
+    vertices = hits[(hits["kind"] == VERTEX_FACE) & (hits["bodies"][:, 0] == 0)]
+    assert set(vertices["elements"][:, 0]) == set(range(cloth.n_vertices))
+    np.testing.assert_allclose(vertices["normal"], np.tile([0.0, 1.0, 0.0], (len(vertices), 1)), atol=1e-9)
+    np.testing.assert_allclose(vertices["distance"], -0.9, atol=1e-9)
+    assert ((vertices["time"] > 0.08) & (vertices["time"] <= 0.1)).all()
+    x = np.concatenate([end, body.vertices])
+    assert np.abs(np.einsum("ij,ij->i", gap(hits, x), hits["normal"]) - hits["distance"]).max() <= 1e-14
+    assert np.abs(hits["weights"].sum(1)).max() <= 1e-12
+
+
+def test_nothing_that_ends_near_the_other_side_is_dragged_on():
+    _, _, _, hits = through(drop=0.12)
+    assert (hits["normal"][hits["bodies"][:, 0] == 0, 1] > 0.0).all()
+    assert (hits["distance"] < 0.0).any()
+
+
+def test_what_does_not_get_through_is_near_as_in_the_tree():
+    cloth, body, end, hits = through(drop=0.07)
+    still = pliant.detector("tree", cloth, body, within=0.05).update(end).find()
+    assert len(still) > 0
+    assert hits.tobytes() == still.tobytes()
+
+
+@pytest.mark.compiled
+def test_records_are_in_canonical_order_and_none_comes_twice():
+    mesh = pile(8, 24, "folded")
+    detector = pliant.detector("continuous", mesh, within=0.004)
+    hits = detector.update(stepped(mesh.vertices, "hit"), start_a=mesh.vertices).find()
+    names = np.column_stack([hits["kind"], hits["bodies"], hits["elements"]])
+    assert (hits["time"] > 0.0).any()
+    assert (hits["time"] == 0.0).any()
+    np.testing.assert_array_equal(names, np.unique(names, axis=0))
+
+
+@pytest.mark.compiled
+def test_the_normal_of_a_contact_on_the_way_opened_the_gap_before_it():
+    mesh = pile(8, 24, "crumpled")
+    x_0, x_1 = mesh.vertices, stepped(mesh.vertices, "hit")
+    hits = pliant.detector("continuous", mesh, within=0.0).update(x_1, start_a=x_0).find()
+    hits = hits[hits["time"] > 0.0]
+    x = x_0 + hits["time"][:, None, None] * 0.999 * (x_1 - x_0)
+    before = np.einsum("ij,ijk->ik", hits["weights"], x[np.arange(len(hits))[:, None], hits["vertices"]])
+    assert len(hits) > 20
+    assert (np.einsum("ij,ij->i", before, hits["normal"]) > 0.0).all()
+
+
+@pytest.mark.parametrize("body", [octahedron, functools.partial(box, (0.6, 0.02, 0.6)), lambda: sheet(4)])
+def test_a_pair_that_touches_at_the_start_has_a_normal(body):
+    mesh = body()
+    on = mesh.vertices[mesh.faces[0]].mean(0)
+    point = Mesh(on[None], np.zeros((0, 3), int))
+    out = mesh.face_normals[0]
+    for way in (-0.3, 0.3):
+        hits = pliant.detector("continuous", point, mesh, within=0.0).update(on[None] + way * out, start_a=on[None])
+        found = hits.find()
+        found = found[(found["kind"] == VERTEX_FACE) & (found["elements"][:, 1] == 0)]
+        side = 1.0 if mesh.issues.closed or way > 0.0 else -1.0
+        np.testing.assert_allclose(found["normal"], [side * out], atol=1e-9)
+        np.testing.assert_allclose(found["distance"], [way * side], atol=1e-9)
+
+
+@pytest.mark.compiled
+def test_the_cubic_finds_plain_crossings_and_misses_motion_in_a_plane(rng):
+    mesh = pile(8, 24, "folded")
+    x_0, x_1 = mesh.vertices, stepped(mesh.vertices, "hit")
+    sure, cubic = (unordered(swept(mesh, x_0, x_1, solver))[0] for solver in ("conservative", "cubic"))
+    np.testing.assert_array_equal(sure, cubic)
+    flat = Mesh([(-1.0, 0.25, 0.0), (0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)], [[1, 2, 3]])
+    end = flat.vertices + np.array([(3.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)])
+    assert [len(swept(flat, flat.vertices, end, solver).time) for solver in ("conservative", "cubic")] == [1, 0]
+    missed = known = 0
+    for k in range(60):
+        mesh, x_0, x_1 = scene(rng, len(SCENES) + k * (len(SCENES) + 1))
+        every = {tuple(p) for p in unordered(swept(mesh, x_0, x_1))[0].tolist()}
+        some = {tuple(p) for p in unordered(swept(mesh, x_0, x_1, "cubic"))[0].tolist()}
+        known, missed = known + len(every), missed + len(every - some)
+    print(f"triangles on whole numbers: the cubic misses {missed} of {known} contacts")
+    assert 0 < missed < known
+
+
+@pytest.mark.compiled
+def test_edges_are_met_too():
+    _, _, _, hits = through(body=box((0.02, 0.02, 3.0)))
+    crossed = hits[(hits["kind"] == EDGE_EDGE) & (hits["time"] > 0.0)]
+    assert len(crossed) > 0
+    assert (crossed["distance"] < 0.0).any()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda x: x[:-1], r"x_1 has shape \(8, 3\); expected \(9, 3\)"),
+        (lambda x: x * np.nan, r"x_1\[0, 0\] is not finite \(nan\)"),
+        (lambda x: x + 1e13, r"x_1\[0, 0\] = 1e\+13 is beyond 1e\+12"),
+    ],
+)
+def test_wrong_positions_are_named(change, message):
+    mesh = sheet(2)
+    with pytest.raises(ValueError, match=message):
+        pliant.collision_free_step(mesh, mesh.vertices, change(mesh.vertices))
+
+
+def test_wrong_options_are_named():
+    mesh = sheet(2)
+    with pytest.raises(ValueError, match=r"tolerance = -1 must be in 0\.\.1"):
+        pliant.collision_free_step(mesh, mesh.vertices, mesh.vertices, tolerance=-1.0)
+    with pytest.raises(ValueError, match="unknown solver 'cubical'; did you mean 'cubic'"):
+        pliant.detector("continuous", mesh, solver="cubical")
+    with pytest.raises(ValueError, match=r"start_a has shape \(1, 3\)"):
+        pliant.detector("continuous", mesh).update(start_a=[[0.0, 0.0, 0.0]])
