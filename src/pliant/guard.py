@@ -6,6 +6,7 @@ the forces, the speeds and the size of the step. Not covered: bodies that overla
 at all between them; then it says so, and goes on.
 """
 
+import dataclasses
 import logging
 from collections.abc import Sequence
 
@@ -28,8 +29,19 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
 ROUNDS = 6  # of looking and going on in a small step, before cloth that is still held back waits for the next one
 STUCK = 300  # rounds after which a body goes on although there is no room for the cloth
+REACH = 0.75  # of eps: how far around a body to look at first; cloth usually rests farther away
 LEAST = 0.01  # of the thickness: distance that is never used up
 BODY_SHARE = 0.5  # of eps: nearer than that to a body's triangles cloth is pushed away from them, too
+
+
+@dataclasses.dataclass(eq=False)
+class _Other:
+    """A body beside the cloth."""
+
+    near: NearPairs
+    rows: Rows
+    moves: bool
+    reach: float = 0.0  # how far around it to look
 
 
 class Guard:
@@ -37,25 +49,28 @@ class Guard:
 
     def __init__(self, scene: Scene, state: State) -> None:
         self.safe = scene.self_contact == "safe"
+        self.eps = scene.eps
         self.thickness = scene.eps if scene.thickness is None else scene.thickness
         self._cloth = Projection(scene, eps=self.thickness)
         self._bodies = Projection(scene, eps=BODY_SHARE * scene.eps, obstacles=True)
         self.rows = np.flatnonzero(scene.inverse_masses > 0.0).astype(np.int32)
+        self._held = scene.held
         self.driven = np.concatenate([np.zeros(0, np.int32), *(_rows(scene, b) for b in scene.moving), scene.held])
         count = int(scene.first[-1])
         soft = _cover(scene, scene.soft, state.x, count)
         self._near = NearPairs(soft)
-        self._others: list[tuple[int, NearPairs]] = []
+        self._others = []
         for b in scene.fixed if self.safe else ():
-            self._others.append((b, NearPairs(soft, _cover(scene, [b], state.x, count))))
-        self._moving = set(scene.moving)
+            cover = _cover(scene, [b], state.x, count)
+            self._others.append(_Other(NearPairs(soft, cover), _rows(scene, b), b in scene.moving))
         self._body_of = np.repeat(np.arange(len(scene.bodies), dtype=np.int32), np.diff(scene.first))
         self._largest = max(_spacing(soft.top, state.x), 1.5 * self.thickness)
         self._settled = self._rest(soft, state.x)
         self.seen = state.x.copy()
         self.part = np.ones(count)
         self.contacts = self.touching = _contacts.empty()
-        self.looks, self.forced, self._slack, self._ball = 0, 0, 0.0, 0.0
+        self._radius = np.zeros(count)
+        self.looks, self.forced, self._slack = 0, 0, 0.0
         self._first = True
 
     def look(self, x: Floats, stride: float) -> None:
@@ -64,18 +79,15 @@ class Guard:
         reach = min(max(self.thickness + 8.0 * stride, 1.5 * self.thickness), self._largest)
         soft = self._near.a
         soft.move(x)
-        parts = [self._records(self._near, soft, soft, reach)]
-        near = []
-        for b, pairs in self._others:
-            if self._first or b in self._moving:
-                pairs.b.move(x)
-            near.append(self._records(pairs, soft, pairs.b, reach))
-        self._first = False
-        self.contacts, self.touching = parts[0], np.concatenate([_contacts.empty(), *near])
-        self.seen[:] = x
+        self.contacts = self._records(self._near, soft, soft, reach)
         # half of what is beyond the thickness, so that no pair comes within it without being among the contacts
         self._slack = 0.49 * (reach - self.thickness)
-        self._ball = min(_kernels.SHARE * reach, self._slack)
+        self.seen[:] = x
+        self._radius[:] = np.inf
+        self._radius[self.rows] = min(_kernels.SHARE * reach, self._slack)
+        self._radius[self._held] = min(_kernels.SHARE * reach, self._slack)
+        self.touching = np.concatenate([_contacts.empty(), *(self._look_at(body, x) for body in self._others)])
+        self._first = False
         if self.safe:
             both = np.concatenate([self.contacts, self.touching])
             room = np.empty(len(both))
@@ -84,6 +96,23 @@ class Guard:
         if len(self._settled):
             key = _keys(self.contacts)
             self.contacts = self.contacts[~np.isin(key, self._settled)]
+
+    def _look_at(self, body: "_Other", x: Floats) -> Contacts:
+        """Contacts with a body, and the room that is left where there are none."""
+        soft = self._near.a
+        if self._first or body.moves:
+            body.near.b.move(x)
+        found = self._records(body.near, soft, body.near.b, body.reach)
+        around = body.near.b.tree.nodes[0]["bounds"]
+        least = _kernels.far_from(soft.skin.corners, soft.at.boxes, around, body.reach, self._radius)
+        if body.moves:
+            self._radius[body.rows] = np.minimum(self._radius[body.rows], _kernels.SHARE * least)
+        # the next look of this frame goes farther where that is cheap, and less far where it is not
+        if len(found) > 4 * len(self.rows):
+            body.reach = max(0.6 * body.reach, REACH * self.eps)
+        elif body.moves and len(found) < len(self.rows) // 2:
+            body.reach = min(1.5 * body.reach, max(self._largest, REACH * self.eps))
+        return found
 
     def apply(self, state: State, dt: float) -> None:
         """Push apart what is too near, with friction; the pairs were found at the last look."""
@@ -95,6 +124,8 @@ class Guard:
     def begin(self, state: State, dt: float) -> None:
         """A new frame, with nothing remembered of the last one: so a run that is stopped and resumed is the same."""
         speed = max(float((state.v[rows] ** 2).sum(1).max(initial=0.0)) for rows in (self.rows, self.driven))
+        for body in self._others:
+            body.reach = REACH * self.eps
         self.look(state.x, speed**0.5 * dt)
 
     def follow(self, state: State) -> None:
@@ -124,7 +155,8 @@ class Guard:
     def _go(self, target: Floats, x: Floats) -> tuple[int, float]:
         """Bring x as far towards `target` as is safe: how many vertices are not there, and what part bodies went."""
         for rows in (self.rows, self.driven):
-            _kernels.within_ball(rows, self._ball, self.seen, target, self.part)
+            _kernels.within_ball(rows, self._radius, self.seen, target, self.part)
+        self.part[self.driven] = self.part[self.driven].min(initial=1.0)
         held = np.zeros(len(self._walls[0]), np.bool_)
         while True:
             count = _kernels.limit(*self._walls, LEAST * self.thickness, self.seen, target, self.part, held)

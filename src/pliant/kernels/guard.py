@@ -102,12 +102,33 @@ def refresh(contacts, x):
 
 
 @kernel
+def far_from(corners, boxes, around, reach, radius):
+    """Lower radius (n,) of the corners of all triangles to SHARE of their boxes' distance from a body, or of `reach`.
+
+    around (6,) is the box of the body, whose features are farther than reach from those of the triangles unless they
+    are among the contacts. Returns the least of the distances, no less than reach.
+    """
+    least = math.inf
+    for q in range(len(corners)):
+        d_2 = 0.0
+        for k in range(3):
+            d = max(around[k] - boxes[q, k + 3], boxes[q, k] - around[k + 3], 0.0)
+            d_2 += d * d
+        d = max(math.sqrt(d_2), reach)
+        least = min(least, d)
+        for k in range(3):
+            i = corners[q, k]
+            radius[i] = min(radius[i], SHARE * d)
+    return least
+
+
+@kernel
 def within_ball(rows, radius, seen, target, part):
     """The share (n,) of its way that each of `rows` may go without leaving the ball around where it was seen."""
     for r in range(len(rows)):
         i = rows[r]
         length = math.sqrt(vec.norm2(vec.sub(vec.load(target, i), vec.load(seen, i))))
-        part[i] = KEPT * radius / length if length > KEPT * radius else 1.0
+        part[i] = KEPT * radius[i] / length if length > KEPT * radius[i] else 1.0
 
 
 @kernel

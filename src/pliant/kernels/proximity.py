@@ -14,6 +14,7 @@ from .edge import edge_edge_distance
 from .jit import kernel, prange
 from .skin import PARTS
 from .triangle import point_triangle_distance
+from .vec import cross, dot, sub, unit
 
 STRIDE = 37  # consecutive chunks go to different threads: the first triangles of a self walk have the longest way
 LOT = 256  # pairs whose distances are taken together
@@ -144,6 +145,18 @@ def flush_edges(a, at_a, b, at_b, same, pairs, n, within, p, d_2, sure, out, cou
 
 
 @kernel
+def load(x, i, k):
+    return (x[i, k], x[i, k + 1], x[i, k + 2])
+
+
+@kernel
+def plane(a, b, c):
+    """Unit normal of a triangle and its distance from the origin along it; all zero for one without area."""
+    n = unit(cross(sub(b, a), sub(c, a)))
+    return n[0], n[1], n[2], dot(n, a)
+
+
+@kernel
 def near_range(a, at_a, b, at_b, same, begin, reach, within, first, last, out):
     """Pairs of triangles first..last-1 of a with those of b, written to out (cap,3) while there is room: kind and the
     two features. Returns how many there are; fewer than cap means that all of them are there. One loop, because a call
@@ -152,7 +165,7 @@ def near_range(a, at_a, b, at_b, same, begin, reach, within, first, last, out):
     begin (m,) is the node of b where each triangle's walk starts: 0, or in its own tree what is left to be seen.
     reach is `within` and what rounding may add to it.
     """
-    nodes, boxes = at_b.nodes, at_a.boxes
+    nodes, boxes, corners = at_b.nodes, at_a.boxes, at_b.faces
     total, count, n_f, n_e = len(nodes), 0, 0, 0
     faces, edges = np.empty((LOT, 3), np.int32), np.empty((LOT, 3), np.int32)
     room, d_2, sure = np.empty((12, LOT)), np.empty(LOT), np.empty(LOT, np.bool_)
@@ -160,6 +173,7 @@ def near_range(a, at_a, b, at_b, same, begin, reach, within, first, last, out):
         x_0, y_0, z_0 = boxes[p, 0] - reach, boxes[p, 1] - reach, boxes[p, 2] - reach
         x_1, y_1, z_1 = boxes[p, 3] + reach, boxes[p, 4] + reach, boxes[p, 5] + reach
         i_0, i_1, i_2 = a.welded[p, 0], a.welded[p, 1], a.welded[p, 2]
+        n_0, n_1, n_2, level = plane(load(at_a.faces, p, 0), load(at_a.faces, p, 3), load(at_a.faces, p, 6))
         at = np.int64(begin[p])
         while at < total:
             node = nodes[at]
@@ -171,6 +185,12 @@ def near_range(a, at_a, b, at_b, same, begin, reach, within, first, last, out):
             if node["skip"] > at:
                 continue
             q = node["first"]
+            # the plane of a triangle tells more than boxes where cloth lies on something
+            h_0 = n_0 * corners[q, 0] + n_1 * corners[q, 1] + n_2 * corners[q, 2] - level
+            h_1 = n_0 * corners[q, 3] + n_1 * corners[q, 4] + n_2 * corners[q, 5] - level
+            h_2 = n_0 * corners[q, 6] + n_1 * corners[q, 7] + n_2 * corners[q, 8] - level
+            if min(h_0, h_1, h_2) > reach or max(h_0, h_1, h_2) < -reach:
+                continue
             j_0, j_1, j_2 = b.welded[q, 0], b.welded[q, 1], b.welded[q, 2]
             for v in range(a.vertex_start[p], a.vertex_start[p + 1]):
                 i = a.vertex[v, 1]
