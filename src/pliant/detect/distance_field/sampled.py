@@ -40,8 +40,9 @@ class Sampled:
         raise NotImplementedError
 
     def probe(self, p: Floats, distance: Floats, gradient: Floats) -> None:
-        """Fill distance (n,) and raw gradient (n,3) at points `p` that are known to be clean."""
+        """Fill distance (n,) and raw gradient (n,3), both contiguous, at points `p` that are known to be clean."""
         kernels, view = self.sampler
+        p = np.ascontiguousarray(p)
         if len(p) > WORTH_THREADS:
             kernels.sample_points(view, p, distance, gradient)
         else:
