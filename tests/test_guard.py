@@ -120,7 +120,7 @@ def test_vertices_that_go_no_farther_than_their_contacts_allow_leave_every_pair_
 def test_no_vertex_leaves_the_ball_around_where_it_was_seen(rng):
     x, rows = rng.normal(size=(50, 3)), np.arange(50, dtype=np.int32)
     target, part, moved = x + rng.normal(size=x.shape), np.ones(50), x.copy()
-    kernels.within_ball(rows, 0.7, x, target, part)
+    kernels.within_ball(rows, np.full(50, 0.7), x, target, part)
     kernels.go(rows, part, x, target, moved)
     went, wanted = np.linalg.norm(moved - x, axis=1), np.linalg.norm(target - x, axis=1)
     assert (went <= 0.7).all()
