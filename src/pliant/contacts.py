@@ -50,6 +50,34 @@ def empty(count: int = 0) -> Contacts:
     return contacts
 
 
+class _Lease:
+    """Memory that is on loan: what is made of it holds on to this, and the last one that goes gives it back."""
+
+    def __init__(self, pool: "Pool", memory: Contacts) -> None:
+        self.__array_interface__ = memory.__array_interface__
+        self._pool, self._memory = pool, memory
+
+    def __del__(self) -> None:
+        self._pool.memory = self._memory
+
+
+class Pool:
+    """Room for records that is used again when nobody looks at the last ones any more.
+
+    A large new array costs as much as all that is written to it, because the system has to clear its pages.
+    """
+
+    def __init__(self) -> None:
+        self.memory: Contacts | None = None
+
+    def take(self, count: int) -> Contacts:
+        """(count,) records that hold anything."""
+        memory, self.memory = self.memory, None
+        if memory is None or not count <= len(memory) <= 4 * count + 4096:
+            memory = np.empty(count + count // 8 + 64, CONTACT)
+        return np.asarray(_Lease(self, memory))[:count]
+
+
 def gap(contacts: Contacts, x: NDArray[np.float64]) -> NDArray[np.float64]:
     """The (n,3) gap vectors at positions `x`; their component along the normal is the distance."""
     used = contacts["vertices"] >= 0

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import validate
-from ..contacts import Contacts
+from ..contacts import Contacts, Pool
 from ..kernels import brute_force as _kernels
 from ..state import State
 from .base import Finds, Side
@@ -47,7 +47,7 @@ class BruteForceDetector:
         a = Pose(self.one, state.x[self.one.side.rows])
         b = a if self.same else Pose(self.other, state.x[self.other.side.rows])
         back = _kernels.EMPTY if self.same else self._faces(b, a)
-        return contacts_of(a, b, self._faces(a, b), back, self._edges(a, b))
+        return contacts_of(a, b, self._faces(a, b), back, self._edges(a, b), Pool())
 
     def _faces(self, a: Pose, b: Pose) -> Pairs:
         """Vertices of `a` and faces of `b` within reach."""

@@ -6,8 +6,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import contacts as _contacts
-from ..contacts import Contacts
+from ..contacts import Contacts, Pool
 from ..kernels import brute_force as _careful
 from ..kernels import records as _kernels
 from ..kernels.nearest import Blocks
@@ -77,11 +76,11 @@ class Pose:
         return np.asarray(self.depth(points)[0] < 0.0)
 
 
-def contacts_of(a: Pose, b: Pose, there: Rows, back: Rows, edges: Rows) -> Contacts:
+def contacts_of(a: Pose, b: Pose, there: Rows, back: Rows, edges: Rows, pool: Pool) -> Contacts:
     """Records in canonical order of sorted pairs (k,2): vertices of a and faces of b, vertices of b and faces of a,
     edges. Of one side with itself (a is b) the first holds both ways. Vertices deep inside a closed side are added."""
     (there, side), (back, side_back) = _with_deep(a, b, there), _with_deep(b, a, back)
-    out = np.empty(len(there) + len(back) + len(edges), _contacts.CONTACT)
+    out = pool.take(len(there) + len(back) + len(edges))
     facing = [(a, b, there, side), (b, a, back, side_back)]
     if a.part.side.body > b.part.side.body:
         facing.reverse()

@@ -1,10 +1,9 @@
 """Contact records from pairs of features, in canonical order, whatever order threads found the pairs in."""
 
 from . import vec
-from .brute_force import across
-from .edge import closest_on_edges
+from .edge import closest_on_edges, largest
 from .jit import kernel, prange
-from .surface import touching
+from .surface import ROUNDING
 from .triangle import closest_on_triangle
 
 ROWS = 512  # a thread fills at a time
@@ -44,6 +43,16 @@ def sort_buckets(start, pairs):
                 pairs[to, 1] = j
 
 
+@kernel
+def apart(p, q, side):
+    """Unit normal and signed distance from q to p, and whether the gap is no longer than its rounding."""
+    gap = vec.sub(p, q)
+    length = vec.norm(gap)
+    if length <= ROUNDING * max(largest(p), largest(q)):
+        return (0.0, 1.0, 0.0), gap[1], True
+    return vec.scale(gap, side / length), side * length, False
+
+
 @kernel(parallel=True)
 def fill_faces(x_a, x_b, faces_b, pairs, side, first, bodies, out, unclear):
     """Vertex-face records of `pairs` (vertex of a, face of b); side (n,) is -1 for vertices of a inside b, or empty.
@@ -57,8 +66,7 @@ def fill_faces(x_a, x_b, faces_b, pairs, side, first, bodies, out, unclear):
             p, a, b, d = vec.load(x_a, v), vec.load(x_b, i), vec.load(x_b, j), vec.load(x_b, k)
             u, s, t, _ = closest_on_triangle(p, a, b, d)
             q = vec.add(vec.scale(a, u), vec.add(vec.scale(b, s), vec.scale(d, t)))
-            unclear[m] = touching(vec.sub(p, q), p, q)
-            n, distance = across(p, q, side[v] if len(side) > 0 else 1.0, (0.0, 1.0, 0.0))
+            n, distance, unclear[m] = apart(p, q, side[v] if len(side) > 0 else 1.0)
             write(out[m], 0, v, f, bodies, n, distance)
             link(out[m], v + first[0], i + first[1], j + first[1], k + first[1], (1.0, -u, -s, -t))
 
@@ -73,8 +81,7 @@ def fill_edges(x_a, edges_a, x_b, edges_b, pairs, first, bodies, out, unclear):
             a, b, c, d = vec.load(x_a, i), vec.load(x_a, j), vec.load(x_b, k), vec.load(x_b, h)
             s, t = closest_on_edges(a, b, c, d)
             p, q = vec.mix(a, b, s), vec.mix(c, d, t)
-            unclear[m] = touching(vec.sub(p, q), p, q)
-            n, distance = across(p, q, 1.0, (0.0, 1.0, 0.0))
+            n, distance, unclear[m] = apart(p, q, 1.0)
             write(out[m], 1, e, f, bodies, n, distance)
             link(out[m], i + first[0], j + first[0], k + first[1], h + first[1], (1.0 - s, s, t - 1.0, -t))
 

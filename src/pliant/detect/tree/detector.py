@@ -3,7 +3,7 @@
 from typing import Any, ClassVar, Self
 
 from ... import validate
-from ...contacts import Contacts
+from ...contacts import Contacts, Pool
 from ...state import State
 from ..base import Finds, Side
 from ..features import Part, Pose, contacts_of
@@ -48,6 +48,7 @@ class TreeDetector:
         if other is not None:
             # numbers beyond those of the first side: the two are no neighbours
             b = Cover(other.mesh.vertices, other.mesh.topology, self.other.weld + one.mesh.n_vertices, **tree)
+        self._pool = Pool()
         self.near = NearPairs(a, b, cull=cull, max_bytes=max_bytes)
         self._depths = [Depths(part.side.mesh) if part.solid and not self.same else None for part in self._sides]
 
@@ -67,7 +68,7 @@ class TreeDetector:
             Pose(part, x, depths)
             for part, x, depths in zip(self._sides, (near.a.x, near.b.x), self._depths, strict=True)
         )
-        return contacts_of(a, a if self.same else b, *near.within(self.within))
+        return contacts_of(a, a if self.same else b, *near.within(self.within), self._pool)
 
     @property
     def _sides(self) -> tuple[Part, Part]:
