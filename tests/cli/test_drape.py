@@ -141,7 +141,8 @@ def test_the_table_says_what_safe_mode_kept(here, capsys):
 
 def test_cloth_that_starts_with_intersections_is_exit_code_1_in_safe_mode_only(here, capsys):
     flat = shapes.cloth(0.2, 0.2, 5, centre=(0.0, 0.3, 0.0))
-    x = np.concatenate([flat.vertices, flat.vertices @ np.array([[0, 1, 0], [1, 0, 0], [0, 0, 1.0]]) + (-0.287, 0.3, 0)])
+    upright = flat.vertices[:, [1, 0, 2]] + np.array([-0.287, 0.3, 0.0])
+    x = np.concatenate([flat.vertices, upright])
     pliant.save("cross.obj", pliant.Mesh(x, np.concatenate([flat.faces, flat.faces[:, ::-1] + 25])))
     words = ["drape", "cross.obj", FILES[1], *SHORT, "--place", "as-is", "-o", "a.npz"]
     assert cli.run(words) == 0
