@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 from cones import draw_cones
+from continuous import draw_continuous
 from crossings import draw_crossings
 from figures import G, slope, speeds
 from impact import draw_impact
 from PIL import Image, ImageDraw, ImageFont
+from piles import draw_piles
 from trees import draw_trees
 
 import pliant
@@ -267,8 +269,9 @@ PICTURES: dict[str, Callable[[], None]] = {
     "drape": drape, "scenes": scenes, "moving": moving, "shapes": shapes, "mannequin": mannequin, "field": field,
     "trees": lambda: draw_trees(save), "friction": friction, "impact": lambda: draw_impact(save),
     "crossings": lambda: draw_crossings(save), "cones": lambda: draw_cones(save),
+    "continuous": lambda: draw_continuous(save),
     "reconstruction": reconstruction, "field-report": field_page,
-    "replay": replay,
+    "replay": replay, "self-contact": lambda: draw_piles(save),
 }  # fmt: skip
 
 if __name__ == "__main__":
