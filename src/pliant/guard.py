@@ -238,4 +238,4 @@ def _spacing(top: Topology, x: Floats) -> float:
     if not len(top.edges):
         return 0.0
     span = x[top.edges[:, 0]] - x[top.edges[:, 1]]
-    return 0.65 * float(np.median(np.sqrt((span**2).sum(1))))
+    return 0.5 * float(np.median(np.sqrt((span**2).sum(1))))

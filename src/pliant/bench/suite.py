@@ -162,10 +162,10 @@ def _notes(tasks: Sequence[str], load: float | None) -> list[str]:
         said.append(
             "T2: one field of a bumpy sphere and the same points for everybody: anywhere in the grid (most of them "
             "beyond the band) in no order, and up to a cell off the surface in no order, in the order of the faces, "
-            "and along a Morton curve of 4 cells. Distance and gradient (probe()), ours in double precision and in single, OpenVDB's "
-            "in single; results are allocated within the time except where it says given arrays. sample() also checks "
-            "the points and makes unit normals; scipy is map_coordinates of order 1 on the dense grid, distance only, "
-            "one thread. Errors in "
+            "and along a Morton curve of 4 cells. Distance and gradient (probe()), ours in double precision and in "
+            "single, OpenVDB's in single; results are allocated within the time except where it says given arrays. "
+            "sample() also checks the points and makes unit normals; scipy is map_coordinates of order 1 on the dense "
+            "grid, distance only, one thread. Errors in "
             f"cells against exact distances, at points nearer than {sampling.NEAR:.2f} cells, where all corners of a "
             "cell are in the band."
         )
