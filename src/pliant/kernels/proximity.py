@@ -17,6 +17,7 @@ from .triangle import point_triangle_distance
 from .vec import cross, dot, sub, unit
 
 STRIDE = 37  # consecutive chunks go to different threads: the first triangles of a self walk have the longest way
+TINY = 1e-200  # instead of zero below a fraction; what is so small is never sure
 LOT = 256  # pairs whose distances are taken together
 FORWARD, EDGES, BACKWARD = 0, 1, 2  # vertex of a and face of b; two edges; vertex of b and face of a
 
@@ -41,10 +42,10 @@ def edge_lot(p, n, within, d_2, sure):
         )
         c, f = u_0 * r_0 + u_1 * r_1 + u_2 * r_2, v_0 * r_0 + v_1 * r_1 + v_2 * r_2
         k = a * e - b * b
-        s = clamp((b * f - c * e) / k)
-        t = clamp((b * s + f) / e)
+        s = clamp((b * f - c * e) / max(k, TINY))
+        t = clamp((b * s + f) / max(e, TINY))
         # s again, because t may have been cut; where it was not, this changes nothing
-        s = clamp((b * t - c) / a)
+        s = clamp((b * t - c) / max(a, TINY))
         g_0, g_1, g_2 = r_0 + s * u_0 - t * v_0, r_1 + s * u_1 - t * v_1, r_2 + s * u_2 - t * v_2
         d = g_0 * g_0 + g_1 * g_1 + g_2 * g_2
         size = a + e + r_0 * r_0 + r_1 * r_1 + r_2 * r_2
@@ -67,7 +68,8 @@ def face_lot(p, n, within, d_2, sure):
         )
         re, rf = r_0 * e_0 + r_1 * e_1 + r_2 * e_2, r_0 * f_0 + r_1 * f_1 + r_2 * f_2
         gg = ee + ff - 2.0 * ef
-        s, t, q = clamp(re / ee), clamp(rf / ff), clamp((rf - ef - re + ee) / gg)
+        s, t = clamp(re / max(ee, TINY)), clamp(rf / max(ff, TINY))
+        q = clamp((rf - ef - re + ee) / max(gg, TINY))
         x, y, z = r_0 - s * e_0, r_1 - s * e_1, r_2 - s * e_2
         d = x * x + y * y + z * z
         x, y, z = r_0 - t * f_0, r_1 - t * f_1, r_2 - t * f_2
@@ -80,7 +82,7 @@ def face_lot(p, n, within, d_2, sure):
         v = n_0 * (r_1 * f_2 - r_2 * f_1) + n_1 * (r_2 * f_0 - r_0 * f_2) + n_2 * (r_0 * f_1 - r_1 * f_0)
         h = n_0 * r_0 + n_1 * r_1 + n_2 * r_2
         over = (v >= 0.0) & (w >= 0.0) & (v + w <= nn)
-        d = min(d, h * h / nn if over else d)
+        d = min(d, h * h / max(nn, TINY) if over else d)
         longest = max(ee, ff, gg)
         size = longest + r_0 * r_0 + r_1 * r_1 + r_2 * r_2
         d_2[m] = d
