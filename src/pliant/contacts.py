@@ -54,7 +54,8 @@ class _Lease:
     """Memory that is on loan: what is made of it holds on to this, and the last one that goes gives it back."""
 
     def __init__(self, pool: "Pool", memory: Contacts) -> None:
-        self.__array_interface__ = memory.__array_interface__
+        # as bytes: the interface cannot say that a record is aligned, and kernels would take it for another type
+        self.__array_interface__ = memory.view(np.uint8).__array_interface__
         self._pool, self._memory = pool, memory
 
     def __del__(self) -> None:
@@ -75,7 +76,7 @@ class Pool:
         memory, self.memory = self.memory, None
         if memory is None or not count <= len(memory) <= 4 * count + 4096:
             memory = np.empty(count + count // 8 + 64, CONTACT)
-        return np.asarray(_Lease(self, memory))[:count]
+        return np.asarray(_Lease(self, memory)).view(CONTACT)[:count]
 
 
 def gap(contacts: Contacts, x: NDArray[np.float64]) -> NDArray[np.float64]:
