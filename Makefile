@@ -14,7 +14,7 @@ JOBS   ?= 2
 
 # what never reaches a loop over elements need not run three times
 LOOPLESS := tests/cli tests/io tests/shapes tests/test_project.py tests/test_validate.py tests/test_clock.py \
-            tests/test_mesh.py tests/test_contacts.py tests/kernels/test_jit.py
+            tests/test_mesh.py tests/test_contacts.py tests/kernels/test_jit.py tests/bench
 WITHOUT  := $(addprefix --ignore=,$(LOOPLESS))
 
 .DEFAULT_GOAL := help
@@ -49,13 +49,13 @@ test-compiled test-plain test-bounds test-long: export OMP_WAIT_POLICY := passiv
 test: lint types contracts test-compiled test-plain test-bounds wheel  ## everything CI runs
 
 test-compiled: $(VENV)/.test  ## the whole suite
-	$(PYTEST) -n $(JOBS) --dist loadfile
+	$(PYTEST) -n $(JOBS) --dist loadfile --durations=20 --durations-min=3
 
 test-plain: $(VENV)/.test  ## the suite with the compiler off, few random cases
 	PLIANT_COMPILE=0 PLIANT_CASES=10 $(PYTEST) -n $(JOBS) --dist loadfile -m "not compiled and not browser" $(WITHOUT)
 
 test-bounds: $(VENV)/.test  ## compiled loops with bounds checks and parallel off
-	NUMBA_BOUNDSCHECK=1 PLIANT_PARALLEL=0 $(PYTEST) -n $(JOBS) --dist loadfile -m "not browser" $(WITHOUT)
+	NUMBA_BOUNDSCHECK=1 PLIANT_PARALLEL=0 $(PYTEST) -n $(JOBS) --dist loadfile -m "not browser" $(WITHOUT) --durations=20 --durations-min=3
 
 test-long: $(VENV)/.test  ## the whole suite and the tests marked long
 	$(PYTEST) --long
