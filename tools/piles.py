@@ -16,12 +16,12 @@ from pliant.scenes import SCENES
 WIDE, HIGH, GAP = 294, 260, 8
 # frames that are shown, from which one on the camera has to hold the cloth, and where it looks from
 LOOKS = {
-    "ribbon": ((36, 44, 56, 300), 36, {"azimuth": 0.7, "elevation": 0.3}),
-    "twist": ((60, 140, 210, 330), 0, {"azimuth": 0.5, "elevation": 0.25}),
-    "stack": ((8, 30, 50, 200), 8, {"azimuth": 0.6, "elevation": 0.45}),
-    "pinch": ((30, 120, 170, 220), 0, {"azimuth": 1.2, "elevation": 0.25}),
+    "ribbon": ((36, 44, 56, 200), 36, {"azimuth": 0.7, "elevation": 0.3}),
+    "twist": ((80, 120, 160, 200), 60, {"azimuth": 0.5, "elevation": 0.25}),
+    "stack": ((0, 12, 24, 120), 0, {"azimuth": 0.6, "elevation": 0.45}),
+    "pinch": ((30, 120, 150, 190), 0, {"azimuth": 1.2, "elevation": 0.25}),
     "curtain": ((19, 23, 26, 34), 0, {"azimuth": 2.5, "elevation": 0.2}),
-    "spinning-ball": ((75, 130, 190, 300), 60, {"azimuth": 0.6, "elevation": 0.3}),
+    "spinning-ball": ((75, 130, 190, 250), 60, {"azimuth": 0.6, "elevation": 0.3}),
 }
 
 
