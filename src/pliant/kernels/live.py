@@ -9,10 +9,12 @@ import math
 import numpy as np
 
 from .jit import kernel, prange
-from .regions import CONE, SLACK, cone_edges, cut, inverse, length1, wedge
+from .regions import CONE, SLACK, cone_edges, cut, inverse, length1, turned, wedge
 from .vec import cross, dot, load, norm2, sub
 
 LONG = 8.0  # cells: a longer edge surely has nodes in its wedge, or is rare
+WIDE = 2.0 * SLACK  # slopes that differ by more leave nothing of a needle's other half at a distance of one
+STEEP = 0.1  # cosine: faces that lean more from the axis of the first are left to the slower test
 
 
 @kernel
@@ -59,13 +61,69 @@ def find_wedges(fan, reach, chosen, first, last, live):
 
 
 @kernel
-def find_cones(fan, reach, chosen, first, last, live):
-    """Set live[v] for the `chosen` of vertices first..last-1 that have a node of the grid in their cone."""
-    x, start = fan.x, fan.start
-    edges = np.empty((CONE, 4))
+def needle_holds_node(p, reach, low, high):
+    """Whether any node lies in a needle from p on: between p + t low and p + t high, t along the last axis."""
+    # where low and high differ, only one half of the needle is there, but for the slack
+    wide_x, wide_y = high[0] - low[0], high[1] - low[1]
+    below = 1.0 if wide_x > WIDE or wide_y > WIDE else reach
+    above = 1.0 if wide_x < -WIDE or wide_y < -WIDE else reach
+    for k in range(math.ceil(p[2] - below - SLACK), math.floor(p[2] + above + SLACK) + 1):
+        t = k - p[2]
+        if (
+            math.ceil(p[0] + low[0] * t - SLACK) <= p[0] + high[0] * t + SLACK
+            and math.ceil(p[1] + low[1] * t - SLACK) <= p[1] + high[1] * t + SLACK
+        ):
+            return True
+    return False
+
+
+@kernel
+def find_needles(fan, reach, chosen, first, last, live):
+    """Set live[v] for the `chosen` of vertices first..last-1 whose cone may hold a node of the grid.
+
+    Seen along an axis, a direction across it lies in one of the faces around the vertex. Nothing in the cone reaches
+    farther that way than this face leans: a face with normal n bounds y_x <= n_x / n_z y_z. Four such bounds make a
+    needle that is hardly thicker than the cone.
+    """
+    x, faces, normals, start, ring = fan.x, fan.faces, fan.normals, fan.start, fan.ring
     for v in range(first, last):
         if not chosen[v] or start[v] == start[v + 1]:
             continue
+        o, n = load(x, v), load(normals, ring[start[v]])
+        axis = 2 if abs(n[2]) >= max(abs(n[0]), abs(n[1])) else 1 if abs(n[1]) >= abs(n[0]) else 0
+        g_0 = g_1 = g_2 = g_3 = -1
+        for r in range(start[v], start[v + 1]):
+            g = ring[r]
+            n = turned(load(normals, g), axis)
+            at = 0 if faces[g, 0] == v else 1 if faces[g, 1] == v else 2
+            e = turned(sub(load(x, faces[g, (at + 1) % 3]), o), axis)
+            d = turned(sub(load(x, faces[g, (at + 2) % 3]), o), axis)
+            side = e[0] * d[1] - e[1] * d[0]
+            if abs(n[2]) < STEEP or abs(side) < 1e-9 * length1(e) * length1(d):
+                continue
+            d, e = (d, e) if side > 0.0 else (e, d)
+            g_0 = g if d[1] <= 0.0 <= e[1] else g_0
+            g_1 = g if d[1] >= 0.0 >= e[1] else g_1
+            g_2 = g if d[0] >= 0.0 >= e[0] else g_2
+            g_3 = g if d[0] <= 0.0 <= e[0] else g_3
+        if min(g_0, g_1, g_2, g_3) < 0:
+            live[v] = True
+        else:
+            n, n_1 = turned(load(normals, g_0), axis), turned(load(normals, g_1), axis)
+            n_2, n_3 = turned(load(normals, g_2), axis), turned(load(normals, g_3), axis)
+            low, high = (n[0] / n[2], n_2[1] / n_2[2]), (n_1[0] / n_1[2], n_3[1] / n_3[2])
+            live[v] = needle_holds_node(turned(o, axis), reach, low, high)
+
+
+@kernel
+def find_cones(fan, reach, first, last, live):
+    """Leave live[v] set for those of vertices first..last-1 only that have a node of the grid in their cone."""
+    x = fan.x
+    edges = np.empty((CONE, 4))
+    for v in range(first, last):
+        if not live[v]:
+            continue
+        live[v] = False
         p = load(x, v)
         count, low, high = cone_edges(fan, v, p, edges)
         # no direction has all three components so small: the cone is empty
@@ -96,4 +154,5 @@ def find_live(fan, reach, faces, vertices, first, last, chunks, wedges, cones):
     m, n = len(fan.faces), len(fan.x)
     for c in prange(first, last):
         find_wedges(fan, reach, faces, c * m // chunks, (c + 1) * m // chunks, wedges)
-        find_cones(fan, reach, vertices, c * n // chunks, (c + 1) * n // chunks, cones)
+        find_needles(fan, reach, vertices, c * n // chunks, (c + 1) * n // chunks, cones)
+        find_cones(fan, reach, c * n // chunks, (c + 1) * n // chunks, cones)

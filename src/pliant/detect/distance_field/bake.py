@@ -23,7 +23,7 @@ Ints = NDArray[np.int64]
 Bits = NDArray[np.uint64]
 Progress = Callable[[float], None]
 _LAUNCH = 0.25  # s: between launches Ctrl-C and progress get their turn
-_SLOTS = 1024  # tiles in the first launch
+_SLOTS = 512  # tiles in a launch, whose bricks still lie in the cache when they are copied
 _PARTS = 4  # of the items, whose tiles are listed at the same time
 _CHUNKS = 256  # chunks of faces a launch looks through for edges and vertices with nodes
 _NODES = _bake.BRICK**3
@@ -90,30 +90,30 @@ def bake_bricks(
     grid.budget(max_bytes, len(busy))
     counts, examined = np.zeros(math.prod(tiles.tolist()), np.int64), 0
     index = np.zeros(tuple(tiles * (TILE // _bake.BRICK)), np.int32)
-    baked: list[tuple[Ints, _bake.Packed]] = []
-    done, group = 0, _SLOTS
+    # memory is taken where it is written to: room for all that may come costs nothing, and is given back
+    most = 1 + len(busy) * _bake.PER_TILE
+    values, rim, doubt = np.empty((most, _NODES), np.float32), np.empty(most, np.uint64), np.empty(most, np.uint64)
+    values[0], rim[0], doubt[0] = np.nan, 0, 0
+    done, total, group = 0, 1, _SLOTS
+    packed = _room(min(_SLOTS, len(busy)))
     while done < len(busy):
         began = time.perf_counter()
         turn = busy[done : done + group]
         # neighbouring tiles go to different threads, which then have about the same to do
         spread = np.concatenate([np.arange(first, len(turn), threads()) for first in range(threads())])
-        order, packed = turn[spread], _room(len(turn))
+        order = turn[spread]
         _bake.bake_tiles(fan, grid.reach, grid.h, paper, order, tiles, *bins, packed)
-        counts[order] = packed.counts
-        baked.append((order, packed))
-        examined += int(packed.examined.sum())
-        done += len(turn)
+        counts[order] = packed.counts[: len(turn)]
+        start = total + np.cumsum(counts[turn]) - counts[turn]
+        _bricks.gather(order, start[spread], packed, tiles, values, rim, doubt, index)
+        examined += int(packed.examined[: len(turn)].sum())
+        done, total = done + len(turn), total + int(counts[turn].sum())
         took = time.perf_counter() - began
-        group = max(threads(), group // 2) if took > _LAUNCH else 2 * group if took < 0.4 * _LAUNCH else group
+        group = max(threads(), group // 2) if took > _LAUNCH else min(2 * group, _SLOTS)
         if progress is not None:
             progress(done / len(busy))
-    start = 1 + np.cumsum(counts) - counts
-    total = 1 + int(counts.sum())
-    values, rim, doubt = np.empty((total, _NODES), np.float32), np.zeros(total, np.uint64), np.zeros(total, np.uint64)
-    values[0] = np.nan
-    while baked:  # the first is freed as soon as it is copied
-        order, packed = baked.pop()
-        _bricks.gather(order, start[order], packed, tiles, values, rim, doubt, index)
+    for array in (values, rim, doubt):
+        array.resize((total, *array.shape[1:]), refcheck=False)
     rim = rim if bool((fan.across == _adjacency.BORDER).any()) else np.zeros(0, np.uint64)
     made = bricks_of(values, index, rim, grid)
     if not paper and doubt.any():
