@@ -10,6 +10,7 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from . import contacts as contacts
     from . import geometry as geometry
     from . import shapes as shapes
+    from .character import Character as Character
     from .clip import Clip as Clip
     from .detect import detector as detector
     from .detect import find_contacts as find_contacts
@@ -19,6 +20,7 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from .detect.tree.crossings import intersections as intersections
     from .errors import MeshFileError as MeshFileError
     from .io import load as load
+    from .io import load_character as load_character
     from .io import save as save
     from .io import save_animation as save_animation
     from .mesh import Mesh as Mesh
@@ -33,6 +35,7 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
 # public name -> module it comes from, loaded at first use: `import pliant` costs milliseconds, Numba is not among them
 _HOME = {
     "Body": "scene",
+    "Character": "character",
     "Clip": "clip",
     "Cloth": "scene",
     "DistanceField": "detect.distance_field",
@@ -51,6 +54,7 @@ _HOME = {
     "geometry": "geometry",
     "intersections": "detect.tree.crossings",
     "load": "io",
+    "load_character": "io",
     "save": "io",
     "save_animation": "io",
     "shapes": "shapes",

@@ -7,7 +7,7 @@ import importlib
 import os
 import pathlib
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from ..mesh import Mesh
 from ..validate import choice, number, size_text
 from .reading import Input, Parts, default_limit, read_input
 from .source import Source
+
+if TYPE_CHECKING:  # its kernels need a compiler, which reading a mesh does not
+    from ..character import Character
 
 UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "in": 0.0254, "ft": 0.3048}
 # rows of the turn that brings an axis up: x up (x,y,z) -> (-y,x,z), z up (x,y,z) -> (x,z,-y)
@@ -61,6 +64,28 @@ def load(
                 "", f"no faces ({len(parts.vertices)} vertices); pliant reads surfaces, not points or lines"
             )
         return _mesh(file, parts, factor, up)
+    except MemoryError:
+        raise file.fail("", f"too large to read ({size_text(len(file.data))} unpacked)") from None
+
+
+def load_character(
+    path: str | os.PathLike[str], *, units: str | float = "m", up: str = "y", max_bytes: int | None = None
+) -> "Character":
+    """Read a character from GLB or glTF: its mesh, bones, weights, morph targets and clips; else a MeshFileError.
+
+    `units` and `up` as for `load`. A mesh that merely hangs on a node is held by a bone of its own, that node.
+    """
+    factor = _factor(units)
+    choice("axis", up, ("x", "y", "z"))
+    target = pathlib.Path(path)
+    if extension(target) not in (".glb", ".gltf"):
+        raise MeshFileError(target, "", f"unknown extension {extension(target)!r}; characters are .glb or .gltf files")
+    file = read_input(target, default_limit() if max_bytes is None else max_bytes)
+    from .gltf_character import read
+
+    try:
+        with np.errstate(all="ignore"):
+            return read(file, np.array(_TURNS[up]) * factor)
     except MemoryError:
         raise file.fail("", f"too large to read ({size_text(len(file.data))} unpacked)") from None
 

@@ -37,10 +37,12 @@ class GltfSource(Source):
 
 def read(file: Input) -> Parts:
     """Parse a .gltf or .glb file; materials are named with their base colour, skins stand in their default pose."""
-    return _Reader(Document(file)).read()
+    return Reader(Document(file)).read()
 
 
-class _Reader:
+class Reader:
+    """Everything of the default scene, piece by piece."""
+
     def __init__(self, document: Document) -> None:
         self.document = document
         self.file = document.file
@@ -49,6 +51,7 @@ class _Reader:
         self.uv: list[NDArray[np.float64] | None] = []
         self.material: list[int] = []
         self.blocks: list[Block] = []
+        self.parent = np.zeros(0, np.int64)  # of every node, -1 for a root
         self.n_vertices = 0
         self.n_faces = 0
         self.work = 0  # vertices moved by morph targets
@@ -79,7 +82,7 @@ class _Reader:
     def _place(self, nodes: list[Json]) -> tuple[list[int], NDArray[np.float64]]:
         """Roots of the default scene and the world matrix (4,4) of every node; a node has one parent and no cycle."""
         doc = self.document
-        parent = np.full(len(nodes), -1)
+        parent = self.parent = np.full(len(nodes), -1)
         for k, node in enumerate(nodes):
             for child in doc.array(node, "children", f"nodes[{k}]"):
                 c = doc.checked(child, f"nodes[{k}].children", high=len(nodes) - 1)
@@ -233,21 +236,26 @@ class _Reader:
 
     def _joints(self, index: Any, where: str, world: NDArray[np.float64]) -> NDArray[np.float64]:
         """(j,4,4) from the bind pose to where the joints are."""
+        self.document.item("skins", index, where)
+        if int(index) not in self._bones:
+            joints, inverse = self._bind(index, where, len(world))
+            self._bones[int(index)] = world[joints] @ inverse
+        return self._bones[int(index)]
+
+    def _bind(self, index: Any, where: str, n_nodes: int) -> tuple[list[int], NDArray[np.float64]]:
+        """The joints of a skin and their inverse bind matrices (j,4,4)."""
         doc = self.document
         skin = doc.item("skins", index, where)
         name = f"skins[{index}]"
-        if int(index) not in self._bones:
-            joints = [doc.checked(j, f"{name}.joints", high=len(world) - 1) for j in doc.array(skin, "joints", name)]
-            if not joints:
-                raise self.file.fail(name, "has no joints")
-            bones = world[joints]
-            if "inverseBindMatrices" in skin:
-                inverse = doc.accessor(skin["inverseBindMatrices"], ("MAT4",), name).astype(np.float64)
-                if len(inverse) < len(joints):
-                    raise self.file.fail(name, f"{len(inverse)} inverse bind matrices for {len(joints)} joints")
-                bones = bones @ inverse[: len(joints)].reshape(-1, 4, 4).transpose(0, 2, 1)
-            self._bones[int(index)] = bones
-        return self._bones[int(index)]
+        joints = [doc.checked(j, f"{name}.joints", high=n_nodes - 1) for j in doc.array(skin, "joints", name)]
+        if not joints:
+            raise self.file.fail(name, "has no joints")
+        if "inverseBindMatrices" not in skin:
+            return joints, np.tile(np.eye(4), (len(joints), 1, 1))
+        inverse = doc.accessor(skin["inverseBindMatrices"], ("MAT4",), name).astype(np.float64)
+        if len(inverse) < len(joints):
+            raise self.file.fail(name, f"{len(inverse)} inverse bind matrices for {len(joints)} joints")
+        return joints, inverse[: len(joints)].reshape(-1, 4, 4).transpose(0, 2, 1)
 
     def _triangles(self, primitive: Json, block: Block, mode: int, where: str) -> None:
         doc = self.document

@@ -1,0 +1,310 @@
+"""glTF and GLB as a character: bones from skins and from nodes that carry a mesh, weights, morph targets, clips."""
+
+import dataclasses
+import functools
+import logging
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..animation import Skeleton
+from ..character import Character, Morph
+from ..mesh import Mesh
+from .gltf import Block, GltfSource, Reader
+from .gltf_clips import read_clips, unique
+from .gltf_document import Document, Json
+from .reading import Input, check_positions
+
+LOW, HIGH = 0.5, 2.0  # what weights that a program has not made sum to 1 may sum to; beyond it they are wrong
+Floats = NDArray[np.float64]
+_log = logging.getLogger(__name__)
+NO_TURN = [0.0, 0.0, 0.0, 1.0]
+
+
+def read(file: Input, frame: Floats) -> Character:
+    """Parse a .gltf or .glb file; `frame` (3,3) takes its coordinates to metres with y up."""
+    return _CharacterReader(Document(file), frame).character()
+
+
+@dataclasses.dataclass
+class _Held:
+    """A block of vertices and what holds them."""
+
+    x: Floats  # (count,3) in the accessor's coordinates, morphs at their defaults
+    node: int
+    skin: int  # -1: the node itself holds them
+    joints: NDArray[Any]  # (count,8) of the skin
+    weights: Floats  # (count,8)
+    targets: Floats | None  # (m,count,3)
+
+
+class _CharacterReader(Reader):
+    """The mesh as `Reader` finds it, and for each block of vertices its bones."""
+
+    def __init__(self, document: Document, frame: Floats) -> None:
+        super().__init__(document)
+        self.nodes = document.items("nodes")
+        self.frame = np.eye(4)
+        self.frame[:3, :3] = frame
+        self.held: list[_Held] = []  # in the order of the blocks
+        self.skins: dict[int, tuple[list[int], Floats]] = {}  # joints and inverse bind matrices
+        self.bones: list[tuple[int, int, Floats]] = []  # node, skin (-1: none), inverse bind matrix
+        self.known: dict[tuple[int, bytes], int] = {}  # node and inverse bind matrix -> bone
+        self.shapes: dict[int, tuple[int, Floats]] = {}  # node -> first morph weight, and their defaults
+        self.n_targets = 0
+        self.world = np.zeros((0, 4, 4))
+
+    def character(self) -> Character:
+        parts = self.read()
+        source = parts.source
+        assert isinstance(source, GltfSource)
+        stands, bones_of = self._stand()
+        x = [h.x @ a[:3, :3].T + a[:3, 3] for h, a in zip(self.held, stands)]
+        check_positions(self.file, np.concatenate(x), lambda i: "bind shape")
+        morphs = [
+            Morph(block.start, h.targets @ a[:3, :3].T, self.shapes[h.node][0])
+            for block, h, a in zip(self.blocks, self.held, stands)
+            if h.targets is not None
+        ]
+        try:
+            mesh = Mesh(
+                np.concatenate(x),
+                parts.faces,
+                name=self.file.name,
+                uv=parts.uv,
+                material=parts.material,
+                materials=parts.materials,
+                source=source,
+            )
+            # what a writer compares with is the pose the nodes stand in
+            source.placed[:, :3] = self.frame[:3, :3]
+            source.vertices = parts.vertices @ self.frame[:3, :3].T
+            joints = np.concatenate([bones[h.joints] for bones, h in zip(bones_of, self.held)])
+            return self._assembled(mesh, joints, tuple(morphs))
+        except ValueError as error:
+            raise self.file.fail("", str(error)) from None
+
+    def _vertices(
+        self, k: int, node: Json, m: int, mesh: Json, p: int, primitive: Json, world: Floats, where: str
+    ) -> Block:
+        block = super()._vertices(k, node, m, mesh, p, primitive, world, where)
+        self.world = world
+        attributes = primitive["attributes"]
+        x = self.document.accessor(attributes["POSITION"], ("VEC3",), where).astype(np.float64)
+        skin, joints, weights = -1, np.zeros((block.count, 8), np.int64), np.tile(np.eye(1, 8), (block.count, 1))
+        if "skin" in node:
+            skin = self._skin_at(node["skin"], f"nodes[{k}].skin")
+            joints, weights = self._influences(attributes, block.count, where)
+        if block.offset is not None:
+            x += block.offset
+        targets = self._targets(k, node, mesh, primitive, block.count, where)
+        self.held.append(_Held(x, k, skin, joints, weights, targets))
+        return block
+
+    def _skin_at(self, index: Any, where: str) -> int:
+        if not isinstance(index, int) or index not in self.skins:
+            joints, inverse = self._bind(index, where, len(self.nodes))
+            if not np.abs(inverse[:, 3] - [0.0, 0.0, 0.0, 1.0]).max() < 1e-3:
+                raise self.file.fail(f"skins[{index}].inverseBindMatrices", "a matrix whose last row is not 0 0 0 1")
+            self.skins[int(index)] = joints, inverse
+        return int(index)
+
+    def _stand(self) -> tuple[list[Floats], list[NDArray[np.int64]]]:
+        """For every block the matrix (4,4) that places its bind shape in the world, and the bones of its joints.
+
+        A skin's shape stands where the joint has it that is above all those which hold its vertices; whatever else a
+        file's bind shape is measured in (centimetres, z up), this is as large and as upright as the character is.
+        """
+        stands: dict[tuple[int, int], Floats] = {}
+        found: dict[tuple[int, int], NDArray[np.int64]] = {}
+        keys = [(h.skin, -1 if h.skin >= 0 else h.node) for h in self.held]
+        spare = []
+        for key in dict.fromkeys(keys):
+            skin, node = key
+            if skin < 0:
+                stands[key], back = _standing(self.frame @ (self.world[node] if node >= 0 else np.eye(4)))
+                found[key] = np.array([self._bone(node, -1, back)])
+                continue
+            joints, inverse = self.skins[skin]
+            used = np.unique(np.concatenate([h.joints[h.weights > 0.0] for h in self.held if h.skin == skin]))
+            top = self._common(joints, used)
+            stands[key], back = _standing(self.frame @ self.world[joints[top]] @ inverse[top])
+            found[key] = np.zeros(len(joints), np.int64)
+            for row in used:
+                found[key][row] = self._bone(joints[row], skin, inverse[row] @ back)
+            spare += [(j, skin, inverse[row] @ back) for row, j in enumerate(joints)]
+        holding = {node for node, _, _ in self.bones}
+        for node, skin, back in spare:  # joints that hold nothing are bones too, once
+            if node not in holding:
+                self._bone(node, skin, back)
+                holding.add(node)
+        return [stands[key] for key in keys], [found[key] for key in keys]
+
+    def _common(self, joints: list[int], used: NDArray[Any]) -> int:
+        """The joint (its row) nearest above all of the `used` ones, itself perhaps one; else the uppermost of all."""
+        below = np.zeros(len(self.nodes), np.int64)
+        below[np.array(joints)[used]] = 1
+        total = int(below.sum())
+        rows = {j: row for row, j in reversed(list(enumerate(joints)))}
+        for k in np.argsort(-self._depths, kind="stable").tolist():  # the deepest that has all is met first
+            if below[k] == total and k in rows:
+                return rows[k]
+            if self.parent[k] >= 0:
+                below[self.parent[k]] += below[k]
+        return int(np.argmin(self._depths[joints]))
+
+    def _bone(self, node: int, skin: int, inverse: Floats) -> int:
+        key = node, inverse.tobytes()
+        if key not in self.known:
+            self.known[key] = len(self.bones)
+            self.bones.append((node, skin, inverse))
+        return self.known[key]
+
+    @functools.cached_property
+    def _depths(self) -> NDArray[np.int64]:
+        """(nodes,) how many ancestors each has."""
+        depth = np.full(len(self.parent), -1)
+        for k in range(len(depth)):
+            above, chain = k, []
+            while above >= 0 and depth[above] < 0:
+                chain.append(above)
+                above = int(self.parent[above])
+            start = depth[above] + 1 if above >= 0 else 0
+            depth[chain[::-1]] = np.arange(start, start + len(chain))
+        return depth
+
+    def _influences(self, attributes: Json, count: int, where: str) -> tuple[NDArray[Any], Floats]:
+        """Joints and weights (count,8), the weights of a vertex made to sum to 1."""
+        doc = self.document
+        joints, weights = np.zeros((count, 8), np.int64), np.zeros((count, 8))
+        for part, suffix in enumerate(("_0", "_1")):
+            if part and f"JOINTS{suffix}" not in attributes and f"WEIGHTS{suffix}" not in attributes:
+                continue
+            for name in ("JOINTS", "WEIGHTS"):
+                if f"{name}{suffix}" not in attributes:
+                    raise self.file.fail(where, f"has a skin, but no {name}{suffix}")
+            # the reader of meshes has checked that they fit
+            found = doc.accessor(attributes[f"JOINTS{suffix}"], ("VEC4",), where)
+            joints[:, 4 * part : 4 * part + 4] = found
+            weights[:, 4 * part : 4 * part + 4] = doc.accessor(attributes[f"WEIGHTS{suffix}"], ("VEC4",), where)
+        total = weights.sum(1)
+        for wrong, why in (
+            (~np.isfinite(weights).all(1), "are not all finite"),
+            ((weights < 0.0).any(1), "are not all positive"),
+            (total == 0.0, "are all zero"),
+            ((total < LOW) | (total > HIGH), "do not sum to 1"),
+        ):
+            if wrong.any():
+                i = int(np.argmax(wrong))
+                raise self.file.fail(
+                    where, f"the weights of vertex {i} {why}: {' '.join(f'{w:g}' for w in weights[i])}"
+                )
+        off = float(np.abs(total - 1.0).max())
+        if off > 0.01:
+            _log.warning(
+                "%s: weights of %s sum to 1 only within %.2g; divided by their sum", self.file.name, where, off
+            )
+        return joints, weights / total[:, None]
+
+    def _targets(self, k: int, node: Json, mesh: Json, primitive: Json, count: int, where: str) -> Floats | None:
+        """(m,count,3) of the morph targets."""
+        doc = self.document
+        targets = doc.array(primitive, "targets", where)
+        if not targets:
+            return None
+        if k not in self.shapes:
+            given = node.get("weights", mesh.get("weights", [0.0] * len(targets)))
+            first = sum(len(weights) for _, weights in self.shapes.values())
+            self.shapes[k] = first, doc.numbers(given, len(targets), f"{where}.weights")
+        _, weights = self.shapes[k]
+        if len(weights) != len(targets):
+            raise self.file.fail(f"{where}.targets", f"{len(targets)} targets, but {len(weights)} weights")
+        self.n_targets += len(targets) * count
+        if self.n_targets > 4 * doc.most:
+            raise self.file.fail(f"{where}.targets", "more morph targets than a file of this size can hold")
+        moves = np.zeros((len(targets), count, 3))
+        for t, target in enumerate(targets):
+            if isinstance(target, dict) and "POSITION" in target:
+                delta = doc.accessor(target["POSITION"], ("VEC3",), f"{where}.targets[{t}]").astype(np.float64)
+                if len(delta) != count:
+                    raise self.file.fail(f"{where}.targets[{t}]", f"{len(delta)} entries for {count} vertices")
+                check_positions(self.file, delta, lambda i, t=t: f"{where}.targets[{t}]")  # type: ignore[misc]
+                moves[t] = delta
+        return moves
+
+    def _assembled(self, mesh: Mesh, joints: NDArray[Any], morphs: tuple[Morph, ...]) -> Character:
+        """Nodes and bones in an order in which parents come first, under one more node, the frame."""
+        order = np.argsort(self._depths, kind="stable").tolist()
+        row = {-1: 0} | {k: r + 1 for r, k in enumerate(order)}
+        skeleton = self._skeleton(order, row)
+        sequence = sorted(range(len(self.bones)), key=lambda b: row[self.bones[b][0]])
+        rank = np.argsort(sequence)
+        names = [self.nodes[k].get("name") if k >= 0 else mesh.name for k, _, _ in (self.bones[b] for b in sequence)]
+        columns = {k: (row[k], *self.shapes.get(k, (0, np.zeros(0)))) for k in range(len(self.nodes))}
+        return Character(
+            mesh,
+            tuple(unique([name if isinstance(name, str) and name else "bone" for name in names])),
+            self._bone_parents(order, sequence),
+            rank[joints].astype(np.int32),
+            np.concatenate([h.weights for h in self.held]),
+            read_clips(self.document, columns, len(row)),
+            skeleton,
+            np.array([row[self.bones[b][0]] for b in sequence], np.int32),
+            np.array([self.bones[b][2][:3] for b in sequence]),
+            morphs,
+        )
+
+    def _bone_parents(self, order: list[int], sequence: list[int]) -> NDArray[np.int32]:
+        """(b,) the bone of the nearest ancestor that has one; of several the one of the same skin."""
+        at: dict[int, dict[int, int]] = {}  # node -> skin -> bone
+        for new, b in enumerate(sequence):
+            node, skin, _ = self.bones[b]
+            at.setdefault(node, {}).setdefault(skin, new)
+        near = {-1: -1}  # node -> itself or the nearest ancestor with a bone
+        for k in order:
+            near[k] = k if k in at else near[int(self.parent[k])]
+        out = np.full(len(sequence), -1, np.int32)
+        for new, b in enumerate(sequence):
+            node, skin, _ = self.bones[b]
+            above = near[int(self.parent[node])] if node >= 0 else -1
+            if above >= 0:
+                out[new] = at[above].get(skin, next(iter(at[above].values())))
+        return out
+
+    def _skeleton(self, order: list[int], row: dict[int, int]) -> Skeleton:
+        doc = self.document
+        parents, given = [-1], [True]
+        rest, matrices = [[0.0, 0.0, 0.0, *NO_TURN, 1.0, 1.0, 1.0]], [self.frame[:3]]
+        for k in order:
+            node, where = self.nodes[k], f"nodes[{k}]"
+            parents.append(row[int(self.parent[k])])
+            given.append("matrix" in node)
+            matrix = self._local(node, where)
+            if not np.abs(matrix[3] - NO_TURN).max() < 1e-3:
+                raise self.file.fail(f"{where}.matrix", "its last row is not 0 0 0 1")
+            matrices.append(matrix[:3])
+            move, turn = node.get("translation", [0.0] * 3), node.get("rotation", NO_TURN)
+            scale = node.get("scale", [1.0] * 3)
+            rest.append([
+                *doc.numbers(move, 3, where), *doc.numbers(turn, 4, where), *doc.numbers(scale, 3, where)
+            ])  # fmt: skip
+        weights = [w for _, defaults in self.shapes.values() for w in defaults]
+        return Skeleton(
+            np.array(parents, np.int32),
+            np.concatenate([np.ravel(rest), weights]),
+            np.array(matrices),
+            np.array(given),
+        )
+
+
+def _standing(matrix: Floats) -> tuple[Floats, Floats]:
+    """The matrix (4,4) and its inverse; where it flattens space, the matrix that leaves all as it is, twice."""
+    with np.errstate(all="ignore"):
+        try:
+            inverse: Floats = np.linalg.inv(matrix).astype(np.float64)
+            if np.abs(matrix @ inverse - np.eye(4)).max() < 1e-6:
+                return matrix, inverse
+        except np.linalg.LinAlgError:
+            pass
+    return np.eye(4), np.eye(4)

@@ -1,0 +1,93 @@
+"""The animations of a glTF document as clips, every sampler distrusted (glTF 2.0, section 3.11)."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..animation import PARTS, Animation, Skeleton, Track
+from ..kernels.animation import NODE
+from .gltf_document import Document
+
+_INTERPOLATIONS = {"STEP": "step", "LINEAR": "linear", "CUBICSPLINE": "cubic"}
+_KINDS = {"translation": "VEC3", "rotation": "VEC4", "scale": "VEC3", "weights": "SCALAR"}
+Floats = NDArray[np.float64]
+# of a node of the file: its row in the skeleton, its first morph weight, the defaults of those
+Columns = dict[int, tuple[int, int, Floats]]
+
+
+def read_clips(document: Document, columns: Columns, n_rows: int) -> dict[str, Animation]:
+    """Every animation by its name; what drives neither a node nor a morph weight is left out."""
+    clips, names, size = [], [], 0
+    for a, entry in enumerate(document.items("animations")):
+        where = f"animations[{a}]"
+        samplers = document.array(entry, "samplers", where)
+        tracks = []
+        for c, channel in enumerate(document.array(entry, "channels", where)):
+            track = _track(document, samplers, channel, f"{where}.channels[{c}]", where, columns, n_rows)
+            if track is not None:
+                tracks.append(track)
+                size += track.times.size + track.values.size
+                if size > 8 * document.most:
+                    raise document.file.fail(where, "more keys than a file of this size can hold")
+        name = entry.get("name")
+        names.append(name if isinstance(name, str) and name else f"animation {a}")
+        clips.append(Animation(tuple(tracks)))
+    return dict(zip(unique(names), clips))
+
+
+def _track(
+    doc: Document, samplers: list[Any], channel: Any, where: str, animation: str, columns: Columns, n_rows: int
+) -> Track | None:
+    target = channel.get("target") if isinstance(channel, dict) else None
+    if not isinstance(target, dict):
+        raise doc.file.fail(where, "has no target")
+    path = target.get("path")
+    if "node" not in target or path not in _KINDS:
+        return None  # an extension's target
+    node = doc.checked(target["node"], f"{where}.target.node", high=len(columns) - 1)
+    s = doc.checked(channel.get("sampler"), f"{where}.sampler", high=len(samplers) - 1)
+    row, first, weights = columns[node]
+    where = f"{animation}.samplers[{s}]"
+    times, values, kind = _keys(doc, samplers[s], _KINDS[path], where)
+    width = len(weights) if path == "weights" else PARTS[path][1]
+    if not width:
+        return None
+    if path != "weights" and "matrix" in doc.items("nodes")[node]:
+        raise doc.file.fail(f"nodes[{node}]", f"has a matrix, but {animation} drives its {path}")
+    each = 3 if kind == "cubic" else 1
+    if values.size != len(times) * each * width:
+        wanted = f"{len(times)} keys of {width} numbers" + (", each with two tangents" if each == 3 else "")
+        raise doc.file.fail(where, f"{values.size} numbers for {wanted}")
+    shape = (len(times), 3, width) if each == 3 else (len(times), width)
+    column = n_rows * NODE + first if path == "weights" else Skeleton.column(row, path)
+    try:
+        return Track(column, times, values.reshape(shape), kind, path == "rotation")
+    except ValueError as error:
+        raise doc.file.fail(where, str(error)) from None
+
+
+def _keys(doc: Document, sampler: Any, kind: str, where: str) -> tuple[Floats, Floats, str]:
+    if not isinstance(sampler, dict):
+        raise doc.file.fail(where, "expected an object with input and output")
+    name = sampler.get("interpolation", "LINEAR")
+    if not isinstance(name, str) or name not in _INTERPOLATIONS:
+        raise doc.file.fail(f"{where}.interpolation", f"unknown; one of: {', '.join(_INTERPOLATIONS)}")
+    times = doc.accessor(sampler.get("input"), ("SCALAR",), f"{where}.input").astype(np.float64).ravel()
+    return (
+        times,
+        doc.accessor(sampler.get("output"), (kind,), f"{where}.output").astype(np.float64),
+        _INTERPOLATIONS[name],
+    )
+
+
+def unique(names: list[str]) -> list[str]:
+    """The names, with a number behind one that was there before."""
+    taken: dict[str, int] = {}  # what was given out, and the last number behind it
+    for name in names:
+        found = name
+        while found in taken:
+            taken[name] += 1
+            found = f"{name} ({taken[name]})"
+        taken[found] = 1
+    return list(taken)
