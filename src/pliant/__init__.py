@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from .io import load_character as load_character
     from .io import save as save
     from .io import save_animation as save_animation
+    from .io import save_character as save_character
     from .mesh import Mesh as Mesh
     from .motion import Motion as Motion
     from .report.result import drape as drape
@@ -57,6 +58,7 @@ _HOME = {
     "load_character": "io",
     "save": "io",
     "save_animation": "io",
+    "save_character": "io",
     "shapes": "shapes",
 }
 

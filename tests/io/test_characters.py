@@ -5,9 +5,9 @@ import pathlib
 import numpy as np
 import pytest
 
-from characters import NaiveCharacter, made_character, naive_shape
+from characters import NaiveCharacter, human, made_character, naive_shape
 from conftest import DATA, SEED, cases
-from pliant import Character, load, load_character
+from pliant import Character, load, load_character, save_character
 
 FILES = sorted(path.name for path in (DATA / "rigged").glob("*.gl*")) or ["none"]
 pytestmark = pytest.mark.compiled
@@ -49,6 +49,27 @@ def test_a_made_up_character_moves_as_its_slow_twin(tmp_path: pathlib.Path, seed
         for t in (*rng.uniform(0.0, 2.2, 3), float(character.clips[clip].tracks[0].times[-1])):
             x = naive_shape(character, twin, k, t)
             assert np.abs(character.shape(clip, t) - x).max() <= 1e-11 * np.abs(x).max()
+
+
+def test_the_human_written_as_a_skinned_file_stands_where_its_stored_frames_are(
+    data: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    save_character(tmp_path / "human.glb", human(data / "human"))
+    character, frames = load_character(tmp_path / "human.glb"), np.load(data / "human" / "body.npz")["V_frames"]
+    assert len(character.names) == 163
+    worst = max(float(np.abs(character.shape("walk", k / 48) - frames[k]).max()) for k in range(len(frames)))
+    print(f"the human differs from its stored frames by {worst:.2g} m")
+    assert worst < 1e-6
+
+
+def test_a_character_written_and_read_again_moves_as_before(tmp_path: pathlib.Path) -> None:
+    before = load_character(made_character(np.random.default_rng(SEED), morphs=(0, 0, 2)).save(tmp_path / "made.gltf"))
+    save_character(tmp_path / "again.glb", before)
+    after = load_character(tmp_path / "again.glb")
+    assert list(after.clips) == list(before.clips)
+    for clip in (None, *before.clips):
+        x = before.shape(clip, 0.7)
+        assert np.abs(after.shape(clip, 0.7) - x).max() <= 1e-5 * np.abs(x).max()
 
 
 def test_units_and_the_axis_that_is_up_scale_and_turn_every_pose(tmp_path: pathlib.Path) -> None:

@@ -90,6 +90,15 @@ def load_character(
         raise file.fail("", f"too large to read ({size_text(len(file.data))} unpacked)") from None
 
 
+def save_character(path: str | os.PathLike[str], character: "Character") -> None:
+    """Write a character with its bones, weights, morph targets and clips as a skinned GLB, in metres with y up."""
+    if pathlib.Path(path).suffix.lower() != ".glb":
+        raise ValueError(f"cannot write a character as {pathlib.Path(path).suffix!r} ({path}); expected .glb")
+    from .gltf_character_write import write_character
+
+    write_character(path, character)
+
+
 def _mesh(file: Input, parts: Parts, factor: float, up: str) -> Mesh:
     turned = np.array(_TURNS[up])
     # by whole quarters, so exact; adding zero clears the minus of -0

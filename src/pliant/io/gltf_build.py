@@ -14,7 +14,7 @@ from ..validate import size_text
 from .gltf_document import Document, Json
 
 _COMPONENTS = {"f4": 5126, "u2": 5123, "u4": 5125}
-_KINDS = {1: "SCALAR", 2: "VEC2", 3: "VEC3", 4: "VEC4"}
+_KINDS = {1: "SCALAR", 2: "VEC2", 3: "VEC3", 4: "VEC4", 16: "MAT4"}
 VERTICES, INDICES = 34962, 34963
 _MERGED = ("accessors", "materials", "textures", "images", "samplers", "meshes", "skins", "cameras", "animations")
 # extensions whose references are known here, so that what nothing refers to may be left out

@@ -1,0 +1,124 @@
+"""A character as a skinned GLB: nodes, one mesh, one skin, morph targets and every clip, in single precision."""
+
+import os
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..animation import PARTS, Animation, Skeleton
+from ..character import Character
+from ..files import atomic_write
+from .gltf_build import VERTICES, Builder
+from .gltf_document import Json
+from .gltf_shape import Normals, paint_material, split_seams
+
+_HOW = {"step": "STEP", "linear": "LINEAR", "cubic": "CUBICSPLINE"}
+Floats = NDArray[np.float64]
+
+
+def write_character(path: str | os.PathLike[str], character: Character) -> None:
+    """One GLB; texture seams split vertices, which then come behind the character's own."""
+    builder = Builder()
+    rows = len(character.skeleton.parents)
+    nodes = _nodes(builder, character)
+    mesh = _mesh(builder, character)
+    inverse = np.tile(np.eye(4, dtype=np.float32), (len(nodes), 1, 1))
+    inverse[:, :3] = character.inverse
+    skin = {"joints": nodes, "inverseBindMatrices": builder.accessor(inverse.transpose(0, 2, 1).reshape(-1, 16))}
+    body = builder.add("nodes", {"name": character.mesh.name, "mesh": mesh, "skin": builder.add("skins", skin)})
+    builder.roots += [k for k in range(rows) if character.skeleton.parents[k] < 0] + [body]
+    for name, clip in character.clips.items():
+        _clip(builder, name, clip, character.skeleton, body)
+    with atomic_write(path) as stream:
+        builder.write(stream)
+
+
+def _nodes(builder: Builder, character: Character) -> list[int]:
+    """The skeleton's nodes, in order; returns the node of each bone."""
+    skeleton = character.skeleton
+    names = {int(k): name for k, name in zip(reversed(character.nodes), reversed(character.names))}
+    numbers = skeleton.rest[: 10 * len(skeleton.parents)].reshape(-1, 10)
+    for k, row in enumerate(numbers):
+        entry: Json = {"name": names.get(k, f"node {k}")}
+        if skeleton.given[k]:
+            entry["matrix"] = np.vstack([skeleton.matrices[k], [0.0, 0.0, 0.0, 1.0]]).T.ravel().tolist()
+        else:
+            for part, (first, width) in PARTS.items():
+                entry[part] = row[first : first + width].tolist()
+        children = np.flatnonzero(skeleton.parents == k).tolist()
+        if children:
+            entry["children"] = children
+        builder.add("nodes", entry)
+    found: list[int] = []
+    for name, k in zip(character.names, character.nodes.tolist()):
+        if k in found:  # two bones of one node: a skin may name it only once
+            child = builder.add("nodes", {"name": name})
+            builder.entry("nodes", k).setdefault("children", []).append(child)
+            k = child
+        found.append(k)
+    return found
+
+
+def _mesh(builder: Builder, character: Character) -> int:
+    mesh = character.mesh
+    take, faces, uv = split_seams(mesh)
+    defaults = character.skeleton.rest[10 * len(character.skeleton.parents) :]
+    targets = np.zeros((len(defaults), mesh.n_vertices, 3))
+    for morph in character.morphs:
+        count = morph.targets.shape[1]
+        targets[morph.column : morph.column + len(morph.targets), morph.start : morph.start + count] += morph.targets
+    x = mesh.vertices - np.einsum("m,mij->ij", defaults, targets)
+    normal = Normals(mesh.faces, mesh.weld_index)(mesh.vertices)
+    attributes: Json = {
+        "POSITION": builder.accessor(x[take].astype(np.float32), VERTICES, bounds=True),
+        "NORMAL": builder.accessor(normal[take], VERTICES),
+    }
+    if uv is not None:
+        attributes["TEXCOORD_0"] = builder.accessor(uv.astype(np.float32), VERTICES)
+    joints, weights = np.zeros((len(take), 8), np.uint16), np.zeros((len(take), 8), np.float32)
+    width = character.joints.shape[1]
+    joints[:, :width], weights[:, :width] = character.joints[take], character.weights[take]
+    for part in range((width + 3) // 4):
+        columns = slice(4 * part, 4 * part + 4)
+        attributes[f"JOINTS_{part}"] = builder.accessor(joints[:, columns], VERTICES)
+        attributes[f"WEIGHTS_{part}"] = builder.accessor(weights[:, columns], VERTICES)
+    primitives: list[Json] = []
+    material = np.zeros(mesh.n_faces, np.int64) if mesh.material is None else mesh.material
+    moved = targets[:, take].astype(np.float32)
+    moves = [{"POSITION": k} for k in builder.accessors(moved, VERTICES, bounds=True)] if len(moved) else []
+    for k in np.unique(material):
+        look = mesh.materials[k] if mesh.material is not None else {"name": mesh.name}
+        primitive: Json = {"attributes": attributes, "indices": builder.indices(faces[material == k])}
+        primitive["material"] = paint_material(builder, look, (0.8, 0.6, 0.5))
+        primitives.append(primitive | ({"targets": moves} if moves else {}))
+    entry: Json = {"name": mesh.name, "primitives": primitives}
+    if moves:
+        entry["weights"] = defaults.tolist()
+    return builder.add("meshes", entry)
+
+
+def _clip(builder: Builder, name: str, clip: Animation, skeleton: Skeleton, body: int) -> None:
+    numbers = 10 * len(skeleton.parents)
+    times: dict[bytes, int] = {}
+    samplers: list[Json] = []
+    channels: list[Json] = []
+    for track in clip.tracks:
+        if track.column >= numbers:
+            if (track.column - numbers, track.width) != (0, skeleton.n_weights):
+                some = f"{track.width} of {skeleton.n_weights}"
+                raise ValueError(
+                    f"clip {name!r} has a track for {some} morph weights; a mesh in a GLB needs one for all"
+                )
+            target: Json = {"node": body, "path": "weights"}
+        else:
+            node, first = divmod(track.column, 10)
+            target = {"node": node, "path": next(part for part, at in PARTS.items() if at == (first, track.width))}
+        values = track.values.astype(np.float32).reshape(-1, 1 if track.column >= numbers else track.width)
+        keys = track.times.astype(np.float32)
+        if keys.tobytes() not in times:
+            times[keys.tobytes()] = builder.accessor(keys[:, None], bounds=True)
+        sampler = {"input": times[keys.tobytes()], "output": builder.accessor(values)}
+        samplers.append(sampler | {"interpolation": _HOW[track.interpolation]})
+        channels.append({"sampler": len(samplers) - 1, "target": target})
+    if channels:
+        builder.add("animations", {"name": name, "samplers": samplers, "channels": channels})
