@@ -6,6 +6,7 @@ from ..validate import choice
 from .brute_force import BruteForceDetector
 from .continuous import ContinuousDetector
 from .distance_field import DistanceFieldDetector
+from .height_grid import HeightGridDetector
 from .tree.detector import TreeDetector
 
 METHODS: dict[str, Any] = {
@@ -15,6 +16,7 @@ METHODS: dict[str, Any] = {
         DistanceFieldDetector,
         TreeDetector,
         ContinuousDetector,
+        HeightGridDetector,
     )
 }
 

@@ -1,0 +1,8 @@
+"""Height grids: a surface seen along an axis, asked in constant time (Neal 2003)."""
+
+from .detector import HeightGridDetector
+from .grid import DIRECTIONS, HeightGrid
+from .grids import HeightGrids
+from .sequence import HeightSequence
+
+__all__ = ["DIRECTIONS", "HeightGrid", "HeightGridDetector", "HeightGrids", "HeightSequence"]

@@ -1,0 +1,95 @@
+"""Several height grids that together make a body."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from ... import validate
+from ...kernels import height_grid as _kernels
+from ...mesh import Mesh
+from .grid import DIRECTIONS, Floats, HeightGrid, probed
+
+
+class HeightGrids:
+    """A point is inside only when it is below all grids that see it: the largest distance wins, the smallest depth.
+
+    Of equal ones the first grid's. A grid does not see a point over an empty column or beyond its border. `whole` says
+    that each grid shows all of the body. Then a point is surely outside where it is above all columns near it, or these
+    are empty; and no deeper than the bound where a grid does not see it. So holes that one direction looks through stay
+    open, and what stands beside a cliff is left to the grids that look at the cliff.
+    """
+
+    def __init__(self, grids: Sequence[HeightGrid], *, whole: bool = False) -> None:
+        self.grids = tuple(grids)
+        if not self.grids or not all(isinstance(grid, HeightGrid) for grid in self.grids):
+            raise ValueError("grids must be one or more of HeightGrid")
+        if len(self.grids) > 127:
+            raise ValueError(f"{len(self.grids)} grids; expected at most 127")
+        self.whole = bool(whole)
+
+    @classmethod
+    def around(
+        cls,
+        mesh: Mesh,
+        directions: Sequence[str] | None = None,
+        *,
+        resolution: int = 128,
+        spacing: float | None = None,
+        max_bytes: float | None = None,
+    ) -> Self:
+        """Grids rendered from a mesh: seen from all six sides where it is closed, else from where its faces look most.
+
+        `resolution`: nodes along the longest side of the mesh; or `spacing`, metres between nodes, at most.
+        """
+        count = validate.whole("resolution", resolution, low=2, high=1 << 14)
+        if spacing is None:
+            spacing = max(float(np.ptp(mesh.bounds, axis=0).max()) / (count - 1), 1e-9 * mesh.size, 1e-12)
+        if directions is None:
+            directions = facing(mesh)
+        elif isinstance(directions, str):
+            directions = (directions,)
+        made = [HeightGrid.of_mesh(mesh, d, spacing=spacing, max_bytes=max_bytes) for d in directions]
+        return cls(made, whole=True)
+
+    @property
+    def bound(self) -> float:
+        """Metres: the largest bound of its grids. No point that deep in a closed mesh is ever called outside."""
+        return max(grid.bound for grid in self.grids)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(grid.nbytes for grid in self.grids)
+
+    def columns(self, reach: float) -> list[_kernels.Columns]:
+        """The kernel's view, for points up to `reach` metres outside."""
+        return [grid.columns(reach, self.whole and len(self.grids) > 1) for grid in self.grids]
+
+    def sample(self, points: Any, reach: float | None = None) -> tuple[Floats, Floats]:
+        """Estimated signed distance (n,), metres, negative inside, and unit normal (n,3) at points (n,3).
+
+        nan where no grid sees a point, and more than `reach` metres outside (twice the bound, unless told otherwise).
+        """
+        p = validate.floats("points", points, (None, 3))
+        far = 2.0 * self.bound if reach is None else validate.number("reach", reach, low=0.0)
+        return probed(self.columns(far), p, self.bound)
+
+    def update(self, x: Any, v: Any = None) -> Self:
+        """Render again, for vertices at x (n,3) that move at v (n,3) m/s; grids of heights that were given stay."""
+        for grid in [grid for grid in self.grids if grid.faces is not None] or self.grids:
+            grid.update(x, v)
+        return self
+
+    def seek(self, time: float) -> Self:
+        for grid in self.grids:
+            grid.seek(time)
+        return self
+
+
+def facing(mesh: Mesh) -> tuple[str, ...]:
+    """All six directions for a closed mesh; for an open one that towards which most of its area looks."""
+    if mesh.welded.issues.closed:
+        return DIRECTIONS
+    looks = (mesh.face_areas[:, None] * mesh.face_normals).sum(0)
+    axis = int(np.argmax(np.abs(looks)))
+    return (("-" if looks[axis] < 0.0 else "+") + "xyz"[axis],)

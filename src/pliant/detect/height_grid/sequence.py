@@ -1,0 +1,48 @@
+"""A height grid that is animated: heights at given times, linear between them."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from ... import validate
+from .grid import HeightGrid, checked_heights
+
+
+class HeightSequence(HeightGrid):
+    """Heights (t,ni,nj) at `times` (t,) seconds, increasing. Before the first and after the last it stands.
+
+    A column is empty as long as either neighbour in time has it empty. The surface moves along the direction at the
+    rate of the heights, which contacts hand to friction and response.
+    """
+
+    def __init__(
+        self, times: Any, heights: Any, *, spacing: Any, direction: str = "+y", origin: Any = (0, 0, 0)
+    ) -> None:
+        self.times = validate.floats("times", times, (None,))
+        if not len(self.times) or (np.diff(self.times) <= 0.0).any():
+            raise ValueError(f"times must increase, and be at least one; got {self.times.tolist()[:8]}")
+        self.frames = checked_heights("heights", heights, (len(self.times), None, None))
+        super().__init__(self.frames[0], spacing=spacing, direction=direction, origin=origin)
+        self.time = float(self.times[0])
+
+    @property
+    def nbytes(self) -> int:
+        return super().nbytes + self.frames.nbytes
+
+    def seek(self, time: float) -> Self:
+        """Be as it is at `time`. The velocity is that of the span which ends then, by which the surface came there."""
+        if time == self.time:
+            return self
+        self.time = time
+        k = int(np.searchsorted(self.times, time)) - 1
+        if k < 0 or k >= len(self.times) - 1:
+            self.heights = self.frames[max(k, 0)].copy()
+            self.velocity = np.zeros((0, 0, 3))
+            return self
+        a, b = self.frames[k], self.frames[k + 1]
+        span = float(self.times[k + 1] - self.times[k])
+        s = (time - float(self.times[k])) / span
+        self.heights = b.copy() if s == 1.0 else a + (b - a) * s
+        self.velocity = np.zeros((*a.shape, 3))
+        self.velocity[:, :, self.axis] = self.sign / span * (b - a)
+        return self
