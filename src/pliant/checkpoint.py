@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import validate
+from .deforming import Deforming
 from .errors import MeshFileError
 from .motion import Motion
 from .scene import Scene
@@ -97,7 +98,11 @@ def fingerprint(scene: Scene) -> str:
     return total.hexdigest()
 
 
-def _add_motion(total: Any, motion: Motion | None) -> None:
+def _add_motion(total: Any, motion: Motion | Deforming | None) -> None:
+    if motion is not None and not isinstance(motion, Motion):
+        for value in motion.key:
+            _add(total, value)
+        return
     while motion is not None:
         for value in (motion.times, motion.poses, motion.pivot, motion.cycle):
             _add(total, value)

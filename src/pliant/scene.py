@@ -2,13 +2,14 @@
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import validate
+from .deforming import Deforming
 from .mesh import Mesh
 from .motion import STANDING, Motion, placed
 from .state import State
@@ -52,8 +53,8 @@ class Body:
 
     `pins` are rows of the mesh's vertices that stay where they are; `grips` are held and moved. `flat` treats the rest
     shape as flat cloth that was bent into the mesh (sewn garments); otherwise the mesh's own curvature is at rest.
-    `motion` moves an obstacle as a whole. Obstacles with the same `group` are parts of one thing, which may overlap: of
-    all parts near a point of the cloth only the nearest touches it.
+    `motion` moves an obstacle as a whole, or bends it (`Skinned`, `Recorded`). Obstacles with the same `group` are
+    parts of one thing, which may overlap: of all parts near a point of the cloth only the nearest touches it.
     """
 
     mesh: Mesh
@@ -64,7 +65,7 @@ class Body:
     flat: bool = False
     color: tuple[float, float, float] | None = None
     name: str = ""
-    motion: Motion | None = None
+    motion: Motion | Deforming | None = None
     group: str = ""
     grips: Sequence[Grip] = ()
 
@@ -147,6 +148,17 @@ class Scene:
     def moving(self) -> list[int]:
         return [b for b, body in enumerate(self.bodies) if body.motion is not None]
 
+    @functools.cached_property
+    def shapes(self) -> dict[int, Deforming]:
+        """Of each body that bends, how its welded vertices move."""
+        found = {}
+        for b in self.moving:
+            body = self.bodies[b]
+            if not isinstance(body.motion, Motion) and body.motion is not None:
+                _, rows = np.unique(body.mesh.weld_index, return_index=True)
+                found[b] = body.motion.taking(rows)
+        return found
+
     @property
     def soft_rows(self) -> slice:
         """From the first soft body's first vertex to the last one's last."""
@@ -192,21 +204,30 @@ class Scene:
 
     def poses(self, time: float) -> Floats:
         """(bodies,3,4) where each body is at `time`, seconds."""
-        return np.stack([STANDING if body.motion is None else body.motion.at(time) for body in self.bodies])
+        motions = [body.motion for body in self.bodies]
+        return np.stack([motion.at(time) if isinstance(motion, Motion) else STANDING for motion in motions])
 
-    def place(self, x: Floats, pose: Floats) -> None:
-        """Bring the rows of `x` (n,3) of all bodies that move to their `pose` (bodies,3,4)."""
+    def bones(self, time: float) -> dict[int, Floats]:
+        """Of each body that bends, what its shape at `time` follows from."""
+        return {b: shape.sample(np.array([time]))[0] for b, shape in self.shapes.items()}
+
+    def place(self, x: Floats, pose: Floats, bones: Mapping[int, Floats]) -> None:
+        """Bring the rows of `x` (n,3) of all bodies that move to their `pose` (bodies,3,4) or their `bones`."""
         for b in self.moving:
-            x[self.rows(b)] = placed(self.bodies[b].mesh.welded.vertices, pose[b])
+            if b in self.shapes:
+                x[self.rows(b)] = self.shapes[b].shape(bones[b])
+            else:
+                x[self.rows(b)] = placed(self.bodies[b].mesh.welded.vertices, pose[b])
 
     def start(self) -> State:
         """The state everything begins in."""
         x = np.concatenate([body.mesh.welded.vertices for body in self.bodies])
-        pose = self.poses(0.0)
-        self.place(x, pose)
+        pose, bones = self.poses(0.0), self.bones(0.0)
+        self.place(x, pose, bones)
         for rows, rest, motion in self.grips:
             x[rows] = placed(rest, motion.at(0.0))
         state = State.at(x, pose=pose)
+        state.bones = bones
         for b in self.soft:
             state.v[self.rows(b)] = self.bodies[b].velocity
         state.v[self.inverse_masses == 0.0] = 0.0

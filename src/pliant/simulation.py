@@ -21,7 +21,7 @@ from .detect.methods import METHODS, method_name
 from .dynamics import ClothDynamics
 from .errors import MeshFileError
 from .guard import Guard
-from .motion import placed
+from .motion import Motion, placed
 from .respond import Projection
 from .scene import Scene
 from .state import State
@@ -72,14 +72,15 @@ class Simulation:
         self.dynamics = ClothDynamics(scene)
         self.detectors = list(detectors) if detectors is not None else _detectors(scene, method, options or {})
         self._moving = scene.moving
+        self._posed = [b for b in self._moving if b not in scene.shapes]
         # only detectors that look at the vertices of obstacles need them in every small step
         self._follow = bool(self._moving) and (
-            scene.self_contact == "safe" or any(detector.follows for detector in self.detectors)
+            scene.self_contact == "safe" or bool(scene.shapes) or any(d.follows for d in self.detectors)
         )
         self.response = Projection(scene, obstacles=self._follow)
         # what lies close from the start is asked of the scene, not of the state: a run that is resumed must agree
         self.guard = None if scene.self_contact == "off" or not scene.soft else Guard(scene, scene.start())
-        self.state.pose = scene.poses(self.state.time)
+        self.state.pose, self.state.bones = scene.poses(self.state.time), scene.bones(self.state.time)
         self.state.pose_start = self.state.pose.copy()
         self._warn_of_speed()
         self.index = 0
@@ -91,11 +92,12 @@ class Simulation:
         if guard:
             with clock("guard"):
                 guard.begin(state, dt)
-        for pose, held in zip(self._poses_ahead(dt), self._grips_ahead(dt), strict=True):
+        bones = self._bones_ahead(dt)
+        for k, (pose, held) in enumerate(zip(self._poses_ahead(dt), self._grips_ahead(dt), strict=True)):
             with clock("predict"):
                 self.dynamics.predict(state, dt)
             with clock("move"):
-                self._move(pose, dt)
+                self._move(pose, {b: ahead[k] for b, ahead in bones.items()}, dt)
                 state.x[self.scene.held] = held
             with clock("relax"):
                 self.dynamics.relax(state, dt)
@@ -119,7 +121,7 @@ class Simulation:
                 if guard:
                     guard.finish(state, dt)
         if not self._follow:
-            self.scene.place(state.x, state.pose)
+            self.scene.place(state.x, state.pose, state.bones)
         if guard or len(parts) > 1:
             found = _contacts.concatenate([found, guard.found] if guard else [found])
         self.index += 1
@@ -192,22 +194,27 @@ class Simulation:
     def _poses_ahead(self, dt: float) -> NDArray[np.float64]:
         """(substeps, moving bodies, 3, 4): where they will be at the end of each small step of this frame."""
         ends = self._ends(dt)
-        motions = [self.scene.bodies[b].motion for b in self._moving]
+        motions = [self.scene.bodies[b].motion for b in self._posed]
         ahead = [motion.sample(ends) for motion in motions if motion is not None]
         return np.stack(ahead, 1) if ahead else np.zeros((self.substeps, 0, 3, 4))
 
-    def _move(self, pose: NDArray[np.float64], dt: float) -> None:
+    def _bones_ahead(self, dt: float) -> dict[int, NDArray[np.float64]]:
+        """Of each body that bends (substeps,k,3,4): what its shape follows from at the end of each small step."""
+        return {b: shape.sample(self._ends(dt)) for b, shape in self.scene.shapes.items()}
+
+    def _move(self, pose: NDArray[np.float64], bones: dict[int, NDArray[np.float64]], dt: float) -> None:
         """Prescribed bodies go where they will be at the end of this small step; contacts know where they came from."""
         if not self._moving:
             return
         state, scene = self.state, self.scene
         state.pose_start[:] = state.pose
-        state.pose[self._moving] = pose
+        state.pose[self._posed] = pose
+        state.bones = bones
         state.lapse = dt
         if self._follow:
             for b in self._moving:
                 state.x_start[scene.rows(b)] = state.x[scene.rows(b)]
-            scene.place(state.x, state.pose)
+            scene.place(state.x, state.pose, bones)
             for b in self._moving:
                 rows = scene.rows(b)
                 state.v[rows] = (state.x[rows] - state.x_start[rows]) / dt
@@ -215,7 +222,9 @@ class Simulation:
     def _warn_of_speed(self) -> None:
         for b in self._moving:
             body = self.scene.bodies[b]
-            step = body.motion.fastest(body.mesh.bounds) * self.dt / self.substeps if body.motion else 0.0
+            rigid = body.motion if isinstance(body.motion, Motion) else None
+            speed = rigid.fastest(body.mesh.bounds) if rigid else self.scene.shapes[b].fastest()
+            step = speed * self.dt / self.substeps
             if step > self.scene.eps:
                 text = "body %r moves up to %.3g m in a small step, more than eps = %.3g m; use more substeps"
                 log.warning(text, body.label, step, self.scene.eps)
@@ -230,7 +239,7 @@ def _detectors(scene: Scene, method: str, options: Mapping[str, Any]) -> list[De
     for k, (s, f) in enumerate(pairs):
         body = scene.bodies[f]
         soft = Side(scene.bodies[s].mesh.welded, int(scene.first[s]), s)
-        rigid = Side(body.mesh.welded, int(scene.first[f]), f)
+        rigid = Side(body.mesh.welded, int(scene.first[f]), f, scene.shapes.get(f))
         detector = METHODS[method](soft, rigid, within=scene.eps, **_shared(options, k, len(pairs)))
         field = getattr(detector, "field", None)
         if field is not None and field.spacing > 1.001 * scene.eps:

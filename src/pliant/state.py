@@ -18,6 +18,7 @@ class State:
 
     pose, pose_start (bodies,3,4): where each body's mesh is now, and was `lapse` seconds ago; bodies beyond the end of
     it stand as their mesh was given. The rows of x of a body that moves are brought up to its pose once a frame.
+    bones: of each body that bends, by its number, what its shape follows from (see `Deforming`), (k,3,4).
     """
 
     x: Floats
@@ -27,6 +28,7 @@ class State:
     pose: Floats = dataclasses.field(default_factory=lambda: np.zeros((0, 3, 4)))
     pose_start: Floats = dataclasses.field(default_factory=lambda: np.zeros((0, 3, 4)))
     lapse: float = 0.0
+    bones: dict[int, Floats] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def at(cls, x: Any, v: Any = None, time: float = 0.0, pose: Any = ()) -> Self:
@@ -38,7 +40,7 @@ class State:
 
     def copy(self) -> "State":
         x, v, x_start = self.x.copy(), self.v.copy(), self.x_start.copy()
-        return State(x, v, x_start, self.time, self.pose.copy(), self.pose_start.copy(), self.lapse)
+        return State(x, v, x_start, self.time, self.pose.copy(), self.pose_start.copy(), self.lapse, dict(self.bones))
 
     def save(self, path: Any) -> None:
         """To an .npz file, atomically; `load` gives the same bits back."""

@@ -155,7 +155,9 @@ def drape(
         chosen = {"progress": baked, "cache": cache} if fielded else None
         sim = Simulation(made, dt, substeps=substeps, method=method, options=chosen)
     with output.progress(f"draping {made.name}", frames) as advance:
-        result = record(sim, frames, measure=measure, progress=lambda _: advance())
+        # who names a mode of self-contact, off included, is told what it let through
+        counted = True if self_contact is not None else None
+        result = record(sim, frames, measure=measure, crossings=counted, progress=lambda _: advance())
     written = []
     for path, write in ((out, result.save), (replay, result.to_html), (sheet, result.to_png)):
         if path is not None:

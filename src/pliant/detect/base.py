@@ -4,6 +4,7 @@ import enum
 from typing import ClassVar, NamedTuple, Protocol, Self
 
 from ..contacts import Contacts
+from ..deforming import Deforming
 from ..mesh import Mesh
 from ..state import State
 
@@ -17,11 +18,15 @@ class Finds(enum.Flag):
 
 
 class Side(NamedTuple):
-    """One side of a question: a mesh, where its vertices begin in the one array of positions, its body's number."""
+    """One side of a question: a mesh, where its vertices begin in the one array of positions, its body's number.
+
+    motion: how its vertices move, where bones or frames move them; state.bones[body] is where they are by now.
+    """
 
     mesh: Mesh
     first: int = 0
     body: int = 0
+    motion: Deforming | None = None
 
     @property
     def rows(self) -> slice:

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from .. import validate
 from ..clip import Clip
 from ..detect.surface import ClosestPoints
+from ..detect.tree.depth import Depths
 from ..io import save_animation
 from ..mesh import Mesh
-from ..motion import brought
+from ..motion import Motion, brought
 from ..scene import CLOTH_COLOUR, Scene
 from ..scenes.drape import drape_scene
 from ..simulation import Frame, Simulation
@@ -41,7 +42,8 @@ class Result:
     x: for each soft body the positions (T,n,3) of its welded vertices. poses: (T,bodies,3,4) of all bodies. deepest:
     (T,) the least exact distance of any cloth vertex or edge midpoint from any fixed body, metres, negative inside; nan
     where it was not measured. crossings: (T,2) pairs of triangles that meet, exactly: cloth with cloth, cloth with
-    bodies; None where they were not counted. forced: how often bodies left no room (see `Guard`).
+    bodies; None where they were not counted. forced: how often bodies left no room (see `Guard`). shapes: for each
+    body that bends the positions (T,n,3), single precision, of its welded vertices.
     """
 
     scene: Scene
@@ -53,6 +55,7 @@ class Result:
     seconds: Floats  # (T,) computing time, measuring left out
     crossings: NDArray[np.int64] | None = None
     forced: int = 0
+    shapes: dict[int, NDArray[np.float32]] = dataclasses.field(default_factory=dict)
 
     @functools.cached_property
     def clips(self) -> list[Clip]:
@@ -60,8 +63,9 @@ class Result:
         found = []
         for b, body in enumerate(self.scene.bodies):
             index = body.mesh.weld_index
-            frames = self.x[b][:, index] if b in self.x else body.mesh.vertices[None]
-            poses = None if body.motion is None else self.poses[:, b]
+            kept = self.x.get(b, self.shapes.get(b))
+            frames = body.mesh.vertices[None] if kept is None else kept[:, index]
+            poses = self.poses[:, b] if isinstance(body.motion, Motion) else None
             found.append(Clip(body.mesh, frames.astype(np.float32), self._colour(b), poses))
         return found
 
@@ -180,17 +184,27 @@ class Result:
 
 
 def record(
-    sim: Simulation, frames: int, *, measure: bool = True, progress: Callable[[Frame], None] | None = None
+    sim: Simulation,
+    frames: int,
+    *,
+    measure: bool = True,
+    crossings: bool | None = None,
+    progress: Callable[[Frame], None] | None = None,
 ) -> Result:
-    """Run `sim` for `frames` frames and keep them; `measure` has the exact referee look at every one."""
+    """Run `sim` for `frames` frames and keep them; `measure` has the exact referee look at every one.
+
+    `crossings` counts the pairs of triangles that meet; without it only where cloth is kept from itself.
+    """
     count = validate.whole("frames", frames, low=1)
     scene = sim.scene
     particles = sum(scene.bodies[b].mesh.welded.n_vertices for b in scene.soft)
     validate.budget(f"{count} frames of {particles} particles", 24.0 * (count + 1) * particles, "keep fewer frames")
     referee = Referee(scene) if measure else None
-    counter = CrossingCount(scene, sim.state.x) if measure else None
-    crossings = np.zeros((count + 1, 2), np.int64)
+    counting = scene.self_contact != "off" if crossings is None else crossings
+    counter = CrossingCount(scene, sim.state.x) if measure and counting else None
+    met = np.zeros((count + 1, 2), np.int64)
     soft = {b: np.empty((count + 1, scene.bodies[b].mesh.welded.n_vertices, 3)) for b in scene.soft}
+    bent = {b: np.empty((count + 1, scene.bodies[b].mesh.welded.n_vertices, 3), np.float32) for b in scene.shapes}
     contacts, seconds = np.zeros(count + 1, np.int64), np.zeros(count + 1)
     deepest = np.full(count + 1, np.nan)
     poses = np.empty((count + 1, len(scene.bodies), 3, 4))
@@ -201,10 +215,12 @@ def record(
             raise ValueError(f"the cloth flew apart in frame {t}; use more substeps, a smaller dt or milder forces")
         for b, store in soft.items():
             store[t] = x[scene.rows(b)]
+        for b, shape in bent.items():
+            shape[t] = x[scene.rows(b)]
         if referee is not None:
             deepest[t] = referee.least_distance(x, pose)
         if counter is not None:
-            crossings[t] = counter.at(x)
+            met[t] = counter.at(x)
 
     keep(0, sim.state.x, sim.state.pose)
     for t, frame in enumerate(sim.run(count), 1):
@@ -213,7 +229,8 @@ def record(
         if progress is not None:
             progress(frame)
     forced = sim.guard.forced if sim.guard else 0
-    return Result(scene, sim.dt, soft, poses, contacts, deepest, seconds, crossings if measure else None, forced)
+    counted = None if counter is None else met
+    return Result(scene, sim.dt, soft, poses, contacts, deepest, seconds, counted, forced, bent)
 
 
 class Referee:
@@ -221,8 +238,10 @@ class Referee:
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
-        self.pairs = [(b, f, _Watch(scene.bodies[f].mesh)) for b in scene.soft for f in scene.fixed]
-        self.moving = set(scene.moving)
+        rigid = [f for f in scene.fixed if f not in scene.shapes]
+        self.pairs = [(b, f, _Watch(scene.bodies[f].mesh)) for b in scene.soft for f in rigid]
+        self.bending = {f: Depths(scene.bodies[f].mesh.welded) for f in scene.shapes}
+        self.moving = {f for f in scene.moving if f not in scene.shapes}
 
     def least_distance(self, x: Floats, pose: Floats | None = None) -> float:
         """Of all cloth vertices and edge midpoints at positions `x`, metres, negative inside; inf without bodies.
@@ -238,6 +257,9 @@ class Referee:
             # a closed body whose box is farther than what was found already cannot change it
             if not body.closed or body.box_gap(p) < least:
                 least = min(least, body.least(p))
+        for f, depths in self.bending.items():
+            depths.update(x[self.scene.rows(f)])
+            least = min([least, *(float(depths.query(p)[0].min()) for p in points.values())])
         return least
 
     def _points(self, b: int, x: Floats) -> Floats:
