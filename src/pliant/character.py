@@ -82,19 +82,28 @@ class Character:
 
         `clip` None is the pose the nodes stand in. Before its first key and after its last a clip holds still.
         """
-        world = self.skeleton.place(self._poses(clip, times))
+        return self.carry(self._poses(clip, times))
+
+    def carry(self, poses: Floats) -> Floats:
+        """(t,b,3,4) skin matrices in poses (t,p) of the skeleton."""
+        world = self.skeleton.place(poses)
         out = np.empty((len(world), len(self.names), 3, 4))
         kernels.bring_back(world, self.nodes, self.inverse, out)
         if not np.abs(out).max(initial=0.0) <= validate.LARGEST:
-            raise ValueError(f"clip {clip!r} takes bones beyond {validate.LARGEST:g} m, or to where numbers end")
+            raise ValueError(f"a clip takes bones beyond {validate.LARGEST:g} m, or to where numbers end")
         return out
 
     def morph(self, clip: str | None, time: float, out: Floats | None = None) -> Floats:
         """(n,3) the bind shape with its morph targets at their weights."""
+        return self.blended(self.skeleton.weights(self._poses(clip, [time]))[0], out)
+
+    def blended(self, weights: Floats, out: Floats | None = None) -> Floats:
+        """(n,3) the bind shape with its morph targets at `weights` (m,)."""
         x = np.empty_like(self.mesh.vertices) if out is None else out
         x[:] = self.mesh.vertices
         if self.morphs:
-            extra = self.skeleton.weights(self._poses(clip, [time]) - self.skeleton.rest)[0]
+            rest = self.skeleton.weights(self.skeleton.rest[None])[0]
+            extra = weights[: len(rest)] - rest
             for m in self.morphs:
                 # one after the other: the bits must not depend on how a library sums
                 for weight, target in zip(extra[m.column : m.column + len(m.targets)], m.targets):

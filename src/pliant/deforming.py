@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import validate
+from .animation import Animation, Track
 from .character import Character
 from .kernels import skinning as _kernels
-from .motion import compose, inverse, slerped
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -39,8 +39,8 @@ class Deforming(Protocol):
 class Skinned:
     """A character that plays one of its clips, once or (`loop`) for ever, after `lead_in` seconds.
 
-    In the lead-in it goes from its rest pose to the clip's first: every bone turns evenly about its joint, in the frame
-    of its parent, slowly at first and at last. `rows` are the vertices of the character's mesh that are asked for.
+    In the lead-in it goes from the pose its nodes stand in to the clip's first: every joint turns evenly, slowly at
+    first and at last. `rows` are the vertices of the character's mesh that are asked for; all without.
     """
 
     character: Character
@@ -50,42 +50,53 @@ class Skinned:
     rows: Any = None
 
     def __post_init__(self) -> None:
-        clips = self.character.clips
         if self.clip is not None:
-            validate.choice("clip", self.clip, tuple(clips))
+            validate.choice("clip", self.clip, tuple(self.character.clips))
         validate.number("lead_in", self.lead_in, low=0.0)
 
     @property
     def duration(self) -> float:
         """Seconds of the clip and its lead-in; 0 for a character that stands."""
-        return self.lead_in + (self.character.clips[self.clip].duration if self.clip is not None else 0.0)
+        return self.lead_in + self.character.clips[self.clip].duration if self.clip is not None else 0.0
 
     def sample(self, times: Floats) -> Floats:
-        """(t,b,3,4) matrices that carry the skin, at `times` (t,) seconds; each depends on its own time only."""
-        t = np.asarray(times, np.float64) - self.lead_in
-        if self.loop and self.clip is not None:
-            span = self.character.clips[self.clip].duration
-            t = np.where(t > span, np.mod(t, span), t) if span > 0.0 else t
-        t_clip = np.maximum(t, 0.0)
-        out = self.character.bones(self.clip, t_clip)
-        early = np.flatnonzero(t < 0.0)
-        if len(early) and self.clip is not None:
-            s = 1.0 + t[early] / self.lead_in
-            out[early] = self._lead.at(s * s * (3.0 - 2.0 * s))
-        if self.character.morphs:  # a row more, for the time of the clip, from which its morph weights follow
-            row = np.zeros((len(out), 1, 3, 4))
-            row[:, 0, 0, 3] = t_clip
-            out = np.concatenate([out, row], 1)
-        return out
+        """(t,b,3,4) matrices that carry the skin, at `times` (t,) seconds; each depends on its own time only.
+
+        Rows behind those of the bones hold what the morph targets of the character are blended by.
+        """
+        poses = self.poses(np.asarray(times, np.float64))
+        out = self.character.carry(poses)
+        extra = self.character.skeleton.weights(poses)
+        if not self.character.morphs:
+            return out
+        rows = np.zeros((len(out), -(-extra.shape[1] // 12), 12))
+        rows.reshape(len(out), -1)[:, : extra.shape[1]] = extra
+        return np.concatenate([out, rows.reshape(len(out), -1, 3, 4)], 1)
 
     def shape(self, sample: Floats) -> Floats:
-        """(n,3) where bones with these matrices (b,3,4) carry the skin."""
+        """(n,3) where a sample carries the skin."""
         x, joints, weights = self._skin
+        bones = len(self.character.names)
         if self.character.morphs:
-            x = self.character.morph(self.clip, float(sample[-1, 0, 3]))
+            x = self.character.blended(sample[bones:].reshape(-1))
             x = x if self.rows is None else np.ascontiguousarray(x[self.rows])
         out = np.empty_like(x)
-        _kernels.skin(x, joints, weights, np.ascontiguousarray(sample), out)
+        _kernels.skin(x, joints, weights, np.ascontiguousarray(sample[:bones]), out)
+        return out
+
+    def poses(self, times: Floats) -> Floats:
+        """(t,p) numbers of the skeleton at `times` (t,)."""
+        t, skeleton = times - self.lead_in, self.character.skeleton
+        if self.clip is None:
+            return skeleton.poses(None, t)
+        clip = self.character.clips[self.clip]
+        if self.loop and clip.duration > 0.0:
+            t = np.where(t > clip.duration, np.mod(t, clip.duration), t)
+        out = skeleton.poses(clip, np.maximum(t, 0.0))
+        early = np.flatnonzero(t < 0.0)
+        if len(early):
+            s = 1.0 + t[early] / self.lead_in
+            out[early] = skeleton.poses(self._lead, s * s * (3.0 - 2.0 * s))
         return out
 
     def taking(self, rows: Rows) -> "Skinned":
@@ -95,20 +106,20 @@ class Skinned:
     def fastest(self) -> float:
         """m/s: about the highest speed of any vertex, from differences over a sixtieth of a second."""
         t = np.arange(0.0, self.duration + 1.0 / 60.0, 1.0 / 60.0)
-        x = np.stack([self.shape(m) for m in self.sample(t)])
-        return float(np.linalg.norm(np.diff(x, axis=0), axis=2).max(initial=0.0) * 60.0)
+        before, fastest = None, 0.0
+        for sample in self.sample(t):
+            x = self.shape(sample)
+            if before is not None:
+                fastest = max(fastest, float(((x - before) ** 2).sum(1).max()))
+            before = x
+        return 60.0 * fastest**0.5
 
     @property
     def key(self) -> tuple[Any, ...]:
         """What a run depends on."""
-        t = np.linspace(0.0, self.duration, 17)
         c = self.character
-        return (c.mesh.vertices, c.joints, c.weights, self.sample(t), self.lead_in, self.loop)
-
-    @functools.cached_property
-    def _lead(self) -> "_Lead":
-        first = self.character.bones(self.clip, np.zeros(1))[0]
-        return _Lead(self.character, self.character.bones(None, np.zeros(1))[0], first)
+        played = self.sample(np.linspace(0.0, self.duration, 17))
+        return (c.mesh.vertices, c.joints, c.weights, played, self.lead_in, self.loop)
 
     @property
     def joints(self) -> NDArray[Any]:
@@ -120,41 +131,21 @@ class Skinned:
         return self._skin[2]
 
     @functools.cached_property
+    def _lead(self) -> Animation:
+        """From the pose that the nodes stand in to the first of the clip, in a time of 1."""
+        skeleton, clip = self.character.skeleton, self.character.clips[self.clip or ""]
+        first = skeleton.poses(clip, np.zeros(1))[0]
+        ends = np.stack([skeleton.rest, first])
+        tracks = []
+        for track in clip.tracks:
+            values = ends[:, track.column : track.column + track.width]
+            tracks.append(Track(track.column, np.array([0.0, 1.0]), values, rotation=track.rotation))
+        return Animation(tuple(tracks))
+
+    @functools.cached_property
     def _skin(self) -> tuple[Floats, NDArray[Any], Floats]:
         c, rows = self.character, slice(None) if self.rows is None else self.rows
-        return tuple(np.ascontiguousarray(a[rows]) for a in (c.mesh.vertices, c.joints, c.weights))  # type: ignore
-
-
-class _Lead:
-    """From one pose of a skeleton to another: each bone turns about its joint within the frame of its parent."""
-
-    def __init__(self, character: Character, before: Floats, after: Floats) -> None:
-        self._before, self._parents = before, character.parents
-        # parents first, wherever they stand in the list
-        depth = np.zeros(len(before), np.int64)
-        for b in range(len(before)):
-            p = int(character.parents[b])
-            while p >= 0:
-                depth[b], p = depth[b] + 1, int(character.parents[p])
-        self._order = np.argsort(depth, kind="stable")
-        moved = compose(after, inverse(before))  # in the world, from the one pose to the other
-        back = inverse(moved)
-        own = np.array([moved[b] if p < 0 else compose(back[p][None], moved[b][None])[0] for b, p in self._pairs()])
-        # where a joint is in the bind shape, and from there in the pose it starts from
-        self._own, self._joint = own, _at(before, inverse(character.inverse)[:, :, 3])
-
-    def _pairs(self) -> list[tuple[int, int]]:
-        return [(b, int(p)) for b, p in enumerate(self._parents)]
-
-    def at(self, shares: Floats) -> Floats:
-        """(t,b,3,4) matrices at `shares` (t,) of the way."""
-        out = np.empty((len(shares), *self._own.shape))
-        for b in self._order.tolist():
-            p = int(self._parents[b])
-            own = slerped(self._own[b], self._joint[b], shares)
-            out[:, b] = own if p < 0 else compose(out[:, p], own)
-        before = np.broadcast_to(self._before, out.shape)
-        return compose(out.reshape(-1, 3, 4), before.reshape(-1, 3, 4)).reshape(out.shape)
+        return tuple(np.ascontiguousarray(a[rows]) for a in (c.mesh.vertices, c.joints, c.weights))  # type: ignore[return-value]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -201,6 +192,53 @@ class Recorded:
         return (self.times, self.frames)
 
 
-def _at(matrices: Floats, points: Floats) -> Floats:
-    """(b,3) where each matrix brings its own point."""
-    return np.asarray((matrices[:, :, :3] * points[:, None, :]).sum(2) + matrices[:, :, 3])
+@dataclasses.dataclass(frozen=True, eq=False)
+class Attached:
+    """Points that ride on faces of something that bends, each at its own place over a face.
+
+    carrier moves the vertices; corners (k,3) are rows of them; places (k,3): p = a + s (b - a) + t (c - a) + h n, n the
+    unit normal of the face and h in metres.
+    """
+
+    carrier: Deforming
+    corners: NDArray[np.int64]
+    places: Floats
+
+    @classmethod
+    def at(cls, carrier: Deforming, x: Floats, corners: Any, points: Floats) -> "Attached":
+        """Points (k,3) held by the faces with these corners (k,3), as they are where the vertices are at x (n,3)."""
+        corners = np.asarray(corners, np.int64)
+        a, frame = cls._frames(x[corners])
+        places = np.linalg.solve(frame, (points - a)[:, :, None])[:, :, 0]
+        return cls(carrier, corners, np.asarray(places, np.float64))
+
+    def sample(self, times: Floats) -> Floats:
+        return self.carrier.sample(times)
+
+    def shape(self, sample: Floats) -> Floats:
+        a, frame = self._frames(self._used[0].shape(sample)[self._used[1]])
+        return np.asarray(a + (frame * self.places[:, None, :]).sum(2))
+
+    def taking(self, rows: Rows) -> "Attached":
+        return Attached(self.carrier, self.corners[rows], self.places[rows])
+
+    def fastest(self) -> float:
+        return self.carrier.fastest()
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return (*self.carrier.key, self.corners, self.places)
+
+    @functools.cached_property
+    def _used(self) -> tuple[Deforming, NDArray[np.int64]]:
+        """The carrier of the corners alone, and which of its rows they are."""
+        rows, inverse = np.unique(self.corners, return_inverse=True)
+        return self.carrier.taking(rows), inverse.reshape(self.corners.shape)
+
+    @staticmethod
+    def _frames(corners: Floats) -> tuple[Floats, Floats]:
+        """First corner (k,3), and edges and unit normal as columns (k,3,3)."""
+        a, e, f = corners[:, 0], corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
+        n = np.cross(e, f)
+        n /= np.maximum(np.linalg.norm(n, axis=1, keepdims=True), 1e-300)
+        return a, np.stack([e, f, n], 2)

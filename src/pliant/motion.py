@@ -182,32 +182,6 @@ def compose(outer: Floats, inner: Floats) -> Floats:
     return out
 
 
-def inverse(poses: Floats) -> Floats:
-    """(m,3,4) transforms that undo (m,3,4) others, which may scale and shear."""
-    out = np.empty_like(poses)
-    out[:, :, :3] = np.linalg.inv(poses[:, :, :3])
-    out[:, :, 3] = -(out[:, :, :3] * poses[:, None, :, 3]).sum(2)
-    return out
-
-
-def slerped(pose: Floats, pivot: Floats, shares: Floats) -> Floats:
-    """(m,3,4) transforms on the way from none to `pose` (3,4), which may scale: an even turn about the pivot (3,)."""
-    u, _, v = np.linalg.svd(pose[:, :3])
-    r = u @ np.diag([1.0, 1.0, np.linalg.det(u @ v)]) @ v
-    twice = np.array([r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]])
-    sine = 0.5 * float(np.linalg.norm(twice))
-    angle = math.atan2(sine, 0.5 * (float(np.trace(r)) - 1.0))
-    # half a turn: the axis is where nothing turns, either way round
-    axis = 0.5 * twice / sine if sine > 1e-8 else (r + np.eye(3))[int(np.argmax(np.diag(r)))]
-    axis = axis / max(float(np.linalg.norm(axis)), 1e-300)
-    stretch = np.eye(3) + shares[:, None, None] * (r.T @ pose[:, :3] - np.eye(3))
-    out = np.empty((len(shares), 3, 4))
-    out[:, :, :3] = _multiply(rotations(axis, shares * angle), stretch)
-    leap = pose[:, :3] @ pivot + pose[:, 3] - pivot
-    out[:, :, 3] = pivot + shares[:, None] * leap - (out[:, :, :3] * pivot).sum(2)
-    return out
-
-
 def rotations(axis: Floats, angles: Floats) -> Floats:
     """(m,3,3) turns about a unit `axis` by `angles` (m,) radians, counter-clockwise seen against the axis."""
     w = _skew(axis[None])[0]

@@ -41,10 +41,10 @@ class Cloth:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Grip:
-    """Vertices of a cloth, by rows of its mesh, that something holds and moves."""
+    """Vertices of a cloth, by rows of its mesh, that something holds and moves: as a whole, or (`Attached`) each."""
 
     rows: Any
-    motion: Motion
+    motion: Motion | Deforming
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -54,7 +54,8 @@ class Body:
     `pins` are rows of the mesh's vertices that stay where they are; `grips` are held and moved. `flat` treats the rest
     shape as flat cloth that was bent into the mesh (sewn garments); otherwise the mesh's own curvature is at rest.
     `motion` moves an obstacle as a whole, or bends it (`Skinned`, `Recorded`). Obstacles with the same `group` are
-    parts of one thing, which may overlap: of all parts near a point of the cloth only the nearest touches it.
+    parts of one thing, which may overlap: of all parts near a point of the cloth only the nearest touches it. `layer`
+    counts the garments that a cloth is worn over: it keeps as many thicknesses more from bodies.
     """
 
     mesh: Mesh
@@ -68,6 +69,7 @@ class Body:
     motion: Motion | Deforming | None = None
     group: str = ""
     grips: Sequence[Grip] = ()
+    layer: int = 0
 
     def __post_init__(self) -> None:
         held = [Grip(validate.rows("grip rows", g.rows, self.mesh.n_vertices), g.motion) for g in self.grips]
@@ -81,6 +83,8 @@ class Body:
         for what in ("motion", "group"):
             if getattr(self, what) and not self.fixed:
                 raise ValueError(f"body {self.label!r} is cloth, which has no {what}; only a fixed body can have one")
+        if validate.whole("layer", self.layer, low=0, high=100) and self.fixed:
+            raise ValueError(f"body {self.label!r} is fixed; only cloth is worn in layers")
         if not self.mesh.n_faces:
             raise ValueError(f"body {self.label!r} has no faces; expected a surface")
         if self.color is None:
@@ -136,6 +140,10 @@ class Scene:
     def rows(self, body: int) -> slice:
         return slice(int(self.first[body]), int(self.first[body + 1]))
 
+    def lift(self, body: int) -> float:
+        """How far (m) other garments lift a cloth from bodies."""
+        return self.bodies[body].layer * (self.eps if self.thickness is None else self.thickness)
+
     @property
     def soft(self) -> list[int]:
         return [b for b, body in enumerate(self.bodies) if not body.fixed]
@@ -187,15 +195,25 @@ class Scene:
         return w
 
     @functools.cached_property
-    def grips(self) -> list[tuple[NDArray[np.int32], Floats, Motion]]:
+    def grips(self) -> list[tuple[NDArray[np.int32], Floats, Motion | Deforming]]:
         """Rows (k,) of all held vertices, where they are at rest (k,3), and what moves them."""
-        found = []
+        found: list[tuple[NDArray[np.int32], Floats, Motion | Deforming]] = []
         for b in self.soft:
             mesh = self.bodies[b].mesh
             for grip in self.bodies[b].grips:
-                own = np.unique(mesh.weld_index[grip.rows])
-                found.append(((int(self.first[b]) + own).astype(np.int32), mesh.welded.vertices[own], grip.motion))
+                own, first = np.unique(mesh.weld_index[grip.rows], return_index=True)
+                motion = grip.motion if isinstance(grip.motion, Motion) else grip.motion.taking(first)
+                found.append(((int(self.first[b]) + own).astype(np.int32), mesh.welded.vertices[own], motion))
         return found
+
+    def held_at(self, times: Floats) -> Floats:
+        """(t,k,3) where all held vertices are at `times` (t,), seconds."""
+        parts = [np.zeros((len(times), 0, 3))]
+        for _, rest, motion in self.grips:
+            found = motion.sample(times)
+            rigid = isinstance(motion, Motion)
+            parts.append(np.stack([placed(rest, at) if rigid else motion.shape(at) for at in found]))  # type: ignore
+        return np.concatenate(parts, 1)
 
     @functools.cached_property
     def held(self) -> NDArray[np.int32]:
@@ -224,8 +242,7 @@ class Scene:
         x = np.concatenate([body.mesh.welded.vertices for body in self.bodies])
         pose, bones = self.poses(0.0), self.bones(0.0)
         self.place(x, pose, bones)
-        for rows, rest, motion in self.grips:
-            x[rows] = placed(rest, motion.at(0.0))
+        x[self.held] = self.held_at(np.zeros(1))[0]
         state = State.at(x, pose=pose)
         state.bones = bones
         for b in self.soft:

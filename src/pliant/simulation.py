@@ -17,11 +17,12 @@ from .clock import Clock
 from .contacts import Contacts
 from .detect.base import Detector, Side
 from .detect.distance_field.parts import PartsDetector
+from .detect.lifted import Lifted
 from .detect.methods import METHODS, method_name
 from .dynamics import ClothDynamics
 from .errors import MeshFileError
 from .guard import Guard
-from .motion import Motion, placed
+from .motion import Motion
 from .respond import Projection
 from .scene import Scene
 from .state import State
@@ -93,7 +94,7 @@ class Simulation:
             with clock("guard"):
                 guard.begin(state, dt)
         bones = self._bones_ahead(dt)
-        for k, (pose, held) in enumerate(zip(self._poses_ahead(dt), self._grips_ahead(dt), strict=True)):
+        for k, (pose, held) in enumerate(zip(self._poses_ahead(dt), self.scene.held_at(self._ends(dt)), strict=True)):
             with clock("predict"):
                 self.dynamics.predict(state, dt)
             with clock("move"):
@@ -184,13 +185,6 @@ class Simulation:
             ends[s] = end
         return ends
 
-    def _grips_ahead(self, dt: float) -> NDArray[np.float64]:
-        """(substeps, held vertices, 3): where they will be at the end of each small step of this frame."""
-        parts = [np.zeros((self.substeps, 0, 3))]
-        for _, rest, motion in self.scene.grips:
-            parts.append(np.stack([placed(rest, pose) for pose in motion.sample(self._ends(dt))]))
-        return np.concatenate(parts, 1)
-
     def _poses_ahead(self, dt: float) -> NDArray[np.float64]:
         """(substeps, moving bodies, 3, 4): where they will be at the end of each small step of this frame."""
         ends = self._ends(dt)
@@ -234,13 +228,13 @@ def _detectors(scene: Scene, method: str, options: Mapping[str, Any]) -> list[De
     """One detector for every cloth and fixed body; fields of the parts of one group answer together."""
     method = method_name(method)
     pairs = [(s, f) for s in scene.soft for f in scene.fixed]
-    found: list[Detector] = []
+    found: list[tuple[int, Any]] = []
     groups: dict[tuple[int, str], list[Any]] = {}
     for k, (s, f) in enumerate(pairs):
-        body = scene.bodies[f]
+        body, reach = scene.bodies[f], scene.eps + scene.lift(s)
         soft = Side(scene.bodies[s].mesh.welded, int(scene.first[s]), s)
         rigid = Side(body.mesh.welded, int(scene.first[f]), f, scene.shapes.get(f))
-        detector = METHODS[method](soft, rigid, within=scene.eps, **_shared(options, k, len(pairs)))
+        detector = METHODS[method](soft, rigid, within=reach, **_shared(options, k, len(pairs)))
         field = getattr(detector, "field", None)
         if field is not None and field.spacing > 1.001 * scene.eps:
             text = "the field's cells are %.3g m, larger than eps = %.3g m: cloth may enter %r; choose a larger eps"
@@ -248,8 +242,10 @@ def _detectors(scene: Scene, method: str, options: Mapping[str, Any]) -> list[De
         if field is not None and body.group:
             groups.setdefault((s, body.group), []).append(detector)
         else:
-            found.append(detector)
-    return found + [PartsDetector(parts) for parts in groups.values()]
+            found.append((s, detector))
+    found += [(s, PartsDetector(parts)) for (s, _), parts in groups.items()]
+    lifted: list[Any] = [Lifted(detector, scene.lift(s)) if scene.lift(s) else detector for s, detector in found]
+    return lifted
 
 
 def _shared(options: Mapping[str, Any], k: int, count: int) -> dict[str, Any]:

@@ -1,0 +1,108 @@
+"""Garments on a character that plays a clip."""
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import validate
+from ..character import Character
+from ..deforming import Attached, Skinned
+from ..detect.surface import ClosestPoints
+from ..mesh import Mesh
+from ..scene import Body, Cloth, Grip, Scene
+from .drape import edge_lengths
+
+log = logging.getLogger("pliant.scenes")
+HOLDS = ("auto", "none")
+SNUG = 0.02  # of the body's size: a border all of which is nearer to the skin is a waistband, a cuff or a collar
+NEAR = 0.0025  # of the body's size: how far cloth is kept from the skin, 4 mm of a person
+
+
+def dress_scene(
+    garments: Sequence[Mesh],
+    character: Character,
+    *,
+    clip: str | None = None,
+    lead_in: float = 0.5,
+    hold: str = "auto",
+    eps: float | None = None,
+    material: Cloth | None = None,
+    name: str = "dress",
+    **options: Any,
+) -> Scene:
+    """A scene in which `character` wears `garments`, inner to outer, given in its rest pose, and plays `clip`.
+
+    clip: its first without a name. In `lead_in` seconds it goes from the rest pose to the clip's first. hold "auto"
+    fastens borders that lie close to the skin all around (waistbands, cuffs, collars) where they are; "none" leaves all
+    to friction. eps: the distance kept from the skin, by default a quarter of a percent of the body's size. Other
+    options are those of Scene (friction, gravity, self_contact ...); several garments push each other without one.
+    """
+    validate.choice("hold", hold, HOLDS)
+    if not garments:
+        raise ValueError("garments is empty; expected at least one mesh, inner to outer")
+    if clip is None and character.clips:
+        clip = next(iter(character.clips))
+    motion = Skinned(character, clip, lead_in=validate.number("lead_in", lead_in, low=0.0) if clip is not None else 0.0)
+    skin = character.mesh.moved(character.shape(None, 0.0))
+    if skin.issues.inward:
+        raise ValueError(f"character {skin.name!r} is inside out (its faces look inward); flip its faces first")
+    distance = _distance(skin, garments) if eps is None else validate.number("eps", eps, above=0.0)
+    surface = ClosestPoints(skin)
+    soft = []
+    for layer, garment in enumerate(garments):
+        rows = _snug(garment, surface, SNUG * skin.size) if hold == "auto" else np.zeros(0, np.int64)
+        grips = []
+        if len(rows):
+            points = garment.vertices[rows]
+            corners = skin.welded.faces[surface.query(points)[2]]
+            grips.append(Grip(rows, Attached.at(_welded(motion, skin), skin.welded.vertices, corners, points)))
+        _warn_of_depth(garment, surface)
+        soft.append(Body(garment, material=material or Cloth(), grips=grips, layer=layer, flat=False))
+    if len(garments) > 1:
+        options.setdefault("self_contact", "push")
+    body = Body(skin, fixed=True, motion=motion, color=(0.80, 0.60, 0.50))
+    return Scene([*soft, body], eps=distance, name=name, **options)
+
+
+def _welded(motion: Skinned, skin: Mesh) -> Skinned:
+    return motion.taking(np.unique(skin.weld_index, return_index=True)[1])
+
+
+def _distance(skin: Mesh, garments: Sequence[Mesh]) -> float:
+    """What is kept between skin and cloth, metres; fine cloth may come as near as half of an edge."""
+    edge = min(float(np.median(edge_lengths(garment))) for garment in garments)
+    return min(NEAR * skin.size, 0.5 * edge)
+
+
+def _snug(garment: Mesh, surface: ClosestPoints, near: float) -> NDArray[np.int64]:
+    """Vertices of those borders of a garment that lie within `near` metres of the skin all around."""
+    mesh = garment.welded
+    edges = mesh.topology.edges[mesh.topology.border]
+    if not len(edges):
+        return np.zeros(0, np.int64)
+    # borders that share a vertex are one: the least row among them names it
+    label = np.arange(mesh.n_vertices)
+    while True:
+        least = np.minimum(label[edges[:, 0]], label[edges[:, 1]])
+        before = label.copy()
+        np.minimum.at(label, edges[:, 0], least)
+        np.minimum.at(label, edges[:, 1], least)
+        if (label == before).all():
+            break
+    rim = np.unique(edges)
+    away = np.abs(surface.query(mesh.vertices[rim])[0])
+    far = np.unique(label[rim[away > near]])
+    held = np.zeros(mesh.n_vertices, np.bool_)
+    held[rim[~np.isin(label[rim], far)]] = True
+    return np.flatnonzero(held[garment.weld_index])
+
+
+def _warn_of_depth(garment: Mesh, surface: ClosestPoints) -> None:
+    depth = surface.query(garment.vertices[np.unique(garment.faces)])[0]
+    inside = int((depth < 0.0).sum())
+    if inside:
+        text = "garment %r starts with %d vertices inside the body, up to %.3g mm: they are pushed out"
+        log.warning(text, garment.name, inside, -1e3 * float(depth.min()))
