@@ -6,6 +6,7 @@ from ..scene import Scene
 from .drape import drape_scene, tablecloth_for
 from .moving import bending_rod, spinning_ball
 from .piles import curtain, pinch, ribbon, stack, twist
+from .reliefs import cloth_on_face
 from .tablecloths import cloth_in_a_bowl, cloth_on_box_corner, tablecloth_on_ball, tablecloth_on_bust
 from .waving import waving_mannequin
 
@@ -14,6 +15,7 @@ SCENES: dict[str, Callable[..., Scene]] = {
     "tablecloth-on-ball": tablecloth_on_ball,
     "cloth-on-box-corner": cloth_on_box_corner,
     "cloth-in-a-bowl": cloth_in_a_bowl,
+    "cloth-on-face": cloth_on_face,
     "rod": bending_rod,
     "spinning-ball": spinning_ball,
     "waving-mannequin": waving_mannequin,
