@@ -3,6 +3,7 @@
 from typing import Any
 
 from ..validate import choice
+from .bone_boxes import BoneBoxesDetector
 from .brute_force import BruteForceDetector
 from .continuous import ContinuousDetector
 from .distance_field import DistanceFieldDetector
@@ -17,6 +18,7 @@ METHODS: dict[str, Any] = {
         TreeDetector,
         ContinuousDetector,
         HeightGridDetector,
+        BoneBoxesDetector,
     )
 }
 

@@ -37,22 +37,10 @@ class Depths:
         if not mesh.n_faces:
             raise ValueError(f"mesh {mesh.name!r} has no faces; expected a surface")
         welded = mesh.welded
-        top = welded.topology
         self._shape = mesh.vertices.shape
         _, self._rows = np.unique(mesh.weld_index, return_index=True)
-        self._x = welded.vertices.copy()
-        x = self._x.view()
-        x.flags.writeable = False  # like that of a mesh: the same kernels serve both
-        normals = (np.zeros((count, 3)) for count in (welded.n_faces, len(top.edges), welded.n_vertices))
-        self._surface = Surface(x, welded.faces, top.face_edges, *normals)
-        closed = not top.border.any()
-        rough = np.zeros(welded.n_vertices, np.bool_)
-        if closed:
-            rough[top.edges[top.use > 2]] = True
-        around = np.argsort(welded.faces.ravel(), kind="stable") // 3
-        start = np.concatenate([[0], np.cumsum(np.bincount(welded.faces.ravel(), minlength=welded.n_vertices))])
-        self._rings = Rings(start.astype(np.int32), around.astype(np.int32), *top.edge_faces, rough, closed)
-        self._tree = tree_of(x, welded.faces, **SHAPE)
+        self._x, self._surface, self._rings = loose(welded)
+        self._tree = tree_of(self._surface.x, welded.faces, **SHAPE)
         self._blocks, self._number = blocks_of(self._surface, self._tree)
 
     def update(self, x: Any) -> Self:
@@ -81,3 +69,22 @@ class Depths:
         distance, nearest, faces, normal = self.query(p[rows])
         deep = distance < 0.0
         return Inside(rows[deep], -distance[deep], nearest[deep], faces[deep], normal[deep])
+
+
+def loose(welded: Mesh) -> tuple[Floats, Surface, Rings]:
+    """A surface whose vertices may be written anew, in the array that comes first, and what its pseudonormals need.
+
+    They are zero until `kernels.pseudonormals.freshen` makes those that are asked for.
+    """
+    top, kept = welded.topology, welded.vertices.copy()
+    x = kept.view()
+    x.flags.writeable = False  # like that of a mesh: the same kernels serve both
+    normals = (np.zeros((count, 3)) for count in (welded.n_faces, len(top.edges), welded.n_vertices))
+    closed = not top.border.any()
+    rough = np.zeros(welded.n_vertices, np.bool_)
+    if closed:
+        rough[top.edges[top.use > 2]] = True
+    around = np.argsort(welded.faces.ravel(), kind="stable") // 3
+    start = np.concatenate([[0], np.cumsum(np.bincount(welded.faces.ravel(), minlength=welded.n_vertices))])
+    rings = Rings(start.astype(np.int32), around.astype(np.int32), *top.edge_faces, rough, closed)
+    return kept, Surface(x, welded.faces, top.face_edges, *normals), rings

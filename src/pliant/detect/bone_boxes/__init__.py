@@ -1,0 +1,6 @@
+"""Boxes that ride on the bones of a skinned body (Pelechano et al.)."""
+
+from .boxes import BoneBoxes
+from .detector import BoneBoxesDetector
+
+__all__ = ["BoneBoxes", "BoneBoxesDetector"]

@@ -1,0 +1,151 @@
+"""Vertices (and middles of edges) of cloth against a skin that bones move, by boxes that ride on them."""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import validate
+from ...contacts import Contacts, Pool
+from ...kernels import bone_boxes as _boxes
+from ...kernels import bone_lookup as _lookup
+from ...kernels import brute_force as _careful
+from ...kernels import records as _records
+from ...motion import STANDING
+from ...state import State
+from ..base import Finds, Side
+from ..tree.depth import loose
+from .boxes import SLABS, BoneBoxes
+from .probes import Probes, Touching
+
+Floats = NDArray[np.float64]
+EVERY = 1.0 / 60.0  # s between the poses of a clip that boxes are made for
+MOST = 240  # poses, of clips longer than that
+
+
+class BoneBoxesDetector:
+    """The nearest triangle of each vertex of cloth that is closer than `within` to a skin, or inside of it.
+
+    The body is held by bones (`Side.motion`, a `Skinned`); one without is a single bone. `slabs` cut each box along its
+    main axis. `midpoints` also asks for the middles of edges. `deep=False` sees what is inside only down to `within`;
+    else, in a closed skin, the nearest triangle is searched for however deep a vertex is. `every`: seconds between the
+    poses of the clip that boxes are made for. `exact=False` is the paper's test: the foot on a triangle's plane must be
+    in the triangle, so that points over edges and corners are missed (`guarantee` is C then).
+
+    boxes: `BoneBoxes`, with `tolerances` and `widened`. looked, measured: at the last update, triangles in the lists
+    that were looked at, and those whose distance was computed; `spared` is the share of all that were not looked at.
+    """
+
+    name: ClassVar[str] = "bone-boxes"
+    finds: ClassVar[Finds] = Finds.OBSTACLE
+    guarantee: str = "A"
+    needs: ClassVar[str] = "a skinned obstacle; any, but slow without bones"
+    gives: ClassVar[str] = "signed distance, normal, depth (closed obstacle)"
+    source: ClassVar[str] = "Pelechano, Bull, Slater"
+    follows: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        soft: Side,
+        body: Side,
+        *,
+        within: float,
+        slabs: int = SLABS,
+        midpoints: bool = True,
+        exact: bool = True,
+        deep: bool = True,
+        every: float = EVERY,
+    ) -> None:
+        self.soft, self.body = soft, body
+        self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
+        self.exact = bool(exact)
+        self.guarantee = "A" if exact else "C"
+        mesh = body.mesh
+        if not mesh.n_faces:
+            raise ValueError(f"mesh {mesh.name!r} has no faces; expected a surface")
+        _, self._rows = np.unique(mesh.weld_index, return_index=True)
+        self._seams = len(self._rows) < mesh.n_vertices
+        self._x, self._surface, self._rings = loose(mesh.welded)
+        self._deep = deep and self.exact and mesh.issues.closed and not mesh.issues.inward
+        every = validate.number("every", every, above=0.0)
+        self.boxes = self._build(validate.whole("slabs", slabs, low=1, high=1000), every)
+        self._matrices = np.full((1, 3, 4), np.nan)
+        x, edges = soft.mesh.vertices, soft.mesh.topology.edges
+        self.edges = edges if midpoints else edges[:0]
+        self._vertices, self._middles = Probes(x), Probes(x[self.edges].mean(1))
+        self._near = np.empty(len(self.edges), np.int64)
+        self._pool = Pool()
+        self.looked = self.measured = self._asked = 0
+
+    @property
+    def spared(self) -> float:
+        """Share of the triangles, over all points, that were not looked at."""
+        return 1.0 - self.looked / max(self._asked * self.body.mesh.n_faces, 1)
+
+    def update(self, state: State) -> Self:
+        """Boxes to their bones, and what is near; a vertex of the skin that leaves its range widens it."""
+        x = state.x[self.body.rows]
+        moved = _boxes.follow(np.ascontiguousarray(x[self._rows]) if self._seams else x, self._x)
+        matrices = self._bones(state)
+        if moved or not np.array_equal(matrices, self._matrices):
+            self.boxes.place(matrices)
+            self.boxes.check(self._x)
+            self._matrices = matrices.copy()
+        moved, reach = moved + self.boxes.slack, self.boxes.reach
+        skin, how = (self.boxes, self._surface, self._rings), (self.exact, self._deep)
+        one, two = self._vertices, self._middles
+        _lookup.follow_points(state.x[self.soft.rows], moved, one.points, one.clear)
+        one.ask(*skin, one.order, *how)
+        m = _lookup.follow_middles(self.edges, one.points, one.clear, moved, reach, two.points, two.clear, self._near)
+        two.ask(*skin, self._near[:m], *how)
+        self.looked, self.measured = one.looked + two.looked, one.measured + two.measured
+        self._asked = len(one.points) + m
+        return self
+
+    def find(self, state: State) -> Contacts:
+        """Contacts in canonical order: vertices first, then middles of edges."""
+        one, two = self._vertices.within(self.within), self._middles.within(self.within)
+        out = self._pool.take(len(one.rows) + len(two.rows))
+        n = len(one.rows)
+        self._faces(one, state, out[:n])
+        ends, first, bodies = self.edges, *self._numbers()
+        middles = (two.rows, ends, self.body.mesh.faces, first, two.pairs, two.where)
+        _lookup.fill_middles(*middles, two.nearest, two.normal, two.distance, state.v, bodies, out[n:])
+        return out
+
+    def _faces(self, one: Touching, state: State, out: Contacts) -> None:
+        x, x_b = state.x[self.soft.rows], state.x[self.body.rows]
+        pairs = np.stack([one.rows, one.pairs[:, 0]], 1).astype(np.int32)
+        side = np.ones(len(x))
+        side[one.rows[one.distance < 0.0]] = -1.0
+        unclear = np.empty(len(pairs), np.bool_)
+        _records.fill_faces(x, x_b, self.body.mesh.faces, pairs, side, *self._numbers(), out, unclear)
+        rows = np.flatnonzero(unclear)
+        if len(rows):
+            weights, normal, distance = np.empty((len(rows), 4)), np.empty((len(rows), 3)), np.empty(len(rows))
+            _careful.vertex_face_geometry(self._surface, x, pairs[rows], side, weights, normal, distance)
+            out["normal"][rows], out["distance"][rows] = normal, distance
+
+    def _numbers(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        one, two = self.soft, self.body
+        return np.array([one.first, two.first], np.int32), np.array([one.body, two.body], np.int32)
+
+    def _bones(self, state: State) -> Floats:
+        """(b,3,4) matrices of the bones now."""
+        body = self.body.body
+        if hasattr(self.body.motion, "joints") and body in state.bones:
+            return state.bones[body]
+        return state.pose[body : body + 1] if body < len(state.pose) else STANDING[None]
+
+    def _build(self, slabs: int, every: float) -> BoneBoxes:
+        mesh, motion, rows = self.body.mesh, self.body.motion, self._rows
+        joints, weights = np.zeros((len(rows), 1), np.int32), np.ones((len(rows), 1))
+        poses, frames = STANDING[None, None], iter([mesh.vertices[rows]])
+        if motion is not None and hasattr(motion, "joints"):
+            skinned: Any = motion
+            joints, weights = skinned.joints[rows], skinned.weights[rows]
+            count = min(int(np.ceil(skinned.duration / every)) + 1, MOST)
+            poses = skinned.sample(np.linspace(0.0, skinned.duration, count))
+            frames = (skinned.shape(pose)[rows] for pose in poses)
+        x = mesh.vertices[rows]
+        return BoneBoxes(x, mesh.welded.faces, joints, weights, poses, frames, self.within, slabs)

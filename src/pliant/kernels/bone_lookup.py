@@ -1,0 +1,265 @@
+"""Points against boxes that ride on bones: the slab says which triangles to measure; what is far is searched for."""
+
+import math
+
+import numpy as np
+
+from . import vec
+from .bone_boxes import CHUNK, over_plane
+from .jit import kernel, prange
+from .nearest import sign_range
+from .pseudonormals import freshen_range
+from .records import link, write
+from .triangle import nearest2
+
+
+@kernel
+def boxes_near(world, points, which, first, last, reach, near):
+    """Boxes that some of the points which[first:last] may be in; returns how many."""
+    x_0, y_0, z_0, x_1, y_1, z_1 = np.inf, np.inf, np.inf, -np.inf, -np.inf, -np.inf
+    for t in range(first, last):
+        p = vec.load(points, which[t])
+        x_0, y_0, z_0 = min(x_0, p[0]), min(y_0, p[1]), min(z_0, p[2])
+        x_1, y_1, z_1 = max(x_1, p[0]), max(y_1, p[1]), max(z_1, p[2])
+    count = 0
+    for b in range(len(world)):
+        apart = (world[b, 0] - reach > x_1) | (world[b, 1] - reach > y_1) | (world[b, 2] - reach > z_1)
+        apart |= (world[b, 3] + reach < x_0) | (world[b, 4] + reach < y_0) | (world[b, 5] + reach < z_0)
+        near[count] = b
+        count += not apart
+    return count
+
+
+@kernel
+def look_range(boxes, placed, x, points, which, first, last, reach, exact, found, place):
+    """Nearest triangles no farther than `reach` from the points which[first:last]: found (n,3) face (or -1), feature,
+    row of the triangle (or as it was); place (n,3) barycentrics. Returns how many were looked at, and measured.
+
+    Ties go to the lower face, so that the order of boxes and lists does not matter.
+    """
+    turn, low, high, begin, per, start = placed.turn, boxes.low, boxes.high, boxes.begin, boxes.per, boxes.start
+    items, bounds, corners, face, slabs = boxes.items, boxes.bounds, boxes.corners, boxes.face, boxes.slabs
+    near = np.empty(len(turn) + 1, np.int32)
+    count = boxes_near(placed.world, points, which, first, last, reach, near)
+    looked, measured = 0, 0
+    for t in range(first, last):
+        i = which[t]
+        p = vec.load(points, i)
+        best, b_face, b_feature, b_row = reach * reach, np.int64(-1), np.int64(0), np.int64(-1)
+        b_u, b_v, b_w = 0.0, 0.0, 0.0
+        for m in range(count):
+            b = near[m]
+            q_0 = turn[b, 0, 0] * p[0] + turn[b, 0, 1] * p[1] + turn[b, 0, 2] * p[2] + turn[b, 0, 3]
+            if not low[b, 0] - reach <= q_0 <= high[b, 0] + reach:
+                continue
+            q_1 = turn[b, 1, 0] * p[0] + turn[b, 1, 1] * p[1] + turn[b, 1, 2] * p[2] + turn[b, 1, 3]
+            q_2 = turn[b, 2, 0] * p[0] + turn[b, 2, 1] * p[1] + turn[b, 2, 2] * p[2] + turn[b, 2, 3]
+            if not (low[b, 1] - reach <= q_1 <= high[b, 1] + reach and low[b, 2] - reach <= q_2 <= high[b, 2] + reach):
+                continue
+            s = b * slabs + min(max(int((q_0 - begin[b]) * per[b]), 0), slabs - 1)
+            looked += start[s + 1] - start[s]
+            for k in range(start[s], start[s + 1]):
+                r = items[k]
+                near_0 = (bounds[r, 0] - reach <= q_0) & (q_0 <= bounds[r, 3] + reach)
+                near_1 = (bounds[r, 1] - reach <= q_1) & (q_1 <= bounds[r, 4] + reach)
+                if not (near_0 & near_1 & (bounds[r, 2] - reach <= q_2) & (q_2 <= bounds[r, 5] + reach)):
+                    continue
+                measured += 1
+                a, c, d = vec.load(x, corners[r, 0]), vec.load(x, corners[r, 1]), vec.load(x, corners[r, 2])
+                d_2, feature, u, v, w = nearest2(p, a, c, d) if exact else over_plane(p, a, c, d)
+                f = np.int64(face[r])
+                if d_2 < best or (d_2 == best and f < b_face):
+                    best, b_face, b_feature, b_row = d_2, f, np.int64(feature), np.int64(r)
+                    b_u, b_v, b_w = u, v, w
+        found[i, 0], found[i, 1] = b_face, b_feature
+        found[i, 2] = b_row if b_row >= 0 else found[i, 2]  # else as it was: a search may begin there
+        place[i, 0], place[i, 1], place[i, 2] = b_u, b_v, b_w
+    return looked, measured
+
+
+@kernel(parallel=True)
+def look(boxes, placed, x, points, which, reach, exact, found, place, counts):
+    """`look_range` for all of `which`; counts (chunks,2)."""
+    n = len(which)
+    for c in prange(-(-n // CHUNK)):
+        last = min(n, (c + 1) * CHUNK)
+        counts[c, 0], counts[c, 1] = look_range(
+            boxes, placed, x, points, which, c * CHUNK, last, reach, exact, found, place
+        )
+
+
+@kernel
+def gap2(x_0, y_0, z_0, x_1, y_1, z_1, q, slack):
+    """Squared distance of q from a box, a little less against rounding. Numbers, since arrays cost more to hand on."""
+    x = max(max(x_0 - q[0], q[0] - x_1) - slack, 0.0)
+    y = max(max(y_0 - q[1], q[1] - y_1) - slack, 0.0)
+    z = max(max(z_0 - q[2], q[2] - z_1) - slack, 0.0)
+    return x * x + y * y + z * z
+
+
+@kernel
+def first_guess(ball, p):
+    """The box whose ball is nearest to p."""
+    best, guess = np.inf, 0
+    for b in range(len(ball)):
+        gap = math.sqrt(vec.norm2((ball[b, 0] - p[0], ball[b, 1] - p[1], ball[b, 2] - p[2]))) - ball[b, 3]
+        if gap < best:
+            best, guess = gap, b
+    return guess
+
+
+@kernel
+def search_one(boxes, placed, x, p, row, slack):
+    """The nearest triangle however far it is, `row` (or -1) to begin with: what `look_range` says of it, and counts.
+
+    A box lies in its ball, a slab's triangles in their box, a triangle in its own: whatever is farther away than the
+    best so far is passed over.
+    """
+    turn, ball, around, home, bounds = placed.turn, placed.ball, boxes.around, boxes.home, boxes.bounds
+    corners, face, low, high, slabs = boxes.corners, boxes.face, boxes.low, boxes.high, boxes.slabs
+    looked, measured = 0, 0
+    r = row if row >= 0 else np.int64(home[first_guess(ball, p) * slabs])
+    a, c, d = vec.load(x, corners[r, 0]), vec.load(x, corners[r, 1]), vec.load(x, corners[r, 2])
+    best, feature, b_u, b_v, b_w = nearest2(p, a, c, d)
+    b_face, b_feature, b_row, root = np.int64(face[r]), np.int64(feature), np.int64(r), math.sqrt(best) + slack
+    for b in range(len(ball)):
+        far = root + ball[b, 3] + slack
+        if vec.norm2((p[0] - ball[b, 0], p[1] - ball[b, 1], p[2] - ball[b, 2])) > far * far:
+            continue
+        q_0 = turn[b, 0, 0] * p[0] + turn[b, 0, 1] * p[1] + turn[b, 0, 2] * p[2] + turn[b, 0, 3]
+        q_1 = turn[b, 1, 0] * p[0] + turn[b, 1, 1] * p[1] + turn[b, 1, 2] * p[2] + turn[b, 1, 3]
+        q_2 = turn[b, 2, 0] * p[0] + turn[b, 2, 1] * p[1] + turn[b, 2, 2] * p[2] + turn[b, 2, 3]
+        q = (q_0, q_1, q_2)
+        if gap2(low[b, 0], low[b, 1], low[b, 2], high[b, 0], high[b, 1], high[b, 2], q, slack) > best:
+            continue
+        for s in range(b * slabs, (b + 1) * slabs):
+            x_0, y_0, z_0 = around[s, 0], around[s, 1], around[s, 2]
+            if not gap2(x_0, y_0, z_0, around[s, 3], around[s, 4], around[s, 5], q, slack) <= best:
+                continue
+            looked += home[s + 1] - home[s]
+            for r in range(home[s], home[s + 1]):
+                x_0, y_0, z_0 = bounds[r, 0], bounds[r, 1], bounds[r, 2]
+                if gap2(x_0, y_0, z_0, bounds[r, 3], bounds[r, 4], bounds[r, 5], q, slack) > best:
+                    continue
+                measured += 1
+                a, c, d = vec.load(x, corners[r, 0]), vec.load(x, corners[r, 1]), vec.load(x, corners[r, 2])
+                d_2, feature, u, v, w = nearest2(p, a, c, d)
+                f = np.int64(face[r])
+                if d_2 < best or (d_2 == best and f < b_face):
+                    best, b_face, b_feature, b_row = d_2, f, np.int64(feature), np.int64(r)
+                    b_u, b_v, b_w, root = u, v, w, math.sqrt(d_2) + slack
+    return b_face, b_feature, b_row, b_u, b_v, b_w, looked, measured
+
+
+@kernel
+def judge_range(boxes, placed, surface, rings, points, which, first, last, slack, found, place, clear):
+    """Inside or outside, for points which[first:last] that nothing was found near: those inside get their nearest
+    triangle, for those outside `clear` (n,) says by how much they are clear of the skin at least.
+
+    A point that is farther from the skin than from its neighbour vouches for it, so that few are searched for.
+    Returns how many triangles were looked at, and measured.
+    """
+    spots, count = np.empty((last - first, 4)), 0
+    distance, nearest, normal = np.empty(1), np.empty((1, 3)), np.empty((1, 3))
+    looked, measured = 0, 0
+    for t in range(first, last):
+        i = which[t]
+        p, sure = vec.load(points, i), 0.0
+        for k in range(count):
+            sure = max(sure, spots[k, 3] - vec.norm(vec.sub(p, vec.load(spots, k))))
+        if sure > slack:
+            clear[i] = sure - slack
+            continue
+        f, feature, row, u, v, w, one, two = search_one(boxes, placed, surface.x, p, found[i, 2], slack)
+        looked, measured = looked + one, measured + two
+        found[i, 0], found[i, 1], found[i, 2] = f, feature, row
+        vec.store(place, i, (u, v, w))
+        freshen_range(rings, surface, found, i, i + 1)
+        sign_range(surface, points[i : i + 1], 0, 1, found[i : i + 1], place[i : i + 1], distance, nearest, normal)
+        if distance[0] > 0.0:
+            found[i, 0], clear[i] = -1, distance[0]
+            spots[count, 3] = distance[0]
+            vec.store(spots, count, p)
+            count += 1
+    return looked, measured
+
+
+@kernel(parallel=True)
+def judge(boxes, placed, surface, rings, points, which, slack, found, place, clear, counts):
+    """`judge_range` for all of `which`; counts (chunks,2)."""
+    n = len(which)
+    for c in prange(-(-n // CHUNK)):
+        last = min(n, (c + 1) * CHUNK)
+        counts[c, 0], counts[c, 1] = judge_range(
+            boxes, placed, surface, rings, points, which, c * CHUNK, last, slack, found, place, clear
+        )
+
+
+@kernel
+def follow_points(x, moved, points, clear):
+    """Points go to x (n,3) while the skin went by at most `moved`: by both, less is clear."""
+    for i in range(len(x)):
+        p = vec.load(x, i)
+        clear[i] = max(clear[i] - vec.norm(vec.sub(p, vec.load(points, i))) - moved, 0.0)
+        vec.store(points, i, p)
+
+
+@kernel
+def follow_middles(edges, ends, clear_ends, moved, reach, points, clear, which):
+    """The same for middles of edges; `which` of them may be near. Returns how many.
+
+    An end that is clear of the skin by more than half its edge says that the middle is outside, and clear by the rest.
+    """
+    count = 0
+    for e in range(len(edges)):
+        i, j = edges[e, 0], edges[e, 1]
+        a, b = vec.load(ends, i), vec.load(ends, j)
+        p = vec.mix(a, b, 0.5)
+        left = clear[e] - vec.norm(vec.sub(p, vec.load(points, e))) - moved
+        known = max(clear_ends[i], clear_ends[j]) - 0.5 * (1.0 + 1e-9) * vec.norm(vec.sub(a, b))
+        clear[e] = max(left, known, 0.0)
+        vec.store(points, e, p)
+        which[count] = e
+        count += clear[e] <= reach
+    return count
+
+
+@kernel
+def doubts(which, found, clear, reach, slack, out):
+    """Of the points nothing was found near: those that are not known to be outside. The others are clear by reach."""
+    count = 0
+    for t in range(len(which)):
+        i = which[t]
+        if found[i, 0] < 0:
+            out[count] = i
+            count += clear[i] <= slack
+            if clear[i] > slack:
+                clear[i] = max(clear[i], reach)
+    return count
+
+
+@kernel
+def gather(wanted, points, found, place, rows, pairs, at, where):
+    """Points (ascending) something was found for: their rows, face and feature, positions, barycentrics."""
+    count = 0
+    for i in range(len(points)):
+        if wanted[i] and found[i, 0] >= 0:
+            rows[count], pairs[count, 0], pairs[count, 1] = i, found[i, 0], found[i, 1]
+            vec.store(at, count, vec.load(points, i))
+            vec.store(where, count, vec.load(place, i))
+            count += 1
+    return count
+
+
+@kernel
+def fill_middles(rows, ends, faces, first, pairs, where, nearest, normal, distance, v, bodies, out):
+    """Records of middles of edges against the point of the skin that is nearest, which has the skin's velocity."""
+    for c in range(len(out)):
+        e, f = rows[c], pairs[c, 0]
+        record = out[c]
+        write(record, 3, e, f, bodies, vec.load(normal, c), distance[c])
+        link(record, ends[e, 0] + first[0], ends[e, 1] + first[0], -1, -1, (0.5, 0.5, 0.0, 0.0))
+        for a in range(3):
+            record["anchor"][a] = nearest[c, a]
+            for k in range(3):
+                record["anchor_velocity"][a] += where[c, k] * v[faces[f, k] + first[1], a]
