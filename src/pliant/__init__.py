@@ -16,6 +16,9 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from .detect import find_contacts as find_contacts
     from .detect.continuous import collision_free_step as collision_free_step
     from .detect.distance_field import DistanceField as DistanceField
+    from .detect.height_grid import HeightGrid as HeightGrid
+    from .detect.height_grid import HeightGrids as HeightGrids
+    from .detect.height_grid import HeightSequence as HeightSequence
     from .detect.surface import closest_point as closest_point
     from .detect.tree.crossings import intersections as intersections
     from .errors import MeshFileError as MeshFileError
@@ -24,6 +27,7 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from .io import save as save
     from .io import save_animation as save_animation
     from .io import save_character as save_character
+    from .io.height_map import load_heights as load_heights
     from .mesh import Mesh as Mesh
     from .motion import Motion as Motion
     from .report.result import drape as drape
@@ -41,6 +45,9 @@ _HOME = {
     "Cloth": "scene",
     "DistanceField": "detect.distance_field",
     "Grip": "scene",
+    "HeightGrid": "detect.height_grid",
+    "HeightGrids": "detect.height_grid",
+    "HeightSequence": "detect.height_grid",
     "Mesh": "mesh",
     "MeshFileError": "errors",
     "Motion": "motion",
@@ -56,6 +63,7 @@ _HOME = {
     "intersections": "detect.tree.crossings",
     "load": "io",
     "load_character": "io",
+    "load_heights": "io.height_map",
     "save": "io",
     "save_animation": "io",
     "save_character": "io",
