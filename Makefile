@@ -60,8 +60,9 @@ test-bounds: $(VENV)/.test  ## compiled loops with bounds checks and parallel of
 test-long: $(VENV)/.test  ## the whole suite and the tests marked long
 	$(PYTEST) --long
 
-fuzz: $(VENV)/.test  ## 20 000 mutants of small mesh files (SEED=n for others)
+fuzz: $(VENV)/.test  ## 20 000 mutants of small mesh files, as many of characters (SEED=n for others)
 	$(BIN)/python tests/io/fuzz.py --cases 20000 --seed $(or $(SEED),2003)
+	$(BIN)/python tests/io/fuzz_characters.py --cases 20000 --seed $(or $(SEED),2003)
 
 lint: $(VENV)/.test  ## ruff: rules and format
 	$(BIN)/ruff check

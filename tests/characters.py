@@ -280,3 +280,42 @@ def _made_clip(made, rng, how, count, morphs):
             )
             channels.append({"sampler": len(samplers) - 1, "target": {"node": node, "path": path}})
     return {"name": "move", "samplers": samplers, "channels": channels}
+
+
+def small_character(*, weights=(0.5, 0.5, 0, 0), times=(0.0, 0.5, 1.0), turns=None, skin=True):
+    """Two joints, four vertices, a morph target and a clip that drives it and the upper joint."""
+    made = Made()
+    x = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]], "<f4")
+    attributes = {"POSITION": made.accessor(x, "VEC3")}
+    made.json["nodes"] = [
+        {"name": "lower", "children": [1], "scale": [1, 2, 1]},
+        {"name": "upper", "translation": [0, 1, 0]},
+        {"mesh": 0},
+    ]
+    if skin:
+        attributes["JOINTS_0"] = made.accessor(np.tile(np.array([0, 1, 0, 0], "u1"), (4, 1)), "VEC4")
+        shares = np.tile(np.array([1, 0, 0, 0], "<f4"), (4, 1))
+        shares[2] = weights
+        attributes["WEIGHTS_0"] = made.accessor(shares, "VEC4")
+        inverse = np.tile(np.eye(4, dtype="<f4"), (2, 1, 1))
+        made.json["skins"] = [{"joints": [0, 1], "inverseBindMatrices": made.accessor(inverse, "MAT4")}]
+        made.json["nodes"][2]["skin"] = 0
+    target = {"POSITION": made.accessor(0.5 * x, "VEC3")}
+    made.json["meshes"] = [{"primitives": [{"attributes": attributes, "mode": 5, "targets": [target]}]}]
+    if turns is None:
+        turns = np.array([[0, 0, 0, 1], [0, 0, 0.6, 0.8], [0, 0, 0, 1]])
+    keys = made.accessor(np.array(times, "<f4"), "SCALAR")
+    cubic = made.accessor(np.arange(9).astype("<f4"), "SCALAR")
+    made.json["animations"] = [
+        {
+            "samplers": [
+                {"input": keys, "output": made.accessor(np.array(turns, "<f4"), "VEC4")},
+                {"input": keys, "output": cubic, "interpolation": "CUBICSPLINE"},
+            ],
+            "channels": [
+                {"sampler": 0, "target": {"node": 1, "path": "rotation"}},
+                {"sampler": 1, "target": {"node": 2, "path": "weights"}},
+            ],
+        }
+    ]
+    return made

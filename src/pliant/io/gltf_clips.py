@@ -43,6 +43,8 @@ def _track(
     if not isinstance(target, dict):
         raise doc.file.fail(where, "has no target")
     path = target.get("path")
+    if not isinstance(path, str):
+        raise doc.file.fail(f"{where}.target.path", f"expected one of: {', '.join(_KINDS)}")
     if "node" not in target or path not in _KINDS:
         return None  # an extension's target
     node = doc.checked(target["node"], f"{where}.target.node", high=len(columns) - 1)
