@@ -67,6 +67,13 @@ class Character:
         for clip in self.clips.values():
             if clip.columns > len(self.skeleton.rest):
                 raise ValueError(f"a clip drives {clip.columns} numbers; a pose has {len(self.skeleton.rest)}")
+        for m in self.morphs:
+            shapes, stop = len(m.targets), m.start + m.targets.shape[1]
+            if not 0 <= m.start <= stop <= n:
+                raise ValueError(f"a morph moves the vertices {m.start}..{stop - 1}, but there are {n}")
+            if not 0 <= m.column <= m.column + shapes <= self.skeleton.n_weights:
+                have = self.skeleton.n_weights
+                raise ValueError(f"a morph has {shapes} targets from weight {m.column}, but a pose has {have}")
         put("clips", dict(self.clips))
         put("names", tuple(self.names))
         put("inverse", validate.floats("inverse", self.inverse, (count, 3, 4)))

@@ -7,7 +7,7 @@ import pytest
 
 from characters import NaiveCharacter, human, made_character, naive_shape
 from conftest import DATA, SEED, cases
-from pliant import Character, load, load_character, save_character
+from pliant import Character, Clip, load, load_character, save_animation, save_character
 
 FILES = sorted(path.name for path in (DATA / "rigged").glob("*.gl*")) or ["none"]
 pytestmark = pytest.mark.compiled
@@ -70,6 +70,17 @@ def test_a_character_written_and_read_again_moves_as_before(tmp_path: pathlib.Pa
     for clip in (None, *before.clips):
         x = before.shape(clip, 0.7)
         assert np.abs(after.shape(clip, 0.7) - x).max() <= 1e-5 * np.abs(x).max()
+
+
+@pytest.mark.parametrize("name", ["CesiumMan.glb", "RobotExpressive.glb", "MorphStressTest.glb"])
+def test_frames_of_a_character_go_back_into_its_own_file(data: pathlib.Path, tmp_path: pathlib.Path, name: str) -> None:
+    character = load_character(data / "rigged" / name)
+    clip = next(iter(character.clips))
+    frames = np.stack([character.shape(clip, t) for t in moments(character, clip)])
+    save_animation(tmp_path / "played.glb", [Clip(character.mesh, frames)], 30.0)
+    played = load_character(tmp_path / "played.glb")
+    for k in range(len(frames)):
+        assert np.abs(played.shape("pliant", k / 30) - frames[k]).max() < 1e-6 * character.mesh.size
 
 
 def test_units_and_the_axis_that_is_up_scale_and_turn_every_pose(tmp_path: pathlib.Path) -> None:
