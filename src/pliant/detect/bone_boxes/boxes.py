@@ -29,7 +29,6 @@ class BoneBoxes:
 
     def __init__(
         self,
-        bind: Floats,
         faces: Ints,
         joints: NDArray[Any],
         weights: Floats,
@@ -45,13 +44,12 @@ class BoneBoxes:
         self.bones, box = np.unique(owner, return_inverse=True)
         self._faces, self._box = faces, box.reshape(-1).astype(np.int32)
         # pairs of a box and a vertex: a vertex on a border is in several boxes
-        n, count = len(bind), len(self.bones)
+        n, count = len(joints), len(self.bones)
         keys, entry = np.unique(self._box[:, None].astype(np.int64) * n + faces, return_inverse=True)
         self._entry = entry.reshape(-1, 3)
         self.entry_box, self.entry_vertex = (keys // n).astype(np.int32), (keys % n).astype(np.int32)
         first = np.searchsorted(self.entry_box, np.arange(count))
-        many = np.diff(np.append(first, len(keys)))
-        self.centre = np.add.reduceat(bind[self.entry_vertex], first) / many[:, None]
+        self.centre = np.zeros((count, 3))
         self.axes = np.broadcast_to(np.eye(3), (count, 3, 3)).copy()
         self._first = first
         self.frame = np.empty((count, 3, 4))
@@ -105,6 +103,8 @@ class BoneBoxes:
         """Axes from the first pose, ranges and tolerances from all of them."""
         none = np.zeros((len(self.bones), 3))
         for k, (pose, x) in enumerate(zip(matrices, frames, strict=True)):
+            if k == 0:
+                self.centre = self._centres(pose, x)
             self._to(pose)
             _kernels.place(self.frame, self.axes, none, none, self.placed)
             q = self._coordinates(x)
@@ -122,6 +122,14 @@ class BoneBoxes:
         slab = (whole[1] - whole[0])[self.entry_box, :1] / self.slabs
         spare = _SPARE * (high - low + slab) + 1e-12 * float(np.abs(q).max())
         self.span = np.concatenate([low - spare, high + spare], 1)
+
+    def _centres(self, matrices: Floats, x: Floats) -> Floats:
+        """(k,3) what the matrices bring to the middle of what each bone holds, or as near as they can."""
+        many = np.diff(np.append(self._first, len(self.entry_box)))
+        middle = np.add.reduceat(x[self.entry_vertex], self._first) / many[:, None]
+        pose = matrices[self.bones]
+        back = np.linalg.pinv(pose[:, :, :3])
+        return np.asarray((back * (middle - pose[:, :, 3])[:, None, :]).sum(2))
 
     def _around(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         return np.minimum.reduceat(low, self._first), np.maximum.reduceat(high, self._first)

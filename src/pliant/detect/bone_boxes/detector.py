@@ -147,5 +147,4 @@ class BoneBoxesDetector:
             count = min(int(np.ceil(skinned.duration / every)) + 1, MOST)
             poses = skinned.sample(np.linspace(0.0, skinned.duration, count))
             frames = (skinned.shape(pose)[rows] for pose in poses)
-        x = mesh.vertices[rows]
-        return BoneBoxes(x, mesh.welded.faces, joints, weights, poses, frames, self.within, slabs)
+        return BoneBoxes(mesh.welded.faces, joints, weights, poses, frames, self.within, slabs)
