@@ -6,6 +6,7 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
+from .character import Character
 from .mesh import Mesh
 from .motion import placed, rigid_poses
 from .validate import first_index, numbers
@@ -16,13 +17,15 @@ class Clip:
     """`frames` (T,n,3) float32 or float64 positions of the mesh's own vertices in metres; T = 1 for what stands still.
 
     What moves as a whole has one frame and `poses` (T,3,4), rigid transforms of it. `color` is linear RGB in 0..1, for
-    viewers and for files whose mesh brings no material of its own.
+    viewers and for files whose mesh brings no material of its own. `skin`: the character whose only clip, with a key
+    for each frame, moves its mesh as `frames` say; for files that know of bones.
     """
 
     mesh: Mesh
     frames: NDArray[np.floating]
     color: tuple[float, float, float] = (0.8, 0.8, 0.8)
     poses: NDArray[np.float64] | None = None
+    skin: Character | None = None
 
     def __post_init__(self) -> None:
         frames = numbers("frames", self.frames)  # not copied: long runs are large

@@ -99,6 +99,16 @@ class Skinned:
             out[early] = skeleton.poses(self._lead, s * s * (3.0 - 2.0 * s))
         return out
 
+    def keyed(self, times: Any) -> Character:
+        """The character with one clip, "run", that has a key for each of `times`, the first of them at 0."""
+        times = np.asarray(times, np.float64)
+        poses = self.poses(times)
+        tracks = []
+        for track in self.character.clips[self.clip].tracks if self.clip is not None else ():
+            values = poses[:, track.column : track.column + track.width]
+            tracks.append(Track(track.column, times - times[0], values, rotation=track.rotation))
+        return dataclasses.replace(self.character, clips={"run": Animation(tuple(tracks))})
+
     def taking(self, rows: Rows) -> "Skinned":
         """The same for some of its vertices."""
         return dataclasses.replace(self, rows=rows if self.rows is None else self.rows[rows])

@@ -219,7 +219,8 @@ class Simulation:
             rigid = body.motion if isinstance(body.motion, Motion) else None
             speed = rigid.fastest(body.mesh.bounds) if rigid else self.scene.shapes[b].fastest()
             step = speed * self.dt / self.substeps
-            if step > self.scene.eps:
+            # what is asked about vertices at any depth only thin parts can pass
+            if step > (self.scene.eps if rigid else 4.0 * self.scene.eps):
                 text = "body %r moves up to %.3g m in a small step, more than eps = %.3g m; use more substeps"
                 log.warning(text, body.label, step, self.scene.eps)
 
@@ -232,6 +233,11 @@ def _detectors(scene: Scene, method: str, options: Mapping[str, Any]) -> list[De
     groups: dict[tuple[int, str], list[Any]] = {}
     for k, (s, f) in enumerate(pairs):
         body, reach = scene.bodies[f], scene.eps + scene.lift(s)
+        if f in scene.shapes and not METHODS[method].follows:
+            able = ", ".join(name for name, made in METHODS.items() if made.follows)
+            raise ValueError(
+                f"method {method!r} needs bodies that keep their shape, and {body.label!r} bends; one of: {able}"
+            )
         soft = Side(scene.bodies[s].mesh.welded, int(scene.first[s]), s)
         rigid = Side(body.mesh.welded, int(scene.first[f]), f, scene.shapes.get(f))
         detector = METHODS[method](soft, rigid, within=reach, **_shared(options, k, len(pairs)))

@@ -7,7 +7,9 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from . import output
-from .reading import PLAIN, FileOptions, read_mesh
+from .complaints import complaints
+from .reading import PLAIN, FileOptions
+from .staging import WearOptions, stage
 from .writing import check_targets
 
 HTML, PNG = (".html", ".htm"), (".png",)
@@ -31,7 +33,7 @@ class ClothOptions:
     "density of the air it falls through, kg/m3; 0 is vacuum"
 
 
-_COTTON = ClothOptions()
+_COTTON, _WORN = ClothOptions(), WearOptions()
 
 
 def drape(
@@ -43,9 +45,9 @@ def drape(
     sheet: pathlib.Path | None = None,
     scene: str | None = None,
     config: pathlib.Path | None = None,
-    frames: int = 250,
+    frames: int | None = None,
     resolution: int | None = None,
-    dt: float = 0.01,
+    dt: float | None = None,
     substeps: int = 16,
     eps: float | None = None,
     friction: float = 0.3,
@@ -56,7 +58,8 @@ def drape(
     wind: tuple[float, float, float] = (0.0, 0.0, 0.0),
     gravity: tuple[float, float, float] = (0.0, -9.81, 0.0),
     place: Literal["auto", "as-is", "above"] = "auto",
-    method: str = "distance-field",
+    method: str | None = None,
+    wear: Annotated[WearOptions, Parameter(name="*")] = _WORN,
     material: ClothOptions = _COTTON,
     files: Annotated[FileOptions, Parameter(name="*")] = PLAIN,
     measure: Annotated[bool, Parameter(negative="--no-measure")] = True,
@@ -64,6 +67,7 @@ def drape(
     json: bool = False,
 ) -> int:
     """Drape CLOTH over BODY. With --body alone: a tablecloth over it. Without files: a tablecloth over a bust.
+    A BODY that is a .glb or .gltf file with a clip is a character: it wears the garment and plays the clip.
 
     Every frame is measured by the exact referee, not by the method that was used; the exit code is 1 when any cloth
     vertex or edge midpoint was inside the body, or when triangles met in safe mode. All options may stand in a TOML
@@ -88,11 +92,11 @@ def drape(
     config
         A TOML file with any of these options, by the same names; what is typed here wins.
     frames
-        How many steps of DT to run.
+        How many steps of DT to run; 250 without it, and of a character the whole clip.
     resolution
         Particles along the side of the cloth; 36 without it, or what the scene has.
     dt
-        Seconds a frame.
+        Seconds a frame; 0.01 without it, and a thirtieth for a character.
     substeps
         Small steps a frame; more of them stretch less and cost more.
     eps
@@ -115,7 +119,7 @@ def drape(
     place
         above: centre the cloth over the body; as-is: leave it; auto: move it only where it starts inside or away.
     method
-        How contacts are found; see pliant methods.
+        How contacts are found; see pliant methods. distance-field without it, bone-boxes for a character.
     measure
         Have the exact referee look at every frame.
     cache
@@ -130,7 +134,8 @@ def drape(
     from ..scene import Cloth
     from ..simulation import Simulation
 
-    frames = validate.whole("frames", frames, low=1)
+    if frames is not None:
+        frames = validate.whole("frames", frames, low=1)
     if out is None and replay is None and sheet is None:
         out = pathlib.Path("drape.glb")
     moving = [ending for ending, use in FORMATS.items() if use[2]]
@@ -149,7 +154,8 @@ def drape(
     chosen_here = {"self_contact": self_contact, "thickness": thickness, "resolution": resolution}
     options |= {name: value for name, value in chosen_here.items() if value is not None}
     output.say_if_compiling("xpbd.relax_serial")
-    made = _scene(cloth, body, scene, place, files, options)
+    made, pace = stage(cloth, body, scene, place, files, wear, options)
+    frames, dt, method = frames or pace.frames, pace.dt if dt is None else dt, method or pace.method
     fielded = method_name(method) == "distance-field"
     with output.shares("baking the field" if fielded else "preparing") as baked:
         chosen = {"progress": baked, "cache": cache} if fielded else None
@@ -168,66 +174,6 @@ def drape(
         output.print_json(result.summary | {"eps_m": made.eps, "files": written})
     else:
         output.table(("", made.name), [*result.facts.items(), *(("written", path) for path in written)])
-    for line in _complaints(result):
+    for line in complaints(result):
         output.warn(line)
     return int(result.penetrates or result.broken)
-
-
-def _complaints(result: Any) -> list[str]:
-    """What is wrong with the run, and what to do about it."""
-    said, bodies = [], result.scene.bodies
-    hung = any(len(bodies[b].pins) or len(bodies[b].grips) for b in result.scene.soft)
-    if result.penetrates:
-        deep = 1e3 * result.summary["penetration_m"]
-        said.append(f"cloth was up to {deep:.3g} mm inside the body; {_advice(result)}")
-    elif result.scene.fixed and not result.contacts.any():
-        said.append("the cloth never touched the body; try more --frames or --place above")
-    elif result.scene.fixed and not result.contacts[-1] and not hung:
-        said.append("the cloth has left the body at the end; more --friction or another place may hold it")
-    if result.broken:
-        count, bad = result.crossings.sum(), result.summary["frames_with_crossings"]
-        why = "bodies left the cloth no room" if result.forced else "please report this as a defect"
-        if result.crossings[0].any():
-            why = "it starts with some, and safe mode keeps only what starts free of them"
-        said.append(f"{count} pairs of triangles met in {bad} frames of safe mode; {why}")
-    return said
-
-
-def _advice(result: Any) -> str:
-    """What to do about cloth inside the body."""
-    if result.deepest[0] < 0.0:
-        return "it starts there: --place above, or a garment that fits"
-    if not all(result.scene.bodies[b].mesh.issues.closed for b in result.scene.fixed):
-        return "it is not closed, and cloth can slip past its border; close its holes or give it a thickness"
-    return "try more --substeps or a larger --eps"
-
-
-def _scene(
-    cloth: pathlib.Path | None,
-    body: pathlib.Path | None,
-    scene: str | None,
-    place: str,
-    files: FileOptions,
-    options: dict[str, Any],
-) -> Any:
-    from .. import validate
-    from ..scenes import SCENES, drape_scene, tablecloth_for
-
-    if scene is not None and (cloth or body):
-        raise ValueError(f"--scene {scene} brings its own cloth and body; give either it or files")
-    if cloth is not None and body is None:
-        raise ValueError(
-            f"a body is missing: pliant drape {cloth} BODY; or pliant drape --body {cloth} for a tablecloth over it"
-        )
-    if "resolution" in options:
-        options["resolution"] = validate.whole("resolution", options["resolution"], low=2, high=2000)
-    if body is None:
-        name = "tablecloth-on-bust" if scene is None else validate.choice("scene", scene, tuple(SCENES))
-        with output.progress(f"making {name}"):
-            return SCENES[name](**options)
-    rigid, count = read_mesh(body, files), options.pop("resolution", 36)
-    if cloth is None:
-        over = tablecloth_for(rigid, count)
-        return drape_scene(over, rigid, place="as-is", name=f"tablecloth on {rigid.name}", **options)
-    soft = read_mesh(cloth, files)
-    return drape_scene(soft, rigid, place=place, name=f"{soft.name} on {rigid.name}", **options)

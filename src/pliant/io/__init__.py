@@ -90,6 +90,17 @@ def load_character(
         raise file.fail("", f"too large to read ({size_text(len(file.data))} unpacked)") from None
 
 
+def is_animated(path: str | os.PathLike[str], max_bytes: int | None = None) -> bool:
+    """Whether a file is a GLB or glTF with at least one clip."""
+    target = pathlib.Path(path)
+    if extension(target) not in (".glb", ".gltf"):
+        return False
+    from .gltf_document import Document
+
+    file = read_input(target, default_limit() if max_bytes is None else max_bytes)
+    return bool(Document(file).items("animations"))
+
+
 def save_character(path: str | os.PathLike[str], character: "Character") -> None:
     """Write a character with its bones, weights, morph targets and clips as a skinned GLB, in metres with y up."""
     if pathlib.Path(path).suffix.lower() != ".glb":

@@ -41,6 +41,9 @@ class Builder:
         entries.append(entry)
         return len(entries) - 1
 
+    def count(self, name: str) -> int:
+        return len(self.json.get(name, ()))
+
     def entry(self, name: str, index: int) -> Any:
         return self.json[name][index]
 

@@ -11,6 +11,7 @@ from ..files import atomic_write
 from .gltf_build import VERTICES, Builder
 from .gltf_document import Json
 from .gltf_shape import Normals, paint_material, split_seams
+from .gltf_shape import Track as GltfTrack
 
 _HOW = {"step": "STEP", "linear": "LINEAR", "cubic": "CUBICSPLINE"}
 Floats = NDArray[np.float64]
@@ -19,21 +20,36 @@ Floats = NDArray[np.float64]
 def write_character(path: str | os.PathLike[str], character: Character) -> None:
     """One GLB; texture seams split vertices, which then come behind the character's own."""
     builder = Builder()
-    rows = len(character.skeleton.parents)
-    nodes = _nodes(builder, character)
-    mesh = _mesh(builder, character)
-    inverse = np.tile(np.eye(4, dtype=np.float32), (len(nodes), 1, 1))
-    inverse[:, :3] = character.inverse
-    skin = {"joints": nodes, "inverseBindMatrices": builder.accessor(inverse.transpose(0, 2, 1).reshape(-1, 16))}
-    body = builder.add("nodes", {"name": character.mesh.name, "mesh": mesh, "skin": builder.add("skins", skin)})
-    builder.roots += [k for k in range(rows) if character.skeleton.parents[k] < 0] + [body]
+    body = put_character(builder, character, (0.8, 0.6, 0.5))
     for name, clip in character.clips.items():
         _clip(builder, name, clip, character.skeleton, body)
     with atomic_write(path) as stream:
         builder.write(stream)
 
 
-def _nodes(builder: Builder, character: Character) -> list[int]:
+def put_character(builder: Builder, character: Character, color: tuple[float, float, float]) -> int:
+    """Add its nodes, its mesh and its skin; returns the node of the mesh."""
+    before = builder.count("nodes")
+    rows = len(character.skeleton.parents)
+    nodes = _nodes(builder, character, before)
+    mesh = _mesh(builder, character, color)
+    inverse = np.tile(np.eye(4, dtype=np.float32), (len(nodes), 1, 1))
+    inverse[:, :3] = character.inverse
+    skin = {"joints": nodes, "inverseBindMatrices": builder.accessor(inverse.transpose(0, 2, 1).reshape(-1, 16))}
+    body = builder.add("nodes", {"name": character.mesh.name, "mesh": mesh, "skin": builder.add("skins", skin)})
+    builder.roots += [before + k for k in range(rows) if character.skeleton.parents[k] < 0] + [body]
+    return body
+
+
+def put_keys(track: GltfTrack, clip: Animation, first: int) -> None:
+    """Play a clip that has a key for each frame within the animation of `track`; its nodes start at `first`."""
+    for part in clip.tracks:
+        node, at = divmod(part.column, 10)
+        path = next(name for name, place in PARTS.items() if place == (at, part.width))
+        track.add(first + node, path, np.arange(len(part.times)), part.values, "LINEAR")
+
+
+def _nodes(builder: Builder, character: Character, before: int) -> list[int]:
     """The skeleton's nodes, in order; returns the node of each bone."""
     skeleton = character.skeleton
     names = {int(k): name for k, name in zip(reversed(character.nodes), reversed(character.names))}
@@ -45,12 +61,12 @@ def _nodes(builder: Builder, character: Character) -> list[int]:
         else:
             for part, (first, width) in PARTS.items():
                 entry[part] = row[first : first + width].tolist()
-        children = np.flatnonzero(skeleton.parents == k).tolist()
+        children = (before + np.flatnonzero(skeleton.parents == k)).tolist()
         if children:
             entry["children"] = children
         builder.add("nodes", entry)
     found: list[int] = []
-    for name, k in zip(character.names, character.nodes.tolist()):
+    for name, k in zip(character.names, (before + character.nodes).tolist()):
         if k in found:  # two bones of one node: a skin may name it only once
             child = builder.add("nodes", {"name": name})
             builder.entry("nodes", k).setdefault("children", []).append(child)
@@ -59,7 +75,7 @@ def _nodes(builder: Builder, character: Character) -> list[int]:
     return found
 
 
-def _mesh(builder: Builder, character: Character) -> int:
+def _mesh(builder: Builder, character: Character, color: tuple[float, float, float]) -> int:
     mesh = character.mesh
     take, faces, uv = split_seams(mesh)
     defaults = character.skeleton.rest[10 * len(character.skeleton.parents) :]
@@ -89,7 +105,7 @@ def _mesh(builder: Builder, character: Character) -> int:
     for k in np.unique(material):
         look = mesh.materials[k] if mesh.material is not None else {"name": mesh.name}
         primitive: Json = {"attributes": attributes, "indices": builder.indices(faces[material == k])}
-        primitive["material"] = paint_material(builder, look, (0.8, 0.6, 0.5))
+        primitive["material"] = paint_material(builder, look, color)
         primitives.append(primitive | ({"targets": moves} if moves else {}))
     entry: Json = {"name": mesh.name, "primitives": primitives}
     if moves:

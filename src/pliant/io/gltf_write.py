@@ -13,6 +13,7 @@ from ..files import atomic_write
 from ..mesh import Mesh
 from .gltf import GltfSource
 from .gltf_build import VERTICES, Builder
+from .gltf_character_write import put_character, put_keys
 from .gltf_document import Json
 from .gltf_patch import Patch, inverses
 from .gltf_shape import Normals, Track, morph_targets, paint_material, split_seams
@@ -41,6 +42,11 @@ def write_clips(path: str | os.PathLike[str], clips: Sequence[Clip], fps: float,
 
 def _put(clip: Clip, track: Track, *, animations: bool, normals: bool = True) -> Track:
     """Add a clip; the track, and the builder it adds to, come back because a failed attempt is thrown away."""
+    if clip.skin is not None and len(clip.skin.clips) == 1:
+        first = track.builder.count("nodes")
+        put_character(track.builder, clip.skin, clip.color)
+        put_keys(track, next(iter(clip.skin.clips.values())), first)
+        return track
     source = clip.mesh.source
     if isinstance(source, GltfSource) and source.fits(clip.mesh):
         back = inverses(source)

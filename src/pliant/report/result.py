@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import validate
+from ..character import Character
 from ..clip import Clip
+from ..deforming import Skinned
 from ..detect.surface import ClosestPoints
 from ..detect.tree.depth import Depths
 from ..io import save_animation
@@ -66,8 +68,15 @@ class Result:
             kept = self.x.get(b, self.shapes.get(b))
             frames = body.mesh.vertices[None] if kept is None else kept[:, index]
             poses = self.poses[:, b] if isinstance(body.motion, Motion) else None
-            found.append(Clip(body.mesh, frames.astype(np.float32), self._colour(b), poses))
+            found.append(Clip(body.mesh, frames.astype(np.float32), self._colour(b), poses, self._skin(b)))
         return found
+
+    def _skin(self, b: int) -> Character | None:
+        """A body that bones move, with a key for each frame; none of one that morphs, too."""
+        motion = self.scene.bodies[b].motion
+        if not isinstance(motion, Skinned) or motion.character.morphs:
+            return None
+        return motion.keyed(self.dt * np.arange(len(self.seconds)))
 
     def _colour(self, b: int) -> tuple[float, float, float]:
         """A body's own; where several cloths were given none, each has another, so that they can be told apart."""

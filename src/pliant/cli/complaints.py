@@ -1,0 +1,32 @@
+"""What is wrong with a run, in words, and what to do about it."""
+
+from typing import Any
+
+
+def complaints(result: Any) -> list[str]:
+    """What is wrong with the run, and what to do about it."""
+    said, bodies = [], result.scene.bodies
+    hung = any(len(bodies[b].pins) or len(bodies[b].grips) for b in result.scene.soft)
+    if result.penetrates:
+        deep = 1e3 * result.summary["penetration_m"]
+        said.append(f"cloth was up to {deep:.3g} mm inside the body; {_advice(result)}")
+    elif result.scene.fixed and not result.contacts.any():
+        said.append("the cloth never touched the body; try more --frames or --place above")
+    elif result.scene.fixed and not result.contacts[-1] and not hung:
+        said.append("the cloth has left the body at the end; more --friction or another place may hold it")
+    if result.broken:
+        count, bad = result.crossings.sum(), result.summary["frames_with_crossings"]
+        why = "bodies left the cloth no room" if result.forced else "please report this as a defect"
+        if result.crossings[0].any():
+            why = "it starts with some, and safe mode keeps only what starts free of them"
+        said.append(f"{count} pairs of triangles met in {bad} frames of safe mode; {why}")
+    return said
+
+
+def _advice(result: Any) -> str:
+    """What to do about cloth inside the body."""
+    if result.deepest[0] < 0.0:
+        return "it starts there: --place above, or a garment that fits"
+    if not all(result.scene.bodies[b].mesh.issues.closed for b in result.scene.fixed):
+        return "it is not closed, and cloth can slip past its border; close its holes or give it a thickness"
+    return "try more --substeps or a larger --eps"

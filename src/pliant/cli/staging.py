@@ -1,0 +1,101 @@
+"""From the words of `pliant drape` to a scene: which files, which scene, which character."""
+
+import dataclasses
+import pathlib
+from typing import TYPE_CHECKING, Any, Literal
+
+from . import output
+from .reading import FileOptions, read_mesh
+
+if TYPE_CHECKING:
+    from ..scene import Scene
+
+
+@dataclasses.dataclass(frozen=True)
+class WearOptions:
+    """Clothes on a character, a .glb or .gltf file with a clip."""
+
+    clip: str | None = None
+    "which of its clips to play; the first without it"
+    lead_in: float = 0.5
+    "seconds from its rest pose, in which the garment is given, to the clip's first"
+    hold: Literal["auto", "none"] = "auto"
+    "auto: waistbands, cuffs and collars stay where they are on the skin; none: friction alone holds"
+    layer: tuple[pathlib.Path, ...] = ()
+    "mesh file of a garment worn over the first; once for each, inner to outer"
+
+
+@dataclasses.dataclass(frozen=True)
+class Pace:
+    """What runs at which pace, where nothing was typed."""
+
+    dt: float = 0.01
+    frames: int = 250
+    method: str = "distance-field"
+
+
+def stage(
+    cloth: pathlib.Path | None,
+    body: pathlib.Path | None,
+    scene: str | None,
+    place: str,
+    files: FileOptions,
+    wear: WearOptions,
+    options: dict[str, Any],
+) -> "tuple[Scene, Pace]":
+    """The scene, and how it is run where nothing else was asked for."""
+    from .. import validate
+    from ..io import is_animated
+    from ..scenes import SCENES, drape_scene, tablecloth_for
+
+    if scene is not None and (cloth or body):
+        raise ValueError(f"--scene {scene} brings its own cloth and body; give either it or files")
+    if cloth is not None and body is None:
+        raise ValueError(
+            f"a body is missing: pliant drape {cloth} BODY; or pliant drape --body {cloth} for a tablecloth over it"
+        )
+    if "resolution" in options:
+        options["resolution"] = validate.whole("resolution", options["resolution"], low=2, high=2000)
+    if body is None:
+        name = "tablecloth-on-bust" if scene is None else validate.choice("scene", scene, tuple(SCENES))
+        with output.progress(f"making {name}"):
+            made = SCENES[name](**options)
+        return made, _pace(made)
+    if cloth is not None and is_animated(body):
+        made = _dressed(cloth, body, files, wear, options)
+        return made, _pace(made)
+    if wear.layer or wear.clip is not None:
+        given = "--layer" if wear.layer else "--clip"
+        raise ValueError(f"{given} is for a garment on a character; {body} is not a .glb or .gltf file with a clip")
+    rigid, count = read_mesh(body, files), options.pop("resolution", 36)
+    if cloth is None:
+        over = tablecloth_for(rigid, count)
+        return drape_scene(over, rigid, place="as-is", name=f"tablecloth on {rigid.name}", **options), Pace()
+    soft = read_mesh(cloth, files)
+    return drape_scene(soft, rigid, place=place, name=f"{soft.name} on {rigid.name}", **options), Pace()
+
+
+def _dressed(
+    cloth: pathlib.Path, body: pathlib.Path, files: FileOptions, wear: WearOptions, options: dict[str, Any]
+) -> "Scene":
+    from ..io import load_character, size_warning
+    from ..scenes.dressing import dress_scene
+
+    character = load_character(body, units=files.units, up=files.up)
+    if warning := size_warning(character.mesh):
+        output.warn(f"{body}: {warning}")
+    garments = [read_mesh(path, files) for path in (cloth, *wear.layer)]
+    options.pop("resolution", None)
+    name = f"{' and '.join(garment.name for garment in garments)} on {character.mesh.name}"
+    with output.progress(f"making {name}"):
+        return dress_scene(
+            garments, character, clip=wear.clip, lead_in=wear.lead_in, hold=wear.hold, name=name, **options
+        )
+
+
+def _pace(scene: "Scene") -> Pace:
+    """A character plays its clip once, at 30 frames a second."""
+    durations = [getattr(shape, "duration", 0.0) for shape in scene.shapes.values()]
+    if not durations:
+        return Pace()
+    return Pace(1.0 / 30.0, max(1, round(30.0 * max(durations))), "bone-boxes")
