@@ -1,0 +1,41 @@
+"""Scenes with height grids instead of fields, judged by the exact surface; class B: no deeper than the bound."""
+
+import pytest
+
+from pliant.report.result import record
+from pliant.scenes import SCENES
+from pliant.simulation import Simulation
+
+pytestmark = pytest.mark.compiled
+
+
+def deepest(name: str, frames: int, resolution: int, **options) -> tuple[float, float]:
+    """The least exact distance of the cloth, and the grids' bound; metres."""
+    sim = Simulation(SCENES[name](resolution=resolution), method="height-grid", options=options)
+    result = record(sim, frames)
+    assert result.contacts.max() > 5
+    return float(result.deepest.min()), sim.detectors[0].grids.bound
+
+
+@pytest.mark.parametrize("options", [{"directions": ("+y",)}, {}], ids=["from above", "from all sides"])
+def test_a_cloth_on_the_face_stays_outside(options):
+    least, _ = deepest("cloth-on-face", 80, 30, **options)
+    assert least > 0.0
+
+
+@pytest.mark.parametrize("name", ["tablecloth-on-ball", "tablecloth-on-bust", "cloth-on-box-corner"])
+def test_a_tablecloth_gets_no_deeper_than_the_bound(name):
+    least, bound = deepest(name, 80, 22)
+    assert least > -bound
+
+
+def test_a_ball_that_spins_takes_its_grids_along():
+    least, bound = deepest("spinning-ball", 150, 16)
+    assert least > -bound
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["cloth-on-face", "tablecloth-on-ball", "tablecloth-on-bust", "spinning-ball"])
+def test_250_frames_at_full_size_get_no_deeper_than_the_bound(name):
+    least, bound = deepest(name, 250, 48)
+    assert least > -bound
