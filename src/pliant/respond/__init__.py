@@ -1,5 +1,6 @@
 """Contacts -> State, in place."""
 
 from .projection import Projection
+from .surface_tag import SurfaceTag
 
-__all__ = ["Projection"]
+__all__ = ["Projection", "SurfaceTag"]
