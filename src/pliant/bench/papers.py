@@ -6,6 +6,7 @@ FUHRMANN_2003 = (
     "A. Fuhrmann, G. Sobottka and C. Gross, Distance Fields for Rapid Collision Detection in Physically Based "
     "Modeling, 2003, table 1"
 )
+NEAL_2003 = "K. Neal, Collision Approximation for Real-Time Cloth Simulation, 2003"
 
 
 @dataclasses.dataclass(frozen=True)

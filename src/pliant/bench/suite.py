@@ -14,6 +14,7 @@ from . import (
     cloth_step,
     contest,
     growth,
+    height_grids,
     machine,
     nearest,
     openvdb,
@@ -22,7 +23,7 @@ from . import (
     sampling,
     steps,
 )
-from .papers import FUHRMANN_2003
+from .papers import FUHRMANN_2003, NEAL_2003
 from .peers import roll_call
 
 FIELDS = ("T1", "T2")
@@ -98,6 +99,18 @@ def paper_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, prog
     return Report("Table 1, then and now", against_paper.paper_findings(table), [table], [chart], notes, about)
 
 
+def neal_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
+    """What the size of a height grid costs, and a cloth on a face."""
+    about, load = _begin(progress, fields=False)
+    sizes, count = (height_grids.QUICK, 20_000) if quick else (height_grids.SIZES, height_grids.QUERIES)
+    cost = height_grids.cost_table(sizes, repeats=repeats, count=count, progress=progress)
+    small = {"resolution": 10, "frames": 8} if quick else {}
+    face = height_grids.face_table(progress=progress, **small)
+    notes = [f"Source: {NEAL_2003}.", *height_grids.NOTES, _load(load)]
+    said, chart = height_grids.findings(cost, face), height_grids.cost_chart(cost)
+    return Report("Height grids: the cost of a query", said, [cost, face], [chart], notes, about)
+
+
 def growth_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
     """How the bake grows with resolution."""
     about, load = _begin(progress)
@@ -113,7 +126,9 @@ def growth_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, pro
     return Report("Growth of a bake", growth.growth_findings(table), [table], [chart], notes, about)
 
 
-# what `pliant bench` can be asked for besides peers and the paper's table
+# papers that `pliant bench --paper` knows
+PAPERS: dict[str, Callable[..., Report]] = {"fuhrmann2003": paper_report, "neal": neal_report}
+# what `pliant bench` can be asked for besides peers and the papers
 REPORTS: dict[str, Callable[..., Report]] = {"growth": growth_report}
 
 

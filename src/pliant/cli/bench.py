@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def bench(
     what: str | None = None,
     *tasks: str,
-    paper: Literal["fuhrmann2003"] | None = None,
+    paper: Literal["fuhrmann2003", "neal"] | None = None,
     data: pathlib.Path | None = None,
     quick: bool = False,
     repeats: int | None = None,
@@ -38,7 +38,7 @@ def bench(
         are near), T5 (largest step without collision), T6 (intersecting triangles), T6b (a tree follows), T8 (a frame
         of cloth in contact); all where none is named.
     paper
-        fuhrmann2003: table 1 of the paper, and the same bakes here.
+        fuhrmann2003: table 1 of the paper, and the same bakes here. neal: what a query costs as a height grid grows.
     data
         A folder with the original models; without it, ../shared/data beside a checkout.
     quick
@@ -58,7 +58,7 @@ def bench(
 
     known = ("peers", *suite.REPORTS)
     if (what is None) == (paper is None):
-        raise ValueError(f"what shall be measured? one of: {', '.join(known)}, --paper fuhrmann2003")
+        raise ValueError(f"what shall be measured? one of: {', '.join(known)}, --paper {' | '.join(suite.PAPERS)}")
     if what is not None:
         choice("benchmark", what, known)
     spelt = {task.lower(): task for task in suite.TASKS}
@@ -78,7 +78,7 @@ def bench(
             advance(note=note)
 
         if paper is not None:
-            report = suite.paper_report(quick=quick, repeats=count, folder=data, progress=tell)
+            report = suite.PAPERS[paper](quick=quick, repeats=count, folder=data, progress=tell)
         elif what == "peers":
             named = chosen or suite.TASKS
             report = suite.peers_report(named, quick=quick, repeats=count, folder=data, progress=tell)
