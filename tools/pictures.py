@@ -18,6 +18,7 @@ from impact import draw_impact
 from PIL import Image, ImageDraw, ImageFont
 from piles import draw_piles
 from trees import draw_trees
+from walking import draw_walk
 
 import pliant
 from pliant.clip import Clip
@@ -271,7 +272,7 @@ PICTURES: dict[str, Callable[[], None]] = {
     "crossings": lambda: draw_crossings(save), "cones": lambda: draw_cones(save),
     "continuous": lambda: draw_continuous(save),
     "reconstruction": reconstruction, "field-report": field_page,
-    "replay": replay, "self-contact": lambda: draw_piles(save),
+    "replay": replay, "self-contact": lambda: draw_piles(save), "walk": lambda: draw_walk(save),
 }  # fmt: skip
 
 if __name__ == "__main__":
