@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def bench(
     what: str | None = None,
     *tasks: str,
-    paper: Literal["fuhrmann2003", "neal"] | None = None,
+    paper: Literal["fuhrmann2003", "neal", "pelechano"] | None = None,
     data: pathlib.Path | None = None,
     quick: bool = False,
     repeats: int | None = None,
@@ -39,6 +39,7 @@ def bench(
         of cloth in contact); all where none is named.
     paper
         fuhrmann2003: table 1 of the paper, and the same bakes here. neal: what a query costs as a height grid grows.
+        pelechano: triangles not tested and the frame rate kept with boxes that ride on bones.
     data
         A folder with the original models; without it, ../shared/data beside a checkout.
     quick

@@ -50,7 +50,7 @@ def drape(
     dt: float | None = None,
     substeps: int = 16,
     eps: float | None = None,
-    friction: float = 0.3,
+    friction: float | None = None,
     friction_model: Literal["coulomb", "simple"] = "coulomb",
     elasticity: float = 0.0,
     self_contact: Literal["off", "push", "safe"] | None = None,
@@ -87,8 +87,8 @@ def drape(
         A PNG with a few frames of the run.
     scene
         A ready scene instead of files: tablecloth-on-bust, tablecloth-on-ball, cloth-on-box-corner, cloth-in-a-bowl;
-        with bodies that move: rod, spinning-ball, waving-mannequin; with cloth that meets itself: ribbon, twist, stack,
-        pinch, curtain.
+        with bodies that move: rod, spinning-ball, waving-mannequin; with a mannequin that walks: walking-skirt,
+        cloth-on-shoulder, walking-trousers; with cloth that meets itself: ribbon, twist, stack, pinch, curtain.
     config
         A TOML file with any of these options, by the same names; what is typed here wins.
     frames
@@ -102,7 +102,7 @@ def drape(
     eps
         Metres kept between cloth and body; without it 5 mm at human size, and what suits smaller and larger things.
     friction
-        Coefficient of friction.
+        Coefficient of friction; 0.3 without it, or what the scene has.
     friction_model
         coulomb sticks below the slope; simple only brakes.
     elasticity
@@ -143,7 +143,6 @@ def drape(
     stuff = Cloth(**dataclasses.asdict(material))
     options: dict[str, Any] = {
         "eps": eps,
-        "friction": friction,
         "friction_model": friction_model,
         "elasticity": elasticity,
         "wind": wind,
@@ -152,6 +151,7 @@ def drape(
     }
     # what is not typed is for the scene to choose
     chosen_here = {"self_contact": self_contact, "thickness": thickness, "resolution": resolution}
+    chosen_here["friction"] = friction
     options |= {name: value for name, value in chosen_here.items() if value is not None}
     output.say_if_compiling("xpbd.relax_serial")
     made, pace = stage(cloth, body, scene, place, files, wear, options)

@@ -10,6 +10,8 @@ from .reading import FileOptions, read_mesh
 if TYPE_CHECKING:
     from ..scene import Scene
 
+TIMES = 3  # that a clip is shown which repeats itself
+
 
 @dataclasses.dataclass(frozen=True)
 class WearOptions:
@@ -94,8 +96,12 @@ def _dressed(
 
 
 def _pace(scene: "Scene") -> Pace:
-    """A character plays its clip once, at 30 frames a second."""
-    durations = [getattr(shape, "duration", 0.0) for shape in scene.shapes.values()]
-    if not durations:
-        return Pace()
-    return Pace(1.0 / 30.0, max(1, round(30.0 * max(durations))), "bone-boxes")
+    """A character plays its clip once, or some times where it is one to be repeated, at 30 frames a second."""
+    from ..deforming import Skinned
+
+    spans = [
+        shape.duration + shape.loop * (TIMES - 1) * (shape.duration - shape.lead_in)
+        for shape in scene.shapes.values()
+        if isinstance(shape, Skinned)
+    ]
+    return Pace(1.0 / 30.0, max(1, round(30.0 * max(spans))), "bone-boxes") if spans else Pace()

@@ -8,6 +8,7 @@ from .moving import bending_rod, spinning_ball
 from .piles import curtain, pinch, ribbon, stack, twist
 from .reliefs import cloth_on_face
 from .tablecloths import cloth_in_a_bowl, cloth_on_box_corner, tablecloth_on_ball, tablecloth_on_bust
+from .walking import cloth_on_shoulder, walking_skirt, walking_trousers
 from .waving import waving_mannequin
 
 SCENES: dict[str, Callable[..., Scene]] = {
@@ -19,6 +20,9 @@ SCENES: dict[str, Callable[..., Scene]] = {
     "rod": bending_rod,
     "spinning-ball": spinning_ball,
     "waving-mannequin": waving_mannequin,
+    "walking-skirt": walking_skirt,
+    "cloth-on-shoulder": cloth_on_shoulder,
+    "walking-trousers": walking_trousers,
     "ribbon": ribbon,
     "twist": twist,
     "stack": stack,

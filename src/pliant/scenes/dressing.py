@@ -27,6 +27,7 @@ def dress_scene(
     *,
     clip: str | None = None,
     lead_in: float = 0.5,
+    loop: bool = False,
     hold: str = "auto",
     eps: float | None = None,
     material: Cloth | None = None,
@@ -35,7 +36,8 @@ def dress_scene(
 ) -> Scene:
     """A scene in which `character` wears `garments`, inner to outer, given in its rest pose, and plays `clip`.
 
-    clip: its first without a name. In `lead_in` seconds it goes from the rest pose to the clip's first. hold "auto"
+    clip: its first without a name, once or (`loop`) over and over. In `lead_in` seconds it goes from the rest pose to
+    the clip's first. hold "auto"
     fastens borders that lie close to the skin all around (waistbands, cuffs, collars) where they are; "none" leaves all
     to friction. eps: the distance kept from the skin, by default a quarter of a percent of the body's size. Other
     options are those of Scene (friction, gravity, self_contact ...); several garments push each other without one.
@@ -45,7 +47,8 @@ def dress_scene(
         raise ValueError("garments is empty; expected at least one mesh, inner to outer")
     if clip is None and character.clips:
         clip = next(iter(character.clips))
-    motion = Skinned(character, clip, lead_in=validate.number("lead_in", lead_in, low=0.0) if clip is not None else 0.0)
+    lead_in = validate.number("lead_in", lead_in, low=0.0) if clip is not None else 0.0
+    motion = Skinned(character, clip, lead_in=lead_in, loop=loop)
     skin = character.mesh.moved(character.shape(None, 0.0))
     if skin.issues.inward:
         raise ValueError(f"character {skin.name!r} is inside out (its faces look inward); flip its faces first")
