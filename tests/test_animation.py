@@ -37,7 +37,7 @@ def test_a_cubic_track_is_hermites_cubic() -> None:
     assert np.abs(sampled(Track(1, times, values, "cubic")) - expected).max() < 1e-14
 
 
-@pytest.mark.parametrize("angle", [1e-9, 1e-4, 1.0, 3.1, 3.3, 6.0])
+@pytest.mark.parametrize("angle", [1e-9, 1e-4, 0.05, 0.15, 1.0, 3.1, 3.3, 6.0])
 def test_a_turn_is_the_short_way_at_even_speed(angle: float) -> None:
     ends = Rotation.from_rotvec([[0.1, 0.2, 0.3], [0.1, 0.2, 0.3]])
     ends = Rotation.concatenate([ends[0], Rotation.from_rotvec([angle, 0, 0]) * ends[1]])

@@ -5,7 +5,7 @@ import pathlib
 import numpy as np
 import pytest
 
-from characters import NaiveCharacter, human, made_character, naive_shape
+from characters import NaiveCharacter, human, made_character, naive_shape, small_character
 from conftest import DATA, SEED, cases
 from pliant import Character, Clip, load, load_character, save_animation, save_character
 
@@ -81,6 +81,35 @@ def test_frames_of_a_character_go_back_into_its_own_file(data: pathlib.Path, tmp
     played = load_character(tmp_path / "played.glb")
     for k in range(len(frames)):
         assert np.abs(played.shape("pliant", k / 30) - frames[k]).max() < 1e-6 * character.mesh.size
+
+
+def test_the_bind_shape_stands_where_the_joint_above_all_that_hold_it_does(tmp_path: pathlib.Path) -> None:
+    """A hand in centimetres on an arm that the default pose has bent, and a ring that hangs on its finger."""
+    made = small_character()
+    made.json["nodes"] = [
+        {"name": "root", "children": [1, 4], "scale": [0.01, 0.01, 0.01], "rotation": [0.6, 0, 0, 0.8]},
+        {"name": "arm", "children": [2], "translation": [0, 90, 0], "rotation": [0, 0, 0.8, 0.6]},
+        {"name": "finger", "children": [3], "translation": [0, 10, 0]},
+        {"name": "ring", "mesh": 1, "translation": [0, 1, 0]},
+        {"name": "hand", "mesh": 0, "skin": 0},
+    ]
+    inverse = np.tile(np.eye(4, dtype="<f4"), (3, 1, 1))
+    inverse[:, 3, 1] = [0, -90, -100]  # the arm was straight when it was bound
+    matrices = made.accessor(inverse[[0, 2, 1]], "MAT4")
+    made.json["skins"] = [{"joints": [0, 2, 1], "inverseBindMatrices": matrices}]
+    primitive = made.json["meshes"][0]["primitives"][0]
+    primitive["attributes"]["JOINTS_0"] = made.accessor(np.tile(np.array([1, 2, 0, 0], "u1"), (4, 1)), "VEC4")
+    made.json["meshes"].append({"primitives": [{"attributes": {"POSITION": 0}, "mode": 5}]})
+    made.json["animations"] = []
+    character = load_character(made.save(tmp_path / "hand.gltf"))
+    assert np.abs(character.mesh.vertices - character.shape(None, 0.0)).max() < 1e-12
+    assert character.mesh.size < 1.5
+    above = {name: character.parents[k] for k, name in enumerate(character.names)}
+    assert {name: character.names[k] for name, k in above.items() if k >= 0} == {
+        "arm": "root",
+        "finger": "arm",
+        "ring": "finger",
+    }
 
 
 def test_units_and_the_axis_that_is_up_scale_and_turn_every_pose(tmp_path: pathlib.Path) -> None:
