@@ -18,8 +18,8 @@ def walking_skirt(*, resolution: int = 24, **options: Any) -> Scene:
 def cloth_on_shoulder(*, resolution: int = 36, **options: Any) -> Scene:
     """A piece of cloth falls onto the left shoulder of a mannequin that starts to walk (the same, figure 8)."""
     irregular = options.pop("irregular", False)
-    cloth = shapes.cloth(0.24, 0.6, resolution, irregular=irregular, centre=(0.195, 1.50, -0.03))
-    return _on_floor(_worn("cloth-on-shoulder", cloth, {"friction": 0.6, "lead_in": 1.2, "hold": "none"} | options))
+    cloth = shapes.cloth(0.16, 0.6, resolution, irregular=irregular, centre=(0.172, 1.50, -0.03))
+    return _on_floor(_worn("cloth-on-shoulder", cloth, {"friction": 1.0, "lead_in": 1.2, "hold": "none"} | options))
 
 
 def walking_trousers(*, resolution: int = 36, **options: Any) -> Scene:
