@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Mapping
 from typing import Any
 
@@ -152,7 +153,7 @@ def _read_only(array: Floats) -> Floats:
 
 
 def _tidied(joints: Ints, weights: Floats) -> tuple[Ints, Floats]:
-    """Rows that fall and sum to 1, as narrow as the vertex with the most bones allows."""
+    """Rows that fall and sum to 1, no bone in one twice, as narrow as the vertex with the most bones allows."""
     if (weights < 0.0).any():
         raise ValueError(f"weights[{validate.first_index(weights < 0.0)}] is negative")
     total = weights.sum(1)
@@ -160,6 +161,11 @@ def _tidied(joints: Ints, weights: Floats) -> tuple[Ints, Floats]:
     if bad.any():
         i = int(np.argmax(bad))
         raise ValueError(f"weights[{i}] sum to {total[i]:g}; expected 1")
+    weights = weights.copy()
+    for a, b in itertools.combinations(range(weights.shape[1]), 2):
+        twice = (joints[:, a] == joints[:, b]) & (weights[:, b] > 0.0)
+        weights[twice, a] += weights[twice, b]
+        weights[twice, b] = 0.0
     order = np.argsort(-weights, 1, kind="stable")
     weights = np.take_along_axis(weights, order, 1) / total[:, None]
     width = max(1, int((weights > 0.0).sum(1).max()))

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from characters import small_character
 from conftest import DATA
 from pliant.clip import Clip
-from pliant.io import gltf_write, load, save, save_animation
+from pliant.io import gltf_write, load, load_character, save, save_animation, save_character
 from pliant.mesh import Mesh
 from pliant.motion import rotations
 from test_motion import random_poses
@@ -362,6 +363,7 @@ def test_the_khronos_validator_finds_nothing(tmp_path: pathlib.Path, monkeypatch
     with monkeypatch.context() as few:
         few.setattr(gltf_write, "MOST_TARGETS", 4)
         save_animation(tmp_path / "long.glb", [wave(grid(), 12)], 30.0)
+    save_character(tmp_path / "skinned.glb", load_character(small_character().save(tmp_path / "small.gltf")))
     if DATA.is_dir():
         meshes = [load(DATA / "rigged" / name) for name in RIGGED]
         for name, mesh in zip(RIGGED, meshes):
