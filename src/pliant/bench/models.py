@@ -42,8 +42,13 @@ def find_model(name: str, folder: pathlib.Path | None = None) -> pathlib.Path | 
     if folder is not None and not folder.is_dir():
         raise NotADirectoryError(f"{folder} is not a folder; --data wants the one with the mesh files")
     wanted = {w for known in FILES.get(name, ()) for w in (known, f"{known}.gz")}
-    root = _BESIDE if folder is None else folder.resolve()
+    root = data_folder(folder)
     return next((path for path in _files_in(root) if path.name.lower() in wanted), None)
+
+
+def data_folder(folder: pathlib.Path | None = None) -> pathlib.Path:
+    """Where files are looked for; it may not be there."""
+    return _BESIDE if folder is None else folder.resolve()
 
 
 @functools.lru_cache(4)

@@ -11,6 +11,7 @@ from ..shapes import ball
 from . import (
     against_paper,
     baking,
+    bone_boxes,
     cloth_step,
     contest,
     growth,
@@ -23,7 +24,7 @@ from . import (
     sampling,
     steps,
 )
-from .papers import FUHRMANN_2003, NEAL_2003
+from .papers import FUHRMANN_2003, NEAL_2003, PELECHANO
 from .peers import roll_call
 
 FIELDS = ("T1", "T2")
@@ -111,6 +112,15 @@ def neal_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progr
     return Report("Height grids: the cost of a query", said, [cost, face], [chart], notes, about)
 
 
+def pelechano_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
+    """Triangles not tested and the frame rate kept, by boxes on bones."""
+    about, load = _begin(progress, fields=False)
+    table = bone_boxes.bone_boxes_table(folder, quick=quick, repeats=repeats, progress=progress)
+    notes = [f"Source: {PELECHANO}, section 5.", *bone_boxes.NOTES, _load(load)]
+    said, chart = bone_boxes.findings(table), bone_boxes.chart(table)
+    return Report("Boxes that ride on bones", said, [table], [chart], notes, about)
+
+
 def growth_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
     """How the bake grows with resolution."""
     about, load = _begin(progress)
@@ -127,7 +137,11 @@ def growth_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, pro
 
 
 # papers that `pliant bench --paper` knows
-PAPERS: dict[str, Callable[..., Report]] = {"fuhrmann2003": paper_report, "neal": neal_report}
+PAPERS: dict[str, Callable[..., Report]] = {
+    "fuhrmann2003": paper_report,
+    "neal": neal_report,
+    "pelechano": pelechano_report,
+}
 # what `pliant bench` can be asked for besides peers and the papers
 REPORTS: dict[str, Callable[..., Report]] = {"growth": growth_report}
 

@@ -263,3 +263,15 @@ def fill_middles(rows, ends, faces, first, pairs, where, nearest, normal, distan
             record["anchor"][a] = nearest[c, a]
             for k in range(3):
                 record["anchor_velocity"][a] += where[c, k] * v[faces[f, k] + first[1], a]
+
+
+@kernel(parallel=True)
+def look_everywhere(x, faces, points, found, distance):
+    """Every point against every triangle, for comparison: the nearest face and its distance."""
+    for i in prange(len(points)):
+        p, best, face = vec.load(points, i), np.inf, -1
+        for f in range(len(faces)):
+            d_2 = nearest2(p, vec.load(x, faces[f, 0]), vec.load(x, faces[f, 1]), vec.load(x, faces[f, 2]))[0]
+            if d_2 < best:
+                best, face = d_2, f
+        found[i], distance[i] = face, math.sqrt(best)

@@ -54,6 +54,8 @@ class BoneBoxes:
         self._first = first
         self.frame = np.empty((count, 3, 4))
         self.placed = Placed(np.empty((count, 3, 4)), np.empty((count, 6)), np.empty((count, 4)))
+        self._left = np.empty(len(keys), np.bool_)
+        self._counts = np.empty(-(-len(keys) // _kernels.ENTRIES), np.int64)
         self._measure(matrices, frames)
         self._sort()
 
@@ -75,8 +77,7 @@ class BoneBoxes:
 
     def check(self, x: Floats) -> int:
         """Whether all vertices (n,3) are in their ranges; ranges and lists widen for those that are not. How many."""
-        n = len(self.entry_box)
-        left, counts = np.empty(n, np.bool_), np.zeros(-(-n // _kernels.ENTRIES), np.int64)
+        left, counts = self._left, self._counts
         _kernels.outside(self.placed.turn, self.entry_box, self.entry_vertex, self.span, x, left, counts)
         total = int(counts.sum())
         if total:

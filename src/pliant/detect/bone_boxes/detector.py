@@ -75,6 +75,8 @@ class BoneBoxesDetector:
         self._vertices, self._middles = Probes(x), Probes(x[self.edges].mean(1))
         self._near = np.empty(len(self.edges), np.int64)
         self._pool = Pool()
+        rows, bodies = (soft.first, body.first), (soft.body, body.body)
+        self._numbers = np.array(rows, np.int32), np.array(bodies, np.int32)
         self.looked = self.measured = self._asked = 0
 
     @property
@@ -105,12 +107,14 @@ class BoneBoxesDetector:
     def find(self, state: State) -> Contacts:
         """Contacts in canonical order: vertices first, then middles of edges."""
         one, two = self._vertices.within(self.within), self._middles.within(self.within)
-        out = self._pool.take(len(one.rows) + len(two.rows))
         n = len(one.rows)
-        self._faces(one, state, out[:n])
-        ends, first, bodies = self.edges, *self._numbers()
-        middles = (two.rows, ends, self.body.mesh.faces, first, two.pairs, two.where)
-        _lookup.fill_middles(*middles, two.nearest, two.normal, two.distance, state.v, bodies, out[n:])
+        out = self._pool.take(n + len(two.rows))
+        if n:
+            self._faces(one, state, out[:n])
+        if len(two.rows):
+            first, bodies = self._numbers
+            middles = (two.rows, self.edges, self.body.mesh.faces, first, two.pairs, two.where)
+            _lookup.fill_middles(*middles, two.nearest, two.normal, two.distance, state.v, bodies, out[n:])
         return out
 
     def _faces(self, one: Touching, state: State, out: Contacts) -> None:
@@ -119,16 +123,12 @@ class BoneBoxesDetector:
         side = np.ones(len(x))
         side[one.rows[one.distance < 0.0]] = -1.0
         unclear = np.empty(len(pairs), np.bool_)
-        _records.fill_faces(x, x_b, self.body.mesh.faces, pairs, side, *self._numbers(), out, unclear)
+        _records.fill_faces(x, x_b, self.body.mesh.faces, pairs, side, *self._numbers, out, unclear)
         rows = np.flatnonzero(unclear)
         if len(rows):
             weights, normal, distance = np.empty((len(rows), 4)), np.empty((len(rows), 3)), np.empty(len(rows))
             _careful.vertex_face_geometry(self._surface, x, pairs[rows], side, weights, normal, distance)
             out["normal"][rows], out["distance"][rows] = normal, distance
-
-    def _numbers(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        one, two = self.soft, self.body
-        return np.array([one.first, two.first], np.int32), np.array([one.body, two.body], np.int32)
 
     def _bones(self, state: State) -> Floats:
         """(b,3,4) matrices of the bones now."""

@@ -55,6 +55,9 @@ class Probes:
     ) -> None:
         """Find the triangles near `which` of the points; `deep` also those far above points inside a closed skin."""
         points, placed, reach = self.points, boxes.placed, boxes.reach
+        self.looked = self.measured = self.count = 0
+        if not len(which):
+            return
         counts = np.zeros((-(-len(which) // CHUNK), 2), np.int64)
         _kernels.look(boxes.boxes, placed, surface.x, points, which, reach, exact, self._found, self._place, counts)
         self.looked, self.measured = counts.sum(0).tolist()
@@ -70,6 +73,8 @@ class Probes:
         k = _kernels.gather(
             self._wanted, points, self._found, self._place, self._rows, self._pairs, self._at, self._where
         )
+        if not k:
+            return
         pairs = self._pairs[:k]
         _normals.freshen(rings, surface, pairs)
         sides = (self._distance[:k], self._nearest[:k], self._normal[:k])
