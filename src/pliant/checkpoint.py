@@ -11,14 +11,16 @@ from typing import Any
 
 import numpy as np
 
+from . import contacts as _contacts
 from . import validate
+from .contacts import Contacts
 from .deforming import Deforming
 from .errors import MeshFileError
 from .motion import Motion
 from .scene import Scene
 from .state import State
 
-FORMAT = 1
+FORMAT = 2
 _PARAMETERS = ("gravity", "wind", "eps", "friction", "friction_model", "elasticity", "self_contact", "thickness")
 
 
@@ -33,6 +35,8 @@ class Checkpoint:
     method: str
     forced: int  # of the guard
     scene: str  # fingerprint
+    response: str = "projection"
+    memory: Contacts = dataclasses.field(default_factory=_contacts.empty)  # of the response
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """To an .npz file, atomically."""
@@ -52,6 +56,8 @@ class Checkpoint:
                 times=np.array([s.time, s.lapse, self.dt]),
                 counts=np.array([self.index, self.substeps, self.forced], np.int64),
                 method=self.method,
+                response=self.response,
+                memory=np.frombuffer(self.memory.tobytes(), np.uint8),
             )
 
     @classmethod
@@ -72,12 +78,13 @@ class Checkpoint:
                 index, substeps, forced = (validate.whole("counts", n, high=2**53) for n in saved["counts"].tolist())
                 validate.number("dt", dt, above=0.0)
                 validate.whole("substeps", substeps, low=1, high=1000)
-                texts = [str(saved[name]) for name in ("method", "scene")]
+                texts = [str(saved[name]) for name in ("method", "scene", "response")]
+                memory = np.frombuffer(saved["memory"].tobytes(), _contacts.CONTACT).copy()
         except FileNotFoundError:
             raise MeshFileError(path, "", "no such file") from None
         except Exception as error:  # NumPy raises a dozen kinds for files that are not its own
             raise MeshFileError(path, "", f"not a checkpoint of pliant, or damaged ({error})") from None
-        return cls(state, index, dt, substeps, texts[0], forced, texts[1])
+        return cls(state, index, dt, substeps, texts[0], forced, texts[1], texts[2], memory)
 
 
 def fingerprint(scene: Scene) -> str:

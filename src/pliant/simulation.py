@@ -23,7 +23,7 @@ from .dynamics import ClothDynamics
 from .errors import MeshFileError
 from .guard import Guard
 from .motion import Motion
-from .respond import Projection
+from .respond import RESPONSES
 from .scene import Scene
 from .state import State
 
@@ -47,7 +47,7 @@ class Simulation:
     """Runs a scene in steps of `dt` seconds, each in `substeps` small ones.
 
     `method` names the detector between every cloth and every fixed body, and `options` goes to each of them; pass
-    `detectors` to make them yourself.
+    `detectors` to make them yourself. `response`: "projection", or the paper's "surface-tag" for vertices on a skin.
     """
 
     def __init__(
@@ -59,6 +59,7 @@ class Simulation:
         method: str = "distance-field",
         options: Mapping[str, Any] | None = None,
         detectors: Sequence[Detector] | None = None,
+        response: str = "projection",
         state: State | None = None,
         clock: Clock | None = None,
     ) -> None:
@@ -78,7 +79,8 @@ class Simulation:
         self._follow = bool(self._moving) and (
             scene.self_contact == "safe" or bool(scene.shapes) or any(d.follows for d in self.detectors)
         )
-        self.response = Projection(scene, obstacles=self._follow)
+        self.responds = validate.choice("response", response, tuple(RESPONSES))
+        self.response = RESPONSES[self.responds](scene, obstacles=self._follow)
         # what lies close from the start is asked of the scene, not of the state: a run that is resumed must agree
         self.guard = None if scene.self_contact == "off" or not scene.soft else Guard(scene, scene.start())
         self.state.pose, self.state.bones = scene.poses(self.state.time), scene.bones(self.state.time)
@@ -100,6 +102,8 @@ class Simulation:
             with clock("move"):
                 self._move(pose, {b: ahead[k] for b, ahead in bones.items()}, dt)
                 state.x[self.scene.held] = held
+            with clock("respond"):
+                self.response.hold(state, dt)
             with clock("relax"):
                 self.dynamics.relax(state, dt)
             if guard:
@@ -138,7 +142,8 @@ class Simulation:
         """A checkpoint, atomically: what `load` needs to go on with the same bits, beside the scene itself."""
         forced = self.guard.forced if self.guard else 0
         mark = fingerprint(self.scene)
-        Checkpoint(self.state, self.index, self.dt, self.substeps, self.method, forced, mark).save(path)
+        told = (self.responds, self.response.memory)
+        Checkpoint(self.state, self.index, self.dt, self.substeps, self.method, forced, mark, *told).save(path)
 
     @classmethod
     def load(
@@ -168,10 +173,11 @@ class Simulation:
             method=saved.method or "distance-field",
             options=options,
             detectors=detectors,
+            response=saved.response,
             state=saved.state,
             clock=clock,
         )
-        sim.index = saved.index
+        sim.index, sim.response.memory = saved.index, saved.memory
         if sim.guard:
             sim.guard.forced = saved.forced
         return sim

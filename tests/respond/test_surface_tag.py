@@ -10,22 +10,15 @@ from pliant.respond import SurfaceTag
 from pliant.scene import Body, Cloth, Scene
 from pliant.shapes import box, cloth
 from pliant.simulation import Simulation
-from pliant.state import State
 
 G, EPS = 9.81, 0.005
 
 
 def tagging(sim: Simulation, hold: bool = True, **options: float) -> Simulation:
-    """The simulation with this response, which `hold` asks before the cloth relaxes, too."""
-    tag = sim.response = SurfaceTag(sim.scene, obstacles=bool(sim.scene.moving), **options)
-    relax = sim.dynamics.relax
-    if hold:
-
-        def relax_held(state: State, dt: float) -> None:
-            tag.hold(state, dt)
-            relax(state, dt)
-
-        sim.dynamics.relax = relax_held
+    """The simulation with this response; without `hold` it is not asked before the cloth relaxes."""
+    sim.response = SurfaceTag(sim.scene, obstacles=bool(sim.scene.moving), **options)
+    if not hold:
+        sim.response.hold = lambda state, dt: None
     return sim
 
 
@@ -98,7 +91,7 @@ def test_what_falls_is_set_to_the_surface_and_does_not_bounce():
 
 @pytest.mark.compiled
 def test_what_is_tagged_is_not_moved_towards_its_surface_and_may_leave_it():
-    sim = tagging(patch_on(table(), 0.0), hold=False)
+    sim = tagging(patch_on(table(), 0.0))
     run(sim, 3)
     tag, state, rows = sim.response, sim.state.copy(), sim.scene.rows(0)
     assert tag.tagged.tolist() == list(range(9))

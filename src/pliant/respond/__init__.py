@@ -3,4 +3,6 @@
 from .projection import Projection
 from .surface_tag import SurfaceTag
 
-__all__ = ["Projection", "SurfaceTag"]
+RESPONSES = {"projection": Projection, "surface-tag": SurfaceTag}
+
+__all__ = ["RESPONSES", "Projection", "SurfaceTag"]

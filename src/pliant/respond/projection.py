@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import contacts as _contacts
 from ..contacts import Contacts
 from ..kernels import projection as _kernels
 from ..scene import Scene
@@ -29,6 +30,18 @@ class Projection:
         self._rows = slice(None) if obstacles else scene.soft_rows
         self._before = np.zeros((0, 3))
         self.pushed, self.rubbed = np.zeros(0), np.zeros((0, 3))
+
+    def hold(self, state: State, dt: float) -> None:
+        """Nothing is held: what touched in the last step is forgotten."""
+
+    @property
+    def memory(self) -> Contacts:
+        """What is remembered from step to step: nothing."""
+        return _contacts.empty()
+
+    @memory.setter
+    def memory(self, tags: Contacts) -> None:
+        pass
 
     def begin(self, contacts: Contacts, state: State) -> None:
         """A new step: forget the pushes of the last one, remember the speeds before impact."""

@@ -46,6 +46,15 @@ class SurfaceTag:
         """Rows of the vertices that are on a surface, ascending."""
         return np.unique(self.tags["vertices"][:, 0])
 
+    @property
+    def memory(self) -> Contacts:
+        """What is remembered from step to step."""
+        return self.tags
+
+    @memory.setter
+    def memory(self, tags: Contacts) -> None:
+        self.tags, self._stopped = tags, np.zeros(len(tags))
+
     def hold(self, state: State, dt: float) -> None:
         """Take what forces and velocity did towards the surface to what is tagged."""
         self._stopped = np.zeros(len(self.tags))
