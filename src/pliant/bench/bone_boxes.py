@@ -17,7 +17,6 @@ from ..kernels import bone_lookup as _kernels
 from ..mesh import Mesh
 from ..report.charts import bars_svg
 from ..report.tables import Chart, Column, Table
-from ..respond import SurfaceTag
 from ..scenes.dressing import dress_scene
 from ..shapes import skirt, walking_mannequin
 from ..shapes.sheets import lattice_faces
@@ -79,7 +78,7 @@ def cases(quick: bool, folder: pathlib.Path | None) -> Iterator[Case]:
     if quick:
         return
     yield Case("mannequin, walking", cloth, character, "walk")
-    found = _human(models.data_folder(folder) / "human")
+    found = human_case(models.data_folder(folder) / "human")
     if found is not None:
         yield found
 
@@ -130,8 +129,7 @@ def _rows(case: Case, frames: int, progress: Callable[[str], None]) -> Iterator[
     recall = None
     for who, options in WAYS.items():
         progress(f"{case.name}: {who}")
-        sim = Simulation(scene, method="bone-boxes", options=options)
-        sim.response = SurfaceTag(scene, obstacles=True)  # type: ignore[assignment]
+        sim = Simulation(scene, method="bone-boxes", options=options, response="surface-tag")
         (detector,) = sim.detectors
         assert isinstance(detector, BoneBoxesDetector)
         watched = _Watched(detector)
@@ -207,7 +205,7 @@ def _brute_seconds(sim: Simulation) -> float:
     return time.process_time() - start
 
 
-def _human(folder: pathlib.Path) -> Case | None:
+def human_case(folder: pathlib.Path) -> Case | None:
     """The walking human with her skirt, from the files of the shared data."""
     if not (folder / "body.npz").is_file():
         return None
