@@ -45,7 +45,7 @@ def outside(x, count, reach):
 
 @kernel
 def probe_range(grid, number, points, first, last, answers):
-    """Ask a grid about points first..last-1: the larger distance stays, of equals the earlier.
+    """Ask a grid about points first..last-1: the larger distance stays, of equals the earlier; grid 0 asks first.
 
     The distance is the gap along the direction times the cosine of the slope. What is above all columns within reach is
     out of reach, whatever the cosine says: at a cliff it knows nothing of where the cliff ends. Cells are half-open.
@@ -57,7 +57,9 @@ def probe_range(grid, number, points, first, last, answers):
     o_u, o_v, o_w, per_u, per_v = place[0], place[1], place[2], place[3], place[4]
     whole, reach, roofed = grid.whole, grid.reach, roof.size > 0
     for at in range(first, last):
-        if which[at] == DONE:
+        if number == 0:
+            distance[at], which[at], blind[at] = np.nan, NOBODY, 0
+        elif which[at] == DONE:
             continue
         x, y = (points[at, u] - o_u) * per_u, (points[at, v] - o_v) * per_v
         # compared as floats, because a far point's cell number may not fit an integer

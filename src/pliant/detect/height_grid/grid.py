@@ -235,14 +235,14 @@ def blank(count: int) -> _kernels.Answers:
 def asked(grids: list[_kernels.Columns], points: Floats, room: _kernels.Answers, bound: float) -> _kernels.Answers:
     """The answers of all grids about `points`, in the first places of `room`."""
     answers = _kernels.Answers(*(part[: len(points)] for part in room))
-    answers.distance[:], answers.which[:], answers.blind[:] = np.nan, _kernels.NOBODY, 0
     for number, grid in enumerate(grids):
         if len(points) < _SERIAL:
             _kernels.probe_range(grid, number, points, 0, len(points), answers)
         else:
             _kernels.probe_points(grid, number, points, answers)
-    # whatever is deeper than the bound is seen by all: what is not, and seems so, lies in a fold nobody looks into
-    answers.distance[(answers.blind > 0) & (answers.distance < -bound)] = np.nan
+    if any(grid.whole for grid in grids):
+        # whatever is deeper than the bound is seen by all: what is not, and seems so, lies in a fold nobody looks into
+        answers.distance[(answers.blind > 0) & (answers.distance < -bound)] = np.nan
     return answers
 
 
