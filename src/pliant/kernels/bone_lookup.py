@@ -205,13 +205,14 @@ def follow_points(x, moved, points, clear):
 
 
 @kernel
-def follow_middles(edges, ends, clear_ends, moved, reach, points, clear, which):
-    """The same for middles of edges; `which` of them may be near. Returns how many.
+def follow_middles(edges, order, ends, clear_ends, moved, reach, points, clear, which):
+    """The same for middles of edges; `which` of them, in that order, may be near. Returns how many.
 
     An end that is clear of the skin by more than half its edge says that the middle is outside, and clear by the rest.
     """
     count = 0
-    for e in range(len(edges)):
+    for t in range(len(order)):
+        e = order[t]
         i, j = edges[e, 0], edges[e, 1]
         a, b = vec.load(ends, i), vec.load(ends, j)
         p = vec.mix(a, b, 0.5)

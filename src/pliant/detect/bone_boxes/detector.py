@@ -17,6 +17,7 @@ from ..base import Finds, Side
 from ..tree.depth import loose
 from .boxes import SLABS, BoneBoxes
 from .probes import Probes, Touching
+from .squeeze import Squeeze
 
 Floats = NDArray[np.float64]
 EVERY = 1.0 / 60.0  # s between the poses of a clip that boxes are made for
@@ -28,7 +29,8 @@ class BoneBoxesDetector:
 
     The body is held by bones (`Side.motion`, a `Skinned`); one without is a single bone. `slabs` cut each box along its
     main axis. `midpoints` also asks for the middles of edges. `deep=False` sees what is inside only down to `within`;
-    else, in a closed skin, the nearest triangle is searched for however deep a vertex is. `every`: seconds between the
+    else, in a closed skin, the nearest triangle is searched for however deep a vertex is. `share` halves the room between
+    parts that are nearer to each other than twice `within` (see squeeze.py). `every`: seconds between the
     poses of the clip that boxes are made for. `exact=False` is the paper's test: the foot on a triangle's plane must be
     in the triangle, so that points over edges and corners are missed (`guarantee` is C then).
 
@@ -54,6 +56,7 @@ class BoneBoxesDetector:
         midpoints: bool = True,
         exact: bool = True,
         deep: bool = True,
+        share: bool = False,
         every: float = EVERY,
     ) -> None:
         self.soft, self.body = soft, body
@@ -74,6 +77,8 @@ class BoneBoxesDetector:
         self.edges = edges if midpoints else edges[:0]
         self._vertices, self._middles = Probes(x), Probes(x[self.edges].mean(1))
         self._near = np.empty(len(self.edges), np.int64)
+        share = share and self._deep
+        self._squeeze = (Squeeze(self._vertices.points), Squeeze(self._middles.points)) if share else None
         self._pool = Pool()
         rows, bodies = (soft.first, body.first), (soft.body, body.body)
         self._numbers = np.array(rows, np.int32), np.array(bodies, np.int32)
@@ -98,7 +103,8 @@ class BoneBoxesDetector:
         one, two = self._vertices, self._middles
         _lookup.follow_points(state.x[self.soft.rows], moved, one.points, one.clear)
         one.ask(*skin, one.order, *how)
-        m = _lookup.follow_middles(self.edges, one.points, one.clear, moved, reach, two.points, two.clear, self._near)
+        ends, middles = (one.points, one.clear), (two.points, two.clear)
+        m = _lookup.follow_middles(self.edges, two.order, *ends, moved, reach, *middles, self._near)
         two.ask(*skin, self._near[:m], *how)
         self.looked, self.measured = one.looked + two.looked, one.measured + two.measured
         self._asked = len(one.points) + m
@@ -115,6 +121,10 @@ class BoneBoxesDetector:
             first, bodies = self._numbers
             middles = (two.rows, self.edges, self.body.mesh.faces, first, two.pairs, two.where)
             _lookup.fill_middles(*middles, two.nearest, two.normal, two.distance, state.v, bodies, out[n:])
+        if self._squeeze:
+            skin = (self.boxes, self._surface, self._rings)
+            for squeeze, found, rows in zip(self._squeeze, (one, two), (slice(0, n), slice(n, None)), strict=True):
+                squeeze.relieve(found, self.within, skin, self._deep, out[rows])
         return out
 
     def _faces(self, one: Touching, state: State, out: Contacts) -> None:
