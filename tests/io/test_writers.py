@@ -161,9 +161,13 @@ def test_a_point_cache_has_its_header_and_every_frame(tmp_path: pathlib.Path, cl
     assert np.array_equal(np.frombuffer(data, "<f4", offset=32).reshape(clip.frames.shape), clip.frames.astype("f4"))
 
 
-def test_a_point_cache_of_two_moving_clips_is_refused(tmp_path: pathlib.Path, clip: Clip) -> None:
-    with pytest.raises(ValueError, match="one moving mesh, there are 2"):
-        save_animation(tmp_path / "a.pc2", [clip, clip], 25.0)
+def test_two_clips_that_bend_are_two_point_caches_by_their_names(tmp_path: pathlib.Path, clip: Clip) -> None:
+    later = Clip(clip.mesh, clip.frames + 1.0)
+    written = save_animation(tmp_path / "a.pc2", [clip, Clip(clip.mesh, clip.frames[:1]), later], 25.0)
+    assert written == [tmp_path / "a-ball.pc2", tmp_path / "a-ball2.pc2"]
+    for path, one in zip(written, (clip, later)):
+        found = np.fromfile(path, "<f4", offset=32).reshape(one.frames.shape)
+        assert np.array_equal(found, one.frames.astype("f4"))
 
 
 def test_an_npz_animation_has_frames_faces_and_rate_without_pickles(tmp_path: pathlib.Path, clip: Clip) -> None:

@@ -80,13 +80,15 @@ def drape(
     body
         Mesh file of the body it falls on.
     out
-        The animation: .glb, .pc2, .npz, or .obj for a sequence. drape.glb where no output is named at all.
+        The animation: .glb, .usda, .npz; .pc2, a file for each that bends; .obj, a sequence; .usdc with the extra
+        [usd]. drape.glb where no output is named at all.
     replay
         An HTML page that plays the run in any browser, without a network.
     sheet
         A PNG with a few frames of the run.
     scene
-        A ready scene instead of files: tablecloth-on-bust, tablecloth-on-ball, cloth-on-box-corner, cloth-in-a-bowl;
+        A ready scene instead of files: tablecloth-on-bust, tablecloth-on-ball, cloth-on-box-corner, cloth-in-a-bowl,
+        cloth-on-face (made for --method height-grid);
         with bodies that move: rod, spinning-ball, waving-mannequin; with a mannequin that walks: walking-skirt,
         cloth-on-shoulder, walking-trousers; with cloth that meets itself: ribbon, twist, stack, pinch, curtain.
     config
@@ -129,7 +131,7 @@ def drape(
     """
     from .. import validate
     from ..detect.methods import method_name
-    from ..io import FORMATS
+    from ..io import FORMATS, check_libraries
     from ..report.result import record
     from ..scene import Cloth
     from ..simulation import Simulation
@@ -140,6 +142,8 @@ def drape(
         out = pathlib.Path("drape.glb")
     moving = [ending for ending, use in FORMATS.items() if use[2]]
     check_targets([("--out", out, moving), ("--replay", replay, HTML), ("--sheet", sheet, PNG)], [cloth, body])
+    if out is not None:
+        check_libraries(out)
     stuff = Cloth(**dataclasses.asdict(material))
     options: dict[str, Any] = {
         "eps": eps,
@@ -168,12 +172,17 @@ def drape(
     for path, write in ((out, result.save), (replay, result.to_html), (sheet, result.to_png)):
         if path is not None:
             with output.progress(f"writing {path}"):
-                write(path)
-            written.append(str(path))
+                several = write(path)
+            written += [str(file) for file in several or [path]]
     if json:
         output.print_json(result.summary | {"eps_m": made.eps, "files": written})
     else:
-        output.table(("", made.name), [*result.facts.items(), *(("written", path) for path in written)])
+        output.table(("", made.name), [*result.facts.items(), *(("written", name) for name in _told(written))])
     for line in complaints(result):
         output.warn(line)
     return int(result.penetrates or result.broken)
+
+
+def _told(written: list[str]) -> list[str]:
+    """What was written, for people: of a long sequence the first and the last."""
+    return written if len(written) <= 6 else [written[0], f"... {len(written) - 2} more", written[-1]]

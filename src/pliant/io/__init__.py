@@ -39,6 +39,9 @@ FORMATS: dict[str, tuple[str | None, str | None, str | None]] = {
     ".gltf": ("gltf.read", None, None),
     ".npz": ("npz.read", "writing.write_npz", "writing.write_clips_npz"),
     ".pc2": (None, None, "writing.write_pc2"),
+    ".usda": (None, "usd.write_mesh", "usd.write_clips"),
+    ".usdc": (None, "usd.write_mesh_binary", "usd.write_clips_binary"),
+    ".usd": (None, "usd.write_mesh_binary", "usd.write_clips_binary"),
 }
 
 
@@ -149,7 +152,9 @@ def _factor(units: str | float) -> float:
 
 
 def save(path: str | os.PathLike[str], mesh: Mesh) -> None:
-    """Write a mesh as OBJ, PLY, STL, OFF, GLB or npz, in metres with y up; the old file stands until the new one does.
+    """Write a mesh as OBJ, PLY, STL, OFF, GLB, npz or USD, in metres with y up.
+
+    The old file stands until the new one does.
 
     A mesh loaded from OBJ or GLB goes back into a copy of that file: vertex order, texture coordinates, materials,
     textures, skins kept, positions replaced.
@@ -159,15 +164,26 @@ def save(path: str | os.PathLike[str], mesh: Mesh) -> None:
     _function(pathlib.Path(path), 1)(path, mesh)
 
 
-def save_animation(path: str | os.PathLike[str], clips: Sequence[Clip], fps: float) -> None:
-    """Write clips as animated GLB, npz, PC2 (one moving clip) or a sequence of OBJ files, `name_0000.obj` and on."""
+def save_animation(path: str | os.PathLike[str], clips: Sequence[Clip], fps: float) -> list[pathlib.Path]:
+    """Write clips as animated GLB, npz or USD, as PC2, or as a sequence of OBJ files, `name_0000.obj` and on.
+
+    Returns the files that were written: PC2 has one for each clip that bends, a sequence one for each frame.
+    """
     number("fps", fps, above=0.0)
     if not clips:
         raise ValueError("clips is empty; expected at least one Clip")
     moving = {len(clip) for clip in clips if not clip.still}
     if len(moving) > 1:
         raise ValueError(f"the clips have {' and '.join(map(str, sorted(moving)))} frames; expected the same number")
-    _function(pathlib.Path(path), 2)(path, clips, float(fps))
+    return _function(pathlib.Path(path), 2)(path, clips, float(fps)) or [pathlib.Path(path)]
+
+
+def check_libraries(path: str | os.PathLike[str]) -> None:
+    """Raise ValueError where this ending is written through a library that is not there; nothing is written yet."""
+    if pathlib.Path(path).suffix.lower() in (".usdc", ".usd"):
+        from .usd import require
+
+        require(path)
 
 
 def _function(path: pathlib.Path, use: int) -> Callable[..., Any]:

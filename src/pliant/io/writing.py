@@ -167,35 +167,35 @@ def write_clips_npz(path: Path, clips: Sequence[Clip], fps: float) -> None:
         np.savez(stream, allow_pickle=False, **arrays)
 
 
-def write_pc2(path: Path, clips: Sequence[Clip], fps: float) -> None:
-    """The one clip that bends, or moves where none does, as a point cache.
+def write_pc2(path: Path, clips: Sequence[Clip], fps: float) -> list[pathlib.Path]:
+    """Each clip that bends, or moves where none does, as a point cache; returns the files.
 
-    Header (version, points, start, frames a sample, samples), then float32.
+    A file holds one mesh: with several their names are put behind, `name-skirt.pc2` and `name-body.pc2`. Header
+    (version, points, start, frames a sample, samples), then float32.
     """
     moving = [c for c in clips if c.bends] or [c.unrolled() for c in clips if not c.still] or list(clips)
-    if len(moving) != 1:
-        names = ", ".join(clip.mesh.name for clip in moving)
-        raise ValueError(f"a .pc2 file holds one moving mesh, there are {len(moving)} ({names}); write .glb or .npz")
-    frames = moving[0].frames
-    with atomic_write(path) as stream:
-        stream.write(b"POINTCACHE2\0" + np.array([1, frames.shape[1]], "<i4").tobytes())
-        stream.write(np.array([0.0, 1.0], "<f4").tobytes() + np.array([len(frames)], "<i4").tobytes())
-        for frame in frames:
-            stream.write(frame.astype("<f4").tobytes())
+    target, written = pathlib.Path(path), []
+    for clip, name in zip(moving, _names(target.stem, moving)):
+        written.append(target.with_name(name + target.suffix))
+        with atomic_write(written[-1]) as stream:
+            stream.write(b"POINTCACHE2\0" + np.array([1, clip.frames.shape[1]], "<i4").tobytes())
+            stream.write(np.array([0.0, 1.0], "<f4").tobytes() + np.array([len(clip.frames)], "<i4").tobytes())
+            for frame in clip.frames:
+                stream.write(frame.astype("<f4").tobytes())
+    return written
 
 
-def write_obj_sequence(path: Path, clips: Sequence[Clip], fps: float) -> None:
+def write_obj_sequence(path: Path, clips: Sequence[Clip], fps: float) -> list[pathlib.Path]:
     """`name_0000.obj`, `name_0001.obj` ... for a moving clip, `name.obj` for what stands still.
 
-    With several clips of a kind their meshes' names are put behind: `name-cloth_0000.obj`.
+    With several clips of a kind their meshes' names are put behind: `name-cloth_0000.obj`. Returns the files.
     """
-    target = pathlib.Path(path)
+    target, written = pathlib.Path(path), []
     for clip, name in zip(clips, _names(target.stem, clips)):
-        if clip.still:
-            write_obj(target.with_name(f"{name}.obj"), clip.mesh.moved(clip.at(0)))
-            continue
         for t in range(len(clip)):
-            write_obj(target.with_name(f"{name}_{t:04d}.obj"), clip.mesh.moved(clip.at(t)))
+            written.append(target.with_name(f"{name}.obj" if clip.still else f"{name}_{t:04d}.obj"))
+            write_obj(written[-1], clip.mesh.moved(clip.at(t)))
+    return written
 
 
 def _names(stem: str, clips: Sequence[Clip]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import os
+import pathlib
 import time
 from collections.abc import Callable
 from typing import Any
@@ -169,9 +170,9 @@ class Result:
             told[f"{mode} mode"] = f"{self.crossings.sum():,} intersecting pairs in {len(self.crossings) - 1:,} frames"
         return told
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """By its ending: .glb, .pc2, .npz or .obj (a sequence)."""
-        save_animation(path, self.clips, 1.0 / self.dt)
+    def save(self, path: str | os.PathLike[str]) -> list[pathlib.Path]:
+        """By its ending: .glb, .usda, .npz, .pc2 (each that bends) or .obj (a sequence); returns what was written."""
+        return save_animation(path, self.clips, 1.0 / self.dt)
 
     def to_html(self, path: str | os.PathLike[str]) -> None:
         """The replay: one page that plays without a network."""

@@ -1,0 +1,167 @@
+"""Meshes and clips as USD: text (`.usda`) by a writer of our own, binary (`.usdc`, `.usd`) through the extra `[usd]`.
+
+Pixar: Universal Scene Description, schemas UsdGeom. A body is an Xform with one Mesh; what bends has points for every
+frame, what moves as a whole one transform for every frame.
+"""
+
+import importlib.util
+import os
+import pathlib
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..clip import Clip
+from ..files import atomic_write
+from ..mesh import Mesh
+from .gltf_shape import Normals
+
+Path = str | os.PathLike[str]
+EXTRA = "pip install 'pliant[usd]'"
+_ROWS = 4096  # put together before they are written
+
+
+def write_mesh(path: Path, mesh: Mesh) -> None:
+    """One mesh at rest, as text."""
+    write_clips(path, [Clip(mesh, mesh.vertices[None])], 24.0)
+
+
+def write_clips(path: Path, clips: Sequence[Clip], fps: float) -> None:
+    """All clips on one stage, as text; a frame is a time code, and 0 the first."""
+    with atomic_write(path) as stream:
+        for line in _stage(clips, fps):
+            stream.write(line.encode())
+
+
+def write_mesh_binary(path: Path, mesh: Mesh) -> None:
+    """One mesh at rest, as a crate file."""
+    write_clips_binary(path, [Clip(mesh, mesh.vertices[None])], 24.0)
+
+
+def write_clips_binary(path: Path, clips: Sequence[Clip], fps: float) -> None:
+    """The same stage as a crate file, which is smaller and opens faster; needs usd-core."""
+    require(path)
+    from pxr import Sdf
+
+    with tempfile.TemporaryDirectory() as folder:
+        text, crate = pathlib.Path(folder) / "stage.usda", pathlib.Path(folder) / "stage.usdc"
+        write_clips(text, clips, fps)
+        layer = Sdf.Layer.OpenAsAnonymous(str(text))
+        if layer is None or not layer.Export(str(crate)):
+            raise OSError(f"usd-core could not write {path}; write .usda, which needs no library")
+        with atomic_write(path) as stream, crate.open("rb") as made:
+            shutil.copyfileobj(made, stream)
+
+
+def require(path: Path) -> None:
+    """Raise where binary USD cannot be written; asked before the work, too."""
+    if importlib.util.find_spec("pxr") is None:
+        ending = pathlib.Path(path).suffix
+        raise ValueError(f"{ending} ({path}) needs usd-core: {EXTRA}; or write .usda, which needs nothing")
+
+
+def _stage(clips: Sequence[Clip], fps: float) -> Iterator[str]:
+    last = max(len(clip) for clip in clips) - 1
+    yield '#usda 1.0\n(\n    defaultPrim = "World"\n    doc = "written by pliant"\n'
+    if last:
+        yield f"    endTimeCode = {last}\n    framesPerSecond = {fps!r}\n"
+    yield "    metersPerUnit = 1\n"
+    if last:
+        yield f"    startTimeCode = 0\n    timeCodesPerSecond = {fps!r}\n"
+    yield '    upAxis = "Y"\n)\n\ndef Xform "World" (\n    kind = "component"\n)\n{\n'
+    for clip, name in zip(clips, _names(clips)):
+        yield f'    def Xform "{name}" (\n        displayName = {_text(clip.mesh.name)}\n    )\n    {{\n'
+        yield from _transforms(clip)
+        yield from _mesh(clip)
+        yield "    }\n\n"
+    yield "}\n"
+
+
+def _transforms(clip: Clip) -> Iterator[str]:
+    """Rows of matrices are images of the axes and the origin: USD multiplies from the left."""
+    if clip.poses is None:
+        return
+    rows = np.zeros((len(clip.poses), 4, 4))
+    rows[:, :, :3], rows[:, 3, 3] = clip.poses.transpose(0, 2, 1), 1.0
+    row = "(%.17g, %.17g, %.17g, %.17g)"
+    values = [f"({row}, {row}, {row}, {row})" % tuple(matrix.ravel().tolist()) for matrix in rows]
+    yield from _attribute("matrix4d", "xformOp:transform", values, 8)
+    yield '        uniform token[] xformOpOrder = ["xformOp:transform"]\n\n'
+
+
+def _mesh(clip: Clip) -> Iterator[str]:
+    mesh, frames = clip.mesh, clip.frames
+    # nothing but the sides of a cloth says which way it looks
+    yield '        def Mesh "Surface"\n        {\n            uniform bool doubleSided = 1\n'
+    yield from _attribute("float3[]", "extent", (_vectors(np.stack([x.min(0), x.max(0)])) for x in frames), 12)
+    yield f"            int[] faceVertexCounts = [{', '.join(['3'] * mesh.n_faces)}]\n"
+    yield f"            int[] faceVertexIndices = [{', '.join(map(str, mesh.faces.ravel().tolist()))}]\n"
+    smooth = Normals(mesh.faces, mesh.weld_index)
+    normals = (_vectors(smooth(x), 5) for x in frames)
+    yield from _attribute("normal3f[]", "normals", normals, 12, 'interpolation = "vertex"')
+    yield from _attribute("point3f[]", "points", map(_vectors, frames), 12)
+    yield from _colours(clip)
+    if mesh.uv is not None:
+        uv = _vectors(mesh.uv.reshape(-1, 2))
+        yield from _attribute("texCoord2f[]", "primvars:st", [uv], 12, 'interpolation = "faceVarying"')
+    yield '            uniform token subdivisionScheme = "none"\n        }\n'
+
+
+def _colours(clip: Clip) -> Iterator[str]:
+    """One for all, or one for each face where the mesh has materials; linear RGB."""
+    mesh = clip.mesh
+    if mesh.material is None or not mesh.materials:
+        values, how = np.array([clip.color], np.float64), "constant"
+    else:
+        looks = np.array([look.get("color", clip.color)[:3] for look in mesh.materials], np.float64)
+        values, how = looks[mesh.material], "uniform"
+    yield from _attribute("color3f[]", "primvars:displayColor", [_vectors(values)], 12, f'interpolation = "{how}"')
+
+
+def _attribute(kind: str, name: str, values: Any, indent: int, metadata: str = "") -> Iterator[str]:
+    """A value, or a value for each time code where there are several; written one by one, since runs are long."""
+    pad, values = " " * indent, iter(values)
+    first, second = next(values), next(values, None)
+    end = f" (\n{pad}    {metadata}\n{pad})\n" if metadata else "\n"
+    if second is None:
+        yield f"{pad}{kind} {name} = {first}{end}"
+        return
+    if metadata:
+        yield f"{pad}{kind} {name}{end}"
+    yield f"{pad}{kind} {name}.timeSamples = {{\n{pad}    0: {first},\n{pad}    1: {second},\n"
+    for t, value in enumerate(values, 2):
+        yield f"{pad}    {t}: {value},\n"
+    yield f"{pad}}}\n"
+
+
+def _vectors(rows: NDArray[Any], digits: int = 9) -> str:
+    """Tuples of numbers; nine digits bring the same float32 back."""
+    one = "(" + ", ".join([f"%.{digits}g"] * rows.shape[1]) + "), "
+    parts = []
+    for k in range(0, len(rows), _ROWS):
+        part = rows[k : k + _ROWS].astype(np.float32)
+        parts.append((one * len(part)) % tuple(part.ravel().tolist()))
+    return f"[{''.join(parts)[:-2]}]"
+
+
+def _names(clips: Sequence[Clip]) -> Iterator[str]:
+    """Letters, digits and underscores, no digit first, no two the same."""
+    used: set[str] = set()
+    for clip in clips:
+        word = "".join(c if c.isascii() and c.isalnum() else "_" for c in clip.mesh.name) or "mesh"
+        base = name = f"_{word}" if word[0].isdigit() else word
+        number = 2
+        while name in used:
+            name = f"{base}_{number}"
+            number += 1
+        used.add(name)
+        yield name
+
+
+def _text(words: str) -> str:
+    plain = "".join(c if c.isprintable() else " " for c in words)
+    return '"' + plain.replace("\\", "\\\\").replace('"', '\\"') + '"'
