@@ -61,6 +61,47 @@ def test_wherever_everything_is_sent_nothing_ever_meets(rng):
     assert would > 0
 
 
+def test_whatever_speed_it_has_when_it_is_seen_nothing_ever_meets(rng):
+    scene = pile(body=Body(ball(0.015, 2, centre=(0.0, 0.08, 0.0)), fixed=True))
+    state, guard = scene.start(), Guard(scene, scene.start())
+    free = scene.inverse_masses > 0.0
+    count, would = CrossingCount(scene, state.x), 0
+    for k in range(cases(30)):
+        state.x[:] = seen(scene, rng)
+        # turning, every sheet its own way, every vertex a little; and then it may go any other way
+        speeds = []
+        for _ in range(2):
+            way = 20.0 * np.cross(rng.normal(size=3), state.x) + 0.1 * rng.normal(size=state.x.shape)
+            for b in scene.soft:
+                way[scene.rows(b)] += rng.normal(size=3)
+            speeds.append(10.0 ** rng.uniform(-1.0, 0.5) * way * free[:, None])
+        state.v[:] = speeds[0]
+        guard.begin(state, 0.002, 4)
+        for _ in range(4):
+            state.x_start[:] = state.x
+            state.x += 0.002 * rng.uniform(0.7, 1.3) * speeds[k % 2]
+            would += sum(count.at(state.x))
+            guard.apply(state, 0.002)
+            guard.keep(state, 0.002)
+            guard.finish(state, 0.002)
+            assert count.at(state.x) == (0, 0)
+    assert would > 0
+
+
+def test_cloth_that_goes_on_as_it_did_is_looked_at_once_a_frame(rng):
+    scene = pile()
+    state, guard = scene.start(), Guard(scene, scene.start())
+    state.v[:] = [3.0, -4.0, 1.0]
+    guard.begin(state, 0.002, 5)
+    for _ in range(5):
+        state.x_start[:] = state.x
+        state.x += 0.002 * state.v + 1e-5 * rng.normal(size=state.x.shape)
+        wanted = state.x.copy()
+        guard.keep(state, 0.002)
+        assert (state.x == wanted).all()
+    assert guard.looks == 1
+
+
 def test_a_body_that_is_driven_into_cloth_pushes_it_along_and_never_meets_it(rng):
     scene = pile(body=Body(ball(0.015, 2, centre=(0.0, 0.08, 0.0)), fixed=True, motion=Motion([0.0], [np.eye(3, 4)])))
     state, guard = scene.start(), Guard(scene, scene.start())
@@ -126,6 +167,37 @@ def test_no_vertex_leaves_the_ball_around_where_it_was_seen(rng):
     assert (went <= 0.7).all()
     assert went == pytest.approx(np.minimum(wanted, 0.7))
     assert kernels.farthest(rows, x, moved) == went.max()
+
+
+def test_pairs_that_are_not_expected_near_are_farther_away_at_every_moment(rng):
+    scene = pile()
+    guard, x = Guard(scene, scene.start()), seen(scene, rng)
+    guard.look(x, 0.01)
+    found = guard.contacts
+    faces, near, rejected = found["kind"] == VERTEX_FACE, np.empty(len(found), np.bool_), 0
+    for _ in range(cases(10)):
+        way = 0.1 * rng.normal(size=3) + 10.0 ** rng.uniform(-4, -2) * rng.normal(size=x.shape)
+        reach = rng.uniform(0.2, 0.8) * found["distance"].max()
+        kernels.come_near(found, way, reach, near)
+        for t in np.linspace(0.0, 1.0, 7):
+            p = (x + t * way)[found["vertices"]]
+            assert (geometry.point_triangle_distance(p[faces & ~near]) > reach - 1e-12).all()
+            assert (geometry.edge_edge_distance(p[~faces & ~near]) > reach - 1e-12).all()
+        rejected += (~near).sum()
+    assert rejected > 100
+
+
+def test_a_vertex_strays_when_it_leaves_the_ball_around_where_it_is_expected(rng):
+    x, way, rows = rng.normal(size=(20, 3)), rng.normal(size=(20, 3)), np.arange(20, dtype=np.int32)
+    off = rng.normal(size=x.shape)
+    off *= 0.7 / np.linalg.norm(off, axis=1)[:, None]
+    there = x + 0.3 * way + 0.999 * off
+    gone, whole = kernels.progress(rows, x, way, x + 0.3 * way)
+    assert gone == pytest.approx(0.3 * whole)
+    assert not kernels.strays(rows, np.full(20, 0.7), x, way, there, 0.3)
+    there[13] = x[13] + 0.3 * way[13] + 1.001 * off[13]
+    assert kernels.strays(rows, np.full(20, 0.7), x, way, there, 0.3)
+    assert not kernels.strays(rows[:13], np.full(20, 0.7), x, way, there, 0.3)
 
 
 def test_a_pair_that_is_looked_at_again_keeps_its_side(rng):

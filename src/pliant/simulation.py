@@ -94,7 +94,7 @@ class Simulation:
         dt, state, clock, guard = self.dt / self.substeps, self.state, self.clock, self.guard
         if guard:
             with clock("guard"):
-                guard.begin(state, dt)
+                guard.begin(state, dt, self.substeps)
         bones = self._bones_ahead(dt)
         for k, (pose, held) in enumerate(zip(self._poses_ahead(dt), self.scene.held_at(self._ends(dt)), strict=True)):
             with clock("predict"):
@@ -113,7 +113,7 @@ class Simulation:
             with clock("detect"):
                 parts = [detector.update(state).find(state) for detector in self.detectors]
                 # in the order of the detectors: canonical order would take longer than all else and change nothing
-                found = parts[0] if len(parts) == 1 else np.concatenate([_contacts.empty(), *parts])
+                found = parts[0] if len(parts) == 1 else _contacts.join(parts)
             with clock("respond"):
                 self.response.begin(found, state)
                 self.response.apply(found, state, dt)

@@ -222,10 +222,11 @@ def proved(node, begin, end, x, rows, slope, least, seen):
 
 
 @kernel(parallel=True)
-def pass_over(nodes, patches, x, least, fewest, begin):
+def pass_over(nodes, patches, x, least, beyond, fewest, begin):
     """Let the walks of all triangles in the largest patches that are proved start behind these; how many patches.
 
-    begin (m,) holds where the walks start otherwise. From the root down, all nodes of a level at once.
+    beyond (n,) is added to `least` at each node. begin (m,) holds where the walks start otherwise. From the root down,
+    all nodes of a level at once.
     """
     start, rows, slope, seen = patches.start, patches.rows, patches.slope, patches.seen
     line, below = np.empty(len(begin) // fewest + 1, np.int32), np.empty(len(begin) // fewest + 1, np.int32)
@@ -236,7 +237,7 @@ def pass_over(nodes, patches, x, least, fewest, begin):
     while n > 0:
         for k in prange(n):
             i = line[k]
-            good[k] = proved(nodes[i], start[i], start[i + 1], x, rows, slope, least, seen)
+            good[k] = proved(nodes[i], start[i], start[i + 1], x, rows, slope, least + beyond[i], seen)
             if good[k]:
                 for q in range(nodes[i].first, nodes[i].first + nodes[i].count):
                     begin[q] = nodes[i].skip

@@ -16,6 +16,7 @@ from .jit import kernel
 from .triangle import closest_on_triangle
 
 SHARE = 0.45  # of a distance that each side may use up: two of them leave a tenth
+STILL = 0.9  # and where the other side does not move
 KEPT = 1.0 - 1e-9  # of a way; what rounding may add to it
 
 
@@ -102,23 +103,28 @@ def refresh(contacts, x):
 
 
 @kernel
-def far_from(corners, boxes, around, reach, radius):
-    """Lower radius (n,) of the corners of all triangles to SHARE of their boxes' distance from a body, or of `reach`.
+def far_from(corners, boxes, around, drifts, drift, reach, share, radius):
+    """Lower radius (n,) of the corners of all triangles to `share` of their boxes' distance from a body, or of `reach`.
 
     around (6,) is the box of the body, whose features are farther than reach from those of the triangles unless they
-    are among the contacts. Returns the least of the distances, no less than reach.
+    are among the contacts. drifts (m,6) and drift (6,) are the ways that both are expected to go, or there are none.
+    Returns the least of the distances, no less than reach.
     """
     least = math.inf
     for q in range(len(corners)):
         d_2 = 0.0
         for k in range(3):
-            d = max(around[k] - boxes[q, k + 3], boxes[q, k] - around[k + 3], 0.0)
+            up, down = around[k] - boxes[q, k + 3], boxes[q, k] - around[k + 3]
+            if len(drifts) > 0:
+                up += min(drift[k] - drifts[q, k + 3], 0.0)
+                down += min(drifts[q, k] - drift[k + 3], 0.0)
+            d = max(up, down, 0.0)
             d_2 += d * d
         d = max(math.sqrt(d_2), reach)
         least = min(least, d)
         for k in range(3):
             i = corners[q, k]
-            radius[i] = min(radius[i], SHARE * d)
+            radius[i] = min(radius[i], share * d)
     return least
 
 
@@ -150,3 +156,62 @@ def farthest(rows, x, y):
     for r in range(len(rows)):
         most = max(most, vec.norm2(vec.sub(vec.load(y, rows[r]), vec.load(x, rows[r]))))
     return math.sqrt(most)
+
+
+@kernel
+def come_near(contacts, way, reach, near):
+    """Which pairs are nearer than `reach`, or may be on their `way` (n,3): along the normal, the gap is never less than
+    the lesser of what it is now and what it will be."""
+    for c in range(len(contacts)):
+        contact = contacts[c]
+        n = (contact["normal"][0], contact["normal"][1], contact["normal"][2])
+        split = 1 if contact["kind"] == 0 else 2
+        low, high = math.inf, -math.inf
+        for k in range(4):
+            h = vec.dot(n, vec.load(way, contact["vertices"][k]))
+            if k < split:
+                low = min(low, h)
+            else:
+                high = max(high, h)
+        near[c] = not contact["distance"] + min(low - high, 0.0) > reach
+
+
+@kernel
+def progress(rows, seen, way, x):
+    """Sums of `way` times how far rows went from `seen` to x, and of its square: their ratio is the part of it."""
+    gone, whole = 0.0, 0.0
+    for r in range(len(rows)):
+        d = vec.load(way, rows[r])
+        gone += vec.dot(d, vec.sub(vec.load(x, rows[r]), vec.load(seen, rows[r])))
+        whole += vec.norm2(d)
+    return gone, whole
+
+
+@kernel
+def strays(rows, radius, seen, way, x, t):
+    """Whether any of `rows` is outside of its ball around what it would be after the part t of its way."""
+    for r in range(len(rows)):
+        i = rows[r]
+        middle = vec.madd(vec.load(seen, i), vec.load(way, i), t)
+        if not vec.norm2(vec.sub(vec.load(x, i), middle)) <= (KEPT * radius[i]) ** 2:
+            return True
+    return False
+
+
+@kernel
+def fastest(rows, others, x, way, box, reach):
+    """The longest way, relative to that of `others`, of those of `rows` that can come within reach of a box (6,)."""
+    most, mean = 0.0, (0.0, 0.0, 0.0)
+    for r in range(len(others)):
+        mean = vec.madd(mean, vec.load(way, others[r]), 1.0 / len(others))
+    for r in range(len(rows)):
+        i = rows[r]
+        p = vec.load(x, i)
+        d = vec.norm(vec.sub(vec.load(way, i), mean))
+        far = reach + d
+        inside = True
+        for k in range(3):
+            inside &= (p[k] > box[k] - far) & (p[k] < box[k + 3] + far)
+        if inside:
+            most = max(most, d)
+    return most

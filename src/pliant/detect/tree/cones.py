@@ -7,6 +7,7 @@ from ...kernels import cones as _kernels
 from ...kernels.cones import MARGIN, Patches
 from .cover import Cover
 
+Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 FEWEST = 16  # triangles of a patch that is worth a proof; 8 to 32 do about as well
 _SIZES = 1e-100, 1e100  # of a mesh, metres, within which squares of lengths keep all their digits
@@ -36,21 +37,25 @@ class Cones:
         room = np.zeros((3, len(number))), np.empty((len(rows), 2))
         self.patches = Patches(start, rows, twin if copies else twin[:0], *room)
         self._behind = cover.behind
+        self._none = np.zeros(len(nodes))
         self._begin = self._behind.copy()
         self.count = 0  # patches that were proved the last time
 
-    def begin(self, reach: float) -> Ints:
+    def begin(self, reach: float, beyond: Floats | None = None) -> Ints:
         """(m,) nodes where the walks of the cover's triangles through its own tree may start to find all pairs nearer
-        than `reach`, where the cover is now."""
+        than `reach`, where the cover is now; `beyond` (n,) is added to it in each node."""
         self._begin[:] = self._behind
         cover, patches, self.count = self.cover, self.patches, 0
         size = (
             float(np.ptp(cover.tree.nodes["bounds"][0].reshape(2, 3), axis=0).sum()) if len(cover.tree.nodes) else 0.0
         )
         if len(patches.rows) and _SIZES[0] < size < _SIZES[1]:
+            beyond = self._none if beyond is None else beyond
             least = reach * (1.0 + 1e-9) + MARGIN * size
             _kernels.weigh(cover.skin.corners, cover.at.faces, cover.x, patches.twin, patches.slope)
-            self.count = int(_kernels.pass_over(cover.tree.nodes, patches, cover.x, least, self.fewest, self._begin))
+            self.count = int(
+                _kernels.pass_over(cover.tree.nodes, patches, cover.x, least, beyond, self.fewest, self._begin)
+            )
         return self._begin
 
 

@@ -5,8 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...kernels import drift as _drift
 from ...kernels import skin as _kernels
 from ...kernels import tree as _tree
+from ...kernels.drift import Drift
 from ...kernels.skin import Place, Skin
 from ...topology import Topology
 from .tree import tree_of
@@ -52,12 +54,37 @@ class Cover:
         shapes = (len(order), 9), (len(edges), 6), (len(vertices), 3)
         self.at = Place(self.tree.nodes, self.tree.items, *(np.empty(shape) for shape in shapes))
         self.x = x
+        self._drift: Drift | None = None
+        self._sent = False
 
     def move(self, x: Floats) -> None:
         """Follow positions (n,3): corners, ends, boxes and the tree."""
         self.x = x
         _kernels.settle(self.skin, x, self.at)
         _tree.refit_boxes(self.tree)
+
+    def send(self, way: Floats) -> None:
+        """Expect each vertex to go by its row of `way` (n,3)."""
+        self._sent = True
+        if self._drift is None:
+            m, k = len(self.skin.corners), len(self.tree.nodes)
+            self._drift = Drift(way, np.empty((m, 6)), np.empty((k, 6)), np.empty(k))
+        self._drift = self._drift._replace(x=way)
+        _drift.settle_drift(self.skin, self.tree.nodes, self._drift)
+
+    @property
+    def stands(self) -> bool:
+        """Whether it was never sent anywhere."""
+        return not self._sent
+
+    @property
+    def drift(self) -> Drift:
+        """Where all of it is expected to go; at first it stays."""
+        if self._drift is None:
+            self.send(np.zeros_like(self.x))
+            self._sent = False
+        assert self._drift is not None
+        return self._drift
 
     @property
     def behind(self) -> Ints:

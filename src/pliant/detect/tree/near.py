@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import validate
+from ...kernels import drift as _drift
 from ...kernels import proximity as _proximity
 from ...kernels import records as _records
 from ..features import reach_of
@@ -29,18 +30,23 @@ class NearPairs:
         self._begin = a.behind if self.same else np.zeros(len(a.skin.face), np.int32)
         self._room = _EACH * max(len(self._begin), len(self.b.skin.face)) // _proximity.PARTS + 64
 
-    def within(self, distance: float) -> tuple[Rows, Rows, Rows]:
+    def within(self, distance: float, *, drifting: bool = False) -> tuple[Rows, Rows, Rows]:
         """Pairs (k,2), sorted: vertices of a and faces of b, vertices of b and faces of a, edges.
 
-        Of one mesh with itself the first holds both ways.
+        Of one mesh with itself the first holds both ways. `drifting` asks for all that come so near on the way that
+        the covers were sent (and some more), see kernels/drift.py.
         """
         a, b, parts = self.a, self.b, _proximity.PARTS
         reach = reach_of(distance, a.x, b.x)
-        begin = self._begin if self.cones is None else self.cones.begin(reach)
+        begin = self._begin if self.cones is None else self.cones.begin(reach, a.drift.spread if drifting else None)
         counts = np.zeros(parts, np.int64)
         while True:
             found = np.empty((parts, self._room, 3), np.int32)
-            _proximity.near_pairs(a.skin, a.at, b.skin, b.at, self.same, begin, reach, distance, found, counts)
+            if drifting:
+                sides = (a.skin, a.at, a.drift, b.skin, b.at, b.drift)
+                _drift.drifting_pairs(*sides, self.same, b.stands, begin, reach, found, counts)
+            else:
+                _proximity.near_pairs(a.skin, a.at, b.skin, b.at, self.same, begin, reach, distance, found, counts)
             if counts.max() < self._room:
                 break
             # counted, not cut off: there is room for all of them the next time

@@ -1,0 +1,166 @@
+"""Pairs of features that come near while everything goes on as it does now: the walks of proximity.py, with room for
+where things are expected to go.
+
+Every vertex is expected to go by its drift, a straight way. What counts is how far two features go *relative to each
+other*: cloth that falls, or slides on something, stays as far from its neighbours as it was. Along a direction n two
+features with a gap between them have at every moment at least that gap, or what is left of it at the end: the least
+of n.x of the one less the greatest of the other is concave in time. Directions that tell are the axes, the normal of
+a triangle, and that between nearest points.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from . import vec
+from .jit import kernel, prange
+from .proximity import MEETS, STRIDE, flush_meets, flush_rest, load, new_lots, plane
+from .skin import PARTS
+
+
+class Drift(NamedTuple):
+    """Where a skin is expected to go, metres."""
+
+    x: np.ndarray  # (n,3) of every vertex
+    boxes: np.ndarray  # (m,6) least and greatest of the corners of each triangle
+    nodes: np.ndarray  # (k,6) and of the triangles of each node of the tree
+    spread: np.ndarray  # (k,) no two corners below a node come nearer to each other by more than this
+
+
+@kernel
+def settle_drift(skin, nodes, drift):
+    """Boxes of the drifts x."""
+    corners, x, boxes, around, spread = skin.corners, drift.x, drift.boxes, drift.nodes, drift.spread
+    for q in range(len(corners)):
+        i, j, h = corners[q, 0], corners[q, 1], corners[q, 2]
+        for k in range(3):
+            u, v, w = x[i, k], x[j, k], x[h, k]
+            boxes[q, k], boxes[q, k + 3] = min(u, v, w), max(u, v, w)
+    for i in range(len(nodes) - 1, -1, -1):
+        node = nodes[i]
+        if node.skip == i + 1:
+            for k in range(6):
+                around[i, k] = boxes[node.first, k]
+        else:
+            for k in range(3):
+                around[i, k], around[i, k + 3] = np.inf, -np.inf
+            j = i + 1
+            while j < node.skip:
+                for k in range(3):
+                    around[i, k] = min(around[i, k], around[j, k])
+                    around[i, k + 3] = max(around[i, k + 3], around[j, k + 3])
+                j = nodes[j].skip
+        wide = vec.norm2((around[i, 3] - around[i, 0], around[i, 4] - around[i, 1], around[i, 5] - around[i, 2]))
+        spread[i] = math.sqrt(wide) * (1.0 + 1e-9)
+
+
+@kernel
+def along(n, x, corners, q):
+    """The least and the greatest way of a triangle's corners along n."""
+    a = vec.dot(n, vec.load(x, corners[q, 0]))
+    b = vec.dot(n, vec.load(x, corners[q, 1]))
+    c = vec.dot(n, vec.load(x, corners[q, 2]))
+    return min(a, b, c), max(a, b, c)
+
+
+@kernel
+def still_range(a, at_a, drift_a, b, at_b, same, begin, reach, first, last, out):
+    """As near_range, of pairs that are or come nearer than `reach`, and some more: as far as any of them go is added to
+    all of them. b stands still."""
+    nodes, boxes, corners, u_a = at_b.nodes, at_a.boxes, at_b.faces, drift_a.boxes
+    total, count, n, far = len(nodes), 0, 0, 0.0
+    lots = new_lots()
+    meets = lots.meets
+    for p in range(first, last):
+        x_0, x_1 = boxes[p, 0] + min(u_a[p, 0], 0.0) - reach, boxes[p, 3] + max(u_a[p, 3], 0.0) + reach
+        y_0, y_1 = boxes[p, 1] + min(u_a[p, 1], 0.0) - reach, boxes[p, 4] + max(u_a[p, 4], 0.0) + reach
+        z_0, z_1 = boxes[p, 2] + min(u_a[p, 2], 0.0) - reach, boxes[p, 5] + max(u_a[p, 5], 0.0) + reach
+        n_0, n_1, n_2, level = plane(load(at_a.faces, p, 0), load(at_a.faces, p, 3), load(at_a.faces, p, 6))
+        low, high = along((n_0, n_1, n_2), drift_a.x, a.corners, p)
+        high, low = level + max(high, 0.0) + reach, level + min(low, 0.0) - reach
+        length = vec.norm2((max(-u_a[p, 0], u_a[p, 3]), max(-u_a[p, 1], u_a[p, 4]), max(-u_a[p, 2], u_a[p, 5])))
+        at = np.int64(begin[p])
+        while at < total:
+            node = nodes[at]
+            w = node["bounds"]
+            if w[0] > x_1 or w[3] < x_0 or w[1] > y_1 or w[4] < y_0 or w[2] > z_1 or w[5] < z_0:
+                at = np.int64(node["skip"])
+                continue
+            at += 1
+            if node["skip"] > at:
+                continue
+            q = node["first"]
+            h_0 = n_0 * corners[q, 0] + n_1 * corners[q, 1] + n_2 * corners[q, 2]
+            h_1 = n_0 * corners[q, 3] + n_1 * corners[q, 4] + n_2 * corners[q, 5]
+            h_2 = n_0 * corners[q, 6] + n_1 * corners[q, 7] + n_2 * corners[q, 8]
+            if min(h_0, h_1, h_2) > high or max(h_0, h_1, h_2) < low:
+                continue
+            far = max(far, length)
+            meets[n, 0], meets[n, 1] = p, q
+            n += 1
+            if n == MEETS:
+                count = flush_meets(a, at_a, b, at_b, same, lots, n, reach + math.sqrt(far), out, count)
+                n = 0
+    return flush_rest(a, at_a, b, at_b, same, lots, n, reach + math.sqrt(far), out, count)
+
+
+@kernel
+def drifting_range(a, at_a, drift_a, b, at_b, drift_b, same, begin, reach, first, last, out):
+    """As still_range, with what they go relative to each other."""
+    nodes, boxes, corners, u_a, u_b = at_b.nodes, at_a.boxes, at_b.faces, drift_a.boxes, drift_b.nodes
+    total, count, n, far = len(nodes), 0, 0, 0.0
+    lots = new_lots()
+    meets = lots.meets
+    for p in range(first, last):
+        x_0, y_0, z_0 = boxes[p, 0] - reach, boxes[p, 1] - reach, boxes[p, 2] - reach
+        x_1, y_1, z_1 = boxes[p, 3] + reach, boxes[p, 4] + reach, boxes[p, 5] + reach
+        normal = plane(load(at_a.faces, p, 0), load(at_a.faces, p, 3), load(at_a.faces, p, 6))
+        normal, level = (normal[0], normal[1], normal[2]), normal[3]
+        low, high = along(normal, drift_a.x, a.corners, p)
+        at = np.int64(begin[p])
+        while at < total:
+            w = nodes[at]["bounds"]
+            # how b goes relative to a, which is taken to stand
+            r_0, r_3 = u_b[at, 0] - u_a[p, 3], u_b[at, 3] - u_a[p, 0]
+            r_1, r_4 = u_b[at, 1] - u_a[p, 4], u_b[at, 4] - u_a[p, 1]
+            r_2, r_5 = u_b[at, 2] - u_a[p, 5], u_b[at, 5] - u_a[p, 2]
+            apart = (w[0] + min(r_0, 0.0) > x_1) | (w[3] + max(r_3, 0.0) < x_0)
+            apart |= (w[1] + min(r_1, 0.0) > y_1) | (w[4] + max(r_4, 0.0) < y_0)
+            apart |= (w[2] + min(r_2, 0.0) > z_1) | (w[5] + max(r_5, 0.0) < z_0)
+            if apart:
+                at = np.int64(nodes[at]["skip"])
+                continue
+            at += 1
+            if nodes[at - 1]["skip"] > at:
+                continue
+            q = nodes[at - 1]["first"]
+            h_0 = vec.dot(normal, load(corners, q, 0)) - level
+            h_1 = vec.dot(normal, load(corners, q, 3)) - level
+            h_2 = vec.dot(normal, load(corners, q, 6)) - level
+            least, most = along(normal, drift_b.x, b.corners, q)
+            above = min(h_0, h_1, h_2) + min(least - high, 0.0) > reach
+            if above or max(h_0, h_1, h_2) + max(most - low, 0.0) < -reach:
+                continue
+            far = max(far, vec.norm2((max(-r_0, r_3), max(-r_1, r_4), max(-r_2, r_5))))
+            meets[n, 0], meets[n, 1] = p, q
+            n += 1
+            if n == MEETS:
+                count = flush_meets(a, at_a, b, at_b, same, lots, n, reach + math.sqrt(far), out, count)
+                n = 0
+    return flush_rest(a, at_a, b, at_b, same, lots, n, reach + math.sqrt(far), out, count)
+
+
+@kernel(parallel=True)
+def drifting_pairs(a, at_a, drift_a, b, at_b, drift_b, same, still, begin, reach, out, counts):
+    """As near_pairs, of what comes near; where b stands `still` it takes less."""
+    m = len(begin)
+    for c in prange(PARTS):
+        part = c * STRIDE % PARTS
+        first, last = part * m // PARTS, (part + 1) * m // PARTS
+        if still:
+            counts[part] = still_range(a, at_a, drift_a, b, at_b, same, begin, reach, first, last, out[part])
+        else:
+            counts[part] = drifting_range(
+                a, at_a, drift_a, b, at_b, drift_b, same, begin, reach, first, last, out[part]
+            )
