@@ -17,7 +17,7 @@ from ..base import Finds, Side
 from ..tree.depth import loose
 from .boxes import SLABS, BoneBoxes
 from .probes import Probes, Touching
-from .squeeze import Squeeze
+from .squeeze import Squeeze, kept_half_way
 
 Floats = NDArray[np.float64]
 EVERY = 1.0 / 60.0  # s between the poses of a clip that boxes are made for
@@ -29,10 +29,10 @@ class BoneBoxesDetector:
 
     The body is held by bones (`Side.motion`, a `Skinned`); one without is a single bone. `slabs` cut each box along its
     main axis. `midpoints` also asks for the middles of edges. `deep=False` sees what is inside only down to `within`;
-    else, in a closed skin, the nearest triangle is searched for however deep a vertex is. `share` halves the room between
-    parts that are nearer to each other than twice `within` (see squeeze.py). `every`: seconds between the
-    poses of the clip that boxes are made for. `exact=False` is the paper's test: the foot on a triangle's plane must be
-    in the triangle, so that points over edges and corners are missed (`guarantee` is C then).
+    else, in a closed skin, the nearest triangle is searched for however deep a vertex is. `share` halves the room
+    between parts that are nearer to each other than twice `within` (see squeeze.py). `every`: seconds between the poses
+    of the clip that boxes are made for. `exact=False` is the paper's test: the foot on a triangle's plane must be in
+    the triangle, so that points over edges and corners are missed (`guarantee` is C then).
 
     boxes: `BoneBoxes`, with `tolerances` and `widened`. looked, measured: at the last update, triangles in the lists
     that were looked at, and those whose distance was computed; `spared` is the share of all that were not looked at.
@@ -123,8 +123,9 @@ class BoneBoxesDetector:
             _lookup.fill_middles(*middles, two.nearest, two.normal, two.distance, state.v, bodies, out[n:])
         if self._squeeze:
             skin = (self.boxes, self._surface, self._rings)
-            for squeeze, found, rows in zip(self._squeeze, (one, two), (slice(0, n), slice(n, None)), strict=True):
-                squeeze.relieve(found, self.within, skin, self._deep, out[rows])
+            kept_half_way(out[:n], *self._squeeze[0].facing(one, self.within, skin))
+            # there the middle of an edge would push its ends into the other part
+            out = np.delete(out, n + self._squeeze[1].facing(two, self.within, skin)[0])
         return out
 
     def _faces(self, one: Touching, state: State, out: Contacts) -> None:
