@@ -1,0 +1,125 @@
+"""A skin that bones move, cut into a rigid part for each bone: shapes and poses."""
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...deforming import Skinned
+from ...mesh import Mesh
+
+Floats = NDArray[np.float64]
+SHARE = 1.0 / 3.0  # of a triangle that a bone must hold for its part to have it, besides those it holds most of
+_HEIGHT = 0.5  # of caps, by the smallest radius of their rim
+_SLIGHT = 1e-3  # what a matrix may be off from a rotation for two of Newton's steps to find it
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class RigidParts:
+    """A part for each bone that holds most of a triangle: `meshes` as the character's default pose has them.
+
+    A part has the triangles that its bone holds most of, and, to overlap with its neighbours, all others of which it
+    holds `share`. Where it was cut off it is closed by a low cone that reaches into its neighbour, so that it has an
+    inside however the others turn; borders of the skin itself stay open. bones (k,) are the bones, centres (k,3) the
+    middles of the parts' boxes, metres.
+    """
+
+    meshes: tuple[Mesh, ...]
+    bones: NDArray[np.int64]
+    centres: Floats
+    _back: Floats  # (k,4,4) from the default pose to what the bones' matrices are for
+
+    @classmethod
+    def of(cls, mesh: Mesh, motion: Skinned, share: float = SHARE) -> "RigidParts":
+        """Of a skin whose vertices `motion` moves; the mesh gives its faces."""
+        rest = dataclasses.replace(motion, clip=None, lead_in=0.0).sample(np.zeros(1))[0]
+        skin = mesh.moved(motion.shape(rest))
+        face, bone, held = _shares(mesh.faces, motion.joints, motion.weights)
+        order = np.lexsort((bone, -held, face))
+        first = np.ones(len(order), np.bool_)
+        first[1:] = face[order[1:]] != face[order[:-1]]
+        most = np.zeros(len(order), np.bool_)
+        most[order[first]] = True
+        bones = np.unique(bone[most])
+        meshes = tuple(_part(skin, face[(bone == b) & (most | (held >= share))], f"bone {b}") for b in bones)
+        centres = np.array([part.bounds.mean(0) for part in meshes])
+        return cls(meshes, bones, centres, np.asarray(np.linalg.pinv(_square(rest[bones])), np.float64))
+
+    def poses(self, matrices: Floats) -> Floats:
+        """(k,3,4) rigid poses of the parts under matrices (b,3,4) of all bones.
+
+        Of a bone that scales or shears since the default pose the nearest rotation is taken, and the centre of its part
+        goes where the bone has it: what is lost is the change of size and angles.
+        """
+        moved = _square(matrices[self.bones]) @ self._back
+        out = np.empty((len(moved), 3, 4))
+        out[:, :, :3] = _nearest_rotations(moved[:, :3, :3])
+        slip = moved[:, :3, :3] - out[:, :, :3]
+        out[:, :, 3] = moved[:, :3, 3] + (slip * self.centres[:, None, :]).sum(2)
+        return out
+
+
+def _shares(
+    faces: NDArray[np.int32], joints: NDArray[np.int32], weights: Floats
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+    """Triangles and bones that hold them, each pair once, and by how much, of 1."""
+    bones = int(joints.max()) + 1
+    used = weights[faces].ravel() > 0.0
+    face = np.repeat(np.arange(len(faces), dtype=np.int64), 3 * joints.shape[1])
+    keys, index = np.unique((face * bones + joints[faces].ravel())[used], return_inverse=True)
+    return keys // bones, keys % bones, np.bincount(index.reshape(-1), weights[faces].ravel()[used]) / 3.0
+
+
+def _part(skin: Mesh, faces: NDArray[np.int64], name: str) -> Mesh:
+    """These faces of a skin, closed where they were cut off from the others."""
+    top = skin.topology
+    edges = top.face_edges[faces]
+    own = np.bincount(edges.ravel(), minlength=len(top.edges))
+    cut = (own[edges] == 1) & (top.use[edges] > 1)
+    corners = skin.faces[faces]
+    # against the way of their faces, as faces on the other side go
+    ends = np.stack([np.roll(corners, -1, 1), corners], 2)[cut]
+    x, added = _caps(skin.vertices, ends)
+    used, index = np.unique(np.concatenate([corners, added]), return_inverse=True)
+    return Mesh(np.concatenate([skin.vertices, x])[used], index.reshape(-1, 3).astype(np.int32), name=name)
+
+
+def _caps(x: Floats, ends: NDArray[np.int32]) -> tuple[Floats, NDArray[np.int64]]:
+    """Tips (k,3), numbered on from the vertices `x`, and faces of cones over loops of directed edges `ends` (m,2)."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    rim, index = np.unique(ends, return_inverse=True)
+    a, b = index.reshape(-1, 2).T
+    graph = coo_array((np.ones(len(a), np.int8), (a, b)), shape=(len(rim), len(rim)))
+    count, loop = connected_components(graph, directed=False)
+    tips = np.empty((count, 3))
+    for k in range(count):
+        ring, edges = x[rim[loop == k]], loop[a] == k
+        centre = ring.mean(0)
+        # the side where the part is not: the sum of the normals of a flat cap
+        up = np.cross(x[rim[a[edges]]] - centre, x[rim[b[edges]]] - centre).sum(0)
+        narrow = float(np.linalg.norm(ring - centre, axis=1).min())
+        tips[k] = centre + _HEIGHT * narrow / max(float(np.linalg.norm(up)), 1e-300) * up
+    return tips, np.column_stack([rim[a], rim[b], len(x) + loop[a]]).astype(np.int64)
+
+
+def _square(matrices: Floats) -> Floats:
+    """(k,4,4) of (k,3,4)."""
+    out = np.zeros((len(matrices), 4, 4))
+    out[:, :3], out[:, 3, 3] = matrices, 1.0
+    return out
+
+
+def _nearest_rotations(matrices: Floats) -> Floats:
+    """(k,3,3)"""
+    r = matrices
+    off = np.abs(r.transpose(0, 2, 1) @ r - np.eye(3)).max((1, 2))
+    for _ in range(2):
+        r = 1.5 * r - 0.5 * r @ (r.transpose(0, 2, 1) @ r)
+    far = np.flatnonzero(~((off < _SLIGHT) & (np.linalg.det(matrices) > 0.0)))
+    if len(far):
+        u, _, v = np.linalg.svd(matrices[far])
+        u[:, :, 2] *= np.sign(np.linalg.det(u @ v))[:, None]
+        r[far] = u @ v
+    return r
