@@ -10,10 +10,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from bone_boxes import draw_bone_boxes
 from cones import draw_cones
 from continuous import draw_continuous
 from crossings import draw_crossings
 from figures import G, slope, speeds
+from height_grids import draw_height_grids
 from impact import draw_impact
 from PIL import Image, ImageDraw, ImageFont
 from piles import draw_piles
@@ -269,8 +271,9 @@ def replay() -> None:
 PICTURES: dict[str, Callable[[], None]] = {
     "drape": drape, "scenes": scenes, "moving": moving, "shapes": shapes, "mannequin": mannequin, "field": field,
     "trees": lambda: draw_trees(save), "friction": friction, "impact": lambda: draw_impact(save),
-    "crossings": lambda: draw_crossings(save), "cones": lambda: draw_cones(save),
-    "continuous": lambda: draw_continuous(save),
+    "bone-boxes": lambda: draw_bone_boxes(save), "crossings": lambda: draw_crossings(save),
+    "cones": lambda: draw_cones(save),
+    "continuous": lambda: draw_continuous(save), "height-grids": lambda: draw_height_grids(save),
     "reconstruction": reconstruction, "field-report": field_page,
     "replay": replay, "self-contact": lambda: draw_piles(save), "walk": lambda: draw_walk(save),
 }  # fmt: skip

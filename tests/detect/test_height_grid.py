@@ -129,6 +129,7 @@ def rough_ground(rng) -> Mesh:
     ground = sheet(24, 1.0, 0.0, float(rng.choice([0.02, 0.2, 1.0])), rng)
     x = ground.vertices.copy()
     x[x[:, 0] > rng.uniform(-0.4, 0.4), 1] += rng.choice([0.0, 0.5, 3.0])  # a cliff
+    x[rng.random(len(x)) < rng.choice([0.0, 0.05]), 1] += 5.0
     return Mesh(x, ground.faces, name="ground")
 
 
