@@ -15,15 +15,14 @@ from .. import validate
 from ..character import Character
 from ..clip import Clip
 from ..deforming import Skinned
-from ..detect.surface import ClosestPoints
-from ..detect.tree.depth import Depths
 from ..io import save_animation
 from ..mesh import Mesh
-from ..motion import Motion, brought
+from ..motion import Motion
 from ..scene import CLOTH_COLOUR, Scene
 from ..scenes.drape import drape_scene
 from ..simulation import Frame, Simulation
 from .crossings import CrossingCount
+from .referee import Referee
 from .replay import iframe_html, replay_html, write_replay
 from .sheet import contact_sheet
 
@@ -46,7 +45,8 @@ class Result:
     (T,) the least exact distance of any cloth vertex or edge midpoint from any fixed body, metres, negative inside; nan
     where it was not measured. crossings: (T,2) pairs of triangles that meet, exactly: cloth with cloth, cloth with
     bodies; None where they were not counted. forced: how often bodies left no room (see `Guard`). shapes: for each
-    body that bends the positions (T,n,3), single precision, of its welded vertices.
+    body that bends the positions (T,n,3), single precision, of its welded vertices. pinched: (T,2) points inside such a
+    body where it meets itself, and how deep (m) they are; they are not in `deepest`.
     """
 
     scene: Scene
@@ -59,6 +59,7 @@ class Result:
     crossings: NDArray[np.int64] | None = None
     forced: int = 0
     shapes: dict[int, NDArray[np.float32]] = dataclasses.field(default_factory=dict)
+    pinched: Floats = dataclasses.field(default_factory=lambda: np.zeros((0, 2)))
 
     @functools.cached_property
     def clips(self) -> list[Clip]:
@@ -105,6 +106,8 @@ class Result:
             "contacts_most": int(self.contacts.max(initial=0)),
             "least_distance_m": deepest,
             "penetration_m": max(0.0, -deepest) if measured else float("nan"),
+            "pinched_most": int(self.pinched[:, 0].max(initial=0.0)),
+            "pinched_depth_m": float(self.pinched[:, 1].max(initial=0.0)),
             "self_contact": self.scene.self_contact,
             "thickness_m": self.scene.thickness,
             "crossings_cloth_most": None if own is None else int(own.max()),
@@ -142,6 +145,9 @@ class Result:
             "deepest penetration": "not measured" if np.isnan(deepest) else f"{1e3 * deepest:.3g} mm ({how})",
             "nearest approach": "" if np.isnan(deepest) else f"{1e3 * s['least_distance_m']:.2f} mm",
         }
+        if s["pinched_most"]:
+            deep = f"{1e3 * s['pinched_depth_m']:.3g} mm"
+            bodies["pinched where the body meets itself"] = f"at most {s['pinched_most']} points, {deep} deep"
         return {
             "frames": f"{s['frames']} ({s['simulated_s']:.2f} s)",
             "particles": f"{s['particles']:,}",
@@ -216,7 +222,7 @@ def record(
     soft = {b: np.empty((count + 1, scene.bodies[b].mesh.welded.n_vertices, 3)) for b in scene.soft}
     bent = {b: np.empty((count + 1, scene.bodies[b].mesh.welded.n_vertices, 3), np.float32) for b in scene.shapes}
     contacts, seconds = np.zeros(count + 1, np.int64), np.zeros(count + 1)
-    deepest = np.full(count + 1, np.nan)
+    deepest, pinched = np.full(count + 1, np.nan), np.zeros((count + 1, 2))
     poses = np.empty((count + 1, len(scene.bodies), 3, 4))
 
     def keep(t: int, x: Floats, pose: Floats) -> None:
@@ -229,6 +235,7 @@ def record(
             shape[t] = x[scene.rows(b)]
         if referee is not None:
             deepest[t] = referee.least_distance(x, pose)
+            pinched[t] = referee.pinched, referee.pinched_depth
         if counter is not None:
             met[t] = counter.at(x)
 
@@ -240,110 +247,7 @@ def record(
             progress(frame)
     forced = sim.guard.forced if sim.guard else 0
     counted = None if counter is None else met
-    return Result(scene, sim.dt, soft, poses, contacts, deepest, seconds, counted, forced, bent)
-
-
-class Referee:
-    """Measures, exactly and without any field, how far cloth stays out of bodies."""
-
-    def __init__(self, scene: Scene) -> None:
-        self.scene = scene
-        rigid = [f for f in scene.fixed if f not in scene.shapes]
-        self.pairs = [(b, f, _Watch(scene.bodies[f].mesh)) for b in scene.soft for f in rigid]
-        self.bending = {f: Depths(scene.bodies[f].mesh.welded) for f in scene.shapes}
-        self.moving = {f for f in scene.moving if f not in scene.shapes}
-
-    def least_distance(self, x: Floats, pose: Floats | None = None) -> float:
-        """Of all cloth vertices and edge midpoints at positions `x`, metres, negative inside; inf without bodies.
-
-        `pose` (bodies,3,4) says where bodies that move are at that time: each is judged in its own coordinates.
-        """
-        if self.moving and pose is None:
-            raise ValueError(f"bodies {sorted(self.moving)} move; pass the pose of the frame with its positions")
-        least = np.inf
-        points = {b: self._points(b, x) for b in self.scene.soft}
-        for b, f, body in self.pairs:
-            p = points[b] if pose is None or f not in self.moving else brought(points[b], pose[f])
-            # a closed body whose box is farther than what was found already cannot change it
-            if not body.closed or body.box_gap(p) < least:
-                least = min(least, body.least(p))
-        for f, depths in self.bending.items():
-            depths.update(x[self.scene.rows(f)])
-            least = min([least, *(float(depths.query(p)[0].min()) for p in points.values())])
-        return least
-
-    def _points(self, b: int, x: Floats) -> Floats:
-        mesh, p = self.scene.bodies[b].mesh.welded, x[self.scene.rows(b)]
-        # vertices that no face uses are not cloth
-        return np.concatenate([p[np.unique(mesh.faces)], p[mesh.topology.edges].mean(1)])
-
-
-class _Watch:
-    """The least distance of moving points from a body, looking only at points that can have it.
-
-    What was d away and moved by s is at least d - s away now. Behind an open body is not inside it: there a point
-    counts only once it went through the faces, and not when it went round the border (it was too far to cross, or
-    the border is what is nearest).
-    """
-
-    def __init__(self, mesh: Mesh) -> None:
-        self.exact = ClosestPoints(mesh)
-        self.mesh = mesh.welded
-        self.closed = mesh.issues.closed
-        top = self.mesh.topology
-        self.rim = (top.use != 2) | (top.flow != 0)  # edges beyond which the side is not defined
-        self.rim_vertex = np.zeros(self.mesh.n_vertices, np.bool_)
-        self.rim_vertex[top.edges[self.rim]] = True
-        self.seen = np.zeros((0, 3))  # where each point was when it was last measured
-        self.distance = np.zeros(0)
-        self.face = np.zeros(0, np.int64)
-        self.around = np.zeros(0, np.bool_)  # behind the body, but not through it
-
-    def box_gap(self, p: Floats) -> float:
-        """How far the boxes of the points and of the body are apart at least, metres."""
-        low, high = self.mesh.bounds
-        return float(np.maximum(np.maximum(low - p.max(0), p.min(0) - high), 0.0).max())
-
-    def least(self, p: Floats) -> float:
-        if len(self.seen) != len(p):
-            self.seen = p.copy()
-            self.distance, nearest, self.face, _ = self.exact.query(p)
-            self.around = (self.distance < 0.0) & self._at_rim(nearest, self.face)
-            return float(self.distance[~self.around].min(initial=np.inf))
-        away = np.where(self.around, -self.distance, self.distance)
-        bound = away - np.linalg.norm(p - self.seen, axis=1)
-        first = np.argsort(bound, kind="stable")[:64]
-        least = self._measure(p, first)
-        rest = bound < least
-        rest[first] = False
-        return min(least, self._measure(p, np.flatnonzero(rest)))
-
-    def _measure(self, p: Floats, rows: NDArray[np.intp]) -> float:
-        if not len(rows):
-            return np.inf
-        moved, before = np.linalg.norm(p[rows] - self.seen[rows], axis=1), self.distance[rows]
-        d, nearest, face, _ = self.exact.query(p[rows], self.face[rows])
-        if not self.closed:
-            crossed = (np.abs(d) + np.abs(before) <= moved) & ~self._at_rim(nearest, face)
-            went = (before >= 0.0) & ~crossed
-            self.around[rows] = (d < 0.0) & (self.around[rows] | went)
-        self.seen[rows], self.distance[rows], self.face[rows] = p[rows], d, face
-        return float(d[~self.around[rows]].min(initial=np.inf))
-
-    def _at_rim(self, q: Floats, face: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether surface points `q` on `face` lie on the border, or on an edge that gives no side."""
-        on = np.zeros(len(q), np.bool_)
-        if self.closed:
-            return on
-        x, top, near = self.mesh.vertices, self.mesh.topology, 1e-9 * self.mesh.size
-        for k in range(3):
-            e, v = top.face_edges[face, k], self.mesh.faces[face, k]
-            a, b = x[top.edges[e, 0]], x[top.edges[e, 1]]
-            u = b - a
-            t = np.clip(((q - a) * u).sum(1) / np.maximum((u * u).sum(1), 1e-300), 0.0, 1.0)
-            on |= self.rim[e] & (np.linalg.norm(a + t[:, None] * u - q, axis=1) <= near)
-            on |= self.rim_vertex[v] & (np.linalg.norm(x[v] - q, axis=1) <= near)
-        return on
+    return Result(scene, sim.dt, soft, poses, contacts, deepest, seconds, counted, forced, bent, pinched)
 
 
 def drape(

@@ -17,7 +17,6 @@ from ..base import Finds, Side
 from ..tree.depth import loose
 from .boxes import SLABS, BoneBoxes
 from .probes import Probes, Touching
-from .squeeze import Squeeze, kept_half_way
 
 Floats = NDArray[np.float64]
 EVERY = 1.0 / 60.0  # s between the poses of a clip that boxes are made for
@@ -29,10 +28,9 @@ class BoneBoxesDetector:
 
     The body is held by bones (`Side.motion`, a `Skinned`); one without is a single bone. `slabs` cut each box along its
     main axis. `midpoints` also asks for the middles of edges. `deep=False` sees what is inside only down to `within`;
-    else, in a closed skin, the nearest triangle is searched for however deep a vertex is. `share` halves the room
-    between parts that are nearer to each other than twice `within` (see squeeze.py). `every`: seconds between the poses
-    of the clip that boxes are made for. `exact=False` is the paper's test: the foot on a triangle's plane must be in
-    the triangle, so that points over edges and corners are missed (`guarantee` is C then).
+    else, in a closed skin, the nearest triangle is searched for however deep a vertex is. `every`: seconds between the
+    poses of the clip that boxes are made for. `exact=False` is the paper's test: the foot on a triangle's plane must be
+    in the triangle, so that points over edges and corners are missed (`guarantee` is C then).
 
     boxes: `BoneBoxes`, with `tolerances` and `widened`. looked, measured: at the last update, triangles in the lists
     that were looked at, and those whose distance was computed; `spared` is the share of all that were not looked at.
@@ -56,7 +54,6 @@ class BoneBoxesDetector:
         midpoints: bool = True,
         exact: bool = True,
         deep: bool = True,
-        share: bool = False,
         every: float = EVERY,
     ) -> None:
         self.soft, self.body = soft, body
@@ -77,8 +74,6 @@ class BoneBoxesDetector:
         self.edges = edges if midpoints else edges[:0]
         self._vertices, self._middles = Probes(x), Probes(x[self.edges].mean(1))
         self._near = np.empty(len(self.edges), np.int64)
-        share = share and self._deep
-        self._squeeze = (Squeeze(self._vertices.points), Squeeze(self._middles.points)) if share else None
         self._pool = Pool()
         rows, bodies = (soft.first, body.first), (soft.body, body.body)
         self._numbers = np.array(rows, np.int32), np.array(bodies, np.int32)
@@ -121,11 +116,6 @@ class BoneBoxesDetector:
             first, bodies = self._numbers
             middles = (two.rows, self.edges, self.body.mesh.faces, first, two.pairs, two.where)
             _lookup.fill_middles(*middles, two.nearest, two.normal, two.distance, state.v, bodies, out[n:])
-        if self._squeeze:
-            skin = (self.boxes, self._surface, self._rings)
-            kept_half_way(out[:n], *self._squeeze[0].facing(one, self.within, skin))
-            # there the middle of an edge would push its ends into the other part
-            out = np.delete(out, n + self._squeeze[1].facing(two, self.within, skin)[0])
         return out
 
     def _faces(self, one: Touching, state: State, out: Contacts) -> None:

@@ -1,0 +1,148 @@
+"""The exact referee: how far cloth stays out of bodies, whatever method kept it out."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..detect.surface import ClosestPoints
+from ..detect.tree.crossings import Crossings
+from ..detect.tree.depth import Depths
+from ..mesh import Mesh
+from ..motion import brought
+from ..scene import Scene
+
+Floats = NDArray[np.float64]
+PINCH = 4.0  # eps: how far around the places where a body meets itself there may be no room for cloth
+
+
+class Referee:
+    """Measures, exactly and without any field, how far cloth stays out of bodies.
+
+    A body that bends may meet itself, in an armpit or between the thighs, and leave no room for what is between. Points
+    inside it there, within `PINCH` eps of a triangle that meets another one of the same body, are counted apart:
+    `pinched` of them, `pinched_depth` metres deep, at the last measurement.
+    """
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+        rigid = [f for f in scene.fixed if f not in scene.shapes]
+        self.pairs = [(b, f, _Watch(scene.bodies[f].mesh)) for b in scene.soft for f in rigid]
+        self.bending = {f: Depths(scene.bodies[f].mesh.welded) for f in scene.shapes}
+        self._meeting: dict[int, Crossings] = {}
+        self.pinched, self.pinched_depth = 0, 0.0
+        self.moving = {f for f in scene.moving if f not in scene.shapes}
+
+    def least_distance(self, x: Floats, pose: Floats | None = None) -> float:
+        """Of all cloth vertices and edge midpoints at positions `x`, metres, negative inside; inf without bodies.
+
+        `pose` (bodies,3,4) says where bodies that move are at that time: each is judged in its own coordinates.
+        """
+        if self.moving and pose is None:
+            raise ValueError(f"bodies {sorted(self.moving)} move; pass the pose of the frame with its positions")
+        least = np.inf
+        points = {b: self._points(b, x) for b in self.scene.soft}
+        for b, f, body in self.pairs:
+            p = points[b] if pose is None or f not in self.moving else brought(points[b], pose[f])
+            # a closed body whose box is farther than what was found already cannot change it
+            if not body.closed or body.box_gap(p) < least:
+                least = min(least, body.least(p))
+        self.pinched, self.pinched_depth = 0, 0.0
+        for f, depths in self.bending.items():
+            depths.update(x[self.scene.rows(f)])
+            for p in points.values():
+                distance = depths.query(p)[0]
+                inside = np.flatnonzero(distance < 0.0)
+                inside = inside[self._where_it_meets_itself(f, x, p[inside])]
+                if len(inside):
+                    self.pinched += len(inside)
+                    self.pinched_depth = max(self.pinched_depth, -float(distance[inside].min()))
+                    distance[inside] = np.inf
+                least = min(least, float(distance.min()))
+        return least
+
+    def _where_it_meets_itself(self, f: int, x: Floats, points: Floats) -> NDArray[np.bool_]:
+        """(n,) which of the points are near triangles of body f that meet others of it."""
+        mesh = self.scene.bodies[f].mesh.welded
+        near = np.zeros(len(points), np.bool_)
+        if not len(points):
+            return near
+        if f not in self._meeting:
+            self._meeting[f] = Crossings(mesh)
+        skin = x[self.scene.rows(f)]
+        faces = np.unique(self._meeting[f].update(skin).pairs())
+        if len(faces):
+            overlap = ClosestPoints(Mesh(skin, mesh.faces[faces], name="overlap"))
+            near = np.abs(overlap.query(points)[0]) <= PINCH * self.scene.eps
+        return near
+
+    def _points(self, b: int, x: Floats) -> Floats:
+        mesh, p = self.scene.bodies[b].mesh.welded, x[self.scene.rows(b)]
+        # vertices that no face uses are not cloth
+        return np.concatenate([p[np.unique(mesh.faces)], p[mesh.topology.edges].mean(1)])
+
+
+class _Watch:
+    """The least distance of moving points from a body, looking only at points that can have it.
+
+    What was d away and moved by s is at least d - s away now. Behind an open body is not inside it: there a point
+    counts only once it went through the faces, and not when it went round the border (it was too far to cross, or
+    the border is what is nearest).
+    """
+
+    def __init__(self, mesh: Mesh) -> None:
+        self.exact = ClosestPoints(mesh)
+        self.mesh = mesh.welded
+        self.closed = mesh.issues.closed
+        top = self.mesh.topology
+        self.rim = (top.use != 2) | (top.flow != 0)  # edges beyond which the side is not defined
+        self.rim_vertex = np.zeros(self.mesh.n_vertices, np.bool_)
+        self.rim_vertex[top.edges[self.rim]] = True
+        self.seen = np.zeros((0, 3))  # where each point was when it was last measured
+        self.distance = np.zeros(0)
+        self.face = np.zeros(0, np.int64)
+        self.around = np.zeros(0, np.bool_)  # behind the body, but not through it
+
+    def box_gap(self, p: Floats) -> float:
+        """How far the boxes of the points and of the body are apart at least, metres."""
+        low, high = self.mesh.bounds
+        return float(np.maximum(np.maximum(low - p.max(0), p.min(0) - high), 0.0).max())
+
+    def least(self, p: Floats) -> float:
+        if len(self.seen) != len(p):
+            self.seen = p.copy()
+            self.distance, nearest, self.face, _ = self.exact.query(p)
+            self.around = (self.distance < 0.0) & self._at_rim(nearest, self.face)
+            return float(self.distance[~self.around].min(initial=np.inf))
+        away = np.where(self.around, -self.distance, self.distance)
+        bound = away - np.linalg.norm(p - self.seen, axis=1)
+        first = np.argsort(bound, kind="stable")[:64]
+        least = self._measure(p, first)
+        rest = bound < least
+        rest[first] = False
+        return min(least, self._measure(p, np.flatnonzero(rest)))
+
+    def _measure(self, p: Floats, rows: NDArray[np.intp]) -> float:
+        if not len(rows):
+            return np.inf
+        moved, before = np.linalg.norm(p[rows] - self.seen[rows], axis=1), self.distance[rows]
+        d, nearest, face, _ = self.exact.query(p[rows], self.face[rows])
+        if not self.closed:
+            crossed = (np.abs(d) + np.abs(before) <= moved) & ~self._at_rim(nearest, face)
+            went = (before >= 0.0) & ~crossed
+            self.around[rows] = (d < 0.0) & (self.around[rows] | went)
+        self.seen[rows], self.distance[rows], self.face[rows] = p[rows], d, face
+        return float(d[~self.around[rows]].min(initial=np.inf))
+
+    def _at_rim(self, q: Floats, face: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether surface points `q` on `face` lie on the border, or on an edge that gives no side."""
+        on = np.zeros(len(q), np.bool_)
+        if self.closed:
+            return on
+        x, top, near = self.mesh.vertices, self.mesh.topology, 1e-9 * self.mesh.size
+        for k in range(3):
+            e, v = top.face_edges[face, k], self.mesh.faces[face, k]
+            a, b = x[top.edges[e, 0]], x[top.edges[e, 1]]
+            u = b - a
+            t = np.clip(((q - a) * u).sum(1) / np.maximum((u * u).sum(1), 1e-300), 0.0, 1.0)
+            on |= self.rim[e] & (np.linalg.norm(a + t[:, None] * u - q, axis=1) <= near)
+            on |= self.rim_vertex[v] & (np.linalg.norm(x[v] - q, axis=1) <= near)
+        return on
