@@ -15,7 +15,9 @@ from . import validate
 from .checkpoint import Checkpoint, fingerprint
 from .clock import Clock
 from .contacts import Contacts
+from .deforming import Skinned
 from .detect.base import Detector, Side
+from .detect.distance_field.bone_fields import BoneFieldsDetector
 from .detect.distance_field.parts import PartsDetector
 from .detect.lifted import Lifted
 from .detect.methods import METHODS, method_name
@@ -239,14 +241,17 @@ def _detectors(scene: Scene, method: str, options: Mapping[str, Any]) -> list[De
     groups: dict[tuple[int, str], list[Any]] = {}
     for k, (s, f) in enumerate(pairs):
         body, reach = scene.bodies[f], scene.eps + scene.lift(s)
-        if f in scene.shapes and not METHODS[method].follows:
-            able = ", ".join(name for name, made in METHODS.items() if made.follows)
+        made = METHODS[method]
+        if made.name == BoneFieldsDetector.name and isinstance(scene.shapes.get(f), Skinned):
+            made = BoneFieldsDetector
+        if f in scene.shapes and not made.follows:
+            able = ", ".join(name for name, other in METHODS.items() if other.follows)
             raise ValueError(
                 f"method {method!r} needs bodies that keep their shape, and {body.label!r} bends; one of: {able}"
             )
         soft = Side(scene.bodies[s].mesh.welded, int(scene.first[s]), s)
         rigid = Side(body.mesh.welded, int(scene.first[f]), f, scene.shapes.get(f))
-        detector = METHODS[method](soft, rigid, within=reach, **_shared(options, k, len(pairs)))
+        detector = made(soft, rigid, within=reach, **_shared(options, k, len(pairs)))
         field = getattr(detector, "field", None)
         if field is not None and field.spacing > 1.001 * scene.eps:
             text = "the field's cells are %.3g m, larger than eps = %.3g m: cloth may enter %r; choose a larger eps"
