@@ -319,3 +319,56 @@ def small_character(*, weights=(0.5, 0.5, 0, 0), times=(0.0, 0.5, 1.0), turns=No
         }
     ]
     return made
+
+
+def post(*, clips=("sway", "still"), rings=13, around=12, radius=0.1):
+    """A closed post of 1 m along y, held by two bones that meet in its middle; "sway" bends it to and fro."""
+    import pliant
+    from pliant.animation import Animation, Skeleton, Track
+
+    mesh = _tube(np.linspace(0.0, 1.0, rings), np.full(rings, radius), around, closed=True, name="post")
+    skeleton = Skeleton.of_heads([-1, 0], [(0.0, 0.0, 0.0), (0.0, 0.5, 0.0)])
+    angles = np.array([0.0, 0.04, -0.04, 0.0]) / 2.0
+    turns = np.stack([0.0 * angles, 0.0 * angles, np.sin(angles), np.cos(angles)], 1)
+    times = np.array([0.0, 0.1, 0.3, 0.4])
+    sway = Track(Skeleton.column(1, "rotation"), times, turns, rotation=True)
+    still = Track(Skeleton.column(1, "rotation"), times[::3], turns[::3], rotation=True)
+    upper = np.clip(0.5 + 3.0 * (mesh.vertices[:, 1] - 0.5), 0.0, 1.0)
+    inverse = np.tile(np.eye(3, 4), (2, 1, 1))
+    inverse[1, 1, 3] = -0.5
+    made = {"sway": Animation((sway,)), "still": Animation((still,))}
+    return pliant.Character(
+        mesh,
+        ("lower", "upper"),
+        [-1, 0],
+        np.tile([0, 1], (mesh.n_vertices, 1)),
+        np.stack([1.0 - upper, upper], 1),
+        {name: made[name] for name in clips},
+        skeleton,
+        [0, 1],
+        inverse,
+    )
+
+
+def sleeve(low=0.35, high=0.7, *, top=0.106, bottom=0.2, rings=8, around=16, name="sleeve"):
+    """A garment for the post: open at both ends, as wide as `top` above and `bottom` below."""
+    return _tube(np.linspace(low, high, rings), np.linspace(bottom, top, rings), around, closed=False, name=name)
+
+
+def _tube(heights, radii, around, *, closed, name):
+    import pliant
+
+    angle = np.linspace(0.0, 2.0 * np.pi, around, endpoint=False)
+    circle = np.stack([np.cos(angle), 0.0 * angle, np.sin(angle)], 1)
+    x = [r * circle + np.array([0.0, y, 0.0]) for y, r in zip(heights, radii)]
+    k, n = np.arange(around), len(heights)
+    after = (k + 1) % around
+    faces = []
+    for ring in range(n - 1):
+        a, b = around * ring + k, around * ring + after
+        faces += [np.stack([a, a + around, b], 1), np.stack([b, a + around, b + around], 1)]
+    if closed:
+        x += [np.array([[0.0, heights[0], 0.0], [0.0, heights[-1], 0.0]])]
+        low, top = n * around, around * (n - 1)
+        faces += [np.stack([k, after, 0 * k + low], 1), np.stack([top + after, top + k, 0 * k + low + 1], 1)]
+    return pliant.Mesh(np.concatenate(x), np.concatenate(faces), name=name)

@@ -10,7 +10,7 @@ def complaints(result: Any) -> list[str]:
     if result.penetrates:
         deep = 1e3 * result.summary["penetration_m"]
         said.append(f"cloth was up to {deep:.3g} mm inside the body; {_advice(result)}")
-    elif result.scene.fixed and not result.contacts.any():
+    elif result.scene.fixed and not result.contacts.any() and not hung:
         said.append("the cloth never touched the body; try more --frames or --place above")
     elif result.scene.fixed and not result.contacts[-1] and not hung:
         said.append("the cloth has left the body at the end; more --friction or another place may hold it")
@@ -26,7 +26,8 @@ def complaints(result: Any) -> list[str]:
 def _advice(result: Any) -> str:
     """What to do about cloth inside the body."""
     if result.deepest[0] < 0.0:
-        return "it starts there: --place above, or a garment that fits"
+        worn = "a garment that fits the rest pose" if result.scene.shapes else "--place above, or a garment that fits"
+        return f"it starts there: {worn}"
     if not all(result.scene.bodies[b].mesh.issues.closed for b in result.scene.fixed):
         return "it is not closed, and cloth can slip past its border; close its holes or give it a thickness"
     return "try more --substeps or a larger --eps"

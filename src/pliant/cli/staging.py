@@ -59,22 +59,30 @@ def stage(
     if "resolution" in options:
         options["resolution"] = validate.whole("resolution", options["resolution"], low=2, high=2000)
     if body is None:
+        _refuse(wear, "give both as files")
         name = "tablecloth-on-bust" if scene is None else validate.choice("scene", scene, tuple(SCENES))
         with output.progress(f"making {name}"):
             made = SCENES[name](**options)
         return made, _pace(made)
     if cloth is not None and is_animated(body):
+        if place == "above":
+            raise ValueError(f"--place above is for bodies that stand; {body} is a character, and wears what fits it")
         made = _dressed(cloth, body, files, wear, options)
         return made, _pace(made)
-    if wear.layer or wear.clip is not None:
-        given = "--layer" if wear.layer else "--clip"
-        raise ValueError(f"{given} is for a garment on a character; {body} is not a .glb or .gltf file with a clip")
+    _refuse(wear, f"{body} is not a .glb or .gltf file with a clip")
     rigid, count = read_mesh(body, files), options.pop("resolution", 36)
     if cloth is None:
         over = tablecloth_for(rigid, count)
         return drape_scene(over, rigid, place="as-is", name=f"tablecloth on {rigid.name}", **options), Pace()
     soft = read_mesh(cloth, files)
     return drape_scene(soft, rigid, place=place, name=f"{soft.name} on {rigid.name}", **options), Pace()
+
+
+def _refuse(wear: WearOptions, why: str) -> None:
+    """No option of a character where there is none: it would do nothing."""
+    for option, chosen in dataclasses.asdict(wear).items():
+        if chosen != getattr(WearOptions, option):
+            raise ValueError(f"--{option.replace('_', '-')} is for a garment on a character; {why}")
 
 
 def _dressed(

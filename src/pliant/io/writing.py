@@ -17,16 +17,21 @@ Path = str | os.PathLike[str]
 _ROWS = 4096  # lines put together before they are written
 
 
-def write_obj(path: Path, mesh: Mesh) -> None:
+def write_obj(path: Path, mesh: Mesh, library: Path | None = None) -> None:
     """Into the file it came from where there is one (texture coordinates, groups, materials kept), else a new one.
+
+    library: the .mtl file of its colours, there already, for those who write many; without it, one beside it.
 
     Coordinates have the 17 digits that bring the same float64 back. `vn` lines are kept only when nothing has moved.
     """
     source = mesh.source
-    if isinstance(source, ObjSource) and source.fits(mesh):
+    if isinstance(source, ObjSource) and source.fits(mesh):  # with libraries of its own
         _write_patched(pathlib.Path(path), mesh, source)
     else:
-        _write_new(pathlib.Path(path), mesh)
+        beside = pathlib.Path(path).with_suffix(".mtl")
+        if library is None:
+            _write_library(beside, mesh)
+        _write_new(pathlib.Path(path), mesh, pathlib.Path(library or beside).name)
 
 
 def _write_patched(path: pathlib.Path, mesh: Mesh, source: ObjSource) -> None:
@@ -59,16 +64,21 @@ def _without_normals(line: bytes) -> bytes:
     return b" ".join([b"f", *[b"/".join(word.split(b"/")[:2]).rstrip(b"/") for word in words[1:]]])
 
 
-def _write_new(path: pathlib.Path, mesh: Mesh) -> None:
+def _write_library(path: pathlib.Path, mesh: Mesh) -> None:
+    """The colours of its materials, where it has any."""
+    if mesh.material is None or not mesh.materials:
+        return
+    with atomic_write(path) as stream:
+        for k, material in enumerate(mesh.materials):
+            color = " ".join(map(repr, map(float, material.get("color", (0.8, 0.8, 0.8)))))
+            stream.write(f"newmtl {_word(material, k)}\nKd {color}\n".encode())
+
+
+def _write_new(path: pathlib.Path, mesh: Mesh, library: str) -> None:
     colored = mesh.material is not None and mesh.materials
-    if colored:
-        with atomic_write(path.with_suffix(".mtl")) as stream:
-            for k, material in enumerate(mesh.materials):
-                color = " ".join(map(repr, map(float, material.get("color", (0.8, 0.8, 0.8)))))
-                stream.write(f"newmtl {_word(material, k)}\nKd {color}\n".encode())
     with atomic_write(path) as stream:
         if colored:
-            stream.write(f"mtllib {path.with_suffix('.mtl').name}\n".encode())
+            stream.write(f"mtllib {library}\n".encode())
         stream.write(f"o {'_'.join(mesh.name.split()) or 'mesh'}\n".encode())
         _write_rows(stream, "v ", mesh.vertices)
         faces: NDArray[Any] = mesh.faces + 1
@@ -192,9 +202,13 @@ def write_obj_sequence(path: Path, clips: Sequence[Clip], fps: float) -> list[pa
     """
     target, written = pathlib.Path(path), []
     for clip, name in zip(clips, _names(target.stem, clips)):
+        library = target.with_name(f"{name}.mtl")  # one for all frames
+        source = clip.mesh.source
+        if not (isinstance(source, ObjSource) and source.fits(clip.mesh)):
+            _write_library(library, clip.mesh)
         for t in range(len(clip)):
             written.append(target.with_name(f"{name}.obj" if clip.still else f"{name}_{t:04d}.obj"))
-            write_obj(written[-1], clip.mesh.moved(clip.at(t)))
+            write_obj(written[-1], clip.mesh.moved(clip.at(t)), library)
     return written
 
 
