@@ -22,7 +22,9 @@ from . import (
     pairs,
     proximity,
     sampling,
+    skins,
     steps,
+    trees,
 )
 from .papers import FUHRMANN_2003, NEAL_2003, PELECHANO
 from .peers import roll_call
@@ -121,6 +123,29 @@ def pelechano_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, 
     return Report("Boxes that ride on bones", said, [table], [chart], notes, about)
 
 
+def skins_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
+    """Boxes on bones, fields on bones and the tree on the same skins."""
+    about, load = _begin(progress)
+    tables = skins.skins_tables(folder, quick=quick, repeats=repeats, progress=progress)
+    return Report("Skins that bones move", skins.findings(tables), tables, [], [*skins.NOTES, _load(load)], about)
+
+
+def trees_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
+    """Every volume, arity, build and update of trees over meshes that deform: rebuilding, refitting, walking."""
+    about, load = _begin(progress, fields=False)
+    scenes = [trees.folding(10, 30, 3)] if quick else [trees.folding(), trees.two_bodies(folder)]
+    tables = [
+        trees.trees_table(scenes, repeats=1 if quick else repeats, progress=progress),
+        trees.updates_table(scenes, repeats=1, progress=progress),
+        trees.worn_table(),
+    ]
+    notes = [
+        "Processor time on one thread, the least of several rounds in turn; tests and pairs are exact.",
+        _load(load),
+    ]
+    return Report("Trees over deforming meshes", trees.findings(tables[0]), tables, [], notes, about)
+
+
 def growth_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
     """How the bake grows with resolution."""
     about, load = _begin(progress)
@@ -143,7 +168,7 @@ PAPERS: dict[str, Callable[..., Report]] = {
     "pelechano": pelechano_report,
 }
 # what `pliant bench` can be asked for besides peers and the papers
-REPORTS: dict[str, Callable[..., Report]] = {"growth": growth_report}
+REPORTS: dict[str, Callable[..., Report]] = {"growth": growth_report, "skins": skins_report, "trees": trees_report}
 
 
 def _begin(progress: Progress, fields: bool = True) -> tuple[dict[str, Any], float | None]:

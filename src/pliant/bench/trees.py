@@ -129,6 +129,20 @@ def trees_table(
     return Table("trees", title, COLUMNS, rows)
 
 
+def findings(table: Table) -> list[str]:
+    """What is fastest over each scene, and what refitting saves."""
+    said = []
+    for scene in dict.fromkeys(row["scene"] for row in table.rows):
+        rows = [row for row in table.rows if row["scene"] == scene]
+        best = min(rows, key=lambda row: row["frame_ms"])
+        ratios = [row["rebuild_to_refit"] for row in rows]
+        said.append(
+            f"{scene}: least time a frame {best['frame_ms']:.3g} ms with {best['volume']}, arity {best['arity']}, "
+            f"{best['build']}; rebuilding takes {min(ratios):.1f} to {max(ratios):.0f} times as long as refitting"
+        )
+    return said
+
+
 def _measure(scene: Deforming, options: dict[str, Any]) -> dict[str, float]:
     """The tree is built over the first frame and fitted to the others; building is timed on the last frame."""
     build, _ = _timed(lambda: [tree_of(x, f, **options) for x, f in zip(scene.frames[-1], scene.faces, strict=True)])

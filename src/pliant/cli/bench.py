@@ -32,7 +32,9 @@ def bench(
     ----------
     what
         peers: the same work by OpenVDB, Open3D, Warp, libigl, scipy, the IPC Toolkit, Coal, FCL and Newton, those that
-        are installed. growth: how a bake grows with the resolution.
+        are installed. growth: how a bake grows with the resolution. skins: what touches a skin that bones move, by
+        boxes on bones, fields on bones and the tree. trees: every volume, arity, build and update over meshes that
+        deform.
     tasks
         Of peers: T1 (bake a band), T2 (distance and gradient at points), T3 (nearest points), T4 (pairs of cloth that
         are near), T5 (largest step without collision), T6 (intersecting triangles), T6b (a tree follows), T8 (a frame
