@@ -151,10 +151,13 @@ def _nearest_band(p, points, faces, first, stop, z, face, bary):
 
 
 @kernel(parallel=True)
-def nearest(p, points, faces, z, face, bary):
-    """Into z (h,w), face (h,w), bary (h,w,2): the nearest face of each pixel and its first two weights."""
-    for band in prange((len(z) + BAND - 1) // BAND):
-        _nearest_band(p, points, faces, band * BAND, min(len(z), (band + 1) * BAND), z, face, bary)
+def nearest(p, points, faces, high, z, face, bary):
+    """Into z (h,w), face (h,w), bary (h,w,2): the nearest face of each pixel and its first two weights.
+
+    Bands are `high` rows; each looks at all faces, so that many faces on few pixels want few bands.
+    """
+    for band in prange((len(z) + high - 1) // high):
+        _nearest_band(p, points, faces, band * high, min(len(z), (band + 1) * high), z, face, bary)
 
 
 @kernel
@@ -175,12 +178,12 @@ def count_layers(p, faces, count):
         _count_band(p, faces, band * BAND, min(len(count), (band + 1) * BAND), count)
 
 
-def depth(points, faces, width, height):
+def depth(points, faces, width, height, high=BAND):
     """What is nearest in each pixel: z (h,w) float64 (inf: nothing), face (h,w) int32 (-1), bary (h,w,2) float32."""
     z = np.full((height, width), np.inf)
     face = np.full((height, width), -1, np.int32)
     bary = np.zeros((height, width, 2), np.float32)
-    nearest(snapped(points), points, faces, z, face, bary)
+    nearest(snapped(points), points, faces, high, z, face, bary)
     return z, face, bary
 
 

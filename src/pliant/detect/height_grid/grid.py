@@ -19,6 +19,7 @@ _INSET = 1e-3  # cells between the border of a mesh and the outermost nodes, whi
 _SNAP = 1e-3  # share of a cell by which the rasteriser's rounding may move what a node sees; it is 1/4096
 _MOST_NODES = 1 << 14  # along a side
 _NODE_BYTES = 60.0  # of memory for a node while a mesh is rendered
+_BANDS = 2  # that threads render at the same time; each goes through all faces
 _SERIAL = 16_384  # fewer points are not worth a second thread
 # for each direction: how a picture, seen by someone who looks against it, becomes heights[u, v]
 _TURNS: dict[str, tuple[bool, bool, bool]] = {  # swap rows and columns first; then reverse u; reverse v
@@ -182,7 +183,7 @@ class HeightGrid:
         screen[:, 0] = (x[:, axes[1]] - self.origin[axes[1]]) / self.spacing[1] + 0.5
         screen[:, 1] = (x[:, axes[0]] - self.origin[axes[0]]) / self.spacing[0] + 0.5
         screen[:, 2] = -self.sign * x[:, self.axis]  # smaller is nearer
-        z, face, bary = raster.depth(screen, self.faces, nj, ni)
+        z, face, bary = raster.depth(screen, self.faces, nj, ni, max(raster.BAND, -(-ni // _BANDS)))
         self.heights = np.negative(z, out=z)
         self.heights[face < 0] = np.nan
         self.velocity = np.zeros((0, 0, 3))
