@@ -14,6 +14,7 @@ from ..scene import Scene
 from ..simulation import Simulation
 
 Floats = NDArray[np.float64]
+SUBSTEPS = 3  # of a frame of T8: threads are 3.2 % too long or short in the mean, 2.1 % with 4 and 1.3 % with 5
 
 
 class Absent(Exception):
@@ -63,4 +64,4 @@ class FaceTree:
 
 def simulation(scene: Scene, dt: float, mode: str) -> Simulation:
     """T8: with self-contact, `mode` as Scene takes it ("push": some may pass, "safe": nothing crosses)."""
-    return Simulation(dataclasses.replace(scene, self_contact=mode, thickness=0.8 * scene.eps), dt)
+    return Simulation(dataclasses.replace(scene, self_contact=mode, thickness=0.8 * scene.eps), dt, substeps=SUBSTEPS)

@@ -15,8 +15,10 @@ import numpy as np
 
 from . import vec
 from .jit import kernel, prange
-from .proximity import MEETS, STRIDE, flush_meets, flush_rest, load, new_lots, plane
+from .proximity import BACKWARD, EDGES, FORWARD, LOT, STRIDE, flush_edges, flush_faces, load, plane
 from .skin import PARTS
+
+MEETS = 1024  # pairs of triangles that are looked at together
 
 
 class Drift(NamedTuple):
@@ -53,6 +55,74 @@ def settle_drift(skin, nodes, drift):
                 j = nodes[j].skip
         wide = vec.norm2((around[i, 3] - around[i, 0], around[i, 4] - around[i, 1], around[i, 5] - around[i, 2]))
         spread[i] = math.sqrt(wide) * (1.0 + 1e-9)
+
+
+class Lots(NamedTuple):
+    """What a walk collects until there is enough of it."""
+
+    meets: np.ndarray  # (MEETS,2) i4 triangles of a and b
+    faces: np.ndarray  # (LOT,3) i4 vertex, face, kind
+    edges: np.ndarray  # (LOT,3) i4 edge, edge, kind
+    filled: np.ndarray  # (2,) i8 how many of faces and of edges
+    p: np.ndarray  # (12,LOT) their corners
+    d_2: np.ndarray  # (LOT,)
+    sure: np.ndarray  # (LOT,) bool
+
+
+@kernel
+def new_lots():
+    return Lots(
+        np.empty((MEETS, 2), np.int32),
+        np.empty((LOT, 3), np.int32),
+        np.empty((LOT, 3), np.int32),
+        np.zeros(2, np.int64),
+        np.empty((12, LOT)),
+        np.empty(LOT),
+        np.empty(LOT, np.bool_),
+    )
+
+
+@kernel
+def flush_meets(a, at_a, b, at_b, same, lots, n, within, out, count):
+    """The features of n pairs of triangles, and as soon as there is a lot of them those that are near."""
+    meets, faces, edges, filled = lots.meets, lots.faces, lots.edges, lots.filled
+    n_f, n_e = filled[0], filled[1]
+    for m in range(n):
+        p, q = meets[m, 0], meets[m, 1]
+        i_0, i_1, i_2 = a.welded[p, 0], a.welded[p, 1], a.welded[p, 2]
+        j_0, j_1, j_2 = b.welded[q, 0], b.welded[q, 1], b.welded[q, 2]
+        for v in range(a.vertex_start[p], a.vertex_start[p + 1]):
+            i = a.vertex[v, 1]
+            faces[n_f, 0], faces[n_f, 1], faces[n_f, 2] = v, q, FORWARD
+            n_f += (i != j_0) & (i != j_1) & (i != j_2) & (b.face[q] >= 0)
+        for v in range(b.vertex_start[q], b.vertex_start[q + 1]):
+            j = b.vertex[v, 1]
+            faces[n_f, 0], faces[n_f, 1], faces[n_f, 2] = v, p, BACKWARD
+            n_f += (j != i_0) & (j != i_1) & (j != i_2) & (a.face[p] >= 0)
+        for e in range(a.edge_start[p], a.edge_start[p + 1]):
+            i, j = a.edge[e, 3], a.edge[e, 4]
+            for f in range(b.edge_start[q], b.edge_start[q + 1]):
+                k, h = b.edge[f, 3], b.edge[f, 4]
+                edges[n_e, 0], edges[n_e, 1], edges[n_e, 2] = e, f, EDGES
+                n_e += (i != k) & (i != h) & (j != k) & (j != h)
+        if n_f > LOT - 6:
+            count = flush_faces(a, at_a, b, at_b, faces, n_f, within, lots.p, lots.d_2, lots.sure, out, count)
+            n_f = 0
+        if n_e > LOT - 9:
+            count = flush_edges(a, at_a, b, at_b, same, edges, n_e, within, lots.p, lots.d_2, lots.sure, out, count)
+            n_e = 0
+    filled[0], filled[1] = n_f, n_e
+    return count
+
+
+@kernel
+def flush_rest(a, at_a, b, at_b, same, lots, n, within, out, count):
+    """All that is left, at the end of a walk."""
+    count = flush_meets(a, at_a, b, at_b, same, lots, n, within, out, count)
+    n_f, n_e = lots.filled[0], lots.filled[1]
+    lots.filled[0], lots.filled[1] = 0, 0
+    count = flush_faces(a, at_a, b, at_b, lots.faces, n_f, within, lots.p, lots.d_2, lots.sure, out, count)
+    return flush_edges(a, at_a, b, at_b, same, lots.edges, n_e, within, lots.p, lots.d_2, lots.sure, out, count)
 
 
 @kernel

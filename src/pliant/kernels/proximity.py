@@ -8,8 +8,6 @@ taken in one loop over columns, which the compiler turns into vector instruction
 are looked at again, one by one.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from .edge import edge_edge_distance
@@ -21,7 +19,6 @@ from .vec import cross, dot, sub, unit
 STRIDE = 37  # consecutive chunks go to different threads: the first triangles of a self walk have the longest way
 TINY = 1e-200  # instead of zero below a fraction; what is so small is never sure
 LOT = 256  # pairs whose distances are taken together
-MEETS = 128  # pairs of triangles that are looked at together
 FORWARD, EDGES, BACKWARD = 0, 1, 2  # vertex of a and face of b; two edges; vertex of b and face of a
 
 
@@ -161,89 +158,23 @@ def plane(a, b, c):
     return n[0], n[1], n[2], dot(n, a)
 
 
-class Lots(NamedTuple):
-    """What a walk collects until there is enough of it."""
-
-    meets: np.ndarray  # (MEETS,2) i4 triangles of a and b
-    faces: np.ndarray  # (LOT,3) i4 vertex, face, kind
-    edges: np.ndarray  # (LOT,3) i4 edge, edge, kind
-    filled: np.ndarray  # (2,) i8 how many of faces and of edges
-    p: np.ndarray  # (12,LOT) their corners
-    d_2: np.ndarray  # (LOT,)
-    sure: np.ndarray  # (LOT,) bool
-
-
-@kernel
-def new_lots():
-    return Lots(
-        np.empty((MEETS, 2), np.int32),
-        np.empty((LOT, 3), np.int32),
-        np.empty((LOT, 3), np.int32),
-        np.zeros(2, np.int64),
-        np.empty((12, LOT)),
-        np.empty(LOT),
-        np.empty(LOT, np.bool_),
-    )
-
-
-@kernel
-def flush_meets(a, at_a, b, at_b, same, lots, n, within, out, count):
-    """The features of n pairs of triangles, and as soon as there is a lot of them those that are near."""
-    meets, faces, edges, filled = lots.meets, lots.faces, lots.edges, lots.filled
-    n_f, n_e = filled[0], filled[1]
-    for m in range(n):
-        p, q = meets[m, 0], meets[m, 1]
-        i_0, i_1, i_2 = a.welded[p, 0], a.welded[p, 1], a.welded[p, 2]
-        j_0, j_1, j_2 = b.welded[q, 0], b.welded[q, 1], b.welded[q, 2]
-        for v in range(a.vertex_start[p], a.vertex_start[p + 1]):
-            i = a.vertex[v, 1]
-            faces[n_f, 0], faces[n_f, 1], faces[n_f, 2] = v, q, FORWARD
-            n_f += (i != j_0) & (i != j_1) & (i != j_2) & (b.face[q] >= 0)
-        for v in range(b.vertex_start[q], b.vertex_start[q + 1]):
-            j = b.vertex[v, 1]
-            faces[n_f, 0], faces[n_f, 1], faces[n_f, 2] = v, p, BACKWARD
-            n_f += (j != i_0) & (j != i_1) & (j != i_2) & (a.face[p] >= 0)
-        for e in range(a.edge_start[p], a.edge_start[p + 1]):
-            i, j = a.edge[e, 3], a.edge[e, 4]
-            for f in range(b.edge_start[q], b.edge_start[q + 1]):
-                k, h = b.edge[f, 3], b.edge[f, 4]
-                edges[n_e, 0], edges[n_e, 1], edges[n_e, 2] = e, f, EDGES
-                n_e += (i != k) & (i != h) & (j != k) & (j != h)
-        if n_f > LOT - 6:
-            count = flush_faces(a, at_a, b, at_b, faces, n_f, within, lots.p, lots.d_2, lots.sure, out, count)
-            n_f = 0
-        if n_e > LOT - 9:
-            count = flush_edges(a, at_a, b, at_b, same, edges, n_e, within, lots.p, lots.d_2, lots.sure, out, count)
-            n_e = 0
-    filled[0], filled[1] = n_f, n_e
-    return count
-
-
-@kernel
-def flush_rest(a, at_a, b, at_b, same, lots, n, within, out, count):
-    """All that is left, at the end of a walk."""
-    count = flush_meets(a, at_a, b, at_b, same, lots, n, within, out, count)
-    n_f, n_e = lots.filled[0], lots.filled[1]
-    lots.filled[0], lots.filled[1] = 0, 0
-    count = flush_faces(a, at_a, b, at_b, lots.faces, n_f, within, lots.p, lots.d_2, lots.sure, out, count)
-    return flush_edges(a, at_a, b, at_b, same, lots.edges, n_e, within, lots.p, lots.d_2, lots.sure, out, count)
-
-
 @kernel
 def near_range(a, at_a, b, at_b, same, begin, reach, within, first, last, out):
     """Pairs of triangles first..last-1 of a with those of b, written to out (cap,3) while there is room: kind and the
-    two features. Returns how many there are; fewer than cap means that all of them are there.
+    two features. Returns how many there are; fewer than cap means that all of them are there. One loop, because a call
+    that takes arrays costs more than all of it.
 
     begin (m,) is the node of b where each triangle's walk starts: 0, or in its own tree what is left to be seen.
     reach is `within` and what rounding may add to it.
     """
     nodes, boxes, corners = at_b.nodes, at_a.boxes, at_b.faces
-    total, count, n = len(nodes), 0, 0
-    lots = new_lots()
-    meets = lots.meets
+    total, count, n_f, n_e = len(nodes), 0, 0, 0
+    faces, edges = np.empty((LOT, 3), np.int32), np.empty((LOT, 3), np.int32)
+    room, d_2, sure = np.empty((12, LOT)), np.empty(LOT), np.empty(LOT, np.bool_)
     for p in range(first, last):
         x_0, y_0, z_0 = boxes[p, 0] - reach, boxes[p, 1] - reach, boxes[p, 2] - reach
         x_1, y_1, z_1 = boxes[p, 3] + reach, boxes[p, 4] + reach, boxes[p, 5] + reach
+        i_0, i_1, i_2 = a.welded[p, 0], a.welded[p, 1], a.welded[p, 2]
         n_0, n_1, n_2, level = plane(load(at_a.faces, p, 0), load(at_a.faces, p, 3), load(at_a.faces, p, 6))
         at = np.int64(begin[p])
         while at < total:
@@ -262,12 +193,29 @@ def near_range(a, at_a, b, at_b, same, begin, reach, within, first, last, out):
             h_2 = n_0 * corners[q, 6] + n_1 * corners[q, 7] + n_2 * corners[q, 8] - level
             if min(h_0, h_1, h_2) > reach or max(h_0, h_1, h_2) < -reach:
                 continue
-            meets[n, 0], meets[n, 1] = p, q
-            n += 1
-            if n == MEETS:
-                count = flush_meets(a, at_a, b, at_b, same, lots, n, within, out, count)
-                n = 0
-    return flush_rest(a, at_a, b, at_b, same, lots, n, within, out, count)
+            j_0, j_1, j_2 = b.welded[q, 0], b.welded[q, 1], b.welded[q, 2]
+            for v in range(a.vertex_start[p], a.vertex_start[p + 1]):
+                i = a.vertex[v, 1]
+                faces[n_f, 0], faces[n_f, 1], faces[n_f, 2] = v, q, FORWARD
+                n_f += (i != j_0) & (i != j_1) & (i != j_2) & (b.face[q] >= 0)
+            for v in range(b.vertex_start[q], b.vertex_start[q + 1]):
+                j = b.vertex[v, 1]
+                faces[n_f, 0], faces[n_f, 1], faces[n_f, 2] = v, p, BACKWARD
+                n_f += (j != i_0) & (j != i_1) & (j != i_2) & (a.face[p] >= 0)
+            for e in range(a.edge_start[p], a.edge_start[p + 1]):
+                i, j = a.edge[e, 3], a.edge[e, 4]
+                for f in range(b.edge_start[q], b.edge_start[q + 1]):
+                    k, h = b.edge[f, 3], b.edge[f, 4]
+                    edges[n_e, 0], edges[n_e, 1], edges[n_e, 2] = e, f, EDGES
+                    n_e += (i != k) & (i != h) & (j != k) & (j != h)
+            if n_f > LOT - 6:
+                count = flush_faces(a, at_a, b, at_b, faces, n_f, within, room, d_2, sure, out, count)
+                n_f = 0
+            if n_e > LOT - 9:
+                count = flush_edges(a, at_a, b, at_b, same, edges, n_e, within, room, d_2, sure, out, count)
+                n_e = 0
+    count = flush_faces(a, at_a, b, at_b, faces, n_f, within, room, d_2, sure, out, count)
+    return flush_edges(a, at_a, b, at_b, same, edges, n_e, within, room, d_2, sure, out, count)
 
 
 @kernel(parallel=True)
