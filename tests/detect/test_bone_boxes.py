@@ -126,10 +126,10 @@ def test_a_bending_tube_is_found_as_its_surface_says(scale, rng):
 
 
 def test_every_pair_within_the_offset_is_in_the_lists(rng):
-    tube = Tube()
-    within = 0.02
-    points = around(tube.mesh, within, cases(40), rng)
-    detector = made(points, tube.mesh, tube, within, slabs=7)
+    # triangles and slabs smaller than the offset, so that lists reach beyond the slab next to it
+    tube, within = Tube(rings=41, around=20), 0.06
+    points = around(tube.mesh, within, cases(30), rng)
+    detector = made(points, tube.mesh, tube, within)
     for when in (0.1, 0.9):
         state = posed(points, tube, when)
         detector.update(state)
