@@ -14,6 +14,7 @@ from bone_boxes import draw_bone_boxes
 from cones import draw_cones
 from continuous import draw_continuous
 from crossings import draw_crossings
+from dressing import draw_dressing
 from figures import G, slope, speeds
 from height_grids import draw_height_grids
 from impact import draw_impact
@@ -276,6 +277,7 @@ PICTURES: dict[str, Callable[[], None]] = {
     "continuous": lambda: draw_continuous(save), "height-grids": lambda: draw_height_grids(save),
     "reconstruction": reconstruction, "field-report": field_page,
     "replay": replay, "self-contact": lambda: draw_piles(save), "walk": lambda: draw_walk(save),
+    "dressing": lambda: draw_dressing(save),
 }  # fmt: skip
 
 if __name__ == "__main__":
