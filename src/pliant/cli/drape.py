@@ -47,8 +47,8 @@ def drape(
     config: pathlib.Path | None = None,
     frames: int | None = None,
     resolution: int | None = None,
-    dt: float | None = None,
-    substeps: int = 16,
+    dt: float = 0.01,
+    substeps: int | None = None,
     eps: float | None = None,
     friction: float | None = None,
     friction_model: Literal["coulomb", "simple"] = "coulomb",
@@ -98,9 +98,9 @@ def drape(
     resolution
         Particles along the side of the cloth; 36 without it, or what the scene has.
     dt
-        Seconds a frame; 0.01 without it, and a thirtieth for a character.
+        Seconds a frame.
     substeps
-        Small steps a frame; more of them stretch less and cost more.
+        Small steps a frame, 16 without it, and 5 for a character; more of them stretch less and cost more.
     eps
         Metres kept between cloth and body; without it 5 mm at human size, and what suits smaller and larger things.
     friction
@@ -138,6 +138,8 @@ def drape(
 
     if frames is not None:
         frames = validate.whole("frames", frames, low=1)
+    if substeps is not None:
+        substeps = validate.whole("substeps", substeps, low=1, high=1000)
     if out is None and replay is None and sheet is None:
         out = pathlib.Path("drape.glb")
     moving = [ending for ending, use in FORMATS.items() if use[2]]
@@ -159,7 +161,7 @@ def drape(
     options |= {name: value for name, value in chosen_here.items() if value is not None}
     output.say_if_compiling("xpbd.relax_serial")
     made, pace = stage(cloth, body, scene, place, files, wear, options)
-    frames, dt, method = frames or pace.frames, pace.dt if dt is None else dt, method or pace.method
+    frames, method, substeps = frames or pace.frames, method or pace.method, substeps or pace.substeps
     fielded = method_name(method) == "distance-field"
     with output.shares("baking the field" if fielded else "preparing") as baked:
         chosen = {"progress": baked, "cache": cache} if fielded else None

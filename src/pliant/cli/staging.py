@@ -31,8 +31,8 @@ class WearOptions:
 class Pace:
     """What runs at which pace, where nothing was typed."""
 
-    dt: float = 0.01
     frames: int = 250
+    substeps: int = 16
     method: str = "distance-field"
 
 
@@ -104,7 +104,7 @@ def _dressed(
 
 
 def _pace(scene: "Scene") -> Pace:
-    """A character plays its clip once, or some times where it is one to be repeated, at 30 frames a second."""
+    """A character plays its clip once, or some times where it is one to be repeated, at 100 frames a second."""
     from ..deforming import Skinned
 
     spans = [
@@ -112,4 +112,4 @@ def _pace(scene: "Scene") -> Pace:
         for shape in scene.shapes.values()
         if isinstance(shape, Skinned)
     ]
-    return Pace(1.0 / 30.0, max(1, round(30.0 * max(spans))), "bone-boxes") if spans else Pace()
+    return Pace(max(1, round(100.0 * max(spans))), 5, "bone-boxes") if spans else Pace()
