@@ -12,6 +12,9 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from . import shapes as shapes
     from .character import Character as Character
     from .clip import Clip as Clip
+    from .deforming import Attached as Attached
+    from .deforming import Recorded as Recorded
+    from .deforming import Skinned as Skinned
     from .detect import detector as detector
     from .detect import find_contacts as find_contacts
     from .detect.continuous import collision_free_step as collision_free_step
@@ -39,6 +42,7 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
 
 # public name -> module it comes from, loaded at first use: `import pliant` costs milliseconds, Numba is not among them
 _HOME = {
+    "Attached": "deforming",
     "Body": "scene",
     "Character": "character",
     "Clip": "clip",
@@ -51,8 +55,10 @@ _HOME = {
     "Mesh": "mesh",
     "MeshFileError": "errors",
     "Motion": "motion",
+    "Recorded": "deforming",
     "Scene": "scene",
     "Simulation": "simulation",
+    "Skinned": "deforming",
     "closest_point": "detect.surface",
     "collision_free_step": "detect.continuous",
     "contacts": "contacts",
