@@ -61,6 +61,7 @@ def test_wherever_everything_is_sent_nothing_ever_meets(rng):
     assert would > 0
 
 
+@pytest.mark.compiled
 def test_whatever_speed_it_has_when_it_is_seen_nothing_ever_meets(rng):
     scene = pile(body=Body(ball(0.015, 2, centre=(0.0, 0.08, 0.0)), fixed=True))
     state, guard = scene.start(), Guard(scene, scene.start())

@@ -143,12 +143,12 @@ def test_every_pair_within_the_offset_is_in_the_lists(rng):
 
 def test_a_pose_beyond_the_clip_widens_the_boxes_and_nothing_is_missed(rng):
     tube = Tube()
-    points = around(tube.mesh, 0.02, cases(40), rng)
+    points = around(tube.mesh, 0.02, 40, rng)
     detector = made(points, tube.mesh, tube, 0.02)
     tolerance = detector.boxes.tolerances.copy()
     state = posed(points, tube, 1.4)
     body = tube.mesh.moved(state.x[len(points) :])
-    state.x[: len(points)] = points = around(body, 0.02, cases(40), rng)
+    state.x[: len(points)] = points = around(body, 0.02, 40, rng)
     hits = detector.update(state).find(state)
     assert assert_as_the_surface_says(hits, points, body, 0.02) > 10
     assert detector.boxes.widened > 0
@@ -249,7 +249,7 @@ def test_only_a_deep_search_finds_what_is_far_inside():
 
 def test_the_papers_test_misses_what_is_over_edges_and_finds_nothing_else(rng):
     tube = Tube()
-    points = around(tube.mesh, 0.02, cases(300), rng)
+    points = around(tube.mesh, 0.02, 300, rng)
     state = posed(points, tube, 0.8)
     exact = made(points, tube.mesh, tube, 0.02, deep=False).update(state).find(state)
     detector = made(points, tube.mesh, tube, 0.02, exact=False)

@@ -10,6 +10,7 @@ from pliant.detect.tree.near import NearPairs
 from pliant.mesh import Mesh
 from pliant.shapes import ball, cloth
 
+pytestmark = pytest.mark.compiled
 MOMENTS = np.linspace(0.0, 1.0, 9)
 
 
