@@ -140,37 +140,10 @@ def naive_shape(character, twin, animation, time):
 
 
 def human(folder):
-    """The walking human of the shared data: 163 bones, 48 frames at 48 a second, as the character it was made from."""
-    import pliant
-    from pliant.animation import Animation, Skeleton, Track
+    """The walking human of the shared data."""
+    from pliant.bench.bone_boxes import human_character
 
-    body, rig = np.load(folder / "body.npz"), np.load(folder / "skeleton_walk.npz")
-    parents, heads = rig["parent"], rig["head"]
-    moves = rig["bone_transforms"].astype(np.float64)
-    times = np.arange(len(moves)) / float(rig["fps"])
-    skeleton = Skeleton.of_heads(parents, heads)
-    tracks = []
-    for k, parent in enumerate(parents):
-        turn = moves[:, k, :3, :3] if parent < 0 else np.linalg.inv(moves[:, parent, :3, :3]) @ moves[:, k, :3, :3]
-        quaternions = Rotation.from_matrix(turn).as_quat()
-        tracks.append(Track(skeleton.column(k, "rotation"), times, quaternions, rotation=True))
-        if parent < 0:
-            at = moves[:, k, :3, :3] @ heads[k] + moves[:, k, :3, 3]
-            tracks.append(Track(skeleton.column(k, "translation"), times, at))
-    inverse = np.tile(np.eye(3, 4), (len(heads), 1, 1))
-    inverse[:, :, 3] = -heads
-    weights = body["skin_weights"].astype(np.float64)
-    return pliant.Character(
-        pliant.Mesh(body["V_rest"], body["F"], name="human"),
-        tuple(map(str, rig["bone_names"])),
-        parents,
-        body["skin_bones"],
-        weights / weights.sum(1)[:, None],
-        {"walk": Animation(tuple(tracks))},
-        skeleton,
-        np.arange(len(heads)),
-        inverse,
-    )
+    return human_character(folder)
 
 
 class Made:

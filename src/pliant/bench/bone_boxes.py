@@ -212,7 +212,13 @@ def human_case(folder: pathlib.Path) -> Case | None:
     """The walking human with her skirt, from the files of the shared data."""
     if not (folder / "body.npz").is_file():
         return None
-    body, rig, cloth = (np.load(folder / f"{name}.npz") for name in ("body", "skeleton_walk", "skirt"))
+    cloth = np.load(folder / "skirt.npz")
+    return Case("human, walking", Mesh(cloth["V_rest"], cloth["F"], name="skirt"), human_character(folder), "walk")
+
+
+def human_character(folder: pathlib.Path) -> Character:
+    """163 bones, 48 frames at 48 a second, as the character that the stored frames were made from."""
+    body, rig = np.load(folder / "body.npz"), np.load(folder / "skeleton_walk.npz")
     parents, heads, moves = rig["parent"], rig["head"], rig["bone_transforms"].astype(np.float64)
     times, skeleton = np.arange(len(moves)) / float(rig["fps"]), Skeleton.of_heads(parents, heads)
     tracks = []
@@ -226,7 +232,7 @@ def human_case(folder: pathlib.Path) -> Case | None:
     inverse = np.tile(np.eye(3, 4), (len(heads), 1, 1))
     inverse[:, :, 3] = -heads
     weights = body["skin_weights"].astype(np.float64)
-    character = Character(
+    return Character(
         Mesh(body["V_rest"], body["F"], name="human"),
         tuple(map(str, rig["bone_names"])),
         parents,
@@ -237,7 +243,6 @@ def human_case(folder: pathlib.Path) -> Case | None:
         np.arange(len(heads), dtype=np.int32),
         inverse,
     )
-    return Case("human, walking", Mesh(cloth["V_rest"], cloth["F"], name="skirt"), character, "walk")
 
 
 def findings(table: Table) -> list[str]:

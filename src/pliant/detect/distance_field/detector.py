@@ -36,7 +36,7 @@ class DistanceFieldDetector:
     name: ClassVar[str] = "distance-field"
     finds: ClassVar[Finds] = Finds.OBSTACLE
     guarantee: ClassVar[str] = "B"
-    needs: ClassVar[str] = "an oriented, rigid obstacle; open or closed"
+    needs: ClassVar[str] = "an oriented obstacle, rigid or moved by bones; open or closed"
     gives: ClassVar[str] = "signed distance, normal"
     source: ClassVar[str] = "Fuhrmann, Sobottka, Gross 2003"
     follows: ClassVar[bool] = False
