@@ -150,7 +150,7 @@ def test_a_damaged_or_foreign_checkpoint_is_one_clear_error(tmp_path):
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("checkpoint", 1, "version 1; this pliant reads 2"),
+        ("checkpoint", 1, "version 1; this pliant reads 3"),
         ("times", np.array([0.0, 0.0, 0.0]), "dt = 0"),
         ("counts", np.array([0, 0, 0]), "substeps = 0"),
         ("x", np.full((58, 3), np.nan), r"x\[0, 0\] is not finite"),

@@ -20,7 +20,7 @@ from .motion import Motion
 from .scene import Scene
 from .state import State
 
-FORMAT = 2
+FORMAT = 3
 _PARAMETERS = ("gravity", "wind", "eps", "friction", "friction_model", "elasticity", "self_contact", "thickness")
 
 
@@ -37,6 +37,8 @@ class Checkpoint:
     scene: str  # fingerprint
     response: str = "projection"
     memory: Contacts = dataclasses.field(default_factory=_contacts.empty)  # of the response
+    self_method: str = ""  # and self_response: empty where the guard keeps soft bodies apart, or nothing does
+    self_response: str = ""
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """To an .npz file, atomically."""
@@ -58,6 +60,7 @@ class Checkpoint:
                 method=self.method,
                 response=self.response,
                 memory=np.frombuffer(self.memory.tobytes(), np.uint8),
+                between=np.array([self.self_method, self.self_response]),
             )
 
     @classmethod
@@ -79,12 +82,15 @@ class Checkpoint:
                 validate.number("dt", dt, above=0.0)
                 validate.whole("substeps", substeps, low=1, high=1000)
                 texts = [str(saved[name]) for name in ("method", "scene", "response")]
+                own = [str(name) for name in saved["between"]]
+                if len(own) != 2:
+                    raise ValueError(f"between has {len(own)} entries; expected a method and a response")
                 memory = np.frombuffer(saved["memory"].tobytes(), _contacts.CONTACT).copy()
         except FileNotFoundError:
             raise MeshFileError(path, "", "no such file") from None
         except Exception as error:  # NumPy raises a dozen kinds for files that are not its own
             raise MeshFileError(path, "", f"not a checkpoint of pliant, or damaged ({error})") from None
-        return cls(state, index, dt, substeps, texts[0], forced, texts[1], texts[2], memory)
+        return cls(state, index, dt, substeps, texts[0], forced, texts[1], texts[2], memory, *own)
 
 
 def fingerprint(scene: Scene) -> str:

@@ -110,7 +110,7 @@ class Guard:
             _kernels.room_of(both, x, LEAST * self.thickness, room)
             self._walls = (both["vertices"].copy(), both["kind"].copy(), both["normal"].copy(), room)
         if len(self._settled):
-            key = _keys(self.contacts)
+            key = keys(self.contacts)
             self.contacts = self.contacts[~np.isin(key, self._settled)]
 
     def _expect(self, x: Floats, way: Floats | None, reach: float) -> None:
@@ -159,6 +159,11 @@ class Guard:
             _kernels.refresh(found, state.x)
             response.begin(found, state)
             response.apply(found, state, dt)
+
+    def forget(self, state: State) -> None:
+        """Nothing was pushed in this small step."""
+        for found, response in ((self.contacts, self._cloth), (self.touching, self._bodies)):
+            response.begin(found, state)
 
     def begin(self, state: State, dt: float, steps: int = 1) -> None:
         """A new frame of `steps` small ones of dt, with nothing remembered of the last one: so a run that is stopped
@@ -279,24 +284,28 @@ class Guard:
         close = self._records(self._near, soft, soft, self.thickness)
         if not len(close):
             return np.zeros(0, np.int64)
-        from scipy.sparse import coo_array
-
-        ends, n = soft.top.edges, len(x)
-        one = coo_array(
-            (np.ones(2 * len(ends), np.int8), np.concatenate([ends, ends[:, ::-1]]).T), shape=(n, n)
-        ).tocsr()
-        two = one @ one
-        v = close["vertices"]
-        split = np.where(close["kind"] == _contacts.VERTEX_FACE, 1, 2)
-        beside = np.zeros(len(close), np.bool_)
-        for i in range(3):
-            for j in range(i + 1, 4):
-                across = (i < split) & (j >= split)
-                beside |= across & ((one[v[:, i], v[:, j]] > 0) | (two[v[:, i], v[:, j]] > 0))
-        return np.asarray(np.sort(_keys(close[beside])), np.int64)
+        return np.asarray(np.sort(keys(close[beside(close, soft.top.edges, len(x))])), np.int64)
 
 
-def _keys(contacts: Contacts) -> NDArray[np.int64]:
+def beside(contacts: Contacts, edges: Rows, count: int) -> NDArray[np.bool_]:
+    """Which contacts (k,) are of features that no more than two of `edges` (m,2), on `count` vertices, lie between."""
+    from scipy.sparse import coo_array
+
+    both = np.concatenate([edges, edges[:, ::-1]])
+    one = coo_array((np.ones(len(both), np.int8), both.T), shape=(count, count)).tocsr()
+    two = one @ one
+    v = contacts["vertices"]
+    split = np.where(contacts["kind"] == _contacts.VERTEX_FACE, 1, 2)
+    found = np.zeros(len(contacts), np.bool_)
+    for i in range(3):
+        for j in range(i + 1, 4):
+            across = (i < split) & (j >= split)
+            found |= across & ((one[v[:, i], v[:, j]] > 0) | (two[v[:, i], v[:, j]] > 0))
+    return found
+
+
+def keys(contacts: Contacts) -> NDArray[np.int64]:
+    """A number for each pair of features of one detector."""
     e = contacts["elements"].astype(np.int64)
     return np.asarray(contacts["kind"].astype(np.int64) << 62 | e[:, 0] << 31 | e[:, 1], np.int64)
 

@@ -19,7 +19,7 @@ from .deforming import Skinned
 from .detect.base import Detector, Side
 from .detect.distance_field.bone_fields import BoneFieldsDetector
 from .detect.distance_field.parts import PartsDetector
-from .detect.lifted import Lifted
+from .detect.lifted import Lifted, raised
 from .detect.methods import METHODS, method_name
 from .dynamics import ClothDynamics
 from .errors import MeshFileError
@@ -27,6 +27,7 @@ from .guard import Guard
 from .motion import Motion
 from .respond import RESPONSES
 from .scene import Scene
+from .soft_contact import SoftContact
 from .state import State
 
 log = logging.getLogger("pliant.simulation")
@@ -35,7 +36,7 @@ log = logging.getLogger("pliant.simulation")
 @dataclasses.dataclass(frozen=True, eq=False)
 class Frame:
     """What one step of `dt` left: positions (n,3) and poses (bodies,3,4) of all bodies, contacts of its last substep,
-    and how long it took."""
+    how long it took, and how many pairs a response that separates until nothing touches left too near."""
 
     index: int
     time: float  # s
@@ -43,13 +44,17 @@ class Frame:
     pose: NDArray[np.float64]
     contacts: Contacts
     seconds: float
+    remained: int = 0
 
 
 class Simulation:
     """Runs a scene in steps of `dt` seconds, each in `substeps` small ones.
 
     `method` names the detector between every cloth and every fixed body, and `options` goes to each of them; pass
-    `detectors` to make them yourself. `response`: "projection", or the paper's "surface-tag" for vertices on a skin.
+    `detectors` to make them yourself. `response` is one of RESPONSES: "projection", or the papers' "surface-tag" for
+    vertices on a skin, "penalty", "geometric" and "penalty+geometric". Where soft bodies are kept from themselves and
+    from each other, `self_method` (with `self_options`) and `self_response` say by which detector and which response;
+    without either the guard does it, see docs/self-contact.md.
     """
 
     def __init__(
@@ -62,6 +67,9 @@ class Simulation:
         options: Mapping[str, Any] | None = None,
         detectors: Sequence[Detector] | None = None,
         response: str = "projection",
+        self_method: str | None = None,
+        self_options: Mapping[str, Any] | None = None,
+        self_response: str | None = None,
         state: State | None = None,
         clock: Clock | None = None,
     ) -> None:
@@ -83,8 +91,8 @@ class Simulation:
         )
         self.responds = validate.choice("response", response, tuple(RESPONSES))
         self.response = RESPONSES[self.responds](scene, obstacles=self._follow)
-        # what lies close from the start is asked of the scene, not of the state: a run that is resumed must agree
-        self.guard = None if scene.self_contact == "off" or not scene.soft else Guard(scene, scene.start())
+        self.response.look = self._look
+        self.guard = _guard(scene, self_method, self_options, self_response)
         self.state.pose, self.state.bones = scene.poses(self.state.time), scene.bones(self.state.time)
         self.state.pose_start = self.state.pose.copy()
         self._warn_of_speed()
@@ -113,9 +121,7 @@ class Simulation:
                     guard.follow(state)
                     guard.apply(state, dt)
             with clock("detect"):
-                parts = [detector.update(state).find(state) for detector in self.detectors]
-                # in the order of the detectors: canonical order would take longer than all else and change nothing
-                found = parts[0] if len(parts) == 1 else _contacts.join(parts)
+                found = self._look(state)
             with clock("respond"):
                 self.response.begin(found, state)
                 self.response.apply(found, state, dt)
@@ -129,11 +135,13 @@ class Simulation:
                     guard.finish(state, dt)
         if not self._follow:
             self.scene.place(state.x, state.pose, state.bones)
-        if guard or len(parts) > 1:
+        with clock("show"):
+            remained = self._show(dt)
+        if guard or len(self.detectors) > 1:
             found = _contacts.concatenate([found, guard.found] if guard else [found])
         self.index += 1
         took = time.perf_counter() - began
-        return Frame(self.index, state.time, state.x.copy(), state.pose.copy(), found, took)
+        return Frame(self.index, state.time, state.x.copy(), state.pose.copy(), found, took, remained)
 
     def run(self, frames: int) -> Iterator[Frame]:
         """The next `frames` steps, one at a time."""
@@ -144,7 +152,8 @@ class Simulation:
         """A checkpoint, atomically: what `load` needs to go on with the same bits, beside the scene itself."""
         forced = self.guard.forced if self.guard else 0
         mark = fingerprint(self.scene)
-        told = (self.responds, self.response.memory)
+        own = (self.guard.method, self.guard.responds) if isinstance(self.guard, SoftContact) else ("", "")
+        told = (self.responds, self.response.memory, *own)
         Checkpoint(self.state, self.index, self.dt, self.substeps, self.method, forced, mark, *told).save(path)
 
     @classmethod
@@ -155,12 +164,13 @@ class Simulation:
         *,
         options: Mapping[str, Any] | None = None,
         detectors: Sequence[Detector] | None = None,
+        self_options: Mapping[str, Any] | None = None,
         clock: Clock | None = None,
     ) -> Self:
-        """Go on where `save` was called; dt, substeps and method are those of that run.
+        """Go on where `save` was called; dt, substeps, methods and responses are those of that run.
 
-        `scene` must be made as it was then, and `options` or `detectors` given again where they were. MeshFileError
-        when the file is damaged, of another kind, or of another scene.
+        `scene` must be made as it was then, and `options`, `self_options` or `detectors` given again where they were.
+        MeshFileError when the file is damaged, of another kind, or of another scene.
         """
         saved = Checkpoint.load(path)
         if saved.scene != fingerprint(scene):
@@ -176,6 +186,9 @@ class Simulation:
             options=options,
             detectors=detectors,
             response=saved.response,
+            self_method=saved.self_method or None,
+            self_options=self_options,
+            self_response=saved.self_response or None,
             state=saved.state,
             clock=clock,
         )
@@ -183,6 +196,24 @@ class Simulation:
         if sim.guard:
             sim.guard.forced = saved.forced
         return sim
+
+    def _look(self, state: State) -> Contacts:
+        """Contacts with the bodies."""
+        parts = [detector.update(state).find(state) for detector in self.detectors]
+        # in the order of the detectors: canonical order would take longer than all else and change nothing
+        return parts[0] if len(parts) == 1 else _contacts.join(parts)
+
+    def _show(self, dt: float) -> int:
+        """Responses have their last word before the frame is shown; how many pairs they left too near."""
+        guard, state = self.guard, self.state
+        if isinstance(guard, SoftContact) and guard.shows:
+            beyond = self.scene.eps - guard.thickness
+            guard.show(state, dt, lambda at: raised(self._look(at), beyond))
+            return guard.remained
+        self.response.show(state, dt)
+        if guard and self.response.shows:
+            guard.keep(state, dt)
+        return self.response.remained
 
     def _ends(self, dt: float) -> NDArray[np.float64]:
         """(substeps,) when each small step of this frame ends, seconds."""
@@ -231,6 +262,18 @@ class Simulation:
             if step > (self.scene.eps if rigid else 4.0 * self.scene.eps):
                 text = "body %r moves up to %.3g m in a small step, more than eps = %.3g m; use more substeps"
                 log.warning(text, body.label, step, self.scene.eps)
+
+
+def _guard(
+    scene: Scene, method: str | None, options: Mapping[str, Any] | None, response: str | None
+) -> Guard | SoftContact | None:
+    """What keeps soft bodies apart, if anything does."""
+    if options and method is None and response is None:
+        raise ValueError("self_options are for a self_method; name one")
+    # what lies close from the start is asked of the scene, not of the state: a run that is resumed must agree
+    if method is not None or response is not None:
+        return SoftContact(scene, scene.start(), method, options, response)
+    return None if scene.self_contact == "off" or not scene.soft else Guard(scene, scene.start())
 
 
 def _detectors(scene: Scene, method: str, options: Mapping[str, Any]) -> list[Detector]:

@@ -30,7 +30,12 @@ class Lifted:
         return self
 
     def find(self, state: State) -> Contacts:
-        found = np.array(self.detector.find(state))
-        found["anchor"] += self.lift * found["normal"]
-        found["distance"] -= self.lift
-        return found
+        return raised(self.detector.find(state), self.lift)
+
+
+def raised(contacts: Contacts, by: float) -> Contacts:
+    """The contacts with a surface that lies `by` metres higher."""
+    found = np.array(contacts)
+    found["anchor"] += by * found["normal"]
+    found["distance"] -= by
+    return found

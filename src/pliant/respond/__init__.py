@@ -1,8 +1,17 @@
 """Contacts -> State, in place."""
 
+from .base import Response
+from .geometric import Geometric, PenaltyGeometric
+from .penalty import Penalty
 from .projection import Projection
 from .surface_tag import SurfaceTag
 
-RESPONSES = {"projection": Projection, "surface-tag": SurfaceTag}
+RESPONSES: dict[str, type[Projection] | type[SurfaceTag] | type[Penalty] | type[Geometric]] = {
+    "projection": Projection,
+    "surface-tag": SurfaceTag,
+    "penalty": Penalty,
+    "geometric": Geometric,
+    "penalty+geometric": PenaltyGeometric,
+}
 
-__all__ = ["RESPONSES", "Projection", "SurfaceTag"]
+__all__ = ["RESPONSES", "Geometric", "Penalty", "PenaltyGeometric", "Projection", "Response", "SurfaceTag"]

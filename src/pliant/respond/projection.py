@@ -3,17 +3,17 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import contacts as _contacts
 from ..contacts import Contacts
 from ..kernels import projection as _kernels
 from ..scene import Scene
 from ..state import State
+from .base import Response
 
 Floats = NDArray[np.float64]
 RECOVERY = 2.0  # m/s: how fast what is inside without having moved in comes out
 
 
-class Projection:
+class Projection(Response):
     """Keeps everything `eps` away from what it touches. Impulses of a step are in `pushed` and `rubbed` (metres).
 
     Movements and speeds are those relative to the surface: a contact's anchor has its own velocity. `obstacles` says
@@ -30,18 +30,6 @@ class Projection:
         self._rows = slice(None) if obstacles else scene.soft_rows
         self._before = np.zeros((0, 3))
         self.pushed, self.rubbed = np.zeros(0), np.zeros((0, 3))
-
-    def hold(self, state: State, dt: float) -> None:
-        """Nothing is held: what touched in the last step is forgotten."""
-
-    @property
-    def memory(self) -> Contacts:
-        """What is remembered from step to step: nothing."""
-        return _contacts.empty()
-
-    @memory.setter
-    def memory(self, tags: Contacts) -> None:
-        pass
 
     def begin(self, contacts: Contacts, state: State) -> None:
         """A new step: forget the pushes of the last one, remember the speeds before impact."""

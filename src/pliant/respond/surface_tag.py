@@ -8,13 +8,14 @@ from ..contacts import CONTACT, VERTEX_FACE, VERTEX_FIELD, Contacts
 from ..kernels import surface_tag as _kernels
 from ..scene import Scene
 from ..state import State
+from .base import Response
 
 Floats = NDArray[np.float64]
 STIFFNESS = 1e4  # 1/s2: of the depth a third is left after a hundredth of a second
 _HAIR = 1e-6  # of eps: so much nearer than eps things are set, so that the detector sees them again
 
 
-class SurfaceTag:
+class SurfaceTag(Response):
     """Sets vertices to where they are `eps` from what they touch; they stay tagged until nothing presses them there.
 
     Call `hold` after a step's forces have moved x and before anything else looks at it: it takes what moves a tagged
@@ -22,6 +23,8 @@ class SurfaceTag:
     `deep` metres (default: eps) beyond eps already is not set but driven out by a force in proportion to the depth
     (`stiffness`, 1/s2). Nothing bounces. `pushed` (n,) are the corrections of the last step, metres.
     """
+
+    between = False  # what it tags is on a surface that does not give way
 
     def __init__(
         self,

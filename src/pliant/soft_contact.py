@@ -1,0 +1,163 @@
+"""SoftContact: soft bodies meet themselves and each other by any detector and any response.
+
+It stands where the guard stands. In safe mode the guard is behind it and bounds what moves, so that what starts without
+intersections stays so, whatever the detector missed.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import contacts as _contacts
+from . import validate
+from .contacts import Contacts
+from .detect.base import Finds, Side
+from .detect.methods import METHODS, method_name
+from .guard import Guard, beside, keys
+from .respond import RESPONSES
+from .respond.base import Look
+from .scene import Scene
+from .state import State
+
+METHOD, RESPONSE = "tree", "penalty+geometric"  # where only the other of the two is named
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Part:
+    """One soft body with itself, or two of them."""
+
+    detector: Any
+    rows: tuple[slice, ...]
+    settled: NDArray[np.int64]  # keys of pairs that are closer than the thickness in the rest shape
+
+    def apart(self, state: State, reach: float) -> bool:
+        """Two bodies whose boxes, on the way of this step, are farther from each other than `reach`."""
+        if len(self.rows) < 2:
+            return False
+        (low, high), (bottom, top) = (_box(state, rows) for rows in self.rows)
+        return bool((low > top + reach).any() or (bottom > high + reach).any())
+
+    def find(self, state: State) -> Contacts:
+        found: Contacts = self.detector.update(state).find(state)
+        return found[~np.isin(keys(found), self.settled)] if len(self.settled) else found
+
+
+class SoftContact:
+    """What `Guard` does for a scene, by the detector `method` (with `options`) and the response of that name."""
+
+    def __init__(
+        self,
+        scene: Scene,
+        state: State,
+        method: str | None = None,
+        options: Mapping[str, Any] | None = None,
+        response: str | None = None,
+    ) -> None:
+        self.method = able_method(method or METHOD, len(scene.soft) > 1)
+        self.responds = validate.choice("self_response", response or RESPONSE, tuple(RESPONSES))
+        if not RESPONSES[self.responds].between:
+            able = ", ".join(name for name, other in RESPONSES.items() if other.between)
+            raise ValueError(f"self_response {self.responds!r} is for bodies that do not give way; one of: {able}")
+        if scene.self_contact == "off":
+            raise ValueError(
+                f"self_method and self_response are for cloth that meets itself, and scene {scene.name!r} has "
+                "self_contact 'off'; make it with self_contact='push' or 'safe'"
+            )
+        self.guard = Guard(scene, state) if scene.self_contact == "safe" else None
+        self.thickness = scene.eps if scene.thickness is None else scene.thickness
+        self.response = RESPONSES[self.responds](scene, eps=self.thickness)
+        self.response.look = self.look
+        sides = [Side(scene.bodies[b].mesh.welded, int(scene.first[b]), b) for b in scene.soft]
+        pairs = [(a, None) for a in sides] + [(a, b) for k, a in enumerate(sides) for b in sides[k + 1 :]]
+        self._parts = [self._part(a, b, dict(options or {}), state) for a, b in pairs]
+        self._found = _contacts.empty()
+
+    def _part(self, a: Side, b: Side | None, options: dict[str, Any], state: State) -> _Part:
+        detector = METHODS[self.method](a, b, within=self.thickness, **options)
+        if b is not None:
+            return _Part(detector, (a.rows, b.rows), np.zeros(0, np.int64))
+        close = detector.update(state).find(state)
+        near = beside(close, a.mesh.topology.edges + np.int32(a.first), len(state.x)) if len(close) else slice(0)
+        return _Part(detector, (a.rows,), np.sort(keys(close[near])))
+
+    def look(self, state: State) -> Contacts:
+        """Contacts of all soft bodies, in the order of the bodies."""
+        parts = [part.find(state) for part in self._parts if not part.apart(state, self.thickness)]
+        return parts[0] if len(parts) == 1 else _contacts.join(parts)
+
+    def begin(self, state: State, dt: float, steps: int = 1) -> None:
+        """A new frame of `steps` small ones of dt."""
+        if self.guard:
+            self.guard.begin(state, dt, steps)
+
+    def follow(self, state: State) -> None:
+        """It looks in any case."""
+
+    def apply(self, state: State, dt: float) -> None:
+        """Find what is too near, and respond."""
+        self._found = self.look(state)
+        self.response.begin(self._found, state)
+        self.response.apply(self._found, state, dt)
+
+    def keep(self, state: State, dt: float) -> None:
+        """Let nothing go where it could touch, in safe mode."""
+        if self.guard:
+            self.guard.forget(state)
+            self.guard.keep(state, dt)
+
+    def finish(self, state: State, dt: float) -> None:
+        """Correct v."""
+        self.response.finish(self._found, state, dt)
+        if self.guard:
+            self.guard.finish(state, dt)
+
+    def show(self, state: State, dt: float, bodies: Look) -> None:
+        """The last word before a frame is shown; `bodies` finds contacts with those, which are kept as well."""
+        if self.response.shows:
+            self.response.show(state, dt, lambda at: _contacts.join([self.look(at), bodies(at)]))
+            self.keep(state, dt)
+
+    @property
+    def shows(self) -> bool:
+        return self.response.shows
+
+    @property
+    def remained(self) -> int:
+        """Pairs that were still too near when the response gave up, as its detector sees them."""
+        return self.response.remained
+
+    @property
+    def found(self) -> Contacts:
+        """Pairs nearer than they should be, for a frame."""
+        return self._found[self._found["distance"] <= self.thickness]
+
+    @property
+    def looks(self) -> int:
+        return self.guard.looks if self.guard else 0
+
+    @property
+    def forced(self) -> int:
+        return self.guard.forced if self.guard else 0
+
+    @forced.setter
+    def forced(self, count: int) -> None:
+        if self.guard:
+            self.guard.forced = count
+
+
+def able_method(name: str, several: bool) -> str:
+    """The name as METHODS spells it, of a method that finds contacts of soft bodies."""
+    name = method_name(name)
+    wanted = Finds.SELF | Finds.PAIR if several else Finds.SELF
+    if wanted not in METHODS[name].finds:
+        able = ", ".join(n for n, other in METHODS.items() if wanted in other.finds)
+        raise ValueError(f"self_method {name!r} does not find cloth on cloth; one of: {able}")
+    return name
+
+
+def _box(state: State, rows: slice) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    x, start = state.x[rows], state.x_start[rows]
+    return np.minimum(x.min(0), start.min(0)), np.maximum(x.max(0), start.max(0))
