@@ -265,3 +265,34 @@ def test_moving_needs_a_place_for_every_vertex() -> None:
 
 def test_a_mesh_introduces_itself() -> None:
     assert repr(cube()) == "<Mesh 'mesh': 8 vertices, 12 faces, 1.73 m>"
+
+
+def test_the_surface_of_tets_is_what_only_one_of_them_has_seen_from_outside():
+    one = Mesh.from_tets(TETRA, [[0, 1, 2, 3]])
+    assert one.volume == pytest.approx(1 / 6)
+    assert one.tet_volumes == pytest.approx([1 / 6])
+    # a second one on the slanted side
+    two = Mesh.from_tets([*TETRA, [1.0, 1.0, 1.0]], [[0, 1, 2, 3], [1, 2, 3, 4]], name="two")
+    assert (two.n_faces, two.name, two.issues.closed) == (6, "two", True)
+    assert two.volume == pytest.approx(two.tet_volumes.sum()) == pytest.approx(1 / 6 + 1 / 3)
+    with pytest.raises(ValueError, match=r"tets\[0\] shares a side with 2 others; expected one at most"):
+        Mesh.from_tets([*TETRA, [1, 1, 1], [2, 2, 2]], [[0, 1, 2, 3], [1, 2, 3, 4], [1, 2, 3, 5]])
+    with pytest.raises(ValueError, match=r"tets\[0, 3\] = 4 but there are 4 vertices"):
+        Mesh.from_tets(TETRA, [[0, 1, 2, 4]])
+
+
+def test_inside_a_mesh_of_tets_no_vertex_is_lone_and_the_surface_comes_first():
+    # a cube around its middle, which is vertex 0
+    middle, corners = np.full((1, 3), 0.5), cube()
+    # faces look outward, away from the middle
+    tets = np.concatenate([corners.faces[:, ::-1] + 1, np.zeros((12, 1), int)], 1)
+    mesh = Mesh.from_tets(np.concatenate([middle, CORNERS]), tets)
+    assert not mesh.issues
+    assert mesh.weld_index.tolist() == [8, 0, 1, 2, 3, 4, 5, 6, 7]
+    assert (mesh.welded.vertices[mesh.weld_index] == mesh.vertices).all()
+    assert (mesh.welded.tet_volumes == mesh.tet_volumes).all()
+    assert mesh.surface.n_vertices == 8
+    assert (mesh.surface.vertices == CORNERS).all()
+    assert mesh.surface.volume == pytest.approx(1.0)
+    assert mesh.welded.welded is mesh.welded
+    assert corners.surface is corners.welded

@@ -38,6 +38,7 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from .scene import Cloth as Cloth
     from .scene import Grip as Grip
     from .scene import Scene as Scene
+    from .scene import Solid as Solid
     from .simulation import Simulation as Simulation
 
 # public name -> module it comes from, loaded at first use: `import pliant` costs milliseconds, Numba is not among them
@@ -59,6 +60,7 @@ _HOME = {
     "Scene": "scene",
     "Simulation": "simulation",
     "Skinned": "deforming",
+    "Solid": "scene",
     "closest_point": "detect.surface",
     "collision_free_step": "detect.continuous",
     "contacts": "contacts",

@@ -17,7 +17,7 @@ from .contacts import Contacts
 from .deforming import Deforming
 from .errors import MeshFileError
 from .motion import Motion
-from .scene import Scene
+from .scene import Scene, Solid
 from .state import State
 
 FORMAT = 3
@@ -102,6 +102,8 @@ def fingerprint(scene: Scene) -> str:
         mesh = body.mesh
         for part in (mesh.vertices, mesh.faces, body.fixed, body.pins, body.velocity, body.flat, body.group):
             _add(total, part)
+        if isinstance(body.material, Solid):
+            _add(total, mesh.tets)
         for value in dataclasses.astuple(body.material):
             _add(total, value)
         _add_motion(total, body.motion)

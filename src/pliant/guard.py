@@ -59,11 +59,14 @@ class Guard:
         self.thickness = scene.eps if scene.thickness is None else scene.thickness
         self._cloth = Projection(scene, eps=self.thickness)
         self._bodies = Projection(scene, eps=BODY_SHARE * scene.eps, obstacles=True)
-        self.rows = np.flatnonzero(scene.inverse_masses > 0.0).astype(np.int32)
-        self._held = scene.held
-        self.driven = np.concatenate([np.zeros(0, np.int32), *(_rows(scene, b) for b in scene.moving), scene.held])
         count = int(scene.first[-1])
         soft = _cover(scene, scene.soft, state.x, count)
+        # what lies inside a solid touches nothing: nobody asks where it goes
+        skin = np.zeros(count, np.bool_)
+        skin[soft.top.faces] = True
+        self.rows = np.flatnonzero((scene.inverse_masses > 0.0) & skin).astype(np.int32)
+        self._held = scene.held[skin[scene.held]]
+        self.driven = np.concatenate([np.zeros(0, np.int32), *(_rows(scene, b) for b in scene.moving), self._held])
         self._near = NearPairs(soft)
         self._others = []
         for b in scene.fixed if self.safe else ():
@@ -72,7 +75,8 @@ class Guard:
         self._body_of = np.repeat(np.arange(len(scene.bodies), dtype=np.int32), np.diff(scene.first))
         self._largest = max(_spacing(soft.top, state.x), 1.5 * self.thickness)
         self._drifts = False
-        self._settled = self._rest(soft, state.x)
+        links = [scene.bodies[b].mesh.welded.links + np.int32(scene.first[b]) for b in scene.soft]
+        self._settled = self._rest(soft, state.x, np.concatenate([np.zeros((0, 2), np.int32), *links]))
         self.seen = state.x.copy()
         self._at = state.x.copy()  # where all was free the last time
         self._way = np.zeros_like(state.x)  # how far each vertex is expected to go from where it was seen
@@ -278,13 +282,13 @@ class Guard:
         out["bodies"] = self._body_of[out["vertices"][:, [0, 2]]]
         return out
 
-    def _rest(self, soft: Cover, x: Floats) -> NDArray[np.int64]:
+    def _rest(self, soft: Cover, x: Floats, links: Rows) -> NDArray[np.int64]:
         """Keys of pairs of near neighbours that are closer than the thickness from the start: these are not pushed."""
         soft.move(x)
         close = self._records(self._near, soft, soft, self.thickness)
         if not len(close):
             return np.zeros(0, np.int64)
-        return np.asarray(np.sort(keys(close[beside(close, soft.top.edges, len(x))])), np.int64)
+        return np.asarray(np.sort(keys(close[beside(close, links, len(x))])), np.int64)
 
 
 def beside(contacts: Contacts, edges: Rows, count: int) -> NDArray[np.bool_]:

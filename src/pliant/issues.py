@@ -35,7 +35,7 @@ class Issues:
     non_manifold: NDArray[np.int64]  # edges with three faces or more
     flipped: NDArray[np.int64]  # edges whose two faces disagree about the outside
     border: NDArray[np.int64]  # edges with one face: the mesh is open there
-    unreferenced: NDArray[np.int64]  # vertices that no face uses
+    unreferenced: NDArray[np.int64]  # vertices that no face and no tet uses
     bow_tie: NDArray[np.int64]  # vertices where two fans of faces touch in a point
     inward: bool  # closed and oriented, but the volume is negative
     components: int  # connected pieces that have faces
@@ -88,6 +88,8 @@ def find_issues(mesh: "Mesh", seams: int) -> Issues:
     again[first] = False
     used = np.zeros(mesh.n_vertices, np.bool_)
     used[mesh.faces.ravel()] = True
+    lone = ~used
+    lone[mesh.tets.ravel()] = False
     non_manifold = np.flatnonzero(top.use > 2)
     flipped = np.flatnonzero((top.use == 2) & (top.flow != 0))
     border = np.flatnonzero(top.use == 1)
@@ -98,7 +100,7 @@ def find_issues(mesh: "Mesh", seams: int) -> Issues:
         non_manifold=non_manifold,
         flipped=flipped,
         border=border,
-        unreferenced=np.flatnonzero(~used),
+        unreferenced=np.flatnonzero(lone),
         bow_tie=_bow_ties(mesh),
         inward=bool(whole and mesh.volume < 0.0),
         components=len(np.unique(top.components[used])),

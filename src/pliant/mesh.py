@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from . import validate
 from .issues import Issues, find_issues
-from .topology import Topology, weld
+from .topology import Topology, tet_surface, weld
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -51,6 +51,11 @@ class Mesh:
             if array is not None:
                 array.flags.writeable = False
 
+    @classmethod
+    def from_tets(cls, vertices: Any, tets: Any, **fields: Any) -> "Mesh":
+        """A mesh of tets whose faces are their surface: the sides that only one of them has."""
+        return cls(vertices, tet_surface(validate.indices("tets", tets, 4, len(vertices))), tets, **fields)
+
     @property
     def n_vertices(self) -> int:
         return len(self.vertices)
@@ -79,23 +84,56 @@ class Mesh:
     @functools.cached_property
     def weld_index(self) -> Ints:
         """(n,) row of each vertex in `welded`: files split vertices at seams, bodies do not."""
-        return weld(self.vertices)
+        index = weld(self.vertices)
+        if not len(self.tets):
+            return index
+        # vertices of the surface come first, so that it is a mesh of its own on the first rows
+        inner = np.ones(int(index.max()) + 1, np.bool_)
+        inner[index[self.faces]] = False
+        rank = np.empty(len(inner), np.int32)
+        rank[np.argsort(inner, kind="stable")] = np.arange(len(inner), dtype=np.int32)
+        return rank[index]
 
     @functools.cached_property
     def welded(self) -> "Mesh":
         """The mesh with equal vertices merged, in order of first appearance; itself where there are none.
+        Of a mesh of tets, vertices of the surface come before those inside.
 
         Simulation and adjacency use this one; `x_welded[mesh.weld_index]` writes a result back to the file's vertices.
         """
         index = self.weld_index
         count = int(index.max()) + 1
-        if count == self.n_vertices:
+        if count == self.n_vertices and (index == np.arange(count)).all():
             return self
         first = np.full(count, self.n_vertices, np.int64)
         np.minimum.at(first, index, np.arange(self.n_vertices))
         return dataclasses.replace(
             self, vertices=self.vertices[first], faces=index[self.faces], tets=index[self.tets], source=None
         )
+
+    @functools.cached_property
+    def surface(self) -> "Mesh":
+        """What can be touched of the welded mesh: all of it, or of a mesh of tets the faces and their vertices, which
+        are the first of `welded`."""
+        mesh = self.welded
+        if not len(mesh.tets):
+            return mesh
+        count = int(mesh.faces.max(initial=0)) + 1
+        return Mesh(mesh.vertices[:count], mesh.faces, name=self.name)
+
+    @functools.cached_property
+    def links(self) -> Ints:
+        """(k,2) all edges, of faces and of tets, each once, lower vertex first."""
+        if not len(self.tets):
+            return self.topology.edges
+        pairs = np.sort(self.tets[:, [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]].reshape(-1, 2), 1)
+        return np.unique(np.concatenate([self.topology.edges, pairs]), axis=0).astype(np.int32)
+
+    @functools.cached_property
+    def tet_volumes(self) -> Floats:
+        """(k,) cubic metres; negative for a tet that is inside out."""
+        a, b, c, d = (self.vertices[self.tets[:, k]] for k in range(4))
+        return np.einsum("ij,ij->i", np.cross(b - a, c - a), d - a) / 6.0
 
     @functools.cached_property
     def issues(self) -> Issues:

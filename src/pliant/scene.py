@@ -13,6 +13,7 @@ from .deforming import Deforming
 from .mesh import Mesh
 from .motion import STANDING, Motion, placed
 from .state import State
+from .topology import tet_surface
 
 Floats = NDArray[np.float64]
 FRICTION_MODELS = ("coulomb", "simple")
@@ -39,9 +40,37 @@ class Cloth:
             validate.number(name, getattr(self, name), low=0.0)
 
 
+@dataclasses.dataclass(frozen=True)
+class Solid:
+    """What a soft body of tetrahedra is made of, in real units. The default is a soft rubber foam."""
+
+    young: float = 5e4  # Pa: stress for a strain of 1 along a bar that is free to narrow
+    poisson: float = 0.4  # how much it narrows for a strain of 1; 0.5 would keep its volume whatever is done to it
+    density: float = 400.0  # kg/m3
+    damping: float = 0.01  # m2/s: internal friction; viscosity over density
+
+    def __post_init__(self) -> None:
+        validate.number("young", self.young, above=0.0)
+        if not 0.0 <= validate.number("poisson", self.poisson) < 0.5:
+            raise ValueError(f"poisson = {self.poisson:g} must be at least 0 and below 0.5")
+        validate.number("density", self.density, above=0.0)
+        validate.number("damping", self.damping, low=0.0)
+
+    @property
+    def mu(self) -> float:
+        """Lame's second constant, Pa: resistance to change of shape."""
+        return self.young / (2.0 * (1.0 + self.poisson))
+
+    @property
+    def lam(self) -> float:
+        """Lame's first constant, Pa: resistance to change of volume, beside that of shape."""
+        return self.young * self.poisson / ((1.0 + self.poisson) * (1.0 - 2.0 * self.poisson))
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Grip:
-    """Vertices of a cloth, by rows of its mesh, that something holds and moves: as a whole, or (`Attached`) each."""
+    """Vertices of a soft body, by rows of its mesh, that something holds and moves: as a whole, or each (`Attached`)
+    for itself."""
 
     rows: Any
     motion: Motion | Deforming
@@ -49,7 +78,8 @@ class Grip:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Body:
-    """A mesh with a role: a piece of cloth, or `fixed` in space as an obstacle.
+    """A mesh with a role: a piece of cloth, a soft body (`material` is a `Solid`, the mesh has tets, and its faces are
+    their surface), or `fixed` in space as an obstacle.
 
     `pins` are rows of the mesh's vertices that stay where they are; `grips` are held and moved. `flat` treats the rest
     shape as flat cloth that was bent into the mesh (sewn garments); otherwise the mesh's own curvature is at rest.
@@ -60,7 +90,7 @@ class Body:
 
     mesh: Mesh
     fixed: bool = False
-    material: Cloth = Cloth()
+    material: Cloth | Solid = Cloth()
     pins: Any = ()
     velocity: tuple[float, float, float] = (0.0, 0.0, 0.0)
     flat: bool = False
@@ -75,18 +105,21 @@ class Body:
         held = [Grip(validate.rows("grip rows", g.rows, self.mesh.n_vertices), g.motion) for g in self.grips]
         object.__setattr__(self, "grips", tuple(held))
         if self.fixed and self.grips:
-            raise ValueError(f"body {self.label!r} is fixed; only cloth has grips, a body has a motion")
+            raise ValueError(f"body {self.label!r} is fixed; only what is soft has grips, a body has a motion")
         object.__setattr__(self, "pins", validate.rows("pins", self.pins, self.mesh.n_vertices))
         object.__setattr__(self, "velocity", tuple(validate.floats("velocity", self.velocity, (3,)).tolist()))
         if self.fixed and any(self.velocity):
             raise ValueError(f"body {self.label!r} is fixed; its velocity must be 0, not {self.velocity}")
         for what in ("motion", "group"):
             if getattr(self, what) and not self.fixed:
-                raise ValueError(f"body {self.label!r} is cloth, which has no {what}; only a fixed body can have one")
+                raise ValueError(f"body {self.label!r} is soft, which has no {what}; only a fixed body can have one")
         if validate.whole("layer", self.layer, low=0, high=100) and self.fixed:
             raise ValueError(f"body {self.label!r} is fixed; only cloth is worn in layers")
         if not self.mesh.n_faces:
-            raise ValueError(f"body {self.label!r} has no faces; expected a surface")
+            advice = ", such as pliant.Mesh.from_tets makes" if len(self.mesh.tets) else ""
+            raise ValueError(f"body {self.label!r} has no faces; expected a surface{advice}")
+        if not self.fixed:
+            _check_material(self)
         if self.color is None:
             object.__setattr__(self, "color", _BODY_COLOUR if self.fixed else CLOTH_COLOUR)
 
@@ -95,13 +128,51 @@ class Body:
         return self.name or self.mesh.name
 
 
+FLAT = 1e-9  # volume of a tet over the cube of its longest edge, below which it has no shape to return to
+
+
+def _check_material(body: Body) -> None:
+    """Cloth has faces only; a solid has tets that have a volume, and faces that are their surface."""
+    mesh, label = body.mesh, body.label
+    if not isinstance(body.material, Solid):
+        if len(mesh.tets):
+            raise ValueError(f"body {label!r} has tets, and its material is Cloth; give it a pliant.Solid, or no tets")
+        return
+    if not len(mesh.tets):
+        raise ValueError(f"body {label!r} is a Solid without tets; use pliant.shapes.bar or pliant.Mesh.from_tets")
+    if body.layer or body.flat:
+        raise ValueError(f"body {label!r} is a Solid; layer and flat are for cloth")
+    x = mesh.vertices[mesh.tets]
+    longest = np.linalg.norm(x[:, [0, 0, 0, 1, 1, 2]] - x[:, [1, 2, 3, 2, 3, 3]], axis=2).max(1)
+    share = mesh.tet_volumes / np.maximum(longest, 1e-100) ** 3
+    flat, inside_out = np.flatnonzero(np.abs(share) <= FLAT), np.flatnonzero(share < -FLAT)
+    if len(flat):
+        raise ValueError(f"tets[{flat[0]}] of body {label!r} is flat ({len(flat)} are); leave such tets out")
+    if len(inside_out):
+        k, advice = inside_out[0], "swap two vertices of each"
+        told = f"({len(inside_out)} of {len(mesh.tets)} are)"
+        raise ValueError(f"tets[{k}] of body {label!r} is inside out, {mesh.tet_volumes[k]:.3g} m3 {told}; {advice}")
+    wanted, given = (_rolled(faces) for faces in (tet_surface(mesh.welded.tets), mesh.welded.faces))
+    if wanted.shape != given.shape or (wanted != given).any():
+        told = f"has {len(given)} faces that are not the surface of its tets, which has {len(wanted)}"
+        raise ValueError(f"body {label!r} {told}; use pliant.Mesh.from_tets")
+
+
+def _rolled(faces: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Faces in one order, each with its lowest corner first."""
+    k = np.argmin(faces, 1)[:, None]
+    rolled = np.take_along_axis(faces, (k + np.arange(3)) % 3, 1)
+    return rolled[np.lexsort(rolled.T[::-1])]
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Scene:
     """Bodies in one world. The (welded) vertices of all of them are one array, in the order of `bodies`.
 
-    eps: how far (m) cloth is kept from surfaces. friction: coefficient c_f. friction_model: "coulomb" (eqs. 5 and 6 of
-    the paper: sticks below the slope) or "simple" (eq. 3: scales tangential motion). elasticity: 0 absorbs impacts, 1
-    returns them. self_contact: "off", "push" (cloth is kept `thickness` metres, or eps, from cloth; some may pass)
+    eps: how far (m) soft bodies are kept from others. friction: coefficient c_f. friction_model: "coulomb" (eqs. 5 and
+    6 of the paper: sticks below the slope) or "simple" (eq. 3: scales tangential motion). elasticity: 0 absorbs
+    impacts, 1 returns them. self_contact: "off", "push" (what is soft is kept `thickness` metres, or eps, from itself
+    and from each other; some may pass)
     or "safe" (nothing that starts without intersections ever gets one, cloth or body; see docs/self-contact.md).
     """
 
@@ -149,6 +220,14 @@ class Scene:
         return [b for b, body in enumerate(self.bodies) if not body.fixed]
 
     @property
+    def cloths(self) -> list[int]:
+        return [b for b in self.soft if not isinstance(self.bodies[b].material, Solid)]
+
+    @property
+    def solids(self) -> list[int]:
+        return [b for b in self.soft if isinstance(self.bodies[b].material, Solid)]
+
+    @property
     def fixed(self) -> list[int]:
         return [b for b, body in enumerate(self.bodies) if body.fixed]
 
@@ -175,17 +254,21 @@ class Scene:
 
     @functools.cached_property
     def masses(self) -> Floats:
-        """(n,) kg: a third of the cloth of each face to each of its corners; zero for fixed bodies."""
+        """(n,) kg: a third of the cloth of each face, a quarter of each tet to each of its corners; zero for fixed
+        bodies."""
         masses = np.zeros(int(self.first[-1]))
         for b in self.soft:
-            mesh = self.bodies[b].mesh.welded
-            share = np.repeat(mesh.face_areas * self.bodies[b].material.density / 3.0, 3)
-            masses[self.rows(b)] = np.bincount(mesh.faces.ravel(), share, mesh.n_vertices)
+            mesh, density = self.bodies[b].mesh.welded, self.bodies[b].material.density
+            solid = isinstance(self.bodies[b].material, Solid)
+            elements, size = (mesh.tets, mesh.tet_volumes) if solid else (mesh.faces, mesh.face_areas)
+            corners = elements.shape[1]
+            share = np.repeat(size * density / corners, corners)
+            masses[self.rows(b)] = np.bincount(elements.ravel(), share, mesh.n_vertices)
         return masses
 
     @functools.cached_property
     def inverse_masses(self) -> Floats:
-        """(n,) 1/kg; zero for what nothing moves: fixed bodies, pins, vertices without cloth."""
+        """(n,) 1/kg; zero for what nothing moves: fixed bodies, pins, vertices without mass."""
         w = np.zeros_like(self.masses)
         np.divide(1.0, self.masses, out=w, where=self.masses > 0.0)
         for b in self.soft:

@@ -21,7 +21,7 @@ from .detect.distance_field.bone_fields import BoneFieldsDetector
 from .detect.distance_field.parts import PartsDetector
 from .detect.lifted import Lifted, raised
 from .detect.methods import METHODS, method_name
-from .dynamics import ClothDynamics
+from .dynamics import SoftDynamics
 from .errors import MeshFileError
 from .guard import Guard
 from .motion import Motion
@@ -81,7 +81,7 @@ class Simulation:
             raise ValueError(f"state has {len(self.state.x)} vertices; the scene has {int(scene.first[-1])}")
         self.clock = clock or Clock(on=False)
         self.method = "" if detectors is not None else method_name(method)
-        self.dynamics = ClothDynamics(scene)
+        self.dynamics = SoftDynamics(scene)
         self.detectors = list(detectors) if detectors is not None else _detectors(scene, method, options or {})
         self._moving = scene.moving
         self._posed = [b for b in self._moving if b not in scene.shapes]
@@ -292,7 +292,7 @@ def _detectors(scene: Scene, method: str, options: Mapping[str, Any]) -> list[De
             raise ValueError(
                 f"method {method!r} needs bodies that keep their shape, and {body.label!r} bends; one of: {able}"
             )
-        soft = Side(scene.bodies[s].mesh.welded, int(scene.first[s]), s)
+        soft = Side(scene.bodies[s].mesh.surface, int(scene.first[s]), s)
         rigid = Side(body.mesh.welded, int(scene.first[f]), f, scene.shapes.get(f))
         detector = made(soft, rigid, within=reach, **_shared(options, k, len(pairs)))
         field = getattr(detector, "field", None)

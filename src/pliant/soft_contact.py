@@ -70,17 +70,18 @@ class SoftContact:
         self.thickness = scene.eps if scene.thickness is None else scene.thickness
         self.response = RESPONSES[self.responds](scene, eps=self.thickness)
         self.response.look = self.look
-        sides = [Side(scene.bodies[b].mesh.welded, int(scene.first[b]), b) for b in scene.soft]
+        sides = [Side(scene.bodies[b].mesh.surface, int(scene.first[b]), b) for b in scene.soft]
         pairs = [(a, None) for a in sides] + [(a, b) for k, a in enumerate(sides) for b in sides[k + 1 :]]
-        self._parts = [self._part(a, b, dict(options or {}), state) for a, b in pairs]
+        links = {b: scene.bodies[b].mesh.welded.links + np.int32(scene.first[b]) for b in scene.soft}
+        self._parts = [self._part(a, b, dict(options or {}), state, links[a.body]) for a, b in pairs]
         self._found = _contacts.empty()
 
-    def _part(self, a: Side, b: Side | None, options: dict[str, Any], state: State) -> _Part:
+    def _part(self, a: Side, b: Side | None, options: dict[str, Any], state: State, links: NDArray[np.int32]) -> _Part:
         detector = METHODS[self.method](a, b, within=self.thickness, **options)
         if b is not None:
             return _Part(detector, (a.rows, b.rows), np.zeros(0, np.int64))
         close = detector.update(state).find(state)
-        near = beside(close, a.mesh.topology.edges + np.int32(a.first), len(state.x)) if len(close) else slice(0)
+        near = beside(close, links, len(state.x)) if len(close) else slice(0)
         return _Part(detector, (a.rows,), np.sort(keys(close[near])))
 
     def look(self, state: State) -> Contacts:

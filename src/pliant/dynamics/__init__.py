@@ -1,5 +1,7 @@
 """The material between contacts: predict, relax, finish."""
 
+from .soft import SoftDynamics
+from .tets import TetDynamics
 from .xpbd import ClothDynamics
 
-__all__ = ["ClothDynamics"]
+__all__ = ["ClothDynamics", "SoftDynamics", "TetDynamics"]

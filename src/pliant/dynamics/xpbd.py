@@ -18,22 +18,22 @@ _WORTH_THREADS = 6000  # elements; below it launching threads costs more than th
 class ClothDynamics:
     """All cloths of a scene as one system of constraints.
 
-    It works on `rows` of the positions only, from the first cloth's to the last's, so that the vertices of a large
+    It works on `rows` of the positions only, from the first soft body's to the last's, so that the vertices of a large
     body beside them cost nothing; its own arrays count from there.
     """
 
     def __init__(self, scene: Scene) -> None:
         self.rows = scene.soft_rows
         self.w = scene.inverse_masses[self.rows]
-        self.masses = scene.masses[self.rows]
-        self.gravity = scene.gravity
         self.wind = scene.wind
         begin = self.rows.start
-        parts = [(scene.bodies[b], scene.bodies[b].mesh.welded, int(scene.first[b]) - begin) for b in scene.soft]
+        parts = [(scene.bodies[b], scene.bodies[b].mesh.welded, int(scene.first[b]) - begin) for b in scene.cloths]
         self.membrane = _membrane(parts)
         self.hinges = _hinges(parts)
         faces = self.membrane.faces
-        air = np.array([0.0 if body.fixed else body.material.air for body in scene.bodies])
+        air = np.zeros(len(scene.bodies))
+        for b in scene.cloths:
+            air[b] = getattr(scene.bodies[b].material, "air", 0.0)
         self.air = air[np.searchsorted(scene.first, faces[:, 0] + begin, side="right") - 1]
         order = np.argsort(faces.ravel(), kind="stable")
         counts = np.bincount(faces.ravel(), minlength=len(self.w))
@@ -42,8 +42,8 @@ class ClothDynamics:
         self._shares: dict[float, Floats] = {}
         self._spare = np.empty((len(self.w), 3))
 
-    def predict(self, state: State, dt: float) -> None:
-        """Remember where the step starts; move by velocity, gravity and air."""
+    def push(self, state: State, dt: float) -> None:
+        """Change velocities by internal friction and air."""
         x, v = state.x[self.rows], state.v[self.rows]
         start, beside, rate = self._pairs
         if len(rate):
@@ -51,7 +51,6 @@ class ClothDynamics:
         if self.air.any():
             faces = self.membrane.faces
             _kernels.air_push(faces, x, v, self.wind, self.air, dt, self.w, self._start, self._beside)
-        _kernels.advance(x, state.x_start[self.rows], v, self.w, self.gravity, dt)
 
     def _share(self, dt: float) -> Floats:
         """How much of a neighbour's velocity a vertex takes in `dt`; fine meshes are held below what is stable."""
@@ -68,21 +67,10 @@ class ClothDynamics:
         sweep = _kernels.relax_parallel if len(self.hinges.vertices) > _WORTH_THREADS else _kernels.relax_serial
         sweep(self.membrane, self.hinges, state.x[self.rows], self.w, dt)
 
-    def finish(self, state: State, dt: float) -> None:
-        """Velocities from positions."""
-        v = state.v[self.rows]
-        np.subtract(state.x[self.rows], state.x_start[self.rows], out=v)
-        v /= dt
-        state.time += dt
-
-    def energy(self, state: State) -> dict[str, float]:
-        """Kinetic, elastic and gravitational energy in joules; the last from height zero."""
-        x, v, m = state.x[self.rows], state.v[self.rows], self.masses[:, None]
-        return {
-            "kinetic": float(0.5 * (m * v**2).sum()),
-            "elastic": float(_kernels.membrane_energy(self.membrane, x) + _kernels.hinge_energy(self.hinges, x)),
-            "gravity": float(-(m * x * np.asarray(self.gravity)).sum()),
-        }
+    def elastic(self, state: State) -> float:
+        """Energy that stretch, shear and bending hold, joules."""
+        x = state.x[self.rows]
+        return float(_kernels.membrane_energy(self.membrane, x) + _kernels.hinge_energy(self.hinges, x))
 
 
 def _viscosity(parts: list[Any], w: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
@@ -105,7 +93,7 @@ def _viscosity(parts: list[Any], w: Floats) -> tuple[NDArray[np.int64], NDArray[
     return start, np.ascontiguousarray(both[order, 1]), twice[order]
 
 
-def _by_colour(elements: Ints) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def by_colour(elements: Ints) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """An order in which neighbours with one colour share no vertex, and where each colour starts."""
     if not len(elements):
         return np.zeros(0, np.int64), np.zeros(1, np.int64)
@@ -134,7 +122,7 @@ def _membrane(parts: list[Any]) -> _kernels.Membrane:
         stiffness = np.array([body.material.stretch, body.material.shear])
         compliance.append(1.0 / (area[:, None] * stiffness))
     f = np.concatenate(faces)
-    order, start = _by_colour(f)
+    order, start = by_colour(f)
     return _kernels.Membrane(f[order], np.concatenate(rest)[order], np.concatenate(compliance)[order], start)
 
 
@@ -157,7 +145,7 @@ def _hinges(parts: list[Any]) -> _kernels.Hinges:
         rest.append(np.where((bent < 1e-6 * scale) | body.flat, 0.0, bent))
         compliance.append(area / body.material.bend)
     v = np.concatenate(vertices)
-    order, start = _by_colour(v)
+    order, start = by_colour(v)
     k, length, soft = (np.concatenate(part)[order] for part in (weights, rest, compliance))
     return _kernels.Hinges(v[order], k, length, soft, start)
 

@@ -7,6 +7,7 @@ from .drape import drape_scene, tablecloth_for
 from .moving import bending_rod, spinning_ball
 from .piles import curtain, pinch, ribbon, stack, twist
 from .reliefs import cloth_on_face
+from .soft import cylinders
 from .tablecloths import cloth_in_a_bowl, cloth_on_box_corner, tablecloth_on_ball, tablecloth_on_bust
 from .walking import cloth_on_shoulder, walking_skirt, walking_trousers
 from .waving import waving_mannequin
@@ -28,6 +29,7 @@ SCENES: dict[str, Callable[..., Scene]] = {
     "stack": stack,
     "pinch": pinch,
     "curtain": curtain,
+    "cylinders": cylinders,
 }
 
 __all__ = ["SCENES", "drape_scene", "tablecloth_for"]

@@ -7,15 +7,18 @@ from .mannequin import mannequin
 from .rig import Rig, mannequin_rig
 from .sheets import cloth
 from .solids import ball, bowl, box, torus
+from .tets import bar, cylinder
 from .walk import walking_mannequin
 
 __all__ = [
     "Rig",
     "ball",
+    "bar",
     "bowl",
     "box",
     "bust",
     "cloth",
+    "cylinder",
     "face",
     "face_heights",
     "mannequin",

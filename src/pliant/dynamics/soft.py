@@ -1,0 +1,49 @@
+"""All that is soft in a scene, cloths and solids, as one: predict, relax, finish."""
+
+import numpy as np
+
+from ..kernels import xpbd as _kernels
+from ..scene import Scene
+from ..state import State
+from .tets import TetDynamics
+from .xpbd import ClothDynamics
+
+
+class SoftDynamics:
+    """Moves the `rows` of the positions from the first soft body's to the last's; each material does its own share."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.rows = scene.soft_rows
+        self.w = scene.inverse_masses[self.rows]
+        self.masses = scene.masses[self.rows]
+        self.gravity = scene.gravity
+        self.cloths = ClothDynamics(scene) if scene.cloths else None
+        self.solids = TetDynamics(scene) if scene.solids else None
+        self._parts = [part for part in (self.cloths, self.solids) if part is not None]
+
+    def predict(self, state: State, dt: float) -> None:
+        """Remember where the step starts; move by velocity, gravity and what each material does to velocities."""
+        for part in self._parts:
+            part.push(state, dt)
+        _kernels.advance(state.x[self.rows], state.x_start[self.rows], state.v[self.rows], self.w, self.gravity, dt)
+
+    def relax(self, state: State, dt: float) -> None:
+        """One sweep over all constraints."""
+        for part in self._parts:
+            part.relax(state, dt)
+
+    def finish(self, state: State, dt: float) -> None:
+        """Velocities from positions."""
+        v = state.v[self.rows]
+        np.subtract(state.x[self.rows], state.x_start[self.rows], out=v)
+        v /= dt
+        state.time += dt
+
+    def energy(self, state: State) -> dict[str, float]:
+        """Kinetic, elastic and gravitational energy in joules; the last from height zero."""
+        x, v, m = state.x[self.rows], state.v[self.rows], self.masses[:, None]
+        return {
+            "kinetic": float(0.5 * (m * v**2).sum()),
+            "elastic": float(sum(part.elastic(state) for part in self._parts)),
+            "gravity": float(-(m * x * np.asarray(self.gravity)).sum()),
+        }
