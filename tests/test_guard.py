@@ -258,7 +258,10 @@ def test_a_scene_starts_with_its_grips_where_they_are_at_time_0():
             lambda: Body(cloth(resolution=4), grips=[Grip([16], Motion([0.0], [np.eye(3, 4)]))]),
             r"grip rows\[0, 0\] = 16",
         ),
-        (lambda: Body(box(), fixed=True, grips=[Grip([0], Motion([0.0], [np.eye(3, 4)]))]), "only cloth has grips"),
+        (
+            lambda: Body(box(), fixed=True, grips=[Grip([0], Motion([0.0], [np.eye(3, 4)]))]),
+            "only what is soft has grips",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused_by_name(make, said):

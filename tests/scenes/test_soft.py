@@ -25,7 +25,7 @@ def in_empty_space(mode: str, **options: object) -> Simulation:
     """The two cylinders alone, with no gravity."""
     made = SCENES["cylinders"](resolution=2, self_contact=mode)
     scene = Scene(made.bodies[:2], gravity=(0, 0, 0), eps=made.eps, friction=0.5, self_contact=mode, **options)
-    return Simulation(scene, substeps=8)
+    return Simulation(scene)
 
 
 def between(frame, scene: Scene) -> int:
