@@ -99,6 +99,16 @@ def test_one_small_step_moves_by_the_gradient_of_the_energy(rng):
         assert force[i, k] == pytest.approx((ends[1] - ends[0]) / (2.0 * h), abs=1e-4 * np.abs(force).max())
 
 
+def test_one_sweep_of_a_stiff_tetrahedron_leaves_the_square_of_its_strain(rng):
+    # all six strains and the volume are one system, and it is solved
+    mesh = Mesh.from_tets(np.eye(4, 3, -1) + 0.1 * rng.normal(size=(4, 3)), [[0, 1, 2, 3]])
+    dynamics = TetDynamics(Scene([Body(mesh, material=Solid(1e15, 0.3))]))
+    x = mesh.vertices + 1e-4 * rng.normal(size=(4, 3))
+    before = kernels.tets_energy(dynamics.tets, x)
+    kernels.relax_serial(dynamics.tets, dynamics.answers(1e-2), x, dynamics.w)
+    assert kernels.tets_energy(dynamics.tets, x) < 1e-5 * before
+
+
 def test_rotation_alone_makes_no_force(rng):
     sim = alone(block(), gravity=FREE)
     turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
