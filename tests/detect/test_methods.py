@@ -43,6 +43,12 @@ def test_every_vertex_that_is_near_is_found_and_none_that_is_not(method, name, r
             assert not (found & (truth > np.sqrt(3) * (within + 3 * grids.bound))).any()
             assert (found & (truth > 0.5 * within)).any()
         return
+    if method == "sphere-surface":  # by the distance alone, whichever side it is
+        near = np.abs(truth) <= within - detector._detector.bounds[0]
+        assert near.any()
+        assert not (near & ~found).any()
+        assert not (found & (np.abs(truth) > within)).any()
+        return
     field = detector._detector.field
     bound = 0.8661 * field.spacing
     covered = np.abs(truth) < (field.band - 1.733) * field.spacing

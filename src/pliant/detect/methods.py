@@ -8,6 +8,7 @@ from .brute_force import BruteForceDetector
 from .continuous import ContinuousDetector
 from .distance_field import DistanceFieldDetector
 from .height_grid import HeightGridDetector
+from .sphere_surface import SphereSurfaceDetector
 from .tree.detector import TreeDetector
 
 METHODS: dict[str, Any] = {
@@ -19,6 +20,7 @@ METHODS: dict[str, Any] = {
         ContinuousDetector,
         HeightGridDetector,
         BoneBoxesDetector,
+        SphereSurfaceDetector,
     )
 }
 

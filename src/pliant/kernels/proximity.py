@@ -107,6 +107,17 @@ def keep_near(pairs, p, n, within, d_2, sure, kind, out, count):
 
 
 @kernel
+def keep_all(pairs, n, out, count):
+    """Append the first n `pairs` as they are, by their places in the skins; the rest as above."""
+    room = len(out)
+    for m in range(n):
+        k = min(count, room - 1)
+        out[k, 0], out[k, 1], out[k, 2] = pairs[m, 2], pairs[m, 0], pairs[m, 1]
+        count += 1
+    return count
+
+
+@kernel
 def point(p, k, m):
     return (p[k, m], p[k + 1, m], p[k + 2, m])
 
@@ -114,6 +125,8 @@ def point(p, k, m):
 @kernel
 def flush_faces(a, at_a, b, at_b, pairs, n, within, p, d_2, sure, out, count):
     """Take the distances of n vertex-face pairs (vertex, face, kind) and append those that are near."""
+    if within < 0.0:
+        return keep_all(pairs, n, out, count)
     for m in range(n):
         v, q = pairs[m, 0], pairs[m, 1]
         if pairs[m, 2] == FORWARD:
@@ -135,6 +148,8 @@ def flush_faces(a, at_a, b, at_b, pairs, n, within, p, d_2, sure, out, count):
 @kernel
 def flush_edges(a, at_a, b, at_b, same, pairs, n, within, p, d_2, sure, out, count):
     """Take the distances of n edge-edge pairs and append those that are near."""
+    if within < 0.0:
+        return keep_all(pairs, n, out, count)
     for m in range(n):
         e, f = pairs[m, 0], pairs[m, 1]
         for k in range(6):
@@ -165,7 +180,8 @@ def near_range(a, at_a, b, at_b, same, begin, reach, within, first, last, out):
     that takes arrays costs more than all of it.
 
     begin (m,) is the node of b where each triangle's walk starts: 0, or in its own tree what is left to be seen.
-    reach is `within` and what rounding may add to it.
+    reach is `within` and what rounding may add to it. A negative `within` takes no distances: all pairs that were
+    written down, by their places in the skins, for those who have a test of their own.
     """
     nodes, boxes, corners = at_b.nodes, at_a.boxes, at_b.faces
     total, count, n_f, n_e = len(nodes), 0, 0, 0

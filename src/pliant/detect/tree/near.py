@@ -12,6 +12,7 @@ from .cones import Cones
 from .cover import Cover
 
 Rows = NDArray[np.int32]
+Counts = NDArray[np.int64]
 _BYTES = 260  # memory a contact takes while it is found
 _EACH = 8  # pairs for each triangle that there is room for at first
 
@@ -36,6 +37,15 @@ class NearPairs:
         Of one mesh with itself the first holds both ways. `drifting` asks for all that come so near on the way that
         the covers were sent (and some more), see kernels/drift.py.
         """
+        return self.ordered(*self._walk(distance, distance, drifting))
+
+    def candidates(self, distance: float) -> tuple[Rows, Counts]:
+        """All pairs that the walk leaves over, without their distances: `found` (parts,room,3) with the kind of each
+        and the places of its features in the skins, of which counts (parts,) are filled. All that are near are there.
+        """
+        return self._walk(distance, -1.0, False)
+
+    def _walk(self, distance: float, within: float, drifting: bool) -> tuple[Rows, Counts]:
         a, b, parts = self.a, self.b, _proximity.PARTS
         reach = reach_of(distance, a.x, b.x)
         begin = self._begin if self.cones is None else self.cones.begin(reach, a.drift.spread if drifting else None)
@@ -46,13 +56,17 @@ class NearPairs:
                 sides = (a.skin, a.at, a.drift, b.skin, b.at, b.drift)
                 _drift.drifting_pairs(*sides, self.same, b.stands, begin, reach, found, counts)
             else:
-                _proximity.near_pairs(a.skin, a.at, b.skin, b.at, self.same, begin, reach, distance, found, counts)
+                _proximity.near_pairs(a.skin, a.at, b.skin, b.at, self.same, begin, reach, within, found, counts)
             if counts.max() < self._room:
-                break
+                return found, counts
             # counted, not cut off: there is room for all of them the next time
             self._room = int(counts.max() * 1.25) + 1
             advice = "ask for a smaller distance or raise max_bytes"
             validate.budget(f"{counts.sum()} contacts", int(counts.sum()) * _BYTES, advice, self.max_bytes)
+
+    def ordered(self, found: Rows, counts: Counts) -> tuple[Rows, Rows, Rows]:
+        """Pairs (kind, feature, feature) in the order that `within` gives them."""
+        a, b = self.a, self.b
         n_a, n_b = len(a.x), len(b.x)
         base = np.array([0, n_a, 0] if self.same else [0, n_a + n_b, n_a])
         start = np.zeros(base.max() + len(a.top.edges) + 2, np.int64)
