@@ -5,30 +5,30 @@ from .jit import kernel
 from .projection import mobility, rub, spread, weighted
 from .surface_tag import relative
 
-LEAST = 0.25  # nothing moves farther than the missing distance over this; binds only beside vertices that are held
+BORNE = 0.2  # of a gap's weights must be on vertices that can move, or the pair is taken as fast
 
 
 @kernel
 def yielding(contact, w):
-    """How far a unit of impulse opens the gap, or more: a corner that bears next to nothing must not fly."""
-    most = 0.0
+    """How far a unit of impulse opens the gap; 0 where what can move bears next to nothing of it: it would fly."""
+    free = 0.0
     for c in range(4):
         i = contact["vertices"][c]
-        if i >= 0:
-            most = max(most, w[i] * abs(contact["weights"][c]))
-    return max(mobility(contact, w), LEAST * most)
+        if i >= 0 and w[i] > 0.0:
+            free += abs(contact["weights"][c])
+    return mobility(contact, w) if free >= BORNE else 0.0
 
 
 @kernel
 def too_near(contacts, x, w, least):
-    """How many pairs that could be moved have a gap of less than `least` at positions x."""
+    """How many pairs that can be moved have a gap of less than `least` at positions x."""
     count = 0
     for c in range(len(contacts)):
         contact = contacts[c]
         n = (contact["normal"][0], contact["normal"][1], contact["normal"][2])
         anchor = (contact["anchor"][0], contact["anchor"][1], contact["anchor"][2])
         gap = vec.dot(vec.sub(weighted(contact, x), anchor), n)
-        count += gap < least and mobility(contact, w) > 0.0
+        count += gap < least and yielding(contact, w) > 0.0
     return count
 
 

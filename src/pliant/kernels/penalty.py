@@ -40,11 +40,13 @@ def spring(missing, out, pace):
     """How much farther than `out` (m) a gap opens in a step, by a critically damped spring that lacks `missing` (m).
 
     pace = dt / tau. Implicit: with u = missing + out what was missing before the step, the gap opens by
-    s = (out + pace^2 u) / (1 + pace)^2, never by more than u. What came in during the step did so from where u = 0.
-    Negative where the gap opens faster than the spring would have it: then it is braked, and never closes.
+    s = (out + pace^2 u) / (1 + pace)^2. What came in during the step did so from where u = 0. Never by more than a
+    third of u: it goes on at that speed, and must still be near enough to be braked in the next step. Negative where
+    the gap opens faster than that: it is braked, and never closes.
     """
     along = max(out, -missing)
-    return (along + pace * pace * (missing + along)) / (1.0 + pace) ** 2 - along
+    u = missing + along
+    return min((along + pace * pace * u) / (1.0 + pace) ** 2, u / 3.0) - along
 
 
 @kernel

@@ -1,0 +1,194 @@
+"""Set apart until nothing touches: with every detector, without giving speed, and with an honest count of the rest."""
+
+import numpy as np
+import pytest
+
+from pliant import contacts as _contacts
+from pliant.detect import METHODS
+from pliant.detect.base import Finds, Side
+from pliant.detect.brute_force import BruteForceDetector
+from pliant.kernels import jit
+from pliant.respond import RESPONSES, Geometric
+from pliant.respond.geometric import FREE
+from pliant.scene import Body, Cloth, Scene
+from pliant.scenes import SCENES
+from pliant.shapes import ball, box, cloth
+from pliant.simulation import Simulation
+
+G, EPS = 9.81, 0.005
+SETTING = ("geometric", "penalty+geometric")
+OBSTACLES = [name for name, method in METHODS.items() if method.finds & Finds.OBSTACLE]
+
+
+def patch(angle: float = 0.0, friction: float = 0.3, elasticity: float = 0.0, **options) -> Simulation:
+    """A small patch of cloth in vacuum at rest, eps above a long box tilted by `angle` about z."""
+    c, s = np.cos(-angle), np.sin(-angle)
+    turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+    plank, sheet = box((2.0, 0.1, 0.3), (2, 1, 1)), cloth(0.04, 0.04, 3)
+    sheet = sheet.moved((sheet.vertices + np.array([-0.5, 0.05 + EPS, 0.0])) @ turn.T)
+    bodies = [Body(sheet, material=Cloth(air=0.0)), Body(plank.moved(plank.vertices @ turn.T), fixed=True)]
+    scene = Scene(bodies, eps=EPS, friction=friction, elasticity=elasticity)
+    return Simulation(scene, **{"substeps": 10, "method": "bone-boxes", "response": "geometric", **options})
+
+
+def layers(rng: np.random.Generator, count: int = 4, heavy: float = 0.7, **options):
+    """Sheets that lie through each other, every other one heavier: the scene, its state, and who looks."""
+    sheets = [cloth(0.1, 0.1, 6, irregular=True, seed=k, centre=(0.01 * k, 0.001 * k, 0.003)) for k in range(count)]
+    bodies = [Body(s, material=Cloth(density=0.2 if k % 2 else heavy)) for k, s in enumerate(sheets)]
+    scene = Scene(bodies, eps=EPS, friction=0.4, **options)
+    state = scene.start()
+    state.x += 0.001 * rng.normal(size=state.x.shape)
+    sides = [Side(s, 36 * k, k) for k, s in enumerate(sheets)]
+    pairs = [BruteForceDetector(a, b, within=EPS) for k, a in enumerate(sides) for b in sides[k + 1 :]]
+    return scene, state, lambda at: _contacts.concatenate([pair.find(at) for pair in pairs])
+
+
+def least(found) -> float:
+    return float(found["distance"].min(initial=np.inf))
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("method", OBSTACLES)
+@pytest.mark.parametrize("response", SETTING)
+def test_with_every_detector_each_frame_is_free_of_contact_and_says_so(method, response):
+    bodies = [Body(cloth(0.3, 0.3, 9, centre=(0.01, 0.12, 0.0))), Body(ball(0.1, 2), fixed=True)]
+    sim = Simulation(Scene(bodies, eps=EPS), substeps=4, method=method, response=response)
+    most = 0
+    for frame in sim.run(20):
+        found = sim._look(sim.state)
+        assert frame.remained == (found["distance"] < FREE * EPS * (1.0 - 1e-9)).sum() == 0, frame.index
+        most = max(most, len(frame.contacts))
+    assert most >= 4
+    assert np.abs(sim.state.v).max() < 3.0
+
+
+@pytest.mark.compiled
+def test_layers_that_lie_through_each_other_end_apart_and_momentum_cancels(rng):
+    scene, state, look = layers(rng)
+    response = Geometric(scene)
+    response.look = look
+    state.v[:] = rng.normal(size=state.v.shape)
+    x, v = state.x.copy(), state.v.copy()
+    assert least(look(state)) < 0.1 * EPS
+    response.show(state, 1e-3)
+    assert response.remained == 0
+    assert least(look(state)) >= FREE * EPS * (1.0 - 1e-9)
+    for before, after in ((x, state.x), (v, state.v)):
+        given = scene.masses[:, None] * (after - before)
+        assert np.abs(given).sum() > 0.0
+        assert np.abs(given.sum(0)).max() <= 1e-12 * np.abs(given).sum()
+
+
+@pytest.mark.compiled
+def test_what_there_is_no_room_for_remains_and_is_counted(rng):
+    scene, state, look = layers(rng)
+    # nothing of the outer sheets can move, and they are nearer to each other than twice eps
+    scene.inverse_masses[:36] = scene.inverse_masses[-36:] = 0.0
+    response = Geometric(scene, rounds=6)
+    response.look = look
+    response.show(state, 1e-3)
+    found = look(state)
+    held = np.isin(found["bodies"], (0, 3)).all(1)
+    assert response.remained == (found["distance"][~held] < FREE * EPS).sum() > 0
+    assert response.looks == 6
+
+
+def test_nobody_to_look_means_the_contacts_that_were_given(rng):
+    scene, state, look = layers(rng, 2)
+    found, response = look(state), Geometric(scene)
+    response.begin(found, state)
+    response.apply(found, state, 1e-3)
+    assert response.looks == 0
+    gaps = (_contacts.gap(found, state.x) * found["normal"]).sum(1)
+    assert response.remained == (gaps < FREE * EPS).sum()
+
+
+@pytest.mark.compiled
+def test_what_is_deep_is_set_out_at_once_and_gets_no_speed():
+    sim = patch()
+    rows = sim.scene.rows(0)
+    sim.state.x[rows, 1] -= 4 * EPS
+    sim.step()
+    assert sim.state.x[rows, 1] == pytest.approx(0.05 + EPS, abs=1e-6)
+    assert np.abs(sim.state.v).max() < 1e-6
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("elasticity", [0.0, 0.5])
+def test_the_response_velocity_is_the_elastic_share_of_the_speed_before(elasticity):
+    sim = patch(elasticity=elasticity, friction=0.0)
+    sim.state.x[sim.scene.rows(0), 1] += 0.1
+    speeds = [float(sim.state.v[sim.scene.rows(0), 1].mean()) for _ in sim.run(30)]
+    assert min(speeds) == pytest.approx(-np.sqrt(2 * G * 0.1), rel=0.1)
+    assert max(speeds) == pytest.approx(elasticity * np.sqrt(2 * G * 0.1), rel=0.12, abs=0.02)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(("degrees", "share"), [(20.0, 0.0), (20.0, 0.5), (35.0, 0.9), (20.0, 1.05)])
+def test_a_patch_slides_as_coulomb_says_and_sticks_where_friction_exceeds_the_slope(degrees, share):
+    a = np.radians(degrees)
+    mu = share * np.tan(a)
+    sim = patch(a, mu)
+    start = sim.state.x.copy()
+    for _ in sim.run(30):
+        assert (np.linalg.norm(sim.response.rubbed, axis=1) <= mu * sim.response.stopped * (1 + 1e-12)).all()
+    down = sim.state.v[sim.scene.rows(0)] @ [np.cos(a), -np.sin(a), 0.0]
+    if share < 1.0:
+        assert down == pytest.approx(G * (np.sin(a) - mu * np.cos(a)) * sim.state.time, rel=0.02)
+    else:
+        assert np.abs(sim.state.x - start).max() < 1e-6
+
+
+def test_a_corner_beside_a_pin_does_not_fly():
+    sheet, small = cloth(0.1, 0.1, 2), cloth(0.02, 0.02, 2)
+    # a vertex over a corner that is pinned: next to nothing of that pair can move
+    over = small.moved(small.vertices - small.vertices[0] + sheet.vertices[0] + np.array([1e-7, 0.1 * EPS, 1e-7]))
+    scene = Scene([Body(sheet, pins=[0]), Body(over, pins=[0, 1, 2, 3])], eps=EPS)
+    state = scene.start()
+    found = BruteForceDetector(Side(sheet, 0, 0), Side(over, 4, 1), within=EPS).find(state)
+    before, response = state.x.copy(), Geometric(scene)
+    response.begin(found, state)
+    response.apply(found, state, 1e-3)
+    assert len(found) > 0
+    assert np.abs(state.x - before).max() < 6 * EPS
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("response", ["penalty", *SETTING])
+def test_energy_never_rises_above_its_start_in_a_damped_scene(response):
+    sim = Simulation(SCENES["tablecloth-on-ball"](resolution=12), substeps=8, response=response)
+    mass, energies, lows = sim.scene.masses.sum(), [], []
+    for _ in sim.run(60):
+        energies.append(sum(sim.dynamics.energy(sim.state).values()))
+        lows.append(sim.state.x[sim.scene.soft_rows, 1].min())
+    energies = np.array(energies) - mass * G * min(lows)
+    assert energies.max() <= 1.01 * energies[0]
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("response", ["penalty", *SETTING])
+def test_one_and_two_threads_give_the_same_bits(response):
+    before, found = jit.threads(), []
+    try:
+        for count in (1, 2):
+            jit.set_threads(count)
+            sim = Simulation(SCENES["tablecloth-on-ball"](resolution=9), substeps=4, method="tree", response=response)
+            found.append(b"".join(frame.x.tobytes() + sim.state.v.tobytes() for frame in sim.run(25)))
+    finally:
+        jit.set_threads(before)
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("name", ["penalty", *SETTING])
+def test_contacts_in_canonical_order_give_the_same_bits_however_they_were_found(name, rng):
+    ends = []
+    for mixed in (False, True):
+        scene, state, look = layers(np.random.default_rng(7), 2)
+        found = look(state)
+        if mixed:
+            found = _contacts.concatenate([found[rng.permutation(len(found))]])
+        response = RESPONSES[name](scene)
+        response.begin(found, state)
+        response.apply(found, state, 1e-3)
+        ends.append(state.x.tobytes())
+    assert ends[0] == ends[1]
