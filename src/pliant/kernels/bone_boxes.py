@@ -126,14 +126,23 @@ def outside(turn, box, vertex, span, x, left, counts):
 
 
 @kernel
-def follow(x, kept):
-    """Copy x (n,3) to `kept`; returns the longest way that any vertex went."""
-    longest = 0.0
+def follow(x, kept, box, vertex, way, moved):
+    """Copy x (n,3) to `kept`; moved (b,) is the longest way that any vertex of each box went. Returns the longest.
+
+    box, vertex (e,): the vertices of each box, see `coordinates`; way (n,) is room for the squares.
+    """
     for i in range(len(x)):
         a, b, c = x[i, 0] - kept[i, 0], x[i, 1] - kept[i, 1], x[i, 2] - kept[i, 2]
-        longest = max(longest, a * a + b * b + c * c)
+        way[i] = a * a + b * b + c * c
         kept[i, 0], kept[i, 1], kept[i, 2] = x[i, 0], x[i, 1], x[i, 2]
-    return math.sqrt(longest) * (1.0 + 1e-12)
+    moved[:] = 0.0
+    for e in range(len(box)):
+        moved[box[e]] = max(moved[box[e]], way[vertex[e]])
+    longest = 0.0
+    for k in range(len(moved)):
+        moved[k] = math.sqrt(moved[k]) * (1.0 + 1e-12)
+        longest = max(longest, moved[k])
+    return longest
 
 
 @kernel

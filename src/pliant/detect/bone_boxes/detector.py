@@ -73,7 +73,8 @@ class BoneBoxesDetector:
         x, edges = soft.mesh.vertices, soft.mesh.topology.edges
         self.edges = edges if midpoints else edges[:0]
         self._vertices, self._middles = Probes(x), Probes(x[self.edges].mean(1))
-        self._near = np.empty(len(self.edges), np.int64)
+        self._middle = np.empty((len(self.edges), 3))
+        self._way, self._moved = np.empty(len(self._rows)), np.zeros(len(self.boxes.bones))
         self._pool = Pool()
         rows, bodies = (soft.first, body.first), (soft.body, body.body)
         self._numbers = np.array(rows, np.int32), np.array(bodies, np.int32)
@@ -87,22 +88,23 @@ class BoneBoxesDetector:
     def update(self, state: State) -> Self:
         """Boxes to their bones, and what is near; a vertex of the skin that leaves its range widens it."""
         x = state.x[self.body.rows]
-        moved = _boxes.follow(np.ascontiguousarray(x[self._rows]) if self._seams else x, self._x)
+        x = np.ascontiguousarray(x[self._rows]) if self._seams else x
+        moved = _boxes.follow(x, self._x, self.boxes.entry_box, self.boxes.entry_vertex, self._way, self._moved)
         matrices = self._bones(state)
         if moved or not np.array_equal(matrices, self._matrices):
             self.boxes.place(matrices)
             self.boxes.check(self._x)
             self._matrices = matrices.copy()
-        moved, reach = moved + self.boxes.slack, self.boxes.reach
         skin, how = (self.boxes, self._surface, self._rings), (self.exact, self._deep)
         one, two = self._vertices, self._middles
-        _lookup.follow_points(state.x[self.soft.rows], moved, one.points, one.clear)
-        one.ask(*skin, one.order, *how)
-        ends, middles = (one.points, one.clear), (two.points, two.clear)
-        m = _lookup.follow_middles(self.edges, two.order, *ends, moved, reach, *middles, self._near)
-        two.ask(*skin, self._near[:m], *how)
+        one.follow(state.x[self.soft.rows], self.boxes, self._moved)
+        one.ask(*skin, *how)
+        _lookup.middles(self.edges, one.points, self._middle)
+        two.follow(self._middle, self.boxes, self._moved)
+        _lookup.vouch(self.edges, one.points, one.clear, two.clear)
+        two.ask(*skin, *how)
         self.looked, self.measured = one.looked + two.looked, one.measured + two.measured
-        self._asked = len(one.points) + m
+        self._asked = len(one.points) + two.asked
         return self
 
     def find(self, state: State) -> Contacts:
