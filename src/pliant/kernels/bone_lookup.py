@@ -12,11 +12,6 @@ from .pseudonormals import freshen_range
 from .records import link, write
 from .triangle import nearest2
 
-# how far a point that is known to be outside is from the skin is worth knowing if that lasts some steps
-WORTH = 3.0  # paces beyond reach; below it, asking again costs no more
-LASTS = 16.0  # paces to ask for at most
-GROWTH = 0.25  # of a pace: how much farther away a point may be supposed to be after each step
-
 
 @kernel
 def boxes_near(world, points, which, first, last, reach, near):
@@ -169,39 +164,6 @@ def search_one(boxes, placed, x, p, row, slack):
 
 
 @kernel
-def clear_of(boxes, placed, x, p, most, slack):
-    """How far p is from the skin at least, no more than `most` is asked for; and counts, as `search_one`."""
-    turn, ball, around, home, bounds = placed.turn, placed.ball, boxes.around, boxes.home, boxes.bounds
-    corners, low, high, slabs = boxes.corners, boxes.low, boxes.high, boxes.slabs
-    looked, measured, best, root = 0, 0, most * most, most + slack
-    for b in range(len(ball)):
-        far = root + ball[b, 3] + slack
-        if vec.norm2((p[0] - ball[b, 0], p[1] - ball[b, 1], p[2] - ball[b, 2])) > far * far:
-            continue
-        q_0 = turn[b, 0, 0] * p[0] + turn[b, 0, 1] * p[1] + turn[b, 0, 2] * p[2] + turn[b, 0, 3]
-        q_1 = turn[b, 1, 0] * p[0] + turn[b, 1, 1] * p[1] + turn[b, 1, 2] * p[2] + turn[b, 1, 3]
-        q_2 = turn[b, 2, 0] * p[0] + turn[b, 2, 1] * p[1] + turn[b, 2, 2] * p[2] + turn[b, 2, 3]
-        q = (q_0, q_1, q_2)
-        if gap2(low[b, 0], low[b, 1], low[b, 2], high[b, 0], high[b, 1], high[b, 2], q, slack) > best:
-            continue
-        for s in range(b * slabs, (b + 1) * slabs):
-            x_0, y_0, z_0 = around[s, 0], around[s, 1], around[s, 2]
-            if not gap2(x_0, y_0, z_0, around[s, 3], around[s, 4], around[s, 5], q, slack) <= best:
-                continue
-            looked += home[s + 1] - home[s]
-            for r in range(home[s], home[s + 1]):
-                x_0, y_0, z_0 = bounds[r, 0], bounds[r, 1], bounds[r, 2]
-                if gap2(x_0, y_0, z_0, bounds[r, 3], bounds[r, 4], bounds[r, 5], q, slack) > best:
-                    continue
-                measured += 1
-                a, c, d = vec.load(x, corners[r, 0]), vec.load(x, corners[r, 1]), vec.load(x, corners[r, 2])
-                d_2 = nearest2(p, a, c, d)[0]
-                if d_2 < best:
-                    best, root = d_2, math.sqrt(d_2) + slack
-    return max(math.sqrt(best) - slack, 0.0), looked, measured
-
-
-@kernel
 def judge_range(boxes, placed, surface, rings, points, which, first, last, slack, found, place, clear):
     """Inside or outside, for points which[first:last] that nothing was found near: those inside get their nearest
     triangle, for those outside `clear` (n,) says by how much they are clear of the skin at least.
@@ -242,125 +204,6 @@ def judge(boxes, placed, surface, rings, points, which, slack, found, place, cle
         last = min(n, (c + 1) * CHUNK)
         counts[c, 0], counts[c, 1] = judge_range(
             boxes, placed, surface, rings, points, which, c * CHUNK, last, slack, found, place, clear
-        )
-
-
-@kernel
-def follow_range(x, order, first, last, world, moved, slack, points, clear, pace):
-    """Points order[first:last] go to x (n,3) while the skin of each box went by at most moved (b,): by both, less is
-    clear; by how much less at most is their pace (n,).
-
-    What lies farther away than all that is clear, and than it may have come, went past no point and is nearest to none.
-    """
-    x_0, y_0, z_0, x_1, y_1, z_1 = np.inf, np.inf, np.inf, -np.inf, -np.inf, -np.inf
-    far, step, most = 0.0, 0.0, 0.0
-    for t in range(first, last):
-        p, q = vec.load(x, order[t]), vec.load(points, order[t])
-        x_0, y_0, z_0 = min(x_0, p[0]), min(y_0, p[1]), min(z_0, p[2])
-        x_1, y_1, z_1 = max(x_1, p[0]), max(y_1, p[1]), max(z_1, p[2])
-        far, step = max(far, clear[order[t]]), max(step, vec.norm2(vec.sub(p, q)))
-    step = math.sqrt(step)
-    for b in range(len(world)):
-        g = far + step + moved[b] + slack
-        apart = (world[b, 0] - g > x_1) | (world[b, 1] - g > y_1) | (world[b, 2] - g > z_1)
-        apart |= (world[b, 3] + g < x_0) | (world[b, 4] + g < y_0) | (world[b, 5] + g < z_0)
-        most = most if apart else max(most, moved[b])
-    for t in range(first, last):
-        i = order[t]
-        p = vec.load(x, i)
-        gone = vec.norm(vec.sub(p, vec.load(points, i))) + most + slack
-        clear[i], pace[i] = max(clear[i] - gone, 0.0), gone
-        vec.store(points, i, p)
-
-
-@kernel
-def follow_points(x, order, world, moved, slack, points, clear, pace):
-    """`follow_range` for all, neighbours together."""
-    for first in range(0, len(order), CHUNK):
-        last = min(len(order), first + CHUNK)
-        follow_range(x, order, first, last, world, moved, slack, points, clear, pace)
-
-
-@kernel
-def middles(edges, x, out):
-    for e in range(len(edges)):
-        vec.store(out, e, vec.mix(vec.load(x, edges[e, 0]), vec.load(x, edges[e, 1]), 0.5))
-
-
-@kernel
-def vouch(edges, ends, clear_ends, clear):
-    """An end that is clear of the skin by more than half its edge says that the middle is outside, and clear by the
-    rest."""
-    for e in range(len(edges)):
-        i, j = edges[e, 0], edges[e, 1]
-        known = max(clear_ends[i], clear_ends[j])
-        if known > clear[e]:
-            length = vec.norm(vec.sub(vec.load(ends, i), vec.load(ends, j)))
-            clear[e] = max(clear[e], known - 0.5 * (1.0 + 1e-9) * length)
-
-
-@kernel
-def choose(order, clear, reach, which):
-    """Those, in their order, that may be within reach. Returns how many."""
-    count = 0
-    for t in range(len(order)):
-        which[count] = order[t]
-        count += clear[order[t]] <= reach
-    return count
-
-
-@kernel
-def doubts(which, found, clear, reach, slack, hint, pace, out, hopeful):
-    """Of the points nothing was found near: those that are not known to be outside (`out`). The others are clear by
-    reach; those that are likely to be farther away (hint, n) are `hopeful`. Returns how many of each.
-    """
-    count, more = 0, 0
-    for t in range(len(which)):
-        i = which[t]
-        if found[i, 0] >= 0:
-            hint[i] = 0.0
-            continue
-        if clear[i] <= slack:
-            out[count] = i
-            count += 1
-            continue
-        clear[i] = max(clear[i], reach)
-        hint[i] += GROWTH * pace[i]
-        if hint[i] > reach + WORTH * pace[i]:
-            hopeful[more] = i
-            more += 1
-    return count, more
-
-
-@kernel
-def measure_range(boxes, placed, x, points, which, first, last, reach, slack, pace, clear, hint):
-    """By how much more than reach points which[first:last], known to be outside, are clear of the skin; at least."""
-    spots, count = np.empty((last - first, 4)), 0
-    looked, measured = 0, 0
-    for t in range(first, last):
-        i = which[t]
-        p, sure = vec.load(points, i), 0.0
-        for k in range(count):
-            sure = max(sure, spots[k, 3] - vec.norm(vec.sub(p, vec.load(spots, k))) - slack)
-        if sure <= reach + WORTH * pace[i]:
-            most = reach + LASTS * pace[i]
-            sure, one, two = clear_of(boxes, placed, x, p, most, slack)
-            looked, measured = looked + one, measured + two
-            spots[count, 3] = sure
-            vec.store(spots, count, p)
-            count += 1
-        clear[i], hint[i] = max(clear[i], sure), sure
-    return looked, measured
-
-
-@kernel(parallel=True)
-def measure(boxes, placed, x, points, which, reach, slack, pace, clear, hint, counts):
-    """`measure_range` for all of `which`; counts (chunks,2)."""
-    n = len(which)
-    for c in prange(-(-n // CHUNK)):
-        last = min(n, (c + 1) * CHUNK)
-        counts[c, 0], counts[c, 1] = measure_range(
-            boxes, placed, x, points, which, c * CHUNK, last, reach, slack, pace, clear, hint
         )
 
 

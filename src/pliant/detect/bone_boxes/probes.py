@@ -6,14 +6,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels import bone_lookup as _kernels
+from ...kernels import bone_memory as _memory
 from ...kernels import nearest as _nearest
 from ...kernels import pseudonormals as _normals
 from ...kernels.bone_boxes import CHUNK
+from ...kernels.jit import worth
 from ...kernels.pseudonormals import Rings
 from ...kernels.surface import Surface
 from .boxes import BoneBoxes
 
 Floats = NDArray[np.float64]
+FEW, SOME = 96, 1000  # points that are searched for, or whose sides are told, before a thread would have woken up
 
 
 class Touching(NamedTuple):
@@ -47,15 +50,17 @@ class Probes:
         self.count = 0
 
     def follow(self, x: Floats, boxes: BoneBoxes, moved: Floats) -> None:
-        """Points go to x (n,3), and the skin of each box by at most moved (b,)."""
+        """Points go to x (n,3), and the skin of each box as moved (b,7) says."""
         at = (self.points, self.clear, self._pace)
-        _kernels.follow_points(x, self.order, boxes.placed.world, moved, boxes.slack, *at)
+        _memory.follow_points(x, self.order, boxes.placed.world, moved, boxes.slack, *at)
 
-    def ask(self, boxes: BoneBoxes, surface: Surface, rings: Rings, exact: bool, deep: bool) -> None:
-        """Find the triangles near the points; `deep` also those far above points inside a closed skin."""
+    def ask(self, boxes: BoneBoxes, surface: Surface, rings: Rings, within: float, exact: bool, deep: bool) -> None:
+        """Find the triangles of all points that are `within` a distance; `deep` also those far above points inside a
+        closed skin."""
         points, placed, reach, slack = self.points, boxes.placed, boxes.reach, boxes.slack
         self.looked = self.measured = self.count = 0
-        which = self._which[: _kernels.choose(self.order, self.clear, reach, self._which)]
+        near = min(within * (1.0 + 1e-12) + slack, reach)
+        which = self._which[: _memory.choose(self.order, self.clear, near, self._which)]
         self.asked = len(which)
         if not self.asked:
             return
@@ -63,16 +68,18 @@ class Probes:
         _kernels.look(boxes.boxes, placed, surface.x, points, which, reach, exact, self._found, self._place, counts)
         self._count(counts)
         likely = (self._hint, self._pace, self._doubts, self._hopeful)
-        m, k = _kernels.doubts(which, self._found, self.clear, reach, slack if deep else -1.0, *likely)
+        m, k = _memory.doubts(which, self._found, self.clear, reach, near, slack if deep else -1.0, *likely)
         if m:
             counts = _counts(m)
             answers = (self._found, self._place, self.clear, counts)
-            _kernels.judge(boxes.boxes, placed, surface, rings, points, self._doubts[:m], slack, *answers)
+            judge = worth(_kernels.judge, m, FEW)
+            judge(boxes.boxes, placed, surface, rings, points, self._doubts[:m], slack, *answers)
             self._count(counts)
         if k and exact:
-            counts, hopeful = _counts(k), self._hopeful[:k]
-            answers = (self._pace, self.clear, self._hint, counts)
-            _kernels.measure(boxes.boxes, placed, surface.x, points, hopeful, reach, slack, *answers)
+            counts = _counts(k)
+            known = (self._pace, self.clear, self._hint, counts)
+            measure = worth(_memory.measure, k, FEW)
+            measure(boxes.boxes, placed, surface.x, points, self._hopeful[:k], near, slack, *known)
             self._count(counts)
         self._wanted[:] = False
         self._wanted[which] = True
@@ -84,9 +91,9 @@ class Probes:
         if not k:
             return
         pairs = self._pairs[:k]
-        _normals.freshen(rings, surface, pairs)
+        worth(_normals.freshen, k, SOME)(rings, surface, pairs)
         sides = (self._distance[:k], self._nearest[:k], self._normal[:k])
-        _nearest.tell_sides(surface, self._at[:k], pairs, self._where[:k], *sides)
+        worth(_nearest.tell_sides, k, SOME)(surface, self._at[:k], pairs, self._where[:k], *sides)
         if exact:
             self.clear[self._rows[:k]] = np.maximum(self._distance[:k], 0.0)
         self.count = k
