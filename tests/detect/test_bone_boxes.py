@@ -125,6 +125,27 @@ def test_a_bending_tube_is_found_as_its_surface_says(scale, rng):
     assert detector.boxes.widened == 0
 
 
+@pytest.mark.parametrize("deep", [True, False])
+def test_what_is_remembered_of_small_steps_changes_no_bit(deep, rng):
+    tube, within, steps = Tube(turn=TURN, angle=0.2), 0.01, 25
+    points = around(tube.mesh, within, 80, rng)
+    slow = 0.4 * within * rng.normal(size=points.shape)
+    slow[::2] = -0.7 * within * points[::2] / np.linalg.norm(points[::2], axis=1, keepdims=True)  # inwards
+    detector, asked = made(points, tube.mesh, tube, within, deep=deep), []
+    for k in range(steps):
+        # most go on as they do, some turn about, a few jump
+        points = points + slow * (1.0 - 2.0 * (rng.random((len(points), 1)) < 0.05))
+        points[k % len(points)] += 30.0 * within * rng.normal(size=3)
+        state = posed(points, tube, k / steps)
+        fresh = made(points, tube.mesh, tube, within, deep=deep)
+        hits = detector.update(state).find(state)
+        assert hits.tobytes() == fresh.update(state).find(state).tobytes()
+        asked.append((detector._vertices.asked, len(hits)))
+    fewest, hits = min(a for a, _ in asked), sum(h for _, h in asked)
+    assert fewest < 0.7 * len(points)  # or nothing would be remembered
+    assert hits > 4 * steps
+
+
 def test_every_pair_within_the_offset_is_in_the_lists(rng):
     # triangles and slabs smaller than the offset, so that lists reach beyond the slab next to it
     tube, within = Tube(rings=41, around=20), 0.06

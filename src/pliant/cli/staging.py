@@ -112,4 +112,4 @@ def _pace(scene: "Scene") -> Pace:
         for shape in scene.shapes.values()
         if isinstance(shape, Skinned)
     ]
-    return Pace(max(1, round(100.0 * max(spans))), 5, "bone-boxes") if spans else Pace()
+    return Pace(max(1, round(100.0 * max(spans))), 3, "bone-boxes") if spans else Pace()

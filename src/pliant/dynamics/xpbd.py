@@ -12,7 +12,7 @@ from ..state import State
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
-_WORTH_THREADS = 6000  # elements; below it launching threads costs more than they save
+_WORTH_THREADS = 20000  # elements; below it launching threads costs more than they save
 
 
 class ClothDynamics:

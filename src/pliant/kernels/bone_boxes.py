@@ -126,14 +126,27 @@ def outside(turn, box, vertex, span, x, left, counts):
 
 
 @kernel
-def follow(x, kept):
-    """Copy x (n,3) to `kept`; returns the longest way that any vertex went."""
+def follow(x, kept, box, vertex, way, moved):
+    """Bring `kept` to x (n,3); moved (b,7) are the least and the greatest ways of the vertices of each box along each
+    axis, and what no way is longer than. Returns the longest of all.
+
+    box, vertex (e,): the vertices of each box, see `coordinates`; way (n,3) is room for the ways.
+    """
     longest = 0.0
     for i in range(len(x)):
         a, b, c = x[i, 0] - kept[i, 0], x[i, 1] - kept[i, 1], x[i, 2] - kept[i, 2]
+        way[i, 0], way[i, 1], way[i, 2] = a, b, c
         longest = max(longest, a * a + b * b + c * c)
         kept[i, 0], kept[i, 1], kept[i, 2] = x[i, 0], x[i, 1], x[i, 2]
-    return math.sqrt(longest) * (1.0 + 1e-12)
+    moved[:, :3], moved[:, 3:6] = np.inf, -np.inf
+    for e in range(len(box)):
+        k, i = box[e], vertex[e]
+        for a in range(3):
+            moved[k, a], moved[k, a + 3] = min(moved[k, a], way[i, a]), max(moved[k, a + 3], way[i, a])
+    for k in range(len(moved)):
+        a, b, c = max(-moved[k, 0], moved[k, 3]), max(-moved[k, 1], moved[k, 4]), max(-moved[k, 2], moved[k, 5])
+        moved[k, 6] = math.sqrt(a * a + b * b + c * c)
+    return math.sqrt(longest)
 
 
 @kernel

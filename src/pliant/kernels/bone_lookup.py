@@ -208,50 +208,6 @@ def judge(boxes, placed, surface, rings, points, which, slack, found, place, cle
 
 
 @kernel
-def follow_points(x, moved, points, clear):
-    """Points go to x (n,3) while the skin went by at most `moved`: by both, less is clear."""
-    for i in range(len(x)):
-        p = vec.load(x, i)
-        clear[i] = max(clear[i] - vec.norm(vec.sub(p, vec.load(points, i))) - moved, 0.0)
-        vec.store(points, i, p)
-
-
-@kernel
-def follow_middles(edges, order, ends, clear_ends, moved, reach, points, clear, which):
-    """The same for middles of edges; `which` of them, in that order, may be near. Returns how many.
-
-    An end that is clear of the skin by more than half its edge says that the middle is outside, and clear by the rest.
-    """
-    count = 0
-    for t in range(len(order)):
-        e = order[t]
-        i, j = edges[e, 0], edges[e, 1]
-        a, b = vec.load(ends, i), vec.load(ends, j)
-        p = vec.mix(a, b, 0.5)
-        left = clear[e] - vec.norm(vec.sub(p, vec.load(points, e))) - moved
-        known = max(clear_ends[i], clear_ends[j]) - 0.5 * (1.0 + 1e-9) * vec.norm(vec.sub(a, b))
-        clear[e] = max(left, known, 0.0)
-        vec.store(points, e, p)
-        which[count] = e
-        count += clear[e] <= reach
-    return count
-
-
-@kernel
-def doubts(which, found, clear, reach, slack, out):
-    """Of the points nothing was found near: those that are not known to be outside. The others are clear by reach."""
-    count = 0
-    for t in range(len(which)):
-        i = which[t]
-        if found[i, 0] < 0:
-            out[count] = i
-            count += clear[i] <= slack
-            if clear[i] > slack:
-                clear[i] = max(clear[i], reach)
-    return count
-
-
-@kernel
 def gather(wanted, points, found, place, rows, pairs, at, where):
     """Points (ascending) something was found for: their rows, face and feature, positions, barycentrics."""
     count = 0

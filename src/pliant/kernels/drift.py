@@ -126,11 +126,9 @@ def flush_rest(a, at_a, b, at_b, same, lots, n, within, out, count):
 
 
 @kernel
-def along(n, x, corners, q):
-    """The least and the greatest way of a triangle's corners along n."""
-    a = vec.dot(n, vec.load(x, corners[q, 0]))
-    b = vec.dot(n, vec.load(x, corners[q, 1]))
-    c = vec.dot(n, vec.load(x, corners[q, 2]))
+def along(n, a, b, c):
+    """The least and the greatest of three ways along n."""
+    a, b, c = vec.dot(n, a), vec.dot(n, b), vec.dot(n, c)
     return min(a, b, c), max(a, b, c)
 
 
@@ -139,6 +137,7 @@ def still_range(a, at_a, drift_a, b, at_b, same, begin, reach, first, last, out)
     """As near_range, of pairs that are or come nearer than `reach`, and some more: as far as any of them go is added to
     all of them. b stands still."""
     nodes, boxes, corners, u_a = at_b.nodes, at_a.boxes, at_b.faces, drift_a.boxes
+    faces, x_a, i_a = at_a.faces, drift_a.x, a.corners
     total, count, n, far = len(nodes), 0, 0, 0.0
     lots = new_lots()
     meets = lots.meets
@@ -146,8 +145,9 @@ def still_range(a, at_a, drift_a, b, at_b, same, begin, reach, first, last, out)
         x_0, x_1 = boxes[p, 0] + min(u_a[p, 0], 0.0) - reach, boxes[p, 3] + max(u_a[p, 3], 0.0) + reach
         y_0, y_1 = boxes[p, 1] + min(u_a[p, 1], 0.0) - reach, boxes[p, 4] + max(u_a[p, 4], 0.0) + reach
         z_0, z_1 = boxes[p, 2] + min(u_a[p, 2], 0.0) - reach, boxes[p, 5] + max(u_a[p, 5], 0.0) + reach
-        n_0, n_1, n_2, level = plane(load(at_a.faces, p, 0), load(at_a.faces, p, 3), load(at_a.faces, p, 6))
-        low, high = along((n_0, n_1, n_2), drift_a.x, a.corners, p)
+        n_0, n_1, n_2, level = plane(load(faces, p, 0), load(faces, p, 3), load(faces, p, 6))
+        ways = vec.load(x_a, i_a[p, 0]), vec.load(x_a, i_a[p, 1]), vec.load(x_a, i_a[p, 2])
+        low, high = along((n_0, n_1, n_2), ways[0], ways[1], ways[2])
         high, low = level + max(high, 0.0) + reach, level + min(low, 0.0) - reach
         length = vec.norm2((max(-u_a[p, 0], u_a[p, 3]), max(-u_a[p, 1], u_a[p, 4]), max(-u_a[p, 2], u_a[p, 5])))
         at = np.int64(begin[p])
@@ -179,15 +179,17 @@ def still_range(a, at_a, drift_a, b, at_b, same, begin, reach, first, last, out)
 def drifting_range(a, at_a, drift_a, b, at_b, drift_b, same, begin, reach, first, last, out):
     """As still_range, with what they go relative to each other."""
     nodes, boxes, corners, u_a, u_b = at_b.nodes, at_a.boxes, at_b.faces, drift_a.boxes, drift_b.nodes
+    faces, x_a, i_a, x_b, i_b = at_a.faces, drift_a.x, a.corners, drift_b.x, b.corners
     total, count, n, far = len(nodes), 0, 0, 0.0
     lots = new_lots()
     meets = lots.meets
     for p in range(first, last):
         x_0, y_0, z_0 = boxes[p, 0] - reach, boxes[p, 1] - reach, boxes[p, 2] - reach
         x_1, y_1, z_1 = boxes[p, 3] + reach, boxes[p, 4] + reach, boxes[p, 5] + reach
-        normal = plane(load(at_a.faces, p, 0), load(at_a.faces, p, 3), load(at_a.faces, p, 6))
+        normal = plane(load(faces, p, 0), load(faces, p, 3), load(faces, p, 6))
         normal, level = (normal[0], normal[1], normal[2]), normal[3]
-        low, high = along(normal, drift_a.x, a.corners, p)
+        ways = vec.load(x_a, i_a[p, 0]), vec.load(x_a, i_a[p, 1]), vec.load(x_a, i_a[p, 2])
+        low, high = along(normal, ways[0], ways[1], ways[2])
         at = np.int64(begin[p])
         while at < total:
             w = nodes[at]["bounds"]
@@ -208,7 +210,8 @@ def drifting_range(a, at_a, drift_a, b, at_b, drift_b, same, begin, reach, first
             h_0 = vec.dot(normal, load(corners, q, 0)) - level
             h_1 = vec.dot(normal, load(corners, q, 3)) - level
             h_2 = vec.dot(normal, load(corners, q, 6)) - level
-            least, most = along(normal, drift_b.x, b.corners, q)
+            ways = vec.load(x_b, i_b[q, 0]), vec.load(x_b, i_b[q, 1]), vec.load(x_b, i_b[q, 2])
+            least, most = along(normal, ways[0], ways[1], ways[2])
             above = min(h_0, h_1, h_2) + min(least - high, 0.0) > reach
             if above or max(h_0, h_1, h_2) + max(most - low, 0.0) < -reach:
                 continue

@@ -99,6 +99,11 @@ def _one_at_a_time(compiled):
     return launch
 
 
+def worth(launch, count, least):
+    """`launch`, or where `count` elements are fewer than `least` the serial form: threads take 20 to 100 us to wake."""
+    return launch if count >= least else launch.serial
+
+
 prange = numba.prange if COMPILED else range
 
 

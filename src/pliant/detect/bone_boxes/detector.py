@@ -9,17 +9,20 @@ from ... import validate
 from ...contacts import Contacts, Pool
 from ...kernels import bone_boxes as _boxes
 from ...kernels import bone_lookup as _lookup
+from ...kernels import bone_memory as _memory
 from ...kernels import brute_force as _careful
 from ...kernels import records as _records
+from ...kernels.jit import worth
 from ...motion import STANDING
 from ...state import State
 from ..base import Finds, Side
 from ..tree.depth import loose
 from .boxes import SLABS, BoneBoxes
-from .probes import Probes, Touching
+from .probes import SOME, Probes, Touching
 
 Floats = NDArray[np.float64]
 EVERY = 1.0 / 60.0  # s between the poses of a clip that boxes are made for
+AROUND = 1.5  # times `within`: what is found that far away is known to be outside, and need not be searched for soon
 MOST = 240  # poses, of clips longer than that
 
 
@@ -73,7 +76,8 @@ class BoneBoxesDetector:
         x, edges = soft.mesh.vertices, soft.mesh.topology.edges
         self.edges = edges if midpoints else edges[:0]
         self._vertices, self._middles = Probes(x), Probes(x[self.edges].mean(1))
-        self._near = np.empty(len(self.edges), np.int64)
+        self._middle = np.empty((len(self.edges), 3))
+        self._way, self._moved = np.empty((len(self._rows), 3)), np.zeros((len(self.boxes.bones), 7))
         self._pool = Pool()
         rows, bodies = (soft.first, body.first), (soft.body, body.body)
         self._numbers = np.array(rows, np.int32), np.array(bodies, np.int32)
@@ -87,22 +91,23 @@ class BoneBoxesDetector:
     def update(self, state: State) -> Self:
         """Boxes to their bones, and what is near; a vertex of the skin that leaves its range widens it."""
         x = state.x[self.body.rows]
-        moved = _boxes.follow(np.ascontiguousarray(x[self._rows]) if self._seams else x, self._x)
+        x = np.ascontiguousarray(x[self._rows]) if self._seams else x
+        moved = _boxes.follow(x, self._x, self.boxes.entry_box, self.boxes.entry_vertex, self._way, self._moved)
         matrices = self._bones(state)
         if moved or not np.array_equal(matrices, self._matrices):
             self.boxes.place(matrices)
             self.boxes.check(self._x)
             self._matrices = matrices.copy()
-        moved, reach = moved + self.boxes.slack, self.boxes.reach
-        skin, how = (self.boxes, self._surface, self._rings), (self.exact, self._deep)
+        skin, how = (self.boxes, self._surface, self._rings), (self.within, self.exact, self._deep)
         one, two = self._vertices, self._middles
-        _lookup.follow_points(state.x[self.soft.rows], moved, one.points, one.clear)
-        one.ask(*skin, one.order, *how)
-        ends, middles = (one.points, one.clear), (two.points, two.clear)
-        m = _lookup.follow_middles(self.edges, two.order, *ends, moved, reach, *middles, self._near)
-        two.ask(*skin, self._near[:m], *how)
+        one.follow(state.x[self.soft.rows], self.boxes, self._moved)
+        one.ask(*skin, *how)
+        _memory.middles(self.edges, one.points, self._middle)
+        two.follow(self._middle, self.boxes, self._moved)
+        _memory.vouch(self.edges, one.points, one.clear, two.clear)
+        two.ask(*skin, *how)
         self.looked, self.measured = one.looked + two.looked, one.measured + two.measured
-        self._asked = len(one.points) + m
+        self._asked = len(one.points) + two.asked
         return self
 
     def find(self, state: State) -> Contacts:
@@ -124,7 +129,8 @@ class BoneBoxesDetector:
         side = np.ones(len(x))
         side[one.rows[one.distance < 0.0]] = -1.0
         unclear = np.empty(len(pairs), np.bool_)
-        _records.fill_faces(x, x_b, self.body.mesh.faces, pairs, side, *self._numbers, out, unclear)
+        fill = worth(_records.fill_faces, len(pairs), SOME)
+        fill(x, x_b, self.body.mesh.faces, pairs, side, *self._numbers, out, unclear)
         rows = np.flatnonzero(unclear)
         if len(rows):
             weights, normal, distance = np.empty((len(rows), 4)), np.empty((len(rows), 3)), np.empty(len(rows))
@@ -148,4 +154,5 @@ class BoneBoxesDetector:
             count = min(int(np.ceil(skinned.duration / every)) + 1, MOST)
             poses = skinned.sample(np.linspace(0.0, skinned.duration, count))
             frames = (skinned.shape(pose)[rows] for pose in poses)
-        return BoneBoxes(mesh.welded.faces, joints, weights, poses, frames, self.within, slabs)
+        around = self.within * (AROUND if self._deep else 1.0)
+        return BoneBoxes(mesh.welded.faces, joints, weights, poses, frames, around, slabs)

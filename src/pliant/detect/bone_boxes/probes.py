@@ -6,14 +6,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels import bone_lookup as _kernels
+from ...kernels import bone_memory as _memory
 from ...kernels import nearest as _nearest
 from ...kernels import pseudonormals as _normals
 from ...kernels.bone_boxes import CHUNK
+from ...kernels.jit import worth
 from ...kernels.pseudonormals import Rings
 from ...kernels.surface import Surface
 from .boxes import BoneBoxes
 
 Floats = NDArray[np.float64]
+FEW, SOME = 96, 1000  # points that are searched for, or whose sides are told, before a thread would have woken up
 
 
 class Touching(NamedTuple):
@@ -28,62 +31,84 @@ class Touching(NamedTuple):
 class Probes:
     """Memory of points (n,3). `clear` (n,): how far (m) each is from the skin at least, if it is outside.
 
-    What went less than that since cannot have got in, so that few points must be searched for; where the last search
-    ended, the next one begins.
+    What went less than that since cannot have got in, or near, so that few points must be searched for; where the last
+    search ended, the next one begins.
     """
 
     def __init__(self, points: Floats) -> None:
         n = len(points)
         self.order = _nearest.along_curve(points)
         self.clear, self.points = np.zeros(n), points.copy()
-        self.looked = self.measured = 0
+        self._pace, self._hint = np.zeros(n), np.full(n, np.inf)
+        self.looked = self.measured = self.asked = 0
         self._found, self._place = np.full((n, 3), -1, np.int64), np.empty((n, 3))
-        self._wanted, self._doubts = np.zeros(n, np.bool_), np.empty(n, np.int64)
+        self._wanted, self._which = np.zeros(n, np.bool_), np.empty(n, np.int64)
+        self._doubts, self._hopeful = np.empty(n, np.int64), np.empty(n, np.int64)
         self._rows, self._pairs = np.empty(n, np.int64), np.empty((n, 2), np.int64)
         self._at, self._where = np.empty((n, 3)), np.empty((n, 3))
         self._distance, self._nearest, self._normal = np.empty(n), np.empty((n, 3)), np.empty((n, 3))
         self.count = 0
 
-    def ask(
-        self,
-        boxes: BoneBoxes,
-        surface: Surface,
-        rings: Rings,
-        which: NDArray[np.int64],
-        exact: bool,
-        deep: bool,
-    ) -> None:
-        """Find the triangles near `which` of the points; `deep` also those far above points inside a closed skin."""
-        points, placed, reach = self.points, boxes.placed, boxes.reach
+    def follow(self, x: Floats, boxes: BoneBoxes, moved: Floats) -> None:
+        """Points go to x (n,3), and the skin of each box as moved (b,7) says."""
+        at = (self.points, self.clear, self._pace)
+        _memory.follow_points(x, self.order, boxes.placed.world, moved, boxes.slack, *at)
+
+    def ask(self, boxes: BoneBoxes, surface: Surface, rings: Rings, within: float, exact: bool, deep: bool) -> None:
+        """Find the triangles of all points that are `within` a distance; `deep` also those far above points inside a
+        closed skin."""
+        points, placed, reach, slack = self.points, boxes.placed, boxes.reach, boxes.slack
         self.looked = self.measured = self.count = 0
-        if not len(which):
+        near = min(within * (1.0 + 1e-12) + slack, reach)
+        which = self._which[: _memory.choose(self.order, self.clear, near, self._which)]
+        self.asked = len(which)
+        if not self.asked:
             return
-        counts = np.zeros((-(-len(which) // CHUNK), 2), np.int64)
+        counts = _counts(self.asked)
         _kernels.look(boxes.boxes, placed, surface.x, points, which, reach, exact, self._found, self._place, counts)
-        self.looked, self.measured = counts.sum(0).tolist()
-        m = _kernels.doubts(which, self._found, self.clear, reach, boxes.slack if deep else -1.0, self._doubts)
+        self._count(counts)
+        likely = (self._hint, self._pace, self._doubts, self._hopeful)
+        m, k = _memory.doubts(which, self._found, self.clear, reach, near, slack if deep else -1.0, *likely)
         if m:
-            counts = np.zeros((-(-m // CHUNK), 2), np.int64)
+            counts = _counts(m)
             answers = (self._found, self._place, self.clear, counts)
-            _kernels.judge(boxes.boxes, placed, surface, rings, points, self._doubts[:m], boxes.slack, *answers)
-            self.looked += int(counts[:, 0].sum())
-            self.measured += int(counts[:, 1].sum())
+            judge = worth(_kernels.judge, m, FEW)
+            judge(boxes.boxes, placed, surface, rings, points, self._doubts[:m], slack, *answers)
+            self._count(counts)
+        if k and exact:
+            counts = _counts(k)
+            known = (self._pace, self.clear, self._hint, counts)
+            measure = worth(_memory.measure, k, FEW)
+            measure(boxes.boxes, placed, surface.x, points, self._hopeful[:k], near, slack, *known)
+            self._count(counts)
         self._wanted[:] = False
         self._wanted[which] = True
         k = _kernels.gather(
             self._wanted, points, self._found, self._place, self._rows, self._pairs, self._at, self._where
         )
+        if not exact:  # then what is found need not be the nearest
+            self.clear[:] = 0.0
         if not k:
             return
         pairs = self._pairs[:k]
-        _normals.freshen(rings, surface, pairs)
+        worth(_normals.freshen, k, SOME)(rings, surface, pairs)
         sides = (self._distance[:k], self._nearest[:k], self._normal[:k])
-        _nearest.tell_sides(surface, self._at[:k], pairs, self._where[:k], *sides)
-        self.clear[self._rows[:k]] = np.maximum(self._distance[:k], 0.0)
+        worth(_nearest.tell_sides, k, SOME)(surface, self._at[:k], pairs, self._where[:k], *sides)
+        if exact:
+            self.clear[self._rows[:k]] = np.maximum(self._distance[:k], 0.0)
         self.count = k
+
+    def _count(self, counts: NDArray[np.int64]) -> None:
+        looked, measured = counts.sum(0).tolist()
+        self.looked += looked
+        self.measured += measured
 
     def within(self, distance: float) -> "Touching":
         """What is no farther than `distance`, or inside; points ascending."""
         keep = np.flatnonzero(self._distance[: self.count] <= distance)
         where, normal = self._where[keep], self._normal[keep]
         return Touching(self._rows[keep], self._pairs[keep], where, self._distance[keep], self._nearest[keep], normal)
+
+
+def _counts(points: int) -> NDArray[np.int64]:
+    return np.zeros((-(-points // CHUNK), 2), np.int64)

@@ -54,8 +54,12 @@ def refit(tree: Tree, x: Floats, elements: Ints, y: Floats | None = None) -> Non
 
     Nothing is checked here: positions must be finite.
     """
+    boxes = tree.items.shape[1] == 6
+    if boxes and elements.shape[1] == 3 and y is None:
+        _kernels.refit_faces(tree, x, elements)
+        return
     set_items(tree, x, elements, y)
-    if tree.items.shape[1] == 6:
+    if boxes:
         _kernels.refit_boxes(tree)
     else:
         view = flat(tree)

@@ -1,0 +1,180 @@
+"""What is known of points that move a little: how far outside of a skin they still are, and which to ask about."""
+
+import math
+
+import numpy as np
+
+from . import vec
+from .bone_boxes import CHUNK
+from .bone_lookup import gap2
+from .jit import kernel, prange
+from .triangle import nearest2
+
+# how far a point that is known to be outside is from the skin is worth knowing if that lasts some steps
+WORTH = 3.0  # paces beyond reach; below it, asking again costs no more
+LASTS, MOST = 16.0, 20.0  # paces to ask for at most, and times of what is near
+GROWTH = 0.25  # of a pace: how much farther away a point may be supposed to be after each step
+
+
+@kernel
+def farther(d, low, high):
+    """The greater distance of d from the ends of a range."""
+    return max(d - low, high - d)
+
+
+@kernel
+def follow_range(x, order, first, last, world, moved, slack, points, clear, pace):
+    """Points order[first:last] go to x (n,3) while the skin of each box went as moved (b,7) says: by as much as they
+    went relative to each other less is clear; that is at most their pace (n,).
+
+    What lies farther away than all that is clear, and than it may have come, went past no point and is nearest to none.
+    """
+    x_0, y_0, z_0, x_1, y_1, z_1 = np.inf, np.inf, np.inf, -np.inf, -np.inf, -np.inf
+    far, step = 0.0, 0.0
+    for t in range(first, last):
+        p, q = vec.load(x, order[t]), vec.load(points, order[t])
+        x_0, y_0, z_0 = min(x_0, p[0]), min(y_0, p[1]), min(z_0, p[2])
+        x_1, y_1, z_1 = max(x_1, p[0]), max(y_1, p[1]), max(z_1, p[2])
+        far, step = max(far, clear[order[t]]), max(step, vec.norm2(vec.sub(p, q)))
+    step, none = math.sqrt(step), True
+    u_0, v_0, w_0, u_1, v_1, w_1 = np.inf, np.inf, np.inf, -np.inf, -np.inf, -np.inf
+    for b in range(len(world)):
+        g = far + step + moved[b, 6] + slack
+        apart = (world[b, 0] - g > x_1) | (world[b, 1] - g > y_1) | (world[b, 2] - g > z_1)
+        apart |= (world[b, 3] + g < x_0) | (world[b, 4] + g < y_0) | (world[b, 5] + g < z_0)
+        if not apart:
+            none = False
+            u_0, v_0, w_0 = min(u_0, moved[b, 0]), min(v_0, moved[b, 1]), min(w_0, moved[b, 2])
+            u_1, v_1, w_1 = max(u_1, moved[b, 3]), max(v_1, moved[b, 4]), max(w_1, moved[b, 5])
+    for t in range(first, last):
+        i = order[t]
+        p = vec.load(x, i)
+        d = vec.sub(p, vec.load(points, i))
+        gone = 0.0 if none else vec.norm((farther(d[0], u_0, u_1), farther(d[1], v_0, v_1), farther(d[2], w_0, w_1)))
+        clear[i], pace[i] = max(clear[i] - gone * (1.0 + 1e-12) - slack, 0.0), gone
+        vec.store(points, i, p)
+
+
+@kernel
+def follow_points(x, order, world, moved, slack, points, clear, pace):
+    """`follow_range` for all, neighbours together."""
+    for first in range(0, len(order), CHUNK):
+        last = min(len(order), first + CHUNK)
+        follow_range(x, order, first, last, world, moved, slack, points, clear, pace)
+
+
+@kernel
+def middles(edges, x, out):
+    for e in range(len(edges)):
+        vec.store(out, e, vec.mix(vec.load(x, edges[e, 0]), vec.load(x, edges[e, 1]), 0.5))
+
+
+@kernel
+def vouch(edges, ends, clear_ends, clear):
+    """An end that is clear of the skin by more than half its edge says that the middle is outside, and clear by the
+    rest."""
+    for e in range(len(edges)):
+        i, j = edges[e, 0], edges[e, 1]
+        known = max(clear_ends[i], clear_ends[j])
+        if known > clear[e]:
+            length = vec.norm(vec.sub(vec.load(ends, i), vec.load(ends, j)))
+            clear[e] = max(clear[e], known - 0.5 * (1.0 + 1e-9) * length)
+
+
+@kernel
+def choose(order, clear, near, which):
+    """Those, in their order, that may be near. Returns how many."""
+    count = 0
+    for t in range(len(order)):
+        which[count] = order[t]
+        count += clear[order[t]] <= near
+    return count
+
+
+@kernel
+def doubts(which, found, clear, reach, near, slack, hint, pace, out, hopeful):
+    """Of the points nothing was found for: those that are not known to be outside (`out`). The others are clear by
+    reach; those that are likely to be much farther away (hint, n) than is `near` are `hopeful`. How many of each.
+    """
+    count, more = 0, 0
+    for t in range(len(which)):
+        i = which[t]
+        if found[i, 0] >= 0:
+            hint[i] = 0.0
+            continue
+        if clear[i] <= slack:
+            out[count] = i
+            count += 1
+            continue
+        clear[i] = max(clear[i], reach)
+        hint[i] += GROWTH * pace[i]
+        worth = near + WORTH * pace[i]
+        if clear[i] < worth < min(hint[i], MOST * near):
+            hopeful[more] = i
+            more += 1
+    return count, more
+
+
+@kernel
+def clear_of(boxes, placed, x, p, most, slack):
+    """How far p is from the skin at least, no more than `most` is asked for; and counts, as `search_one`."""
+    turn, ball, around, home, bounds = placed.turn, placed.ball, boxes.around, boxes.home, boxes.bounds
+    corners, low, high, slabs = boxes.corners, boxes.low, boxes.high, boxes.slabs
+    looked, measured, best, root = 0, 0, most * most, most + slack
+    for b in range(len(ball)):
+        far = root + ball[b, 3] + slack
+        if vec.norm2((p[0] - ball[b, 0], p[1] - ball[b, 1], p[2] - ball[b, 2])) > far * far:
+            continue
+        q_0 = turn[b, 0, 0] * p[0] + turn[b, 0, 1] * p[1] + turn[b, 0, 2] * p[2] + turn[b, 0, 3]
+        q_1 = turn[b, 1, 0] * p[0] + turn[b, 1, 1] * p[1] + turn[b, 1, 2] * p[2] + turn[b, 1, 3]
+        q_2 = turn[b, 2, 0] * p[0] + turn[b, 2, 1] * p[1] + turn[b, 2, 2] * p[2] + turn[b, 2, 3]
+        q = (q_0, q_1, q_2)
+        if gap2(low[b, 0], low[b, 1], low[b, 2], high[b, 0], high[b, 1], high[b, 2], q, slack) > best:
+            continue
+        for s in range(b * slabs, (b + 1) * slabs):
+            x_0, y_0, z_0 = around[s, 0], around[s, 1], around[s, 2]
+            if not gap2(x_0, y_0, z_0, around[s, 3], around[s, 4], around[s, 5], q, slack) <= best:
+                continue
+            looked += home[s + 1] - home[s]
+            for r in range(home[s], home[s + 1]):
+                x_0, y_0, z_0 = bounds[r, 0], bounds[r, 1], bounds[r, 2]
+                if gap2(x_0, y_0, z_0, bounds[r, 3], bounds[r, 4], bounds[r, 5], q, slack) > best:
+                    continue
+                measured += 1
+                a, c, d = vec.load(x, corners[r, 0]), vec.load(x, corners[r, 1]), vec.load(x, corners[r, 2])
+                d_2 = nearest2(p, a, c, d)[0]
+                if d_2 < best:
+                    best, root = d_2, math.sqrt(d_2) + slack
+    return max(math.sqrt(best) - slack, 0.0), looked, measured
+
+
+@kernel
+def measure_range(boxes, placed, x, points, which, first, last, near, slack, pace, clear, hint):
+    """By how much points which[first:last], known to be outside, are clear of the skin at least."""
+    spots, count = np.empty((last - first, 4)), 0
+    looked, measured = 0, 0
+    for t in range(first, last):
+        i = which[t]
+        p, sure = vec.load(points, i), 0.0
+        for k in range(count):
+            sure = max(sure, spots[k, 3] - vec.norm(vec.sub(p, vec.load(spots, k))) - slack)
+        if sure <= near + WORTH * pace[i]:
+            most = min(near + LASTS * pace[i], MOST * near)
+            sure, one, two = clear_of(boxes, placed, x, p, most, slack)
+            looked, measured = looked + one, measured + two
+            spots[count, 3] = sure
+            vec.store(spots, count, p)
+            count += 1
+        clear[i], hint[i] = max(clear[i], sure), sure
+    return looked, measured
+
+
+@kernel(parallel=True)
+def measure(boxes, placed, x, points, which, near, slack, pace, clear, hint, counts):
+    """`measure_range` for all of `which`; counts (chunks,2)."""
+    n = len(which)
+    for c in prange(-(-n // CHUNK)):
+        last = min(n, (c + 1) * CHUNK)
+        counts[c, 0], counts[c, 1] = measure_range(
+            boxes, placed, x, points, which, c * CHUNK, last, near, slack, pace, clear, hint
+        )
