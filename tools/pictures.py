@@ -20,6 +20,7 @@ from height_grids import draw_height_grids
 from impact import draw_impact
 from PIL import Image, ImageDraw, ImageFont
 from piles import draw_piles
+from tets import draw_soft
 from trees import draw_trees
 from walking import draw_walk
 
@@ -277,7 +278,7 @@ PICTURES: dict[str, Callable[[], None]] = {
     "continuous": lambda: draw_continuous(save), "height-grids": lambda: draw_height_grids(save),
     "reconstruction": reconstruction, "field-report": field_page,
     "replay": replay, "self-contact": lambda: draw_piles(save), "walk": lambda: draw_walk(save),
-    "dressing": lambda: draw_dressing(save),
+    "dressing": lambda: draw_dressing(save), "soft": lambda: draw_soft(save),
 }  # fmt: skip
 
 if __name__ == "__main__":

@@ -41,7 +41,8 @@ def test_cylinders_collide_bend_part_and_come_to_rest_without_a_triangle_meeting
     for frame in sim.run(260):
         assert count.at(frame.x) == (0, 0), frame.index
         touched.append(between(frame, sim.scene))
-        bent = max(bent, sim.dynamics.energy(sim.state)["elastic"] / start["kinetic"])
+        if frame.index <= 20:  # before they land
+            bent = max(bent, sim.dynamics.energy(sim.state)["elastic"] / start["kinetic"])
         assert mesh.moved(frame.x[sim.scene.rows(0)]).tet_volumes.sum() > 0.9 * mesh.volume
     assert max(touched) > 20
     assert bent > 0.3, "a third of their motion must have gone into their shape"
