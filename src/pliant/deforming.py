@@ -11,8 +11,10 @@ from . import validate
 from .animation import Animation, Track
 from .character import Character
 from .kernels import skinning as _kernels
+from .kernels.jit import worth
 
 Floats = NDArray[np.float64]
+_SOME = 2000  # vertices that are moved before a thread would have woken up
 Rows = NDArray[np.int64]
 
 
@@ -81,7 +83,7 @@ class Skinned:
             x = self.character.blended(sample[bones:].reshape(-1))
             x = x if self.rows is None else np.ascontiguousarray(x[self.rows])
         out = np.empty_like(x)
-        _kernels.skin(x, joints, weights, np.ascontiguousarray(sample[:bones]), out)
+        worth(_kernels.skin, len(x), _SOME)(x, joints, weights, np.ascontiguousarray(sample[:bones]), out)
         return out
 
     def poses(self, times: Floats) -> Floats:
@@ -249,6 +251,6 @@ class Attached:
     def _frames(corners: Floats) -> tuple[Floats, Floats]:
         """First corner (k,3), and edges and unit normal as columns (k,3,3)."""
         a, e, f = corners[:, 0], corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
-        n = np.cross(e, f)
+        n = e[:, [1, 2, 0]] * f[:, [2, 0, 1]] - e[:, [2, 0, 1]] * f[:, [1, 2, 0]]
         n /= np.maximum(np.linalg.norm(n, axis=1, keepdims=True), 1e-300)
         return a, np.stack([e, f, n], 2)

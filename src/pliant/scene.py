@@ -315,10 +315,13 @@ class Scene:
     def place(self, x: Floats, pose: Floats, bones: Mapping[int, Floats]) -> None:
         """Bring the rows of `x` (n,3) of all bodies that move to their `pose` (bodies,3,4) or their `bones`."""
         for b in self.moving:
-            if b in self.shapes:
-                x[self.rows(b)] = self.shapes[b].shape(bones[b])
-            else:
-                x[self.rows(b)] = placed(self.bodies[b].mesh.welded.vertices, pose[b])
+            x[self.rows(b)] = self.place_of(b, pose, bones)
+
+    def place_of(self, body: int, pose: Floats, bones: Mapping[int, Floats]) -> Floats:
+        """(k,3) where the vertices of one that moves are."""
+        if body in self.shapes:
+            return self.shapes[body].shape(bones[body])
+        return placed(self.bodies[body].mesh.welded.vertices, pose[body])
 
     def start(self) -> State:
         """The state everything begins in."""

@@ -24,6 +24,7 @@ from .detect.methods import METHODS, method_name
 from .dynamics import SoftDynamics
 from .errors import MeshFileError
 from .guard import Guard
+from .kernels import pose as _pose
 from .motion import Motion
 from .respond import RESPONSES
 from .scene import Scene
@@ -246,11 +247,8 @@ class Simulation:
         state.lapse = dt
         if self._follow:
             for b in self._moving:
-                state.x_start[scene.rows(b)] = state.x[scene.rows(b)]
-            scene.place(state.x, state.pose, bones)
-            for b in self._moving:
-                rows = scene.rows(b)
-                state.v[rows] = (state.x[rows] - state.x_start[rows]) / dt
+                rows, to = scene.rows(b), scene.place_of(b, state.pose, bones)
+                _pose.go_on(to, dt, state.x[rows], state.x_start[rows], state.v[rows])
 
     def _warn_of_speed(self) -> None:
         for b in self._moving:

@@ -132,7 +132,7 @@ def nearest_range(tree, surface, points, which, found, place):
     One loop without calls that take arrays: those would cost more than the arithmetic.
     """
     boxes, child, rows, order, x, faces = tree.boxes, tree.child, tree.rows, tree.order, surface.x, surface.faces
-    waiting, gaps = np.empty(tree.room, np.int32), np.empty(tree.room)
+    waiting, gaps, four = np.empty(tree.room, np.int32), np.empty(tree.room), np.empty(4)
     b_face, b_feature, b_u, b_v, b_w = np.int64(-1), np.int64(0), 0.0, 0.0, 0.0
     for t in range(len(which)):
         i = which[t]
@@ -155,7 +155,9 @@ def nearest_range(tree, surface, points, which, found, place):
                     x_k = max(max(boxes[w, 0, k] - p[0], p[0] - boxes[w, 3, k]), 0.0)
                     y_k = max(max(boxes[w, 1, k] - p[1], p[1] - boxes[w, 4, k]), 0.0)
                     z_k = max(max(boxes[w, 2, k] - p[2], p[2] - boxes[w, 5, k]), 0.0)
-                    gap = (x_k * x_k + y_k * y_k + z_k * z_k) * (1.0 - 1e-12)  # a little less, against rounding
+                    four[k] = (x_k * x_k + y_k * y_k + z_k * z_k) * (1.0 - 1e-12)  # a little less, against rounding
+                for k in range(4):
+                    gap = four[k]
                     if gap <= best:
                         at = top
                         while at > first and gaps[at - 1] < gap:

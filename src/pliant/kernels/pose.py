@@ -38,6 +38,15 @@ def bring(points, pose, out):
 
 
 @kernel
+def go_on(to, dt, x, x_start, v):
+    """Bring x to `to` (n,3) in dt seconds, remembering where it was and how fast it went."""
+    for i in range(len(to)):
+        for k in range(3):
+            was = x[i, k]
+            x_start[i, k], x[i, k], v[i, k] = was, to[i, k], (to[i, k] - was) / dt
+
+
+@kernel
 def carry(contacts, pose, start, lapse):
     """Take contacts found in the body's coordinates to the world's.
 
