@@ -99,6 +99,11 @@ class Simulation:
         self._warn_of_speed()
         self.index = 0
 
+    @property
+    def separates(self) -> bool:
+        """Whether a response sets things apart before a frame is shown, until nothing touches."""
+        return self.response.shows or (isinstance(self.guard, SoftContact) and self.guard.shows)
+
     def step(self) -> Frame:
         """Advance by dt."""
         began = time.perf_counter()

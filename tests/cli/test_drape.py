@@ -337,3 +337,19 @@ def test_small_and_large_scenes_stay_outside_too(size):
 def test_a_distance_finer_than_the_cells_is_warned_about(caplog):
     Simulation(drape_scene(shapes.cloth(1.0, 1.0, 5), shapes.box((5.0, 0.05, 0.05), 1), eps=0.001))
     assert "larger than eps" in caplog.text
+
+
+def test_cloth_on_cloth_takes_the_detector_and_the_response_that_were_named(here, capsys):
+    args = ["drape", "--scene", "ribbon", "--resolution", "9", "--frames", "3", "--substeps", "2", "-o", "a.npz"]
+    own = ["--self-contact", "push", "--self-method", "sphere-surface", "--self-response", "penalty+geometric"]
+    assert cli.run([*args, *own, "--levels", "1", "--json"]) == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert {"crossings_cloth_total": 0, "remained_most": 0, "frames_with_remained": 0}.items() <= figures.items()
+    for words, said in (
+        (["--self-method", "tree", "--levels", "1"], "--levels is for --self-method sphere-surface"),
+        (["--self-method", "distance-field"], "does not find cloth on cloth"),
+        (["--self-response", "surface-tag"], "bodies that do not give way"),
+        (["--self-contact", "off", "--self-response", "penalty"], "has self_contact 'off'"),
+    ):
+        assert cli.run([*args, *words]) == 2
+        assert said in capsys.readouterr().err

@@ -16,6 +16,7 @@ from . import (
     contest,
     growth,
     height_grids,
+    jung,
     machine,
     nearest,
     openvdb,
@@ -26,7 +27,7 @@ from . import (
     steps,
     trees,
 )
-from .papers import FUHRMANN_2003, NEAL_2003, PELECHANO
+from .papers import FUHRMANN_2003, JUNG_2005, NEAL_2003, PELECHANO
 from .peers import roll_call
 
 FIELDS = ("T1", "T2")
@@ -123,6 +124,20 @@ def pelechano_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, 
     return Report("Boxes that ride on bones", said, [table], [chart], notes, about)
 
 
+def jung_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
+    """Spheres on triangles against the cubic, while a ribbon piles up."""
+    about, load = _begin(progress, fields=False)
+    resolution, frames, every = (40, 60, 15) if quick else (100, 200, 5)
+    fallen = jung.fall(resolution, frames, every, progress)
+    times = jung.fall_table(fallen.mesh, fallen.moments, repeats=repeats, progress=progress)
+    held = fallen.moments[len(fallen.moments) // 4 :: 1 if quick else 4]
+    levels = jung.levels_table(fallen.mesh, held, repeats=repeats, progress=progress)
+    view, seen = jung.view_table(fallen, frames=5 if quick else 40, repeats=repeats, progress=progress)
+    said, notes = jung.findings(times, levels, view, seen), [f"Source: {JUNG_2005}.", *jung.NOTES, _load(load)]
+    title = "Spheres on triangles against the cubic"
+    return Report(title, said, [times, levels, view], [jung.chart(times)], notes, about)
+
+
 def skins_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
     """Boxes on bones, fields on bones and the tree on the same skins."""
     about, load = _begin(progress)
@@ -164,6 +179,7 @@ def growth_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, pro
 # papers that `pliant bench --paper` knows
 PAPERS: dict[str, Callable[..., Report]] = {
     "fuhrmann2003": paper_report,
+    "jung2005": jung_report,
     "neal": neal_report,
     "pelechano": pelechano_report,
 }

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def bench(
     what: str | None = None,
     *tasks: str,
-    paper: Literal["fuhrmann2003", "neal", "pelechano"] | None = None,
+    paper: Literal["fuhrmann2003", "jung2005", "neal", "pelechano"] | None = None,
     data: pathlib.Path | None = None,
     quick: bool = False,
     repeats: int | None = None,
@@ -40,7 +40,8 @@ def bench(
         are near), T5 (largest step without collision), T6 (intersecting triangles), T6b (a tree follows), T8 (a frame
         of cloth in contact); all where none is named.
     paper
-        fuhrmann2003: table 1 of the paper, and the same bakes here. neal: what a query costs as a height grid grows.
+        fuhrmann2003: table 1 of the paper, and the same bakes here. jung2005: spheres on triangles against the cubic
+        while a ribbon piles up. neal: what a query costs as a height grid grows.
         pelechano: triangles not tested and the frame rate kept with boxes that ride on bones.
     data
         A folder with the original models; without it, ../shared/data beside a checkout.

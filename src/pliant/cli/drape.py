@@ -33,7 +33,19 @@ class ClothOptions:
     "density of the air it falls through, kg/m3; 0 is vacuum"
 
 
-_COTTON, _WORN = ClothOptions(), WearOptions()
+@dataclasses.dataclass(frozen=True)
+class BetweenOptions:
+    """How cloth is kept from cloth, where it is not the guard alone."""
+
+    self_method: str | None = None
+    "detector for cloth on cloth: tree, sphere-surface, continuous, brute-force; the guard looks itself without it"
+    self_response: str | None = None
+    "what keeps cloth from cloth: projection, penalty, geometric, penalty+geometric"
+    levels: int | None = None
+    "how often the sphere-surface method halves its spheres; what suits the thickness without it"
+
+
+_COTTON, _WORN, _GUARDED = ClothOptions(), WearOptions(), BetweenOptions()
 
 
 def drape(
@@ -55,6 +67,7 @@ def drape(
     elasticity: float = 0.0,
     self_contact: Literal["off", "push", "safe"] | None = None,
     thickness: float | None = None,
+    between: Annotated[BetweenOptions, Parameter(name="*")] = _GUARDED,
     wind: tuple[float, float, float] = (0.0, 0.0, 0.0),
     gravity: tuple[float, float, float] = (0.0, -9.81, 0.0),
     place: Literal["auto", "as-is", "above"] = "auto",
@@ -90,7 +103,8 @@ def drape(
         A ready scene instead of files: tablecloth-on-bust, tablecloth-on-ball, cloth-on-box-corner, cloth-in-a-bowl,
         cloth-on-face (made for --method height-grid);
         with bodies that move: rod, spinning-ball, waving-mannequin; with a mannequin that walks: walking-skirt,
-        cloth-on-shoulder, walking-trousers; with cloth that meets itself: ribbon, twist, stack, pinch, curtain.
+        cloth-on-shoulder, walking-trousers; with cloth that meets itself: ribbon, twist, stack, pinch, curtain;
+        with soft bodies: cylinders.
     config
         A TOML file with any of these options, by the same names; what is typed here wins.
     frames
@@ -111,7 +125,7 @@ def drape(
         0 absorbs impacts, 1 returns them.
     self_contact
         off: cloth passes through itself; push: it is kept apart, some may pass; safe: what starts without intersections
-        never gets one. Without it, what the scene has: safe for the last five, off for the others.
+        never gets one. Without it, what the scene has: safe for the last six, off for the others.
     thickness
         Metres kept between layers of cloth; EPS without it, or what the scene has.
     wind
@@ -159,13 +173,14 @@ def drape(
     chosen_here = {"self_contact": self_contact, "thickness": thickness, "resolution": resolution}
     chosen_here["friction"] = friction
     options |= {name: value for name, value in chosen_here.items() if value is not None}
+    kept_apart = _kept_apart(between)
     output.say_if_compiling("xpbd.relax_serial")
     made, pace = stage(cloth, body, scene, place, files, wear, options)
     frames, method, substeps = frames or pace.frames, method or pace.method, substeps or pace.substeps
     fielded = method_name(method) == "distance-field"
     with output.shares("baking the field" if fielded else "preparing") as baked:
         chosen = {"progress": baked, "cache": cache} if fielded else None
-        sim = Simulation(made, dt, substeps=substeps, method=method, options=chosen)
+        sim = Simulation(made, dt, substeps=substeps, method=method, options=chosen, **kept_apart)
     with output.progress(f"draping {made.name}", frames) as advance:
         # who names a mode of self-contact, off included, is told what it let through
         counted = True if self_contact is not None else None
@@ -183,6 +198,20 @@ def drape(
     for line in complaints(result):
         output.warn(line)
     return int(result.penetrates or result.broken)
+
+
+def _kept_apart(between: BetweenOptions) -> dict[str, Any]:
+    """What `Simulation` is told about cloth on cloth."""
+    from .. import validate
+    from ..detect.methods import method_name
+
+    own = None if between.self_method is None else method_name(between.self_method)
+    if between.levels is None:
+        return {"self_method": own, "self_response": between.self_response}
+    if own != "sphere-surface":
+        raise ValueError("--levels is for --self-method sphere-surface")
+    levels = validate.whole("levels", between.levels, low=0, high=16)
+    return {"self_method": own, "self_response": between.self_response, "self_options": {"levels": levels}}
 
 
 def _told(written: list[str]) -> list[str]:

@@ -115,6 +115,8 @@ class SphereSurfaceDetector:
             for level, size, at in zip((spheres.face_level, spheres.edge_level), self._sizes, self._middles):
                 level[:] = self._deep(size, at)
             self._deepest = _deepest(spheres)
+            if self._deepest[1] == 0:
+                balls[spheres.starts[2] :, 3] = 0.0  # nothing but middles counts
         return self
 
     def find(self, state: State) -> Contacts:

@@ -39,11 +39,13 @@ class Motions(NamedTuple):
 def near_boxes(boxes, shift, within, rows, count):
     """Of the first `count` candidates (kind, place, place) those whose boxes are no farther than `within` from each
     other are left in rows, by their rows of boxes; how many."""
-    kept = 0
+    kept, kind, one, two = 0, -1, shift[0, 0], shift[0, 1]
     for c in range(count):
-        kind = rows[c, 0]
+        if rows[c, 0] != kind:  # they come in runs of one kind
+            kind = rows[c, 0]
+            one, two = shift[kind, 0], shift[kind, 1]
         # unsigned, so that nobody asks whether they count from the end
-        i, j = np.uint64(rows[c, 1] + shift[kind, 0]), np.uint64(rows[c, 2] + shift[kind, 1])
+        i, j = np.uint64(rows[c, 1] + one), np.uint64(rows[c, 2] + two)
         x = (boxes[i, 0] - boxes[j, 3] <= within) & (boxes[j, 0] - boxes[i, 3] <= within)
         y = (boxes[i, 1] - boxes[j, 4] <= within) & (boxes[j, 1] - boxes[i, 4] <= within)
         z = (boxes[i, 2] - boxes[j, 5] <= within) & (boxes[j, 2] - boxes[i, 5] <= within)
@@ -98,10 +100,11 @@ def root(k, start, stop):
         new = t - h / slope if slope != 0.0 else start
         if not start < new < stop:
             new = 0.5 * (start + stop)
-        if abs(new - t) <= 1e-15:
-            break
+        done = abs(new - t) <= 1e-15
         t = new
-    return stop
+        if done:
+            break
+    return t
 
 
 @kernel

@@ -61,11 +61,13 @@ def settle_spheres(place, exact, points, face_balls, faces, edge_balls, edges):
 def near_balls(balls, shift, within, rows, count):
     """Of the first `count` candidates (kind, place, place) those whose balls are nearer than `within` are left in rows,
     by their rows of balls; how many."""
-    kept = 0
+    kept, kind, one, two = 0, -1, shift[0, 0], shift[0, 1]
     for c in range(count):
-        kind = rows[c, 0]
+        if rows[c, 0] != kind:  # they come in runs of one kind
+            kind = rows[c, 0]
+            one, two = shift[kind, 0], shift[kind, 1]
         # unsigned, so that nobody asks whether they count from the end
-        i, j = np.uint64(rows[c, 1] + shift[kind, 0]), np.uint64(rows[c, 2] + shift[kind, 1])
+        i, j = np.uint64(rows[c, 1] + one), np.uint64(rows[c, 2] + two)
         x, y, z = balls[i, 0] - balls[j, 0], balls[i, 1] - balls[j, 1], balls[i, 2] - balls[j, 2]
         reach = within + balls[i, 3] + balls[j, 3]
         if x * x + y * y + z * z <= reach * reach:

@@ -87,6 +87,35 @@ def curves_svg(
     return _svg(out, width, height, label)
 
 
+def timeline_svg(curves: Mapping[str, Sequence[tuple[float, float]]], axes: tuple[str, str], label: str) -> str:
+    """Lines over time: across evenly, upwards logarithmic, values above 0."""
+    points = np.array([p for curve in curves.values() for p in curve], float)
+    first, last = float(points[:, 0].min()), max(float(points[:, 0].max()), float(points[:, 0].min()) + 1.0)
+    low, high = _decades(points[:, 1].tolist())
+    width, height, left, right, top, bottom = _WIDTH, 360, 62, 30, 54, 44
+
+    def at(x: float, y: float) -> tuple[float, float]:
+        across, up = (x - first) / (last - first), (np.log10(y) - low) / (high - low)
+        return left + across * (width - left - right), top + (1.0 - up) * (height - top - bottom)
+
+    color = {who: COLORS[k % len(COLORS)] for k, who in enumerate(curves)}
+    out, _ = _legend(list(curves), color)
+    for k in range(low, high + 1):
+        y = at(first, 10.0**k)[1]
+        out.append(f'<line class="grid" x1="{left}" x2="{width - right}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        out.append(f'<text class="quiet" x="{left - 8}" y="{y + 4:.1f}" text-anchor="end">{_number(10.0**k)}</text>')
+    for value in np.linspace(first, last, 6):
+        x = at(value, 10.0**low)[0]
+        out.append(f'<text class="quiet" x="{x:.1f}" y="{height - 26}" text-anchor="middle">{value:.0f}</text>')
+    for who, curve in curves.items():
+        path = "L".join(f"{x:.1f} {y:.1f}" for x, y in (at(*p) for p in curve))
+        out.append(f'<path d="M{path}" fill="none" stroke="{color[who]}" stroke-width="2"/>')
+    middle = (left + width) / 2
+    out.append(f'<text class="quiet" x="{middle:.0f}" y="{height - 8}" text-anchor="middle">{axes[0]}</text>')
+    out.append(f'<text class="quiet" x="8" y="{top - 12}">{axes[1]}</text>')
+    return _svg(out, width, height, label)
+
+
 def _legend(series: Sequence[str], color: Mapping[str, str]) -> tuple[list[str], int]:
     """The parts of the picture so far, and where the rest may begin."""
     out, x, y = [_STYLE], 8.0, 16

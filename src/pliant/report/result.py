@@ -46,7 +46,8 @@ class Result:
     where it was not measured. crossings: (T,2) pairs of triangles that meet, exactly: cloth with cloth, cloth with
     bodies; None where they were not counted. forced: how often bodies left no room (see `Guard`). shapes: for each
     body that bends the positions (T,n,3), single precision, of its welded vertices. pinched: (T,2) points inside such a
-    body where it meets itself, and how deep (m) they are; they are not in `deepest`.
+    body where it meets itself, and how deep (m) they are; they are not in `deepest`. remained: (T,) pairs still
+    too near when a response that separates until nothing touches gave up; None where there was none.
     """
 
     scene: Scene
@@ -60,6 +61,7 @@ class Result:
     forced: int = 0
     shapes: dict[int, NDArray[np.float32]] = dataclasses.field(default_factory=dict)
     pinched: Floats = dataclasses.field(default_factory=lambda: np.zeros((0, 2)))
+    remained: NDArray[np.int64] | None = None
 
     @functools.cached_property
     def clips(self) -> list[Clip]:
@@ -116,6 +118,8 @@ class Result:
             "crossings_bodies_total": None if bodies is None else int(bodies.sum()),
             "frames_with_crossings": None if crossings is None else int(crossings.any(1).sum()),
             "forced": self.forced,
+            "remained_most": None if self.remained is None else int(self.remained.max()),
+            "frames_with_remained": None if self.remained is None else int((self.remained > 0).sum()),
             "fastest_at_end_m_per_s": max((float(np.linalg.norm(e, axis=1).max()) for e in ends), default=0.0)
             / self.dt,
             "ms_per_frame": 1e3 * median,
@@ -171,6 +175,9 @@ class Result:
             f"intersecting pairs, cloth and {what}": f"{n.sum():,} in all, worst frame {n.max():,}" if n.any() else "0"
             for what, n in counted.items()
         }
+        if self.remained is not None:
+            bad = int((self.remained > 0).sum())
+            told["pairs left too near"] = f"{self.remained.max():,} at most, in {bad:,} frames" if bad else "0"
         mode = self.scene.self_contact
         if mode != "off":
             told[f"{mode} mode"] = f"{self.crossings.sum():,} intersecting pairs in {len(self.crossings) - 1:,} frames"
@@ -221,7 +228,7 @@ def record(
     met = np.zeros((count + 1, 2), np.int64)
     soft = {b: np.empty((count + 1, scene.bodies[b].mesh.welded.n_vertices, 3)) for b in scene.soft}
     bent = {b: np.empty((count + 1, scene.bodies[b].mesh.welded.n_vertices, 3), np.float32) for b in scene.shapes}
-    contacts, seconds = np.zeros(count + 1, np.int64), np.zeros(count + 1)
+    contacts, seconds, remained = np.zeros(count + 1, np.int64), np.zeros(count + 1), np.zeros(count + 1, np.int64)
     deepest, pinched = np.full(count + 1, np.nan), np.zeros((count + 1, 2))
     poses = np.empty((count + 1, len(scene.bodies), 3, 4))
 
@@ -242,12 +249,13 @@ def record(
     keep(0, sim.state.x, sim.state.pose)
     for t, frame in enumerate(sim.run(count), 1):
         keep(t, frame.x, frame.pose)
-        contacts[t], seconds[t] = len(frame.contacts), frame.seconds
+        contacts[t], seconds[t], remained[t] = len(frame.contacts), frame.seconds, frame.remained
         if progress is not None:
             progress(frame)
     forced = sim.guard.forced if sim.guard else 0
     counted = None if counter is None else met
-    return Result(scene, sim.dt, soft, poses, contacts, deepest, seconds, counted, forced, bent, pinched)
+    left = remained if sim.separates else None
+    return Result(scene, sim.dt, soft, poses, contacts, deepest, seconds, counted, forced, bent, pinched, left)
 
 
 def drape(
