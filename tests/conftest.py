@@ -3,6 +3,7 @@
 import os
 import pathlib
 import signal
+import sys
 
 import numpy as np
 import pytest
@@ -12,8 +13,8 @@ SEED = int(os.environ.get("PLIANT_SEED", "2003"))
 
 
 def cases(default: int) -> int:
-    """How many random cases to run: `PLIANT_CASES` or the default."""
-    return int(os.environ.get("PLIANT_CASES", default))
+    """How many random cases to run: `PLIANT_CASES` or the default, no more than `PLIANT_MOST_CASES`."""
+    return min(int(os.environ.get("PLIANT_CASES", default)), int(os.environ.get("PLIANT_MOST_CASES", sys.maxsize)))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
