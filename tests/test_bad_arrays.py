@@ -58,6 +58,15 @@ DOORS = [
     Door("Mesh uv", UV, lambda uv: pliant.Mesh(X, F, uv=uv).uv, "uv"),
     Door("Mesh faces", F, lambda f: pliant.Mesh(X, f).face_areas, "faces", empty=True, limit=5),
     Door("Mesh tets", np.array([[0, 1, 2, 4]]), lambda t: pliant.Mesh(X, F, t).tets, "tets", empty=True, limit=5),
+    Door("Mesh.from_tets x", X, lambda x: pliant.Mesh.from_tets(x, [[0, 1, 2, 4]]).tet_volumes, "vertices"),
+    Door(
+        "Mesh.from_tets tets",
+        np.array([[0, 1, 2, 4]]),
+        lambda t: pliant.Mesh.from_tets(X, t).faces,
+        "tets",
+        empty=True,
+        limit=5,
+    ),
     Door(
         "Mesh material",
         np.array([0, 1]),

@@ -54,7 +54,8 @@ class Mesh:
     @classmethod
     def from_tets(cls, vertices: Any, tets: Any, **fields: Any) -> "Mesh":
         """A mesh of tets whose faces are their surface: the sides that only one of them has."""
-        return cls(vertices, tet_surface(validate.indices("tets", tets, 4, len(vertices))), tets, **fields)
+        plain = cls(vertices, np.zeros((0, 3), np.int32), tets)  # checks both
+        return cls(plain.vertices, tet_surface(plain.tets), plain.tets, **fields)
 
     @property
     def n_vertices(self) -> int:

@@ -51,6 +51,18 @@ def test_cylinders_collide_bend_part_and_come_to_rest_without_a_triangle_meeting
     assert sim.guard.forced == 0
 
 
+def test_they_meet_by_other_detectors_and_responses_too():
+    scene = SCENES["cylinders"](resolution=2)
+    options = {"self_method": "sphere-surface", "self_response": "penalty+geometric"}
+    sim = Simulation(scene, substeps=8, **options)
+    count, touched = CrossingCount(scene, sim.state.x), []
+    for frame in sim.run(40):
+        assert count.at(frame.x) == (0, 0), frame.index
+        touched.append(between(frame, scene))
+    assert max(touched) > 20
+    assert touched[-1] == 0
+
+
 def test_without_self_contact_they_pass_through_each_other():
     sim = small(self_contact="off")
     count = CrossingCount(sim.scene, sim.state.x)
@@ -149,3 +161,24 @@ def test_inner_vertices_of_an_obstacle_beside_solids_stay():
         step(state, 1e-3)
     assert (state.x[scene.rows(1)] == before[scene.rows(1)]).all()
     assert (state.x[scene.rows(0), 1] < before[scene.rows(0), 1]).all()
+
+
+@pytest.mark.long
+def test_600_frames_at_full_size_never_meet():
+    sim = Simulation(SCENES["cylinders"]())
+    count = CrossingCount(sim.scene, sim.state.x)
+    for frame in sim.run(600):
+        assert count.at(frame.x) == (0, 0), frame.index
+    assert sim.guard.forced == 0
+
+
+@pytest.mark.long
+def test_bodies_large_enough_for_threads_have_the_same_bits_on_one_and_on_two():
+    before, found = jit.threads(), []
+    try:
+        for threads in (1, 2):
+            jit.set_threads(threads)
+            found.append(digest(Simulation(SCENES["cylinders"](resolution=4)), 60))
+    finally:
+        jit.set_threads(before)
+    assert found[0] == found[1]

@@ -98,6 +98,7 @@ class SphereSurfaceDetector:
 
     @camera.setter
     def camera(self, place: Any) -> None:
+        _how_fine(self.within, self.levels, self.tolerance, place)
         self._camera = None if place is None else validate.floats("camera", place, (3,))
 
     def update(self, state: State) -> Self:
@@ -186,7 +187,7 @@ class SphereSurfaceDetector:
         if self.camera is not None:
             far = np.sqrt(((at - self.camera) ** 2).sum(1))
             metres = _metres(metres, far) if callable(metres) else metres * far
-        part, power = np.frexp(size / np.maximum(metres, 1e-300))
+        part, power = np.frexp(size / np.maximum(metres, 1e-290))
         return np.clip(power - (part == 0.5), 0, DEEPEST).astype(np.int32)
 
     @property

@@ -9,7 +9,7 @@ from ..state import State
 from .xpbd import by_colour
 
 Floats = NDArray[np.float64]
-_WORTH_THREADS = 6000  # elements; below it launching threads costs more than they save
+_WORTH_THREADS = 8000  # tets; below it some 40 launches, one a colour, cost more than they save
 _UPPER = np.triu_indices(6)
 # the symmetric matrix of each strain: 00, 11, 22, and 01, 02, 12 twice, as engineers count shear
 _STRAINS = np.zeros((6, 3, 3))
