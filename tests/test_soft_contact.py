@@ -81,7 +81,7 @@ def test_bodies_are_kept_when_cloth_is_set_apart_before_a_frame_is_shown():
 
 @pytest.mark.compiled
 @pytest.mark.parametrize("response", ["penalty", "geometric", "penalty+geometric"])
-@pytest.mark.parametrize("name", ["ribbon", "stack"])
+@pytest.mark.parametrize("name", ["ribbon", pytest.param("stack", marks=pytest.mark.long)])
 def test_in_safe_mode_no_two_triangles_meet_whatever_the_detector_missed(name, response):
     scene = SCENES[name](resolution={"ribbon": 20, "stack": 8}[name], self_contact="safe")
     # a detector that sees a tenth of the thickness misses nearly everything in time
