@@ -121,7 +121,7 @@ def test_the_distance_of_edges_is_at_most_half_of_both_too_large_and_never_too_s
 
 @pytest.mark.parametrize("make", [of_faces, of_edges])
 def test_weights_name_a_point_of_each_feature_and_the_normal_goes_between_them(make, rng):
-    points = (triangles if make is of_faces else edges)(rng, COUNT // 10)
+    points = (triangles if make is of_faces else edges)(rng, COUNT // 10 + 5)
     for level in (0, 1, 5):
         hits = make(points, level)
         share = -hits["weights"][:, 1:] if make is of_faces else np.abs(hits["weights"])

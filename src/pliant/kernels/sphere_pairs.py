@@ -70,9 +70,9 @@ def near_balls(balls, shift, within, rows, count):
         i, j = np.uint64(rows[c, 1] + one), np.uint64(rows[c, 2] + two)
         x, y, z = balls[i, 0] - balls[j, 0], balls[i, 1] - balls[j, 1], balls[i, 2] - balls[j, 2]
         reach = within + balls[i, 3] + balls[j, 3]
-        if x * x + y * y + z * z <= reach * reach:
-            rows[kept, 0], rows[kept, 1], rows[kept, 2] = kind, i, j
-            kept += 1
+        # written in any case and kept by counting: a branch would be guessed wrong too often
+        rows[kept, 0], rows[kept, 1], rows[kept, 2] = kind, i, j
+        kept += x * x + y * y + z * z <= reach * reach
     return kept
 
 
@@ -82,12 +82,12 @@ def near_faces(spheres, lot, n, deepest, within, rows, kept):
     balls, faces, level, start = spheres.balls, spheres.faces, spheres.face_level, spheres.starts[1]
     p, at, d_2, levels = np.empty((12, LOT)), np.empty((5, LOT)), np.empty(LOT), np.empty(LOT, np.int32)
     for m in range(n):
-        i, j = lot[m, 1], lot[m, 2]
+        i, j, q = np.uint64(lot[m, 1]), np.uint64(lot[m, 2]), np.uint64(lot[m, 2] - start)
         for k in range(3):
             p[k, m] = balls[i, k] - balls[j, k]
         for k in range(9):
-            p[3 + k, m] = faces[j - start, k]
-        levels[m] = level[j - start]
+            p[3 + k, m] = faces[q, k]
+        levels[m] = level[q]
     take_faces(p, n, levels, deepest, at, d_2)
     for m in range(n):
         rows[kept, 0], rows[kept, 1], rows[kept, 2] = lot[m, 0], lot[m, 1], lot[m, 2]
@@ -120,16 +120,23 @@ def narrow_range(spheres, same, deepest, within, rows, count):
     if count == 0:
         return 0
     faces, edges, names = np.empty((LOT, 3), np.int32), np.empty((LOT, 3), np.int32), spheres.names
+    middles = deepest[1] == 0  # the balls of edges have told all
     for c in range(count):
         kind, i, j = rows[c, 0], rows[c, 1], rows[c, 2]
+        if kind == EDGES:
+            if middles:
+                rows[kept, 0], rows[kept, 1], rows[kept, 2] = kind, i, j
+                kept += 1
+                continue
+            edges[n_e, 0], edges[n_e, 1], edges[n_e, 2] = kind, i, j
+            n_e += 1
+            if n_e == LOT:
+                kept, n_e = near_edges(spheres, edges, n_e, deepest[1], within, rows, kept), 0
+            continue
         faces[n_f, 0], faces[n_f, 1], faces[n_f, 2] = kind, i, j
-        edges[n_e, 0], edges[n_e, 1], edges[n_e, 2] = kind, i, j
-        n_f += kind != EDGES
-        n_e += kind == EDGES
+        n_f += 1
         if n_f == LOT:
             kept, n_f = near_faces(spheres, faces, n_f, deepest[0], within, rows, kept), 0
-        if n_e == LOT:
-            kept, n_e = near_edges(spheres, edges, n_e, deepest[1], within, rows, kept), 0
     if n_f > 0:
         kept = near_faces(spheres, faces, n_f, deepest[0], within, rows, kept)
     if n_e > 0:
