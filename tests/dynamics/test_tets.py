@@ -59,7 +59,7 @@ def hung(young: float, poisson: float, substeps: int) -> tuple[float, float]:
     mesh = bar((0.05, length, 0.05), (2, 16, 2))
     x, top = mesh.vertices, np.flatnonzero(mesh.vertices[:, 1] > length / 2 - 1e-9)
     sim = alone(mesh, Solid(young, poisson, density, damping=0.3), pins=top, substeps=substeps)
-    frames = np.array([frame.x[mesh.weld_index] for frame in sim.run(160)])
+    frames = np.array([frame.x[mesh.weld_index] for frame in sim.run(140)])
     assert np.abs(sim.state.v).max() < 5e-3, "the bar must have come to rest"
     y = frames[-20:].mean(0)
     low, high = (np.abs(x[:, 1] - level) < 1e-9 for level in (-0.1, 0.1))
@@ -182,7 +182,7 @@ def test_volume_is_kept_in_free_fall():
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("young", [1e4, 1e6, 1e9])
+@pytest.mark.parametrize("young", [1e4, 1e9])
 @pytest.mark.parametrize("poisson", [0.0, 0.3, 0.49])
 @pytest.mark.parametrize("state", ["flat", "inside out", "folded"])
 def test_a_crushed_body_comes_back_to_its_shape(young, poisson, state):
