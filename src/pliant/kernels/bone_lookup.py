@@ -121,19 +121,23 @@ def first_guess(ball, p):
 
 
 @kernel
-def search_one(boxes, placed, x, p, row, slack):
-    """The nearest triangle however far it is, `row` (or -1) to begin with: what `look_range` says of it, and counts.
+def search_one(boxes, placed, x, p, row, most, slack):
+    """The nearest triangle no farther than `most`, or however far it is where that is infinite, `row` (or -1) to begin
+    with: its squared distance (or that of `most`), what `look_range` says of it, and counts.
 
     A box lies in its ball, a slab's triangles in their box, a triangle in its own: whatever is farther away than the
     best so far is passed over.
     """
     turn, ball, around, home, bounds = placed.turn, placed.ball, boxes.around, boxes.home, boxes.bounds
     corners, face, low, high, slabs = boxes.corners, boxes.face, boxes.low, boxes.high, boxes.slabs
-    looked, measured = 0, 0
-    r = row if row >= 0 else np.int64(home[first_guess(ball, p) * slabs])
-    a, c, d = vec.load(x, corners[r, 0]), vec.load(x, corners[r, 1]), vec.load(x, corners[r, 2])
-    best, feature, b_u, b_v, b_w = nearest2(p, a, c, d)
-    b_face, b_feature, b_row, root = np.int64(face[r]), np.int64(feature), np.int64(r), math.sqrt(best) + slack
+    looked, measured, b_face, b_feature, b_row = 0, 0, np.int64(-1), np.int64(0), np.int64(-1)
+    best, b_u, b_v, b_w = most * most, 0.0, 0.0, 0.0
+    if row >= 0 or best == np.inf:
+        b_row = row if row >= 0 else np.int64(home[first_guess(ball, p) * slabs])
+        a, c, d = vec.load(x, corners[b_row, 0]), vec.load(x, corners[b_row, 1]), vec.load(x, corners[b_row, 2])
+        best, feature, b_u, b_v, b_w = nearest2(p, a, c, d)
+        b_face, b_feature = np.int64(face[b_row]), np.int64(feature)
+    root = math.sqrt(best) + slack
     for b in range(len(ball)):
         far = root + ball[b, 3] + slack
         if vec.norm2((p[0] - ball[b, 0], p[1] - ball[b, 1], p[2] - ball[b, 2])) > far * far:
@@ -160,7 +164,7 @@ def search_one(boxes, placed, x, p, row, slack):
                 if d_2 < best or (d_2 == best and f < b_face):
                     best, b_face, b_feature, b_row = d_2, f, np.int64(feature), np.int64(r)
                     b_u, b_v, b_w, root = u, v, w, math.sqrt(d_2) + slack
-    return b_face, b_feature, b_row, b_u, b_v, b_w, looked, measured
+    return best, b_face, b_feature, b_row, b_u, b_v, b_w, looked, measured
 
 
 @kernel
@@ -182,7 +186,7 @@ def judge_range(boxes, placed, surface, rings, points, which, first, last, slack
         if sure > slack:
             clear[i] = sure - slack
             continue
-        f, feature, row, u, v, w, one, two = search_one(boxes, placed, surface.x, p, found[i, 2], slack)
+        _, f, feature, row, u, v, w, one, two = search_one(boxes, placed, surface.x, p, found[i, 2], np.inf, slack)
         looked, measured = looked + one, measured + two
         found[i, 0], found[i, 1], found[i, 2] = f, feature, row
         vec.store(place, i, (u, v, w))

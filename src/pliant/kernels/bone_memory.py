@@ -6,9 +6,8 @@ import numpy as np
 
 from . import vec
 from .bone_boxes import CHUNK
-from .bone_lookup import gap2
+from .bone_lookup import search_one
 from .jit import kernel, prange
-from .triangle import nearest2
 
 # how far a point that is known to be outside is from the skin is worth knowing if that lasts some steps
 WORTH = 3.0  # paces beyond reach; below it, asking again costs no more
@@ -116,39 +115,6 @@ def doubts(which, found, clear, reach, near, slack, hint, pace, out, hopeful):
 
 
 @kernel
-def clear_of(boxes, placed, x, p, most, slack):
-    """How far p is from the skin at least, no more than `most` is asked for; and counts, as `search_one`."""
-    turn, ball, around, home, bounds = placed.turn, placed.ball, boxes.around, boxes.home, boxes.bounds
-    corners, low, high, slabs = boxes.corners, boxes.low, boxes.high, boxes.slabs
-    looked, measured, best, root = 0, 0, most * most, most + slack
-    for b in range(len(ball)):
-        far = root + ball[b, 3] + slack
-        if vec.norm2((p[0] - ball[b, 0], p[1] - ball[b, 1], p[2] - ball[b, 2])) > far * far:
-            continue
-        q_0 = turn[b, 0, 0] * p[0] + turn[b, 0, 1] * p[1] + turn[b, 0, 2] * p[2] + turn[b, 0, 3]
-        q_1 = turn[b, 1, 0] * p[0] + turn[b, 1, 1] * p[1] + turn[b, 1, 2] * p[2] + turn[b, 1, 3]
-        q_2 = turn[b, 2, 0] * p[0] + turn[b, 2, 1] * p[1] + turn[b, 2, 2] * p[2] + turn[b, 2, 3]
-        q = (q_0, q_1, q_2)
-        if gap2(low[b, 0], low[b, 1], low[b, 2], high[b, 0], high[b, 1], high[b, 2], q, slack) > best:
-            continue
-        for s in range(b * slabs, (b + 1) * slabs):
-            x_0, y_0, z_0 = around[s, 0], around[s, 1], around[s, 2]
-            if not gap2(x_0, y_0, z_0, around[s, 3], around[s, 4], around[s, 5], q, slack) <= best:
-                continue
-            looked += home[s + 1] - home[s]
-            for r in range(home[s], home[s + 1]):
-                x_0, y_0, z_0 = bounds[r, 0], bounds[r, 1], bounds[r, 2]
-                if gap2(x_0, y_0, z_0, bounds[r, 3], bounds[r, 4], bounds[r, 5], q, slack) > best:
-                    continue
-                measured += 1
-                a, c, d = vec.load(x, corners[r, 0]), vec.load(x, corners[r, 1]), vec.load(x, corners[r, 2])
-                d_2 = nearest2(p, a, c, d)[0]
-                if d_2 < best:
-                    best, root = d_2, math.sqrt(d_2) + slack
-    return max(math.sqrt(best) - slack, 0.0), looked, measured
-
-
-@kernel
 def measure_range(boxes, placed, x, points, which, first, last, near, slack, pace, clear, hint):
     """By how much points which[first:last], known to be outside, are clear of the skin at least."""
     spots, count = np.empty((last - first, 4)), 0
@@ -160,8 +126,9 @@ def measure_range(boxes, placed, x, points, which, first, last, near, slack, pac
             sure = max(sure, spots[k, 3] - vec.norm(vec.sub(p, vec.load(spots, k))) - slack)
         if sure <= near + WORTH * pace[i]:
             most = min(near + LASTS * pace[i], MOST * near)
-            sure, one, two = clear_of(boxes, placed, x, p, most, slack)
-            looked, measured = looked + one, measured + two
+            found = search_one(boxes, placed, x, p, -1, most, slack)
+            sure = math.sqrt(found[0]) - slack
+            looked, measured = looked + found[7], measured + found[8]
             spots[count, 3] = sure
             vec.store(spots, count, p)
             count += 1
