@@ -1,7 +1,11 @@
-"""The pictures of docs/respond: what a penalty regains, and a ribbon that piles up. Called by pictures.py, or alone."""
+"""The pictures of docs/respond: what a penalty regains, and a ribbon that piles up. Called by pictures.py, or alone.
+
+`python tools/responses.py --cost` measures responses on the contacts of the falling ribbon, in processor time.
+"""
 
 import pathlib
 import sys
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -12,7 +16,10 @@ from pliant.kernels.penalty import spring
 from pliant.report.camera import Camera
 from pliant.report.picture import render
 from pliant.report.result import Result, record
+from pliant.respond import RESPONSES, Geometric, Response
 from pliant.scenes import SCENES
+from pliant.soft_contact import SoftContact
+from pliant.state import State
 
 PAPER, INK, QUIET, GRID = (255, 255, 255), (35, 38, 45), (120, 126, 140), (232, 234, 238)
 COLOURS = ((196, 74, 62), (214, 137, 38), (58, 128, 90), (52, 92, 158))
@@ -107,9 +114,44 @@ def draw_responses(save: Callable[[str, np.ndarray | Image.Image], None]) -> Non
     save("ribbon-spheres", ribbon_strip(fall()))
 
 
+def cost() -> None:
+    scene = SCENES["ribbon"](self_contact="push")
+    sim = pliant.Simulation(scene, self_method="tree", self_response="penalty")
+    for _ in sim.run(52):
+        pass
+    soft, dt = sim.guard, sim.dt / sim.substeps
+    assert isinstance(soft, SoftContact)
+    found = soft.look(sim.state)
+
+    def best(act: Callable[[State], object], count: int = 30) -> float:
+        spent = []
+        for _ in range(count):
+            state = sim.state.copy()
+            begin = time.process_time()
+            act(state)
+            spent.append(time.process_time() - begin)
+        return 1e6 * min(spent)
+
+    print(f"{len(found)} contacts; to find them {best(soft.look):.0f} us")
+    for name in ("projection", "penalty", "geometric"):
+        response = RESPONSES[name](scene, eps=soft.thickness)
+
+        def act(state: State, response: Response = response) -> None:
+            response.begin(found, state)
+            response.apply(found, state, dt)
+            response.finish(found, state, dt)
+
+        print(f"{name}: {1e3 * best(act) / len(found):.0f} ns a contact and small step")
+    last = Geometric(scene, eps=soft.thickness)
+    last.look = soft.look
+    print(f"until free: {best(lambda state: last.show(state, dt), 5):.0f} us, {last.looks} looks")
+
+
 if __name__ == "__main__":
-    folder = pathlib.Path(sys.argv[1])
-    penalty_chart().save(folder / "penalty.png")
-    if "--chart" not in sys.argv:
+    if "--cost" in sys.argv:
+        cost()
+    else:
+        folder = pathlib.Path(sys.argv[1])
+        penalty_chart().save(folder / "penalty.png")
         made = fall()
         Image.fromarray(ribbon_strip(made)).save(folder / "ribbon-spheres.png")
