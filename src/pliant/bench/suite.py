@@ -127,12 +127,13 @@ def pelechano_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, 
 def jung_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
     """Spheres on triangles against the cubic, while a ribbon piles up."""
     about, load = _begin(progress, fields=False)
-    resolution, frames, every = (40, 60, 15) if quick else (100, 200, 5)
+    resolution, frames, every = (36, 60, 20) if quick else (100, 200, 5)
     fallen = jung.fall(resolution, frames, every, progress)
     times = jung.fall_table(fallen.mesh, fallen.moments, repeats=repeats, progress=progress)
     held = fallen.moments[len(fallen.moments) // 4 :: 1 if quick else 4]
     levels = jung.levels_table(fallen.mesh, held, repeats=repeats, progress=progress)
-    view, seen = jung.view_table(fallen, frames=5 if quick else 40, repeats=repeats, progress=progress)
+    size = {"frames": 3, "lines": 60} if quick else {"frames": 40}
+    view, seen = jung.view_table(fallen, repeats=repeats, progress=progress, **size)
     said, notes = jung.findings(times, levels, view, seen), [f"Source: {JUNG_2005}.", *jung.NOTES, _load(load)]
     title = "Spheres on triangles against the cubic"
     return Report(title, said, [times, levels, view], [jung.chart(times)], notes, about)
