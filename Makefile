@@ -16,6 +16,8 @@ JOBS   ?= 2
 LOOPLESS := tests/cli tests/io tests/shapes tests/test_project.py tests/test_validate.py tests/test_clock.py \
             tests/test_mesh.py tests/test_contacts.py tests/kernels/test_jit.py tests/bench
 WITHOUT  := $(addprefix --ignore=,$(LOOPLESS))
+# whole scenes run the loops that the tests beside them check
+SCENES   := $(addprefix --ignore=,tests/scenes tests/report)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-compiled test-plain test-bounds test-long fuzz lint types contracts format wheel docs-check constraints clean
@@ -55,7 +57,7 @@ test-plain: $(VENV)/.test  ## the suite with the compiler off, few random cases
 	PLIANT_COMPILE=0 PLIANT_CASES=10 $(PYTEST) -n $(JOBS) --dist loadfile -m "not compiled and not browser" $(WITHOUT)
 
 test-bounds: $(VENV)/.test  ## compiled loops with bounds checks and parallel off, fewer random cases
-	NUMBA_BOUNDSCHECK=1 PLIANT_PARALLEL=0 PLIANT_MOST_CASES=60 $(PYTEST) -n $(JOBS) --dist loadfile -m "not browser" $(WITHOUT) --durations=20 --durations-min=3
+	NUMBA_BOUNDSCHECK=1 PLIANT_PARALLEL=0 PLIANT_MOST_CASES=60 $(PYTEST) -n $(JOBS) --dist loadfile -m "not browser" $(WITHOUT) $(SCENES) --durations=20 --durations-min=3
 
 test-long: $(VENV)/.test  ## the whole suite and the tests marked long
 	$(PYTEST) --long

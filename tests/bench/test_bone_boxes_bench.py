@@ -36,7 +36,7 @@ def test_the_papers_line_stands_beside_ours(tmp_path) -> None:
     assert (theirs["spared_percent"], theirs["detection_percent"], theirs["brute_percent"]) == (98.0, 63.0, 0.2)
     assert [row["who"] for row in ours] == list(bone_boxes.WAYS)
     for row in ours:
-        assert 98.0 < row["spared_percent"] < 100.0
+        assert 98.0 < row["spared_percent"] <= 100.0  # all, where nothing moves: what is far is remembered
         assert row["brute_percent"] < row["response_percent"] <= 100.0
         assert row["brute_percent"] < row["detection_percent"] < 100.0
         assert row["widened"] == 0
