@@ -16,8 +16,8 @@ JOBS   ?= 2
 LOOPLESS := tests/cli tests/io tests/shapes tests/test_project.py tests/test_validate.py tests/test_clock.py \
             tests/test_mesh.py tests/test_contacts.py tests/kernels/test_jit.py tests/bench
 WITHOUT  := $(addprefix --ignore=,$(LOOPLESS))
-# whole scenes run the loops that the tests beside them check
-SCENES   := $(addprefix --ignore=,tests/scenes tests/report)
+# whole scenes, files and bad arrays run the loops that the tests beside them check
+SCENES   := $(addprefix --ignore=,tests/scenes tests/report tests/test_bad_arrays.py tests/test_files.py)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-compiled test-plain test-bounds test-long fuzz lint types contracts format wheel docs-check constraints clean

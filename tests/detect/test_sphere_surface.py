@@ -105,7 +105,7 @@ def test_the_distance_to_a_triangle_is_at_most_a_sphere_too_large_and_never_too_
     share = (over - rounding(points)) / (radius(points) * 0.5**level)
     assert (over >= -rounding(points)).all()
     assert share.max() <= 1.0
-    assert share.max() >= 0.7 or not COMPILED  # there is no much better bound
+    assert share.max() >= 0.7 or COUNT < 5000  # there is no much better bound
 
 
 @pytest.mark.parametrize("level", [*range(8), 12])
@@ -116,7 +116,7 @@ def test_the_distance_of_edges_is_at_most_half_of_both_too_large_and_never_too_s
     share = (over - rounding(points)) / (0.5 * both * 0.5**level)
     assert (over >= -rounding(points)).all()
     assert share.max() <= 1.0
-    assert share.max() >= 0.7 or not COMPILED
+    assert share.max() >= 0.7 or COUNT < 5000
 
 
 @pytest.mark.parametrize("make", [of_faces, of_edges])
