@@ -48,7 +48,7 @@ demo: $(VENV)/.run  ## drape a cloth over a bust: out/drape.glb, out/drape.html,
 # several processes share the cores: threads that spin while they wait made a launch 27 times slower (1155 against 43 us)
 test-compiled test-plain test-bounds test-long: export OMP_WAIT_POLICY := passive
 
-test: lint types contracts test-compiled test-plain test-bounds wheel  ## everything CI runs
+test: lint types contracts test-compiled test-plain wheel  ## everything CI runs
 
 test-compiled: $(VENV)/.test  ## the whole suite
 	$(PYTEST) -n $(JOBS) --dist loadfile --durations=20 --durations-min=3
@@ -59,7 +59,7 @@ test-plain: $(VENV)/.test  ## the suite with the compiler off, few random cases
 test-bounds: $(VENV)/.test  ## compiled loops with bounds checks and parallel off, fewer random cases
 	NUMBA_BOUNDSCHECK=1 PLIANT_PARALLEL=0 PLIANT_MOST_CASES=60 $(PYTEST) -n $(JOBS) --dist loadfile -m "not browser" $(WITHOUT) $(SCENES) --durations=20 --durations-min=3
 
-test-long: $(VENV)/.test  ## the whole suite and the tests marked long
+test-long: test-bounds  ## the whole suite and the tests marked long, and the loops with bounds checks
 	$(PYTEST) --long
 
 fuzz: $(VENV)/.test  ## 20 000 mutants of small mesh files, as many of characters (SEED=n for others)
