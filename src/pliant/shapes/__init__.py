@@ -6,7 +6,9 @@ from .garments import skirt, trousers
 from .mannequin import mannequin
 from .rig import Rig, mannequin_rig
 from .sheets import cloth
+from .soft import creature, intestine, liver, tet_ball, tet_box
 from .solids import ball, bowl, box, torus
+from .stuffing import stuffed
 from .tets import bar, cylinder
 from .walk import walking_mannequin
 
@@ -18,12 +20,18 @@ __all__ = [
     "box",
     "bust",
     "cloth",
+    "creature",
     "cylinder",
     "face",
     "face_heights",
+    "intestine",
+    "liver",
     "mannequin",
     "mannequin_rig",
     "skirt",
+    "stuffed",
+    "tet_ball",
+    "tet_box",
     "torus",
     "trousers",
     "walking_mannequin",

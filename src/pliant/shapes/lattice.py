@@ -1,0 +1,118 @@
+"""The body-centred cubic lattice: cube corners and cube centres, its edges and its tets, by whole-array steps."""
+
+import dataclasses
+import itertools
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import validate
+from ..validate import Floats
+
+LONG, SHORT = 0, 1  # kinds of edges: between two nodes of a kind, and between a corner and a centre
+_BLOCK = 4  # cells along a block that is asked for once
+_BYTES = 300.0  # of memory for a cell, measured
+
+
+@dataclasses.dataclass(frozen=True)
+class Lattice:
+    """Node i is the corner, node count + i the centre, of cell i = (ix * shape[1] + iy) * shape[2] + iz."""
+
+    origin: Floats  # (3,) the first corner
+    size: float  # side of a cell
+    shape: tuple[int, int, int]
+
+    @classmethod
+    def over(cls, low: Floats, high: Floats, size: float, max_bytes: float | None) -> "Lattice":
+        """One that reaches at least two cells beyond the box, so that nothing inside touches its border."""
+        cells = np.ceil((high - low) / size) + 4.0
+        what = f"a lattice of {cells[0]:.4g} x {cells[1]:.4g} x {cells[2]:.4g} cells"
+        validate.budget(what, _BYTES * float(cells.prod()), "use a larger size or raise max_bytes", max_bytes)
+        nx, ny, nz = (int(c) for c in cells)
+        return cls(0.5 * (low + high) - 0.5 * size * np.array([nx - 0.5, ny - 0.5, nz - 0.5]), size, (nx, ny, nz))
+
+    @property
+    def count(self) -> int:
+        return int(np.prod(self.shape))
+
+    def points(self, nodes: NDArray[np.int64]) -> Floats:
+        """(n,3) positions of nodes."""
+        cell = np.stack(np.unravel_index(nodes % self.count, self.shape), 1)
+        return self.origin + self.size * (cell + 0.5 * (nodes >= self.count)[:, None])
+
+    def values(self, function: Callable[[Floats], Floats], slope: float | None) -> Floats:
+        """(2 count,) the function at all nodes; with `slope`, blocks that are surely on one side are asked for once."""
+        if slope is None:
+            return function(self.points(np.arange(2 * self.count)))
+        cells = np.stack(np.meshgrid(*(np.arange(n) // _BLOCK for n in self.shape), indexing="ij"), -1)
+        blocks = [int(b) + 1 for b in cells[-1, -1, -1]]
+        block = np.ravel_multi_index(tuple(np.moveaxis(cells, -1, 0)), blocks).ravel()
+        first = np.stack(np.unravel_index(np.arange(int(np.prod(blocks))), blocks), 1) * _BLOCK
+        middle = function(self.origin + self.size * (first + 0.5 * (_BLOCK - 0.5)))
+        f = np.tile(middle[block], 2)
+        # from the middle of its nodes to the farthest of them
+        near = np.abs(middle) <= slope * self.size * 0.5 * (_BLOCK - 0.5) * np.sqrt(3.0) * (1.0 + 1e-9)
+        ask = np.flatnonzero(np.tile(near[block], 2))
+        f[ask] = function(self.points(ask))
+        return f
+
+    def step(self, kind: int, offset: tuple[int, ...]) -> int:
+        """Difference in number from a node of a kind (0 corner, 1 centre) to the one `offset` half cells away."""
+        odd = offset[0] % 2
+        cell = [(d + kind) // 2 for d in offset]
+        return (cell[0] * self.shape[1] + cell[1]) * self.shape[2] + cell[2] + odd * (1 - 2 * kind) * self.count
+
+    def inner(self) -> NDArray[np.int64]:
+        """Cells that are not the first or last of a row, a column or a pile: all their neighbours exist."""
+        return np.arange(self.count).reshape(self.shape)[1:-1, 1:-1, 1:-1].ravel()
+
+    def cut_edges(self, f: Floats) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
+        """(k,2) nodes of the edges along which the sign changes, and their kind, LONG or SHORT."""
+        inner, found, kinds = self.inner(), [], []
+        for kind in (0, 1):
+            a = inner + kind * self.count
+            for offset in _EDGES:
+                if kind and offset[0] % 2:
+                    continue  # a short edge has one corner: it is counted from there
+                b = a + self.step(kind, offset)
+                cut = np.sign(f[a]) * np.sign(f[b]) < 0.0
+                found.append(np.stack([a[cut], b[cut]], 1))
+                kinds.append(np.full(len(found[-1]), SHORT if offset[0] % 2 else LONG, np.int8))
+        return np.concatenate(found), np.concatenate(kinds)
+
+
+def lattice_tets(lattice: Lattice, f: Floats) -> NDArray[np.int64]:
+    """(k,4) nodes of the lattice tets with a corner inside, positive, long edges 0-1 and 2-3.
+
+    Of corners 0 and 2, the first is greater in an even number of coordinates: so every side of a tet whose long edge is
+    not cut tells by the order of its corners which of two ways it is split, and both its tets say the same.
+    """
+    inner, found = lattice.inner() + lattice.count, []
+    for corners in _tet_kinds():
+        steps = [lattice.step(1, tuple(c)) for c in corners.tolist()]
+        inside = np.zeros(len(inner), np.bool_)
+        for step in steps:
+            inside |= f[inner + step] < 0.0
+        found.append(inner[inside, None] + np.array(steps))
+    return np.concatenate(found)
+
+
+def _tet_kinds() -> NDArray[np.int64]:
+    """(12,4,3) corners of the tets around the edges from a centre to the next centres, in half cells from the first."""
+    kinds = []
+    for k in range(3):
+        u, v = np.eye(3, dtype=np.int64)[[(k + 1) % 3, (k + 2) % 3]]
+        along = np.eye(3, dtype=np.int64)[k]
+        for p, q in ((u - v, u + v), (-u - v, -u + v), (v - u, v + u), (-v - u, -v + u)):
+            t = np.array([0 * along, 2 * along, along + p, along + q])
+            if np.linalg.det((t[1:] - t[0]).astype(float)) < 0:
+                t = t[[0, 1, 3, 2]]
+            if (t[0] > t[2]).sum() % 2:
+                t = t[[2, 3, 0, 1]]  # an even permutation: it stays positive
+            kinds.append(t)
+    return np.array(kinds)
+
+
+# half cells: the long edges of a node one way, all its short ones
+_EDGES = [(2, 0, 0), (0, 2, 0), (0, 0, 2), *itertools.product((-1, 1), repeat=3)]

@@ -1,0 +1,98 @@
+"""Tets whose surface touches itself in a point or along an edge: the smaller part there is taken away."""
+
+import itertools
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..validate import Floats
+
+Index = NDArray[Any]
+_SIDES = np.array([[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]])
+_EDGES = np.array(list(itertools.combinations(range(4), 2)))
+
+
+def without_pinches(x: Floats, tets: Index) -> Index:
+    """Fewer tets (k,4), so that their surface is a manifold.
+
+    Where several fans of tets meet in a vertex or along an edge alone, the one of most volume stays; where a fan's
+    surface passes a vertex more than once (two hollows that touch), tets along the smaller passage go.
+    """
+    while True:
+        gone = _hanging(x, tets)
+        if not gone.any():
+            gone = _touching(x, tets)
+        if not gone.any():
+            return tets
+        tets = tets[~gone]
+
+
+def _hanging(x: Floats, tets: Index) -> NDArray[np.bool_]:
+    """(k,) tets that are in a lesser fan at one of their vertices or edges."""
+    volume = np.abs(np.linalg.det(x[tets[:, 1:]] - x[tets[:, :1]]))
+    one, two = _twins(np.sort(tets[:, _SIDES].reshape(-1, 3), 1))
+    gone = np.zeros(len(tets), np.bool_)
+    n = len(x)
+    for parts in (np.arange(4)[:, None], _EDGES):
+        # item m of a tet is its vertex or edge parts[m]; tets that share a side share the items on it
+        key = np.sort(tets[:, parts], 2).reshape(len(tets), len(parts), -1)
+        flat = (key[..., 0] * n + key[..., -1]).ravel()
+        rows, columns = [], []
+        for side in range(4):
+            on = [m for m in range(len(parts)) if side not in parts[m]]
+            of = one % 4 == side
+            for m in on:
+                a = len(parts) * (one[of] // 4) + m
+                b = len(parts) * (two[of] // 4)[:, None] + np.arange(len(parts))
+                rows.append(a)
+                columns.append(b[np.arange(len(a)), np.argmax(flat[b] == flat[a][:, None], 1)])
+        loses = _lesser(flat, np.concatenate(rows), np.concatenate(columns), np.repeat(volume, len(parts)))
+        gone |= loses.reshape(len(tets), -1).any(1)
+    return gone
+
+
+def _touching(x: Floats, tets: Index) -> NDArray[np.bool_]:
+    """(k,) tets with a face in a lesser fan of faces at a vertex."""
+    sides = np.sort(tets[:, _SIDES].reshape(-1, 3), 1)
+    _, first, count = np.unique(sides, axis=0, return_index=True, return_counts=True)
+    own = np.sort(first[count == 1])
+    faces = sides[own]
+    area = np.linalg.norm(np.cross(x[faces[:, 1]] - x[faces[:, 0]], x[faces[:, 2]] - x[faces[:, 0]]), axis=1)
+    # item j of a face is its corner j; edge j lies between corners j and j + 1, and joins both with their like
+    edges = np.stack([faces, np.roll(faces, -1, 1)], 2).reshape(-1, 2)
+    one, two = _twins(np.sort(edges, 1))
+    rows, columns = [], []
+    for end in (0, 1):
+        v = edges[one, end]
+        corner = 3 * (two // 3)[:, None] + np.arange(3)
+        rows.append(3 * (one // 3) + (one % 3 + end) % 3)
+        columns.append(corner[np.arange(len(v)), np.argmax(faces[two // 3] == v[:, None], 1)])
+    loses = _lesser(faces.ravel(), np.concatenate(rows), np.concatenate(columns), np.repeat(area, 3))
+    gone = np.zeros(len(tets), np.bool_)
+    gone[own[loses.reshape(-1, 3).any(1)] // 4] = True
+    return gone
+
+
+def _twins(keys: Index) -> tuple[Index, Index]:
+    """Rows of `keys` that are equal, next to each other in their order, as two lists."""
+    order = np.lexsort(keys.T)
+    again = np.flatnonzero((keys[order][1:] == keys[order][:-1]).all(1))
+    return order[again], order[again + 1]
+
+
+def _lesser(key: Index, rows: Index, columns: Index, weight: Floats) -> NDArray[np.bool_]:
+    """(n,) items that are not in the heaviest of the fans of their key; rows and columns are joined in one fan."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    graph = coo_array((np.ones(len(rows), np.int8), (rows, columns)), shape=(len(key), len(key)))
+    count, fan = connected_components(graph, directed=False)
+    total = np.bincount(fan, weight, count)
+    name = np.empty(count, key.dtype)
+    name[fan] = key
+    # by key, then the heaviest first, then the first
+    order = np.lexsort((np.arange(count), -total, name))
+    loses = np.zeros(count, np.bool_)
+    loses[order[1:]] = name[order[1:]] == name[order[:-1]]
+    return loses[fan]
