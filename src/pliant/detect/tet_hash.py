@@ -1,0 +1,128 @@
+"""TetHash: which vertices are in which tetrahedra, of any number of bodies at once. Exact."""
+
+import math
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import validate
+from ..kernels import spatial_hash as _kernels
+from ..kernels.jit import worth
+from ..kernels.spatial_hash import LAST, Table
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+Rows = NDArray[np.int64]
+CELL = 1.0  # of the median box's longest side: the best of 0.1 to 10, see docs/detectors/spatial-hash.md
+_FINE = 2  # bits by which cells are shorter along x, where more of them cost nothing
+_SUB = 3  # bits of a coordinate below its cell, at least, before empty space is left out
+_SAMPLE = 4096  # tets that the cell size is taken from
+_DENSE = 16  # cells a vertex up to which every cell has a bucket of its own
+_PRIMES = (1, 73856093, 19349663)  # what rows are scattered by where they share buckets
+_FEW = 2000  # tets that one thread does sooner than two
+
+
+class TetHash:
+    """Pairs of a vertex and a tetrahedron that holds it or is touched by it, unless the vertex is one of its corners.
+
+    x (n,3) are the vertices of all bodies, tets (m,4) rows of them; vertices that no tet has may be among them. `cell`
+    is the size of a cell in metres, at best about that of a tetrahedron's box; None takes it from the tets as they are
+    when they are given. A tet that is inside out holds what it would hold the other way round, and a flat one what lies
+    on it exactly.
+    """
+
+    def __init__(self, x: Any, tets: Any, *, cell: float | None = None) -> None:
+        self._given = None if cell is None else validate.number("cell", cell, above=0.0, high=validate.LARGEST)
+        self.set_tets(x, tets)
+
+    def set_tets(self, x: Any, tets: Any) -> Self:
+        """Other tets (m,4) on vertices x (n,3), as many as there are now: after a cut, or when bodies come and go."""
+        p = validate.floats("x", x, (None, 3))
+        self.tets: Ints = validate.indices("tets", tets, 4, len(p))
+        self.cell = cell_of(p, self.tets) if self._given is None else self._given
+        self._out = np.empty((-(-len(self.tets) // _kernels.CHUNK), 64), np.int64)
+        return self._place(p)
+
+    def update(self, x: Any) -> Self:
+        """New positions (n,3) of the same vertices."""
+        return self._place(validate.floats("x", x, self.x.shape))
+
+    def _place(self, x: Floats) -> Self:
+        self.x = x
+        self._table = table_of(x, self.cell)
+        return self
+
+    def pairs(self) -> Rows:
+        """(k,2) vertex and tet, in ascending order."""
+        counts, n = np.zeros(len(self._out), np.int64), len(self.tets)
+        # an eighth of the vertices are looked at as soon as a row is
+        most = len(self.x) // 8 + 4
+        while True:
+            launch = worth(_kernels.find_inside, n, _FEW)
+            launch(self._table, self.x, self.tets, most, self._out, counts)
+            if counts.max(initial=0) <= self._out.shape[1]:
+                break
+            self._out = np.empty((len(counts), 2 * int(counts.max())), np.int64)
+        keys = np.concatenate([np.zeros(0, np.int64), *(row[:k] for row, k in zip(self._out, counts, strict=True))])
+        keys.sort()
+        return np.stack(np.divmod(keys, max(n, 1)), 1)
+
+
+def cell_of(x: Floats, tets: Ints) -> float:
+    """The default size of a cell: CELL times the median of the longest sides of boxes around tets."""
+    corners = x[tets[:: max(len(tets) // _SAMPLE, 1)]]
+    sides = (corners.max(1) - corners.min(1)).max(1) if len(corners) else np.zeros(1)
+    size = float(np.median(sides)) or float(sides.max())
+    return CELL * size or 1.0
+
+
+def table_of(x: Floats, h: float) -> Table:
+    """Vertices (n,3) sorted into cells of size h (a quarter along x)."""
+    n, box = len(x), np.zeros(6)
+    if n:
+        _kernels.bounds_of(x, box)
+    q = np.empty(n, np.int64)
+    extent = float((box[3:] - box[:3]).max())
+    cells = extent / h
+    if cells < LAST >> _SUB:
+        # as many bits below a cell as there is room for; where all is in one cell, also more than there are
+        below = math.floor(math.log2(LAST / max(cells, 1e-9)))
+        _kernels.to_words(x, box[:3], math.ldexp(1.0 / h, below), q)
+        top = ((box[3:] - box[:3]) * math.ldexp(1.0 / h, below)).astype(np.int64)
+    else:
+        below, corners = _without_gaps(x - box[:3], h)
+        q[:] = _kernels.pack(*corners.T)
+        top = corners.max(0)
+    bits = np.array([max(below - _FINE, 0), below, below])
+    return _sorted(q, bits, (top >> bits) + 1)
+
+
+def _without_gaps(x: Floats, h: float) -> tuple[int, Rows]:
+    """Bits below a cell, and coordinates (n,3), where 20 bits do not reach across: of cells that nothing is in, one
+    is left between two that are used. x are positive."""
+    place = x / h
+    cell = np.floor(place)
+    whole, most = np.empty(x.shape, np.int64), 0
+    for k in range(3):
+        used, index = np.unique(cell[:, k], return_inverse=True)
+        rank = np.concatenate([[0], np.cumsum(np.minimum(np.diff(used), 2.0))]).astype(np.int64)
+        whole[:, k] = rank[index.ravel()]
+        most = max(most, int(rank[-1]))
+    below = 20 - most.bit_length()
+    if below < 0:
+        return 0, whole >> -below
+    return below, (whole << below) + np.floor(np.ldexp(place - cell, below)).astype(np.int64)
+
+
+def _sorted(q: Rows, bits: Rows, shape: Rows) -> Table:
+    """A bucket for every cell, or where most would be empty a table in which far cells meet."""
+    n, count = len(q), math.prod(shape.tolist())
+    dense = count <= _DENSE * n + 1024
+    rounds, mask = (1, -1) if dense else (2, (1 << (16 * n).bit_length()) - 1)
+    buckets = count if dense else mask + 1
+    step = np.array([1, shape[0], shape[0] * shape[1]] if dense else _PRIMES, np.int64)
+    words, order = np.zeros(rounds * n + 1, np.int64), np.zeros(rounds * n + 1, np.int32)
+    start = np.zeros(rounds * buckets + 2, np.int32)
+    _kernels.sort_words(q, bits, step, mask, buckets, start, words, order)
+    return Table(q, words, order, start, bits, step, mask)
