@@ -1,0 +1,140 @@
+"""Consistent penetration depth: for every vertex inside a body of tetrahedra, how deep it is and which way leads out.
+
+After Heidelberger, Teschner, Keiser, Mueller and Gross 2004; see docs/detectors/consistent-depth.md.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import validate
+from ..contacts import Contacts, Pool
+from ..kernels import consistent_depth as _kernels
+from ..kernels.consistent_depth import NONE, Nodes, Solids, Told
+from ..mesh import Mesh
+from .base import Side
+from .tree.depth import Depths
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+Rows = NDArray[np.int64]
+_OPPOSITE = np.array([[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]])  # corners of a tet beside each of them
+
+
+class ConsistentDepth:
+    """Knows who is linked to whom in the bodies `sides`, whose tets are numbered on from side to side.
+
+    Bodies without tets may be among them, such as cloth: their vertices can be inside others.
+    """
+
+    def __init__(self, sides: Sequence[Side]) -> None:
+        self.sides = tuple(sides)
+        count = max((side.rows.stop for side in self.sides), default=0)
+        meshes = [side.mesh for side in self.sides]
+        self._one = np.arange(count, dtype=np.int32)  # of vertices at the same place, the one that stands for all
+        for side in self.sides:
+            _, first = np.unique(side.mesh.weld_index, return_index=True)
+            self._one[side.rows] = side.first + first[side.mesh.weld_index]
+        tets, faces = self._joined([m.tets for m in meshes], 4), self._joined([m.faces for m in meshes], 3)
+        links = self._joined([m.links for m in meshes], 2)
+        one, other = np.unique(np.concatenate([links, links[:, ::-1]]), axis=0).T
+        around = np.repeat(np.arange(len(faces), dtype=np.int32), 3)
+        by_vertex, by_corner = _grouped(one, other, count), _grouped(faces.ravel(), around, count)
+        self.solids = Solids(tets, _beside(tets, faces), faces, *by_vertex, *by_corner)
+        self._tets = np.concatenate([[0], np.cumsum([len(m.tets) for m in meshes])])
+        self._faces = np.concatenate([[0], np.cumsum([m.n_faces for m in meshes])])
+        self._side_of = np.zeros(count, np.int32)
+        for k, side in enumerate(self.sides):
+            self._side_of[side.rows] = k
+        told = [(side.first, side.body, first) for side, first in zip(self.sides, self._faces, strict=False)]
+        self._numbers = np.array(told, np.int32).reshape(-1, 3)
+        self._depths: dict[int, Depths] = {}
+        self._pool = Pool()
+
+    def _joined(self, elements: Sequence[Ints], width: int) -> Ints:
+        rows = [self._one[own + side.first] for side, own in zip(self.sides, elements, strict=True)]
+        return np.concatenate([np.zeros((0, width), np.int32), *rows])
+
+    def contacts(self, x: Floats, pairs: NDArray[Any]) -> Contacts:
+        """Vertex-face records of pairs (k,2) of a row of x (n,3) and a tet that holds it: one for each vertex and body.
+
+        Ordered by vertex, then by body. The normal is the way out, and the distance minus the depth.
+        """
+        solids, n = self.solids, len(x)
+        within = np.searchsorted(self._tets, pairs[:, 1], side="right") - 1
+        vertex = self._one[pairs[:, 0]]
+        keys, first = np.unique(within * n + vertex, return_index=True)
+        vertex, within = vertex[first], within[first]
+        start = np.concatenate([[0], np.cumsum((solids.by_vertex[1:] - solids.by_vertex[:-1])[vertex])])
+        k, e = len(keys), int(start[-1])
+        ends, room = np.empty(e, np.int32), np.empty((e, 4))
+        tet = pairs[first, 1].astype(np.int32)
+        nodes = Nodes(keys, vertex, tet, start, ends, ends.copy(), np.empty(e), room, np.full(k, np.inf))
+        _kernels.look_around(solids, nodes, x, np.zeros((n, 3)))
+        _kernels.shorten_ways(nodes)
+        order = np.argsort(nodes.way, kind="stable")
+        led = int(np.isfinite(nodes.way).sum())
+        told = Told(np.zeros(k), np.zeros((k, 3)), np.full(k, NONE, np.int32), np.zeros((k, 3)))
+        _kernels.lead_out(solids, nodes, order[:led], x, told)
+        parts = np.stack([self._side_of[vertex], within], 1)
+        self._by_nearest(nodes, np.sort(order[led:]), parts, x, told)
+        rows = np.lexsort((within, vertex))
+        rows = rows[told.face[rows] != NONE]
+        out = self._pool.take(len(rows))
+        _kernels.tell(solids, nodes, told, rows, x, parts, self._numbers, out)
+        return out
+
+    def _by_nearest(self, nodes: Nodes, rows: Rows, parts: Rows, x: Floats, told: Told) -> None:
+        """Those that no link leads out to: against the nearest point of the surface."""
+        for b in np.unique(parts[rows, 1]):
+            own = parts[rows, 0] == parts[rows, 1]
+            for same in (False, True):
+                some = rows[(parts[rows, 1] == b) & (own == same)]
+                if not len(some):
+                    continue
+                if same:
+                    faces = np.empty(len(some), np.int32)
+                    around = int(self._faces[b]), int(self._faces[b + 1])
+                    _kernels.find_elsewhere(self.solids, nodes, some, x, *around, faces)
+                    some, faces = some[faces != NONE], faces[faces != NONE]
+                else:
+                    faces = (self._depth(b, x, nodes.vertex[some]) + self._faces[b]).astype(np.int32)
+                _kernels.take_nearest(self.solids, nodes, some, faces, x, told)
+
+    def _depth(self, b: int, x: Floats, vertices: Ints) -> Rows:
+        """The faces of side b that are nearest to some vertices."""
+        side = self.sides[b]
+        if b not in self._depths:
+            self._depths[b] = Depths(Mesh(side.mesh.vertices, side.mesh.faces, name=side.mesh.name))
+        return self._depths[b].update(x[side.rows]).query(x[vertices])[2]
+
+
+def consistent_depth(sides: Sequence[Side], x: Any, pairs: Any) -> Contacts:
+    """What `ConsistentDepth` answers, once: records of pairs (k,2) of a row of x (n,3) and a tet that holds it."""
+    count = max((side.rows.stop for side in sides), default=0)
+    found = validate.indices("pairs", pairs, 2, max(count, sum(len(side.mesh.tets) for side in sides)), "rows")
+    return ConsistentDepth(sides).contacts(validate.floats("x", x, (None, 3)), found)
+
+
+def _beside(tets: Ints, faces: Ints) -> Ints:
+    """(k,4) the tet beyond the side opposite to each corner of tets (k,4), or -1 - the face (m,3) that it is."""
+    sides = np.sort(np.concatenate([tets[:, _OPPOSITE].reshape(-1, 3), faces]), 1)
+    _, index = np.unique(sides, axis=0, return_inverse=True)
+    order = np.argsort(index.ravel(), kind="stable")
+    twin = np.full(len(sides), -1, np.int64)
+    same = np.flatnonzero(np.diff(index.ravel()[order]) == 0)
+    twin[order[same]], twin[order[same + 1]] = order[same + 1], order[same]
+    twin = twin[: 4 * len(tets)]
+    if (twin < 0).any():
+        lost = int((twin < 0).sum())
+        raise ValueError(f"{lost} sides of tets belong to one tet and are no face; use pliant.Mesh.from_tets")
+    return np.where(twin < 4 * len(tets), twin // 4, 4 * len(tets) - 1 - twin).reshape(-1, 4).astype(np.int32)
+
+
+def _grouped(keys: Ints, values: Ints, count: int) -> tuple[Rows, Ints]:
+    """Values (k,) by their keys: those of key i are values[start[i]:start[i+1]]."""
+    order = np.argsort(keys, kind="stable")
+    start = np.searchsorted(keys[order], np.arange(count + 1))
+    return start.astype(np.int64), np.ascontiguousarray(values[order], np.int32)
