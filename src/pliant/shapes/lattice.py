@@ -51,8 +51,9 @@ class Lattice:
         first = np.stack(np.unravel_index(np.arange(int(np.prod(blocks))), blocks), 1) * _BLOCK
         middle = function(self.origin + self.size * (first + 0.5 * (_BLOCK - 0.5)))
         f = np.tile(middle[block], 2)
-        # from the middle of its nodes to the farthest of them
-        near = np.abs(middle) <= slope * self.size * 0.5 * (_BLOCK - 0.5) * np.sqrt(3.0) * (1.0 + 1e-9)
+        # from the middle of its nodes to the farthest of them, and an edge: the ends of all cut edges are exact
+        reach = self.size * (0.5 * (_BLOCK - 0.5) * np.sqrt(3.0) + 1.0)
+        near = np.abs(middle) <= slope * reach * (1.0 + 1e-9)
         ask = np.flatnonzero(np.tile(near[block], 2))
         f[ask] = function(self.points(ask))
         return f

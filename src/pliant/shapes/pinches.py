@@ -13,22 +13,27 @@ _SIDES = np.array([[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]])
 _EDGES = np.array(list(itertools.combinations(range(4), 2)))
 
 
-def without_pinches(x: Floats, tets: Index) -> Index:
+def without_pinches(x: Floats, tets: Index, surface: NDArray[np.bool_] | None = None) -> Index:
     """Fewer tets (k,4), so that their surface is a manifold.
 
     Where several fans of tets meet in a vertex or along an edge alone, the one of most volume stays; where a fan's
-    surface passes a vertex more than once (two hollows that touch), tets along the smaller passage go.
+    surface passes a vertex more than once (two hollows that touch), tets along the smaller passage go. Only vertices
+    in `surface` (n,), all without, are looked at, and those of tets that go.
     """
-    while True:
-        gone = _hanging(x, tets)
+    look = np.ones(len(x), np.bool_) if surface is None else surface.copy()
+    while len(tets):
+        near = np.flatnonzero(look[tets].any(1))
+        gone = _hanging(x, tets[near], look)
         if not gone.any():
-            gone = _touching(x, tets)
+            gone = _touching(x, tets[near], look)
         if not gone.any():
-            return tets
-        tets = tets[~gone]
+            break
+        look[tets[near[gone]]] = True
+        tets = np.delete(tets, near[gone], 0)
+    return tets
 
 
-def _hanging(x: Floats, tets: Index) -> NDArray[np.bool_]:
+def _hanging(x: Floats, tets: Index, look: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """(k,) tets that are in a lesser fan at one of their vertices or edges."""
     volume = np.abs(np.linalg.det(x[tets[:, 1:]] - x[tets[:, :1]]))
     one, two = _twins(np.sort(tets[:, _SIDES].reshape(-1, 3), 1))
@@ -48,15 +53,17 @@ def _hanging(x: Floats, tets: Index) -> NDArray[np.bool_]:
                 rows.append(a)
                 columns.append(b[np.arange(len(a)), np.argmax(flat[b] == flat[a][:, None], 1)])
         loses = _lesser(flat, np.concatenate(rows), np.concatenate(columns), np.repeat(volume, len(parts)))
-        gone |= loses.reshape(len(tets), -1).any(1)
+        # beyond the vertices that are looked at, the fans are not whole
+        gone |= (loses.reshape(len(tets), -1) & look[key].all(2)).any(1)
     return gone
 
 
-def _touching(x: Floats, tets: Index) -> NDArray[np.bool_]:
+def _touching(x: Floats, tets: Index, look: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """(k,) tets with a face in a lesser fan of faces at a vertex."""
     sides = np.sort(tets[:, _SIDES].reshape(-1, 3), 1)
-    _, first, count = np.unique(sides, axis=0, return_index=True, return_counts=True)
-    own = np.sort(first[count == 1])
+    alone = np.ones(len(sides), np.bool_)
+    alone[np.concatenate(_twins(sides))] = False
+    own = np.flatnonzero(alone & look[sides].all(1))
     faces = sides[own]
     area = np.linalg.norm(np.cross(x[faces[:, 1]] - x[faces[:, 0]], x[faces[:, 2]] - x[faces[:, 0]]), axis=1)
     # item j of a face is its corner j; edge j lies between corners j and j + 1, and joins both with their like

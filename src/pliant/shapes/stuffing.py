@@ -42,8 +42,9 @@ def stuffed(
     """A mesh of positive tets of edge length about `size` where `function` is negative, within the box low..high.
 
     `function` takes points (n,3) and gives values (n,): negative inside, continuous. Vertices of the surface lie where
-    it is zero (to 1e-9 of `size`); parts thinner than `size` may be lost. With `slope`, the most it changes in a metre
-    (1 for a distance), it is asked near the surface only.
+    it is zero (to 1e-9 of `size`), but for places where that touches itself: there tets are taken away until it does
+    not. Parts thinner than `size` may be lost. With `slope`, the most it changes in a metre (1 for a distance), it is
+    asked near the surface only.
     """
     bottom, top = validate.floats("low", low, (3,)), validate.floats("high", high, (3,))
     size = validate.number("size", size, above=0.0)
@@ -51,24 +52,37 @@ def stuffed(
         raise ValueError(f"low = {bottom.tolist()} must be below high = {top.tolist()}")
     lattice = Lattice.over(bottom, top, size, max_bytes)
     f = lattice.values(lambda x: _asked(function, x), slope)
+    beyond = np.ones(lattice.count, np.bool_)
+    beyond[lattice.inner()] = False
+    if (f[np.tile(beyond, 2)] < 0.0).any():
+        at = lattice.points(np.flatnonzero(np.tile(beyond, 2) & (f < 0.0))[:1])[0]
+        raise ValueError(f"the function is negative at {at.tolist()}; expected a box that holds all of its inside")
     ends, kind = lattice.cut_edges(f)
-    where = _cuts(function, lattice.points(ends[:, 0]), lattice.points(ends[:, 1]), f[ends], size)
-    moved, dead = _warp(ends, kind, where, size)
-    f[moved[:, 0]] = 0.0
-    tets = lattice_tets(lattice, f)
+    where = _cuts(function, lattice.points(ends[:, 0]), lattice.points(ends[:, 1]), f[ends])
+    x, tets, surface = filled(lattice, f, ends, kind, where)
+    tets = without_pinches(x, tets, surface)
     if not len(tets):
         raise ValueError(f"nothing is inside the function at size {size:g}; use a smaller size or another box")
-    points, tets = _clipped(lattice, f, tets, ends[~dead])
-    # points are lattice nodes first, cuts behind them
-    n = 2 * lattice.count
-    inner = points < n
-    x = np.empty((len(points), 3))
-    x[inner] = lattice.points(points[inner])
-    cut = lattice.points(ends[:, 0]) + where[:, None] * (lattice.points(ends[:, 1]) - lattice.points(ends[:, 0]))
-    x[~inner] = cut[~dead][points[~inner] - n]
-    x[np.searchsorted(points, moved[np.isin(moved[:, 0], points), 0])] = cut[moved[np.isin(moved[:, 0], points), 1]]
-    kept, tets = np.unique(without_pinches(x, tets), return_inverse=True)
+    kept, tets = np.unique(tets, return_inverse=True)
     return Mesh.from_tets(x[kept], tets.reshape(-1, 4), name=name)
+
+
+def filled(
+    lattice: Lattice, f: Floats, ends: NDArray[np.int64], kind: NDArray[np.int8], where: Floats
+) -> tuple[Floats, NDArray[np.int64], NDArray[np.bool_]]:
+    """Vertices (n,3), tets (k,4) and the vertices on the surface (n,), inside values `f` of the nodes (those that move
+    become 0), whose cut edges `ends`, of `kind`, are cut at the shares `where`."""
+    moved, dead = _warp(ends, kind, where, lattice.size)
+    f[moved[:, 0]] = 0.0
+    points, tets = _clipped(lattice, f, lattice_tets(lattice, f), ends[~dead])
+    a, b = lattice.points(ends[:, 0]), lattice.points(ends[:, 1])
+    cut = a + where[:, None] * (b - a)
+    # points are nodes first, cuts behind them
+    n = 2 * lattice.count
+    x = np.concatenate([lattice.points(points[points < n]), cut[~dead][points[points >= n] - n]])
+    used = np.isin(moved[:, 0], points)
+    x[np.searchsorted(points, moved[used, 0])] = cut[moved[used, 1]]
+    return x, tets, np.append(f == 0.0, np.ones(len(ends), np.bool_))[points]
 
 
 def _asked(function: Function, x: Floats) -> Floats:
@@ -83,7 +97,7 @@ def _asked(function: Function, x: Floats) -> Floats:
     return f
 
 
-def _cuts(function: Function, a: Floats, b: Floats, f: Floats, size: float) -> Floats:
+def _cuts(function: Function, a: Floats, b: Floats, f: Floats) -> Floats:
     """(k,) share of each edge a-b at which the function is zero, by regula falsi with the Illinois halving."""
     low, high = np.zeros(len(a)), np.ones(len(a))
     f_low, f_high = f[:, 0].copy(), f[:, 1].copy()
