@@ -47,11 +47,11 @@ def around(size: float, **options: object) -> Mesh:
 def wild(rng: np.random.Generator) -> tuple[Callable[[np.ndarray], np.ndarray], float]:
     """Waves about as long as cells: thin walls, bridges, bubbles; and the size of the cells."""
     waves, phase = rng.normal(size=(8, 3)) * rng.uniform(1, 8), rng.uniform(0, 6.3, 8)
-    heights = rng.normal(size=8)
-    lift = -0.5 - abs(rng.normal()) - np.sin(phase) @ heights  # inside at the origin
+    heights, lift = rng.normal(size=8), 0.5 * rng.normal()
 
     def function(p: np.ndarray) -> np.ndarray:
-        return np.sin(p @ waves.T + phase) @ heights + lift + 40.0 * np.maximum(np.abs(p).max(1) - 0.7, 0.0)
+        rough = np.sin(p @ waves.T + phase) @ heights + lift + 40.0 * np.maximum(np.abs(p).max(1) - 0.7, 0.0)
+        return np.minimum(rough, np.linalg.norm(p, axis=1) - 0.3)  # a core, so that there is always something
 
     return function, 0.25
 
