@@ -1,0 +1,140 @@
+"""Both sides of a question as one list of triangles on the one array of positions, and graphs of their vertices."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...kernels import stochastic_descent as _descent
+from ...kernels.proximity import BACKWARD, EDGES
+from ...kernels.stochastic_descent import Graphs
+from ...kernels.stochastic_features import Facets
+from ..features import Part
+from ..tree.build import neighbours
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+Rows = NDArray[np.int64]
+COARSE = 256  # vertices of a side on the coarsest level, about
+
+
+class Joined(NamedTuple):
+    """`facets` of one part or two; where the second one's begin: vertices, faces, edges."""
+
+    facets: Facets
+    vertices: Ints  # (2,) the first rows in the one array of positions
+    faces: int
+    edges: int
+
+
+def joined(parts: Sequence[Part]) -> Joined:
+    """Triangles of one side, or of two; vertices at one place are neighbours, and stand for each other."""
+    corners, welded, edges, owned, pairs, seams = [], [], [], [], [], []
+    m, k, w = 0, 0, 0
+    counts = [0, 0]
+    for part in parts:
+        mesh, first = part.side.mesh, part.side.first
+        top, faces = mesh.topology, mesh.faces.astype(np.int64)
+        counts = [m, k]
+        corners.append(faces + first)
+        welded.append(part.weld[mesh.faces].astype(np.int64) + w)
+        edges.append(top.face_edges.astype(np.int64) + k)
+        owned.append(_owned(mesh.faces) | _owned(top.face_edges) << 3)
+        pairs.append(neighbours(part.weld[mesh.faces]) + m)
+        # the faces around a vertex are those around all that lie at its place
+        seams.append(part.rows[part.weld[mesh.faces]] + first)
+        m, k, w = m + len(faces), k + len(top.edges), w + int(part.weld.max(initial=-1)) + 1
+    start, beside = _csr(np.concatenate([*pairs, *(pair[:, ::-1] for pair in pairs)]), m)
+    at = np.concatenate(seams).ravel()
+    stop = max(part.side.rows.stop for part in parts)
+    vertex_start, around = _csr(np.stack([at, np.arange(len(at)) // 3], 1), stop)
+    rows = (np.concatenate(part).astype(np.int32) for part in (corners, welded, edges))
+    facets = Facets(*rows, np.concatenate(owned), start, beside, vertex_start, around)
+    ends = [part.side.first for part in parts]
+    return Joined(facets, np.array([ends[0], ends[-1]], np.int32), *counts)
+
+
+def sorted_pairs(found: Ints, whole: Joined, same: bool) -> tuple[Ints, Ints, Ints]:
+    """Rows (kind, feature, feature) as `contacts_of` takes them: there, back and edges, each ascending, features by the
+    numbers of their own side."""
+    kind = found[:, 0]
+    a, b = whole.vertices
+    edges, back = kind == EDGES, kind == BACKWARD
+    there = ~edges if same else ~edges & ~back
+    last = found[:, 2] - (0 if same else np.where(edges, whole.edges, np.where(back, 0, whole.faces)))
+    first = found[:, 1] - np.where(edges, 0, np.where(back & (not same), b, a))
+    key = first.astype(np.int64) << 32 | last
+    parts = [np.sort(key[of]) for of in (there, np.zeros_like(there) if same else back, edges)]
+    one, two, three = (np.stack([part >> 32, part & 0xFFFFFFFF], 1).astype(np.int32) for part in parts)
+    return one, two, three
+
+
+class Levels(NamedTuple):
+    graphs: Graphs
+    rows: tuple[Rows, ...]  # of each side all vertices
+    coarse: tuple[Rows, ...]  # of each side those of the coarsest level
+    home: Rows  # (n,) which of its side's coarsest stands for each row
+    between: Floats  # (c,c) metres along the surface between the coarsest of one side; empty for two sides
+    edge: float  # the median length of the edges, metres
+
+
+def levels_of(parts: Sequence[Part], x: Floats) -> Levels:
+    """The mesh as a graph, and coarser ones on some of its vertices, down to about COARSE of them."""
+    stop = max(part.side.rows.stop for part in parts)
+    links, rows = [], []
+    for part in parts:
+        edges = (part.rows[part.weld[part.side.mesh.topology.edges]] + part.side.first).astype(np.int64)
+        links.append(edges[edges[:, 0] != edges[:, 1]])
+        rows.append(np.unique(links[-1]))
+    level = np.concatenate(links)
+    edge = float(np.median(np.linalg.norm(x[level[:, 0]] - x[level[:, 1]], axis=1))) if len(level) else 0.0
+    kept, home = list(rows), np.arange(stop)
+    starts, rings = [], []
+    while True:
+        start, ring = _csr(np.concatenate([level, level[:, ::-1]]), stop)
+        starts.append(start + sum(map(len, rings)))
+        rings.append(ring)
+        if max(map(len, kept)) <= COARSE or len(starts) == 8:
+            break
+        taken = np.full(stop, -1, np.int64)
+        _descent.choose(start[None], ring, np.concatenate(kept), 0, taken)
+        home[np.concatenate(rows)] = taken[home[np.concatenate(rows)]]
+        kept = [np.unique(taken[part]) for part in kept]
+        level = np.sort(taken[level], 1)
+        level = np.unique(level[level[:, 0] != level[:, 1]], axis=0)
+    number = np.zeros(stop, np.int64)
+    for part in kept:
+        number[part] = np.arange(len(part))
+    graphs = Graphs(np.stack(starts).astype(np.int32), np.concatenate(rings).astype(np.int32))
+    between = _along(x, level, kept[0], number) if len(parts) == 1 else np.zeros((0, 0))
+    return Levels(graphs, tuple(rows), tuple(kept), number[home], between, edge)
+
+
+def _along(x: Floats, links: Rows, kept: Rows, number: Rows) -> Floats:
+    """Metres between vertices along the edges of a level; between pieces that are not joined as far as anything."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import dijkstra
+
+    length = np.linalg.norm(x[links[:, 0]] - x[links[:, 1]], axis=1)
+    ends = number[links]
+    far = dijkstra(coo_array((length, (ends[:, 0], ends[:, 1])), shape=(len(kept), len(kept))).tocsr(), directed=False)
+    apart = ~np.isfinite(far)
+    far[apart] = far[~apart].max(initial=1.0)
+    return np.asarray(far)
+
+
+def _owned(features: Ints) -> NDArray[np.uint8]:
+    """(m,) bits of the features of each face that no earlier face has."""
+    flat = features.ravel()
+    first = np.zeros(len(flat), np.uint8)
+    first[np.unique(flat, return_index=True)[1]] = 1
+    bits = first.reshape(-1, 3)
+    return np.asarray(bits[:, 0] | bits[:, 1] << 1 | bits[:, 2] << 2, np.uint8)
+
+
+def _csr(pairs: NDArray[Any], count: int) -> tuple[Ints, Ints]:
+    """Second members by first ones: (start (count+1,), members), each list ascending."""
+    order = np.lexsort((pairs[:, 1], pairs[:, 0]))
+    start = np.concatenate([[0], np.cumsum(np.bincount(pairs[:, 0], minlength=count))])
+    return start.astype(np.int32), pairs[order, 1].astype(np.int32)

@@ -1,0 +1,104 @@
+"""Signs of contacts with closed sides, told from what is near them: no search, and nothing made for all of a mesh."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...contacts import EDGE_EDGE, Contacts
+from ...kernels import nearest as _nearest
+from ...kernels import pseudonormals as _normals
+from ...kernels import stochastic_sides as _kernels
+from ...kernels.jit import worth
+from ..features import Part, reach_of
+from ..tree.depth import loose
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+Rows = NDArray[np.int64]
+_FEW = 256  # points for which no thread is woken
+
+
+class Closed:
+    """A closed side: asked about points of which a face in their neighbourhood is known."""
+
+    def __init__(self, part: Part) -> None:
+        mesh = part.side.mesh
+        self._rows = part.rows if mesh.welded is not mesh else None
+        self._x, self._surface, self._rings = loose(mesh.welded)
+        top, welded = mesh.topology, mesh.welded.topology
+        same = np.empty(len(top.edges), np.int64)
+        same[top.face_edges.ravel()] = welded.face_edges.ravel()
+        start, faces = welded.edge_faces
+        # the faces beside an edge as this side numbers it
+        count = start[same + 1] - start[same]
+        self._by_edge = np.concatenate([[0], np.cumsum(count)])
+        at = np.repeat(start[same] - self._by_edge[:-1], count) + np.arange(self._by_edge[-1])
+        self._edge_faces = faces[at]
+
+    def update(self, x: Floats) -> None:
+        """Follow positions (n,3) of the vertices."""
+        self._x[:] = x if self._rows is None else x[self._rows]
+
+    def distances(self, points: Floats, faces: Rows) -> tuple[Floats, Rows]:
+        """Signed distances (n,) of `points` (n,3), and their nearest faces (n,) in the surroundings of `faces`."""
+        found, place = np.zeros((len(points), 2), np.int64), np.empty((len(points), 3))
+        found[:, 0] = faces
+        distance, nearest, normal = np.empty(len(points)), np.empty((len(points), 3)), np.empty((len(points), 3))
+        rings, n = self._rings, len(points)
+        worth(_kernels.walk_near, n, _FEW)(self._surface, rings.by_vertex, rings.vertex_faces, points, found, place)
+        worth(_normals.freshen, n, _FEW)(rings, self._surface, found)
+        worth(_nearest.tell_sides, n, _FEW)(self._surface, points, found, place, distance, nearest, normal)
+        return distance, found[:, 0]
+
+    def holds_edges(self, x_a: Floats, edges_a: Ints, x_b: Floats, edges_b: Ints, pairs: Ints) -> NDArray[np.bool_]:
+        """(k,) whether the points of a's edges that are nearest to edges of this side, b, are inside it."""
+        inside = np.zeros(len(pairs), np.bool_)
+        told = (self._surface, self._by_edge, self._edge_faces)
+        _kernels.edge_sides(x_a, edges_a, x_b, edges_b, pairs, *told, inside)
+        return inside
+
+
+def with_deep(x: Floats, closed: Closed, pairs: Ints, ring: tuple[Ints, Ints]) -> tuple[Ints, NDArray[np.bool_]]:
+    """Vertex-face pairs of a side at x (n,3) with those of vertices deep inside a closed one, and which are inside.
+
+    From vertices that are inside and near the surface on to their neighbours, each with the face that is nearest to it,
+    as long as these are inside.
+    """
+    inside = np.zeros(len(x), np.bool_)
+    if not len(pairs):
+        return pairs, inside
+    start, joined = ring
+    at, first = np.unique(pairs[:, 0], return_index=True)
+    faces = np.zeros(len(x), np.int64)
+    seen = np.zeros(len(x), np.bool_)
+    seen[at] = True
+    faces[at] = pairs[first, 1]
+    front, extra = at.astype(np.int64), []
+    while len(front):
+        distance, nearest = closed.distances(x[front], faces[front])
+        faces[front] = nearest
+        deep = front[distance < 0.0]
+        inside[deep] = True
+        extra.append(deep)
+        count = start[deep + 1] - start[deep]
+        source = np.repeat(deep, count)
+        offset = np.arange(len(source)) - np.repeat(np.cumsum(count) - count, count)
+        to = joined[start[source] + offset]
+        new = ~seen[to]
+        to, source = to[new], source[new]
+        to, first = np.unique(to, return_index=True)
+        seen[to], faces[to] = True, faces[source[first]]
+        front = to.astype(np.int64)
+    deep = np.concatenate(extra)
+    deep = deep[~np.isin(deep, at)]
+    if len(deep):
+        pairs = np.concatenate([pairs, np.stack([deep, faces[deep]], 1).astype(np.int32)])
+        pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+    return pairs, inside
+
+
+def turn_inside(out: Contacts, kept: NDArray[np.bool_], x_a: Floats, x_b: Floats) -> None:
+    """Turn round the normals and distances of records that are inside; edges that cross have no gap to turn round."""
+    clear = (out["kind"] != EDGE_EDGE) | (out["distance"] > reach_of(0.0, x_a, x_b))
+    rows = np.flatnonzero(kept & clear)
+    out["normal"][rows] *= -1.0
+    out["distance"][rows] *= -1.0

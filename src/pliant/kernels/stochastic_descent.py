@@ -1,0 +1,78 @@
+"""Pairs of vertices on their way to where two surfaces are nearest: downhill over the mesh, coarse to fine.
+
+In each turn first one end goes to the best of its neighbours and then the other (Raghupathi et al. 2004, the two-step
+update): n + m distances instead of n m. A coarser level is a graph on some of the vertices; a pair goes down there with
+long steps, and then on the next finer one (Guy and Debunne 2004).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from . import vec
+from .jit import kernel
+
+
+class Graphs(NamedTuple):
+    start: np.ndarray  # (levels,n+1) i4: joined to row v at a level are ring[start[level, v]:start[level, v + 1]]
+    ring: np.ndarray  # i4; level 0 is the mesh, the last one the coarsest
+
+
+@kernel
+def choose(start, ring, rows, level, taken):
+    """Some of `rows`, no two joined, all others joined to one: taken (n,) is the one that stands for each row."""
+    for k in range(len(rows)):
+        v = rows[k]
+        if taken[v] < 0:
+            taken[v] = v
+            for r in range(start[level, v], start[level, v + 1]):
+                if taken[ring[r]] < 0:
+                    taken[ring[r]] = v
+
+
+@kernel
+def descend(graphs, x, level, stop, most, pairs, apart):
+    """Move pairs (k,2) of rows of x downhill from `level` to 0, until no neighbour is nearer or they are nearer than
+    `stop`, at most `most` turns a level; apart (k,) becomes their distance, -1 for a pair of neighbours."""
+    start, ring = graphs.start, graphs.ring
+    for k in range(len(pairs)):
+        here = vec.norm2(vec.sub(vec.load(x, pairs[k, 0]), vec.load(x, pairs[k, 1])))
+        joined = pairs[k, 0] == pairs[k, 1]
+        for lower in range(level + 1):
+            at, turn, moved = level - lower, 0, True
+            while moved and turn < most and not joined and here > stop * stop:
+                moved, turn = False, turn + 1
+                for side in range(2):
+                    goes, stays = pairs[k, side], pairs[k, 1 - side]
+                    p, best = vec.load(x, stays), goes
+                    for r in range(start[at, goes], start[at, goes + 1]):
+                        to = ring[r]
+                        joined = joined or to == stays
+                        d = vec.norm2(vec.sub(vec.load(x, to), p))
+                        if d < here:
+                            here, best = d, to
+                    if joined:
+                        break
+                    if best != goes:
+                        pairs[k, side], moved = best, True
+            # neighbours on a coarse level are far apart on the next
+            joined = joined and (at == 0 or pairs[k, 0] == pairs[k, 1])
+        apart[k] = -1.0 if joined else here**0.5
+
+
+@kernel
+def choose_far(x, rows, others, skip, between, home, ends):
+    """For each of `rows` (k,) the one of `others` (c,), but for those in skip (k,c), that came nearest for how far it
+    is along the surface: between (c,c) metres from home[row] to each; empty where the sides are two."""
+    for k in range(len(rows)):
+        p, best, to = vec.load(x, rows[k]), np.inf, others[0]
+        for c in range(len(others)):
+            if skip[k, c]:
+                continue
+            d = vec.norm2(vec.sub(vec.load(x, others[c]), p))
+            if len(between) > 0:
+                way = between[home[rows[k]], c]
+                d = d / (way * way) if way > 0.0 else np.inf
+            if d < best:
+                best, to = d, others[c]
+        ends[k] = to
