@@ -1,0 +1,18 @@
+"""Image space: bodies as layers of depth under pixels (Teschner et al. 2005, section 6)."""
+
+from .detector import ImageSpaceDetector
+from .layers import DepthCamera, Layers, layered_depth_image
+from .overlap import Overlap, Overlaps, overlap
+from .points import PointsInside, points_inside
+
+__all__ = [
+    "DepthCamera",
+    "ImageSpaceDetector",
+    "Layers",
+    "Overlap",
+    "Overlaps",
+    "PointsInside",
+    "layered_depth_image",
+    "overlap",
+    "points_inside",
+]

@@ -1,0 +1,214 @@
+"""Layers: under every pixel centre all the faces of a body, in order along an axis. Nothing is built or kept."""
+
+import dataclasses
+import functools
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import validate
+from ...kernels import columns as _columns
+from ...kernels import layers as _kernels
+from ...kernels.jit import worth
+from ...kernels.layers import Screen
+from ...kernels.raster import REACH
+from ...mesh import Mesh
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int32]
+MOST = 4096  # pixels along a side
+_SOME = 20_000  # faces that are drawn before a thread would have woken up
+
+
+class Stretches:
+    """Pieces of rays: pixel (k,), depths (k,2) in metres where they begin and end, and how many times (k,) wound."""
+
+    def __init__(self, pixel: Rows, depth: Floats, wound: Rows) -> None:
+        self.pixel, self.depth, self.wound = pixel, depth, wound
+
+    def __len__(self) -> int:
+        return len(self.pixel)
+
+    @property
+    def length(self) -> float:
+        """Metres of all together."""
+        return float((self.depth[:, 1] - self.depth[:, 0]).sum())
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Layers:
+    """A layered depth image.
+
+    Pixel k (row by row) has layers start[k]:start[k+1] of depth (m,), metres along the axis, ascending, and of face
+    (m,): a face where the ray enters the body, ~face where it leaves. box (2,3) is what was looked at: layers before
+    or behind it lie on its border.
+    """
+
+    screen: Screen
+    box: Floats
+    start: NDArray[np.int64]
+    depth: Floats
+    face: Rows
+
+    @property
+    def pixel(self) -> float:
+        """Metres, the side of a pixel."""
+        return 1.0 / self.screen.scale
+
+    @functools.cached_property
+    def counts(self) -> NDArray[np.int64]:
+        """(height, width) how many layers there are; even in every pixel of a closed mesh."""
+        return np.diff(self.start[:-1]).reshape(self.screen.height, self.screen.width)
+
+    def stretches(self, wound: int = 1) -> Stretches:
+        """Where rays are inside, `wound` times or more."""
+        # depths are rounded: what is shorter than that is no stretch but two faces at one depth
+        least = 1e-14 * float(np.abs(self.box[:, self.screen.axis]).max())
+        most = len(self.depth) // 2 + 1
+        pixel, out = np.empty(most, np.int32), np.empty((most, 3))
+        count = _columns.stretches(self.start, self.depth, self.face, wound, least, 0, out, pixel)
+        return Stretches(pixel[:count], out[:count, :2].copy(), out[:count, 2].astype(np.int32))
+
+    @property
+    def volume(self) -> float:
+        """Cubic metres of the body between the sides of the box, as the pixel centres say."""
+        return self.stretches().length * self.pixel**2
+
+    def self_overlap(self) -> Stretches:
+        """Where the body is inside itself: rays that enter again before they left (Heidelberger et al. 2004)."""
+        return self.stretches(2)
+
+    def inside(self, points: Any) -> NDArray[np.bool_]:
+        """(n,) which of points (n,3) are inside, each asked at the centre of its pixel: right for all that are farther
+        from the surface than 0.71 pixels."""
+        p = validate.floats("points", points, (None, 3))
+        found = np.empty(len(p), np.int32)
+        _columns.inside(self.screen, self.start, self.depth, self.face, p, found)
+        return np.asarray(found > 0)
+
+    def places(self, at: Stretches) -> Floats:
+        """(k,2,3) the ends of stretches in space, metres."""
+        s = self.screen
+        out = np.empty((len(at), 2, 3))
+        out[:, :, (s.axis + 1) % 3] = (s.left + (at.pixel % s.width + 0.5) / s.scale)[:, None]
+        out[:, :, (s.axis + 2) % 3] = (s.top + (at.pixel // s.width + 0.5) / s.scale)[:, None]
+        out[:, :, s.axis] = at.depth
+        return out
+
+
+def screen_of(box: Floats, axis: int, resolution: int, farthest: float = 0.0) -> Screen:
+    """Square pixels over box (2,3), `resolution` along its longer side across the axis.
+
+    `farthest`: how far (m) from the middle something to be drawn can be; pixels are never so small that it leaves the
+    range of snapped coordinates.
+    """
+    u, v = (axis + 1) % 3, (axis + 2) % 3
+    size, middle = box[1] - box[0], 0.5 * (box[0] + box[1])
+    pixel = max(float(size[[u, v]].max()) / resolution, 2.0 * farthest / REACH, 1e-150)
+    pixel *= 1.0 + 1e-9  # so that rounding leaves no strip at the border without a pixel
+    width, height = (min(resolution, max(1, int(np.ceil(size[k] / pixel)))) for k in (u, v))
+    left, top = middle[u] - 0.5 * width * pixel, middle[v] - 0.5 * height * pixel
+    return Screen(axis, float(left), float(top), 1.0 / pixel, width, height)
+
+
+def shortest(box: Floats) -> int:
+    """The axis along which a box is shortest: rays along it are short, and pixels lie across the rest."""
+    return int(np.argmin(box[1] - box[0]))
+
+
+def bounds_of(x: Floats) -> Floats:
+    """(2,3) box around points; column by column, which is four times as fast as along rows of three."""
+    return np.array([[x[:, k].min() for k in range(3)], [x[:, k].max() for k in range(3)]])
+
+
+class DepthCamera:
+    """Takes layered depth images of a mesh that may deform from one to the next; it keeps room, and nothing else."""
+
+    def __init__(self, mesh: Mesh) -> None:
+        if not mesh.n_faces:
+            raise ValueError(f"mesh {mesh.name!r} has no faces; expected a surface")
+        self.mesh = mesh
+        # unsigned: indexing need not look for negative ones
+        self.faces = mesh.faces.view(np.uint32)
+        n, m = mesh.n_vertices, mesh.n_faces
+        self.p, self._code = np.empty((n, 2), np.int32), np.empty(n, np.uint32)
+        self._kept, self._only = np.empty(m, np.int32), np.empty(m, np.int32)
+        self._found = np.empty((-(-m // _kernels.FACES), 2), np.int64)
+        self._hits = (np.empty(0, np.int32), np.empty(0), np.empty(0, np.int32))
+
+    def take(self, x: Floats, screen: Screen, box: Floats) -> Layers:
+        """The image of vertices x (n,3), metres."""
+        shared = len(self.faces) >= _SOME
+        project, count, fill, sort = (
+            step if shared else step.serial for step in (_kernels.project, _kernels.count, _kernels.fill, _kernels.sort)
+        )
+        project(x, screen, self.p, self._code)
+        count(self.p, self._code, self.faces, screen.width, self._kept, self._only, self._found)
+        first = np.cumsum(self._found[:, 0]) - self._found[:, 0]
+        total = int(self._found[:, 0].sum())
+        if total > len(self._hits[0]):
+            validate.budget(f"{total} layers", 32.0 * total, "lower the resolution")
+            room = total + total // 4
+            self._hits = (np.empty(room, np.int32), np.empty(room), np.empty(room, np.int32))
+        pixel, depth, face = (array[:total] for array in self._hits)
+        fill(x, screen, self.p, self._code, self.faces, self._kept, self._only, self._found, first, pixel, depth, face)
+        start = np.zeros(screen.width * screen.height + 2, np.int64)
+        depth_out, face_out = np.empty(total), np.empty(total, np.int32)
+        _kernels.gather(pixel, depth, face, start, depth_out, face_out)
+        sort(start, depth_out, face_out)
+        np.clip(depth_out, box[0, screen.axis], box[1, screen.axis], out=depth_out)
+        return Layers(screen, box, start, depth_out, face_out)
+
+    def doubts(self, x: Floats, screen: Screen, box: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+        """Of each pixel the depths that some face has over its square, after an image of the same: where they begin
+        and end (pixels,) in the rows of stretches (k,2), which are apart and ascend."""
+        ends, size = np.ascontiguousarray(box[:, screen.axis]), _kernels.FACES
+        count, first = np.zeros(len(self._found), np.int64), np.zeros(len(self._found), np.int64)
+        ask = worth(_columns.all_doubts, len(self.faces), _SOME)
+        none = (np.empty(0, np.int32), np.empty(0), np.empty(0))
+        ask(x, screen, self.p, self.faces, ends, size, first, count, *none)
+        total = int(count.sum())
+        validate.budget(f"{total} pieces of faces", 40.0 * total, "lower the resolution")
+        first = np.cumsum(count) - count
+        rows = (np.empty(total, np.int32), np.empty(total), np.empty(total))
+        ask(x, screen, self.p, self.faces, ends, size, first, count, *rows)
+        start, out = np.zeros(screen.width * screen.height + 2, np.int64), np.empty((total, 2))
+        _columns.gather_doubts(*rows, start, out)
+        stop = np.empty(screen.width * screen.height, np.int64)
+        worth(_columns.unite, len(self.faces), _SOME)(start, out, stop)
+        return start[:-2], stop, out
+
+
+def layered_depth_image(
+    mesh: Mesh, *, axis: int | None = None, resolution: int = 64, box: Any = None, x: Any = None
+) -> Layers:
+    """Layers of `mesh` along `axis` (0, 1, 2; where its box is shortest), `resolution` pixels along the longer side.
+
+    box (2,3): the volume of interest, metres; all of the mesh without it. `x` (n,3): its vertices, where they moved.
+    For many images of one mesh keep a `DepthCamera`.
+    """
+    resolution = validate.whole("resolution", resolution, low=1, high=MOST)
+    place = mesh.vertices if x is None else validate.floats("x", x, mesh.vertices.shape)
+    around = bounds_of(place)
+    seen = around if box is None else checked_box(box)
+    along = shortest(seen) if axis is None else validate.whole("axis", axis, low=0, high=2)
+    screen = screen_of(seen, along, resolution, float(np.abs(around - seen.mean(0)).max()))
+    return DepthCamera(mesh).take(place, screen, seen)
+
+
+def checked_box(box: Any) -> Floats:
+    found = validate.floats("box", box, (2, 3))
+    if (found[1] < found[0]).any():
+        raise ValueError(f"box = {found.tolist()} has a low corner above the high one; expected [low, high]")
+    return found
+
+
+def closed_surface(name: str, mesh: Mesh) -> Mesh:
+    """The surface of a body that has an inside, or a ValueError that says what is wrong."""
+    surface = mesh.surface
+    if not surface.n_faces or not surface.issues.closed:
+        raise ValueError(f"{name} ({mesh.name!r}) is not closed: it has no inside; close its holes (see mesh.issues)")
+    if surface.issues.inward:
+        raise ValueError(f"{name} ({mesh.name!r}) has faces that look inward; turn them round (faces[:, ::-1])")
+    return surface

@@ -1,0 +1,187 @@
+"""Points inside a mesh, exactly: every point is a pixel of its own, and its ray along an axis counts what it leaves.
+
+Points lie in cells across the axis, and each face asks those in the cells it reaches. Signs are exact (`predicates`). A
+point is thought of as moved by a hair along axis + 1, a hair of a hair along axis + 2 and a hair of that along the axis:
+so it is never on an edge, a vertex or the surface, faces that share an edge are crossed once, and what is counted is
+the winding number of the moved point, whatever the mesh.
+
+Places are (axis + 1, axis + 2, axis), modulo 3, metres.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .jit import kernel, prange
+from .predicates import orient2d, orient3d, sign
+
+PARTS = 8  # sums of their own, added in the end: whole numbers, so in any order
+FACES = 2048  # that a part takes at a time
+VERTICES = 8192
+
+
+class Rays(NamedTuple):
+    """Points in cells."""
+
+    axis: int
+    left: float  # metres, low border along axis + 1
+    top: float  # metres, along axis + 2
+    across: float  # cells a metre, along axis + 1
+    down: float  # and along axis + 2
+    width: int  # cells along axis + 1
+    height: int
+    start: np.ndarray  # (width*height+1,) where the points of each cell begin
+    q: np.ndarray  # (n,3) places of the points, cell by cell
+
+
+@kernel
+def _class(a, low, scale, count):
+    """1..count for a cell, 0 before and count + 1 behind them; never falls as a grows."""
+    return np.int64(min(max((a - low) * scale + 1.0, 0.0), count + 1.0))
+
+
+@kernel
+def _codes(x, rays, first, last, code):
+    u, v = (rays.axis + 1) % 3, (rays.axis + 2) % 3
+    for i in range(first, last):
+        a = _class(x[i, u], rays.left, rays.across, rays.width)
+        code[i] = a << 16 | _class(x[i, v], rays.top, rays.down, rays.height)
+
+
+@kernel(parallel=True)
+def codes(x, rays, code):
+    """Into code (n,) the cell of each vertex."""
+    for c in prange(-(-len(x) // VERTICES)):
+        _codes(x, rays, c * VERTICES, min(len(x), (c + 1) * VERTICES), code)
+
+
+@kernel
+def bin_points(points, rays, order):
+    """Fill rays.start (cells+2,) (zeros), rays.q and order (n,): which point is where."""
+    start, q = rays.start, rays.q
+    u, v = (rays.axis + 1) % 3, (rays.axis + 2) % 3
+    cell = np.empty(len(points), np.int32)
+    for m in range(len(points)):
+        column = _class(points[m, u], rays.left, rays.across, rays.width) - 1
+        cell[m] = (_class(points[m, v], rays.top, rays.down, rays.height) - 1) * rays.width + column
+        start[cell[m] + 2] += 1
+    for k in range(2, len(start)):
+        start[k] += start[k - 1]
+    for m in range(len(points)):
+        to = start[cell[m] + 1]
+        start[cell[m] + 1] = to + 1
+        order[to] = m
+        q[to, 0], q[to, 1], q[to, 2] = points[m, u], points[m, v], points[m, rays.axis]
+
+
+@kernel
+def _reach(a, b, c, width, height):
+    """Columns (first, stop) and rows (first, stop) of cells between corners of these codes."""
+    i, j, k = np.int64(a & 0xFFFF), np.int64(b & 0xFFFF), np.int64(c & 0xFFFF)
+    a, b, c = np.int64(a >> 16), np.int64(b >> 16), np.int64(c >> 16)
+    return max(min(a, b, c), 1) - 1, min(max(a, b, c), width), max(min(i, j, k), 1) - 1, min(max(i, j, k), height)
+
+
+@kernel
+def _turn(a, b, p):
+    """Sign of (b - a) x (p - a) across the axis, of the moved p; 0 only where a is b."""
+    s = orient2d((a[0], a[1]), (b[0], b[1]), (p[0], p[1]))
+    if s != 0:
+        return s
+    return -sign(b[1] - a[1]) if b[1] != a[1] else sign(b[0] - a[0])
+
+
+@kernel
+def _crossing(a, b, c, p):
+    """Of the line along the axis through the moved p and the face abc: 1 where it leaves, -1 where it enters, 0."""
+    s = _turn(a, b, p)
+    if s == 0 or s != _turn(b, c, p) or s != _turn(c, a, p):
+        return 0
+    return s
+
+
+@kernel
+def _is_above(a, b, c, p, facing):
+    """Whether the face abc, which the line through the moved p crosses, lies ahead of it."""
+    s = orient3d(a, b, c, p)
+    if s == 0:  # in the plane of the face: by its normal
+        s = orient2d((a[1], a[2]), (b[1], b[2]), (c[1], c[2]))
+    if s == 0:
+        s = orient2d((a[2], a[0]), (b[2], b[0]), (c[2], c[0]))
+    return s * facing < 0 if s != 0 else False
+
+
+@kernel
+def _axes(axis):
+    """Columns of a place; unsigned, so that indexing need not look for negative ones."""
+    return np.uint32((axis + 1) % 3), np.uint32((axis + 2) % 3), np.uint32(axis)
+
+
+@kernel
+def _wind(x, faces, code, rays, first, last, winding):
+    start, q, width = rays.start, rays.q, rays.width
+    u, v, w = _axes(rays.axis)
+    for f in range(first, last):
+        i, j, k = faces[f, 0], faces[f, 1], faces[f, 2]
+        left, right, low, high = _reach(code[i], code[j], code[k], width, rays.height)
+        if left >= right:
+            continue
+        a, b, c = (x[i, u], x[i, v], x[i, w]), (x[j, u], x[j, v], x[j, w]), (x[k, u], x[k, v], x[k, w])
+        x_0, x_1 = min(a[0], b[0], c[0]), max(a[0], b[0], c[0])
+        y_0, y_1 = min(a[1], b[1], c[1]), max(a[1], b[1], c[1])
+        z_1 = max(a[2], b[2], c[2])
+        for row in range(low, high):
+            for m in range(start[row * width + left], start[row * width + right]):
+                px, py, pz = q[m, 0], q[m, 1], q[m, 2]
+                if (px >= x_0) & (px <= x_1) & (py >= y_0) & (py <= y_1) & (pz <= z_1):
+                    p = (px, py, pz)
+                    facing = _crossing(a, b, c, p)
+                    if facing != 0 and _is_above(a, b, c, p, facing):
+                        winding[m] += facing
+
+
+@kernel(parallel=True)
+def wind(x, faces, code, rays, winding):
+    """Add to winding (PARTS,n) how often the mesh winds around each point, in pieces to be added up."""
+    for part in prange(PARTS):
+        for first in range(part * FACES, len(faces), PARTS * FACES):
+            _wind(x, faces, code, rays, first, min(len(faces), first + FACES), winding[part])
+
+
+@kernel
+def first_layers(x, faces, code, rays, own, depth, face):
+    """Of each point the nearest face by which its line leaves ahead of it, and enters behind it.
+
+    Into depth (n,2) and face (n,2), which begin as inf and -1: how far ahead, how far behind, and which. `own` (n,) is
+    a vertex that the point stands for: its faces do not count.
+    """
+    start, q, width = rays.start, rays.q, rays.width
+    u, v, w = _axes(rays.axis)
+    for f in range(len(faces)):
+        i, j, k = faces[f, 0], faces[f, 1], faces[f, 2]
+        left, right, low, high = _reach(code[i], code[j], code[k], width, rays.height)
+        if left >= right:
+            continue
+        a, b, c = (x[i, u], x[i, v], x[i, w]), (x[j, u], x[j, v], x[j, w]), (x[k, u], x[k, v], x[k, w])
+        for row in range(low, high):
+            for m in range(start[row * width + left], start[row * width + right]):
+                if i == own[m] or j == own[m] or k == own[m]:
+                    continue
+                p = (q[m, 0], q[m, 1], q[m, 2])
+                facing = _crossing(a, b, c, p)
+                above = facing != 0 and _is_above(a, b, c, p, facing)
+                to = 0 if facing > 0 else 1
+                if facing != 0 and above == (facing > 0):
+                    d = abs(_height(a, b, c, p) - p[2])
+                    if d < depth[m, to] or (d == depth[m, to] and f < face[m, to]):
+                        depth[m, to], face[m, to] = d, f
+
+
+@kernel
+def _height(a, b, c, p):
+    """Of the face abc on the line through p."""
+    ux, uy, vx, vy = b[0] - a[0], b[1] - a[1], c[0] - a[0], c[1] - a[1]
+    area = ux * vy - uy * vx
+    s = ((p[0] - a[0]) * vy - (p[1] - a[1]) * vx) / area
+    t = (ux * (p[1] - a[1]) - uy * (p[0] - a[0])) / area
+    return a[2] + min(max(s, 0.0), 1.0) * (b[2] - a[2]) + min(max(t, 0.0), 1.0) * (c[2] - a[2])
