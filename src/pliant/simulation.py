@@ -94,7 +94,7 @@ class Simulation:
         self.responds = validate.choice("response", response, tuple(RESPONSES))
         self.response = RESPONSES[self.responds](scene, obstacles=self._follow)
         self.response.look = self._look
-        self.last = LastLook(scene, self.detectors)
+        self.last = LastLook(scene, self.detectors if self.response.strict else [])
         self.guard = _guard(scene, self_method, self_options, self_response)
         self.state.pose, self.state.bones = scene.poses(self.state.time), scene.bones(self.state.time)
         self.state.pose_start = self.state.pose.copy()
