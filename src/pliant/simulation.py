@@ -25,6 +25,7 @@ from .dynamics import SoftDynamics
 from .errors import MeshFileError
 from .guard import Guard
 from .kernels import pose as _pose
+from .last_look import LastLook
 from .motion import Motion
 from .respond import RESPONSES
 from .scene import Scene
@@ -93,6 +94,7 @@ class Simulation:
         self.responds = validate.choice("response", response, tuple(RESPONSES))
         self.response = RESPONSES[self.responds](scene, obstacles=self._follow)
         self.response.look = self._look
+        self.last = LastLook(scene, self.detectors if self.response.strict else [])
         self.guard = _guard(scene, self_method, self_options, self_response)
         self.state.pose, self.state.bones = scene.poses(self.state.time), scene.bones(self.state.time)
         self.state.pose_start = self.state.pose.copy()
@@ -111,6 +113,7 @@ class Simulation:
         if guard:
             with clock("guard"):
                 guard.begin(state, dt, self.substeps)
+        self.last.begin(state)
         bones = self._bones_ahead(dt)
         for k, (pose, held) in enumerate(zip(self._poses_ahead(dt), self.scene.held_at(self._ends(dt)), strict=True)):
             with clock("predict"):
@@ -128,6 +131,7 @@ class Simulation:
                     guard.apply(state, dt)
             with clock("detect"):
                 found = self._look(state)
+                self.last.remember(state)
             with clock("respond"):
                 self.response.begin(found, state)
                 self.response.apply(found, state, dt)
@@ -142,7 +146,7 @@ class Simulation:
         if not self._follow:
             self.scene.place(state.x, state.pose, state.bones)
         with clock("show"):
-            remained = self._show(dt)
+            remained = self._show(found, dt)
         if guard or len(self.detectors) > 1:
             found = _contacts.concatenate([found, guard.found] if guard else [found])
         self.index += 1
@@ -209,15 +213,16 @@ class Simulation:
         # in the order of the detectors: canonical order would take longer than all else and change nothing
         return parts[0] if len(parts) == 1 else _contacts.join(parts)
 
-    def _show(self, dt: float) -> int:
+    def _show(self, found: Contacts, dt: float) -> int:
         """Responses have their last word before the frame is shown; how many pairs they left too near."""
         guard, state = self.guard, self.state
+        moved = self.last.apply(found, state, self.dt)
         if isinstance(guard, SoftContact) and guard.shows:
             beyond = self.scene.eps - guard.thickness
             guard.show(state, dt, lambda at: raised(self._look(at), beyond))
             return guard.remained
         self.response.show(state, dt)
-        if guard and self.response.shows:
+        if guard and (moved or self.response.shows):
             guard.keep(state, dt)
         return self.response.remained
 

@@ -57,10 +57,11 @@ class SoftContact:
         response: str | None = None,
     ) -> None:
         self.method = able_method(method or METHOD, len(scene.soft) > 1)
-        self.responds = validate.choice("self_response", response or RESPONSE, tuple(RESPONSES))
-        if not RESPONSES[self.responds].between:
-            able = ", ".join(name for name, other in RESPONSES.items() if other.between)
-            raise ValueError(f"self_response {self.responds!r} is for bodies that do not give way; one of: {able}")
+        able = tuple(name for name, other in RESPONSES.items() if other.between)
+        if response in RESPONSES and response not in able:
+            names = ", ".join(able)
+            raise ValueError(f"self_response {response!r} is for bodies that do not give way; one of: {names}")
+        self.responds = validate.choice("self_response", response or RESPONSE, able)
         if scene.self_contact == "off":
             raise ValueError(
                 f"self_method and self_response are for cloth that meets itself, and scene {scene.name!r} has "

@@ -202,7 +202,6 @@ def drape(
 
 def _kept_apart(between: BetweenOptions) -> dict[str, Any]:
     """What `Simulation` is told about cloth on cloth."""
-    from .. import validate
     from ..detect.methods import method_name
 
     own = None if between.self_method is None else method_name(between.self_method)
@@ -210,8 +209,7 @@ def _kept_apart(between: BetweenOptions) -> dict[str, Any]:
         return {"self_method": own, "self_response": between.self_response}
     if own != "sphere-surface":
         raise ValueError("--levels is for --self-method sphere-surface")
-    levels = validate.whole("levels", between.levels, low=0, high=16)
-    return {"self_method": own, "self_response": between.self_response, "self_options": {"levels": levels}}
+    return {"self_method": own, "self_response": between.self_response, "self_options": {"levels": between.levels}}
 
 
 def _told(written: list[str]) -> list[str]:

@@ -1,7 +1,10 @@
 """What every detector is: built once, told where things are, asked for contacts."""
 
 import enum
-from typing import ClassVar, NamedTuple, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..contacts import Contacts
 from ..deforming import Deforming
@@ -50,3 +53,24 @@ class Detector(Protocol):
     def update(self, state: State) -> Self: ...
 
     def find(self, state: State) -> Contacts: ...
+
+
+class Inside(NamedTuple):
+    rows: NDArray[np.int64]  # (k,) which of the points are inside, ascending
+    depth: NDArray[np.float64]  # (k,) metres, positive
+    nearest: NDArray[np.float64]  # (k,3) the nearest points of the surface
+    faces: NDArray[np.int64]  # (k,) and the faces they lie on
+    normal: NDArray[np.float64]  # (k,3) unit, the shortest way out
+
+
+@runtime_checkable
+class Sounding(Protocol):
+    """A detector that also tells, exactly, which points are inside its obstacle where that was at the last update."""
+
+    within: float
+    soft: Side
+    body: Side
+
+    def inside(self, points: Any, which: NDArray[np.int64] | None = None) -> Inside:
+        """Of points (n,3); `which` (n,) vertices of the soft side they are, if any, is where a search may begin."""
+        ...

@@ -112,8 +112,13 @@ def _with_deep(a: Pose, b: Pose, pairs: Rows) -> tuple[Rows, Floats]:
 
 def _vertex_face(a: Pose, b: Pose, pairs: Rows, side: Floats, out: Contacts) -> None:
     unclear = np.empty(len(pairs), np.bool_)
-    first, bodies = _numbers(a, b)
+    first, bodies = numbers(a, b)
     _kernels.fill_faces(a.x, b.x, b.part.side.mesh.faces, pairs, side, first, bodies, out, unclear)
+    clear_faces(a, b, pairs, side, unclear, out)
+
+
+def clear_faces(a: Pose, b: Pose, pairs: Rows, side: Floats, unclear: NDArray[np.bool_], out: Contacts) -> None:
+    """Normals and distances, the careful way, of those vertices and faces that a kernel found `unclear` (k,)."""
     rows = np.flatnonzero(unclear)
     if len(rows):
         weights, normal, distance = np.empty((len(rows), 4)), np.empty((len(rows), 3)), np.empty(len(rows))
@@ -125,8 +130,14 @@ def _vertex_face(a: Pose, b: Pose, pairs: Rows, side: Floats, out: Contacts) -> 
 def _edge_edge(a: Pose, b: Pose, pairs: Rows, out: Contacts) -> None:
     e_a, e_b = a.part.side.mesh.topology.edges, b.part.side.mesh.topology.edges
     unclear = np.empty(len(pairs), np.bool_)
-    first, bodies = _numbers(a, b)
+    first, bodies = numbers(a, b)
     _kernels.fill_edges(a.x, e_a, b.x, e_b, pairs, first, bodies, out, unclear)
+    clear_edges(a, b, pairs, unclear, out)
+
+
+def clear_edges(a: Pose, b: Pose, pairs: Rows, unclear: NDArray[np.bool_], out: Contacts) -> None:
+    """The same of edges; and the sign of those that are inside the other side."""
+    e_a, e_b = a.part.side.mesh.topology.edges, b.part.side.mesh.topology.edges
     rows = np.flatnonzero(unclear)
     if len(rows):
         weights, normal, distance = np.empty((len(rows), 4)), np.empty((len(rows), 3)), np.empty(len(rows))
@@ -148,6 +159,7 @@ def reach_of(within: float, x_a: Floats, x_b: Floats) -> float:
     return within * (1.0 + 1e-12) + 1e-14 * largest
 
 
-def _numbers(a: Pose, b: Pose) -> tuple[Rows, Rows]:
+def numbers(a: Pose, b: Pose) -> tuple[Rows, Rows]:
+    """Where the vertices of both begin, and their bodies, as kernels take them."""
     one, two = a.part.side, b.part.side
     return np.array([one.first, two.first], np.int32), np.array([one.body, two.body], np.int32)

@@ -8,13 +8,12 @@ from numpy.typing import NDArray
 
 from .. import validate
 from ..contacts import Contacts, Pool
-from ..kernels import brute_force as _careful
 from ..kernels import sphere_pairs as _kernels
 from ..kernels.sphere_pairs import Spheres
 from ..kernels.sphere_surface import DEEPEST
 from ..state import State
 from .base import Finds, Side
-from .features import Part, Pose, reach_of
+from .features import Part, Pose, clear_edges, clear_faces, numbers, reach_of
 from .tree.cover import Cover
 from .tree.depth import Depths
 from .tree.near import NearPairs
@@ -255,37 +254,16 @@ def _fill_faces(a: Pose, b: Pose, pairs: Rows, levels: Rows, out: Contacts) -> N
         touching = np.unique(pairs[:, 0])
         side = np.ones(len(a.x))
         side[touching[b.holds(a.x[touching])]] = -1.0
-    first, bodies = _numbers(a, b)
+    first, bodies = numbers(a, b)
     faces, deepest = b.part.side.mesh.faces, int(levels.max(initial=0))
     _kernels.fill_faces(a.x, b.x, faces, pairs, levels, deepest, side, first, bodies, out, unclear)
-    rows = np.flatnonzero(unclear)
-    if len(rows):
-        weights, normal, distance = np.empty((len(rows), 4)), np.empty((len(rows), 3)), np.empty(len(rows))
-        sides = side if len(side) else np.ones(len(a.x))
-        _careful.vertex_face_geometry(b.surface, a.x, pairs[rows], sides, weights, normal, distance)
-        out["normal"][rows], out["distance"][rows] = normal, distance
+    clear_faces(a, b, pairs, side, unclear, out)
 
 
 def _fill_edges(a: Pose, b: Pose, pairs: Rows, level_a: Rows, level_b: Rows, out: Contacts) -> None:
     e_a, e_b = a.part.side.mesh.topology.edges, b.part.side.mesh.topology.edges
     unclear = np.empty(len(pairs), np.bool_)
-    first, bodies = _numbers(a, b)
+    first, bodies = numbers(a, b)
     deepest = max(int(level_a.max(initial=0)), int(level_b.max(initial=0)))
     _kernels.fill_edges(a.x, e_a, b.x, e_b, pairs, level_a, level_b, deepest, first, bodies, out, unclear)
-    rows = np.flatnonzero(unclear)
-    if len(rows):
-        weights, normal, distance = np.empty((len(rows), 4)), np.empty((len(rows), 3)), np.empty(len(rows))
-        _careful.edge_edge_geometry(a.x, e_a, b.x, e_b, b.edge_normals, pairs[rows], weights, normal, distance)
-        out["normal"][rows], out["distance"][rows] = normal, distance
-    if a is not b and len(pairs) and (a.part.solid or b.part.solid):
-        ends_a, ends_b = a.x[e_a[pairs[:, 0]]], b.x[e_b[pairs[:, 1]]]
-        inside = b.holds(np.einsum("ij,ijk->ik", out["weights"][:, :2], ends_a))
-        inside |= a.holds(-np.einsum("ij,ijk->ik", out["weights"][:, 2:], ends_b))
-        flip = np.where(inside & (out["distance"] > reach_of(0.0, a.x, b.x)), -1.0, 1.0)
-        out["normal"] *= flip[:, None]
-        out["distance"] *= flip
-
-
-def _numbers(a: Pose, b: Pose) -> tuple[Rows, Rows]:
-    one, two = a.part.side, b.part.side
-    return np.array([one.first, two.first], np.int32), np.array([one.body, two.body], np.int32)
+    clear_edges(a, b, pairs, unclear, out)

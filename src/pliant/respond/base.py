@@ -15,11 +15,12 @@ class Response:
 
     look: finds the contacts of a state, for responses that ask again after they have moved things. remained: how many
     pairs were still too near when such a response gave up. between: whether it keeps two soft things apart. shows:
-    whether `show` does anything.
+    whether `show` does anything. strict: whether what it leaves inside a body is set out at once before a frame is shown.
     """
 
     between: ClassVar[bool] = True
     shows: ClassVar[bool] = False
+    strict: ClassVar[bool] = False
     look: Look | None = None
     remained: int = 0
 

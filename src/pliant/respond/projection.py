@@ -20,6 +20,8 @@ class Projection(Response):
     that contacts name vertices of obstacles that move. `eps` other than the scene's is for cloth on cloth.
     """
 
+    strict = True
+
     def __init__(self, scene: Scene, *, obstacles: bool = False, eps: float | None = None) -> None:
         self.eps = scene.eps if eps is None else eps
         self.friction = scene.friction

@@ -15,10 +15,10 @@ from ...kernels import records as _records
 from ...kernels.jit import worth
 from ...motion import STANDING
 from ...state import State
-from ..base import Finds, Side
-from ..tree.depth import loose
+from ..base import Finds, Inside, Side
+from ..tree.depth import NOTHING, loose
 from .boxes import SLABS, BoneBoxes
-from .probes import SOME, Probes, Touching
+from .probes import SOME, Probes, Touching, sound
 
 Floats = NDArray[np.float64]
 EVERY = 1.0 / 60.0  # s between the poses of a clip that boxes are made for
@@ -122,6 +122,14 @@ class BoneBoxesDetector:
             middles = (two.rows, self.edges, self.body.mesh.faces, first, two.pairs, two.where)
             _lookup.fill_middles(*middles, two.nearest, two.normal, two.distance, state.v, bodies, out[n:])
         return out
+
+    def inside(self, points: Any, which: Any = None) -> Inside:
+        """Which of `points` (n,3), vertices `which` (n,) of the cloth, are inside a closed skin at the last update."""
+        if not self._deep:
+            return NOTHING
+        points = validate.floats("points", points, (None, 3))
+        begin = np.full(len(points), -1) if which is None else self._vertices.last(which)
+        return sound(points, begin, self.boxes, self._surface, self._rings)
 
     def _faces(self, one: Touching, state: State, out: Contacts) -> None:
         x, x_b = state.x[self.soft.rows], state.x[self.body.rows]

@@ -13,6 +13,7 @@ from ...kernels.bone_boxes import CHUNK
 from ...kernels.jit import worth
 from ...kernels.pseudonormals import Rings
 from ...kernels.surface import Surface
+from ..base import Inside
 from .boxes import BoneBoxes
 
 Floats = NDArray[np.float64]
@@ -98,6 +99,10 @@ class Probes:
             self.clear[self._rows[:k]] = np.maximum(self._distance[:k], 0.0)
         self.count = k
 
+    def last(self, which: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Rows of the triangles that the last searches for points `which` ended at, or -1."""
+        return np.asarray(self._found[which, 2])
+
     def _count(self, counts: NDArray[np.int64]) -> None:
         looked, measured = counts.sum(0).tolist()
         self.looked += looked
@@ -112,3 +117,23 @@ class Probes:
 
 def _counts(points: int) -> NDArray[np.int64]:
     return np.zeros((-(-points // CHUNK), 2), np.int64)
+
+
+def sound(points: Floats, begin: NDArray[np.int64], boxes: BoneBoxes, surface: Surface, rings: Rings) -> Inside:
+    """Which of `points` (n,3) are inside a closed skin, and the shortest way out; rows `begin` (n,) of its triangles
+    (or -1) may be near. Nothing is remembered."""
+    n = len(points)
+    found, place, clear, counts = np.full((n, 3), -1, np.int64), np.zeros((n, 3)), np.zeros(n), _counts(n)
+    found[:, 2] = begin
+    skin = (boxes.boxes, boxes.placed, surface, rings)
+    worth(_kernels.judge, n, FEW)(*skin, points, np.arange(n), boxes.slack, found, place, clear, counts)
+    rows = np.flatnonzero(found[:, 0] >= 0)
+    pairs, distance, nearest, normal = (
+        found[rows, :2],
+        np.empty(len(rows)),
+        np.empty((len(rows), 3)),
+        np.empty((len(rows), 3)),
+    )
+    worth(_normals.freshen, len(rows), SOME)(rings, surface, pairs)
+    worth(_nearest.tell_sides, len(rows), SOME)(surface, points[rows], pairs, place[rows], distance, nearest, normal)
+    return Inside(rows, -distance, nearest, pairs[:, 0], normal)

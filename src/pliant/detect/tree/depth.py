@@ -1,6 +1,6 @@
 """How deep points are inside a body that deforms, and the way out: exact, however deep they are."""
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,19 +11,13 @@ from ...kernels import pseudonormals as _normals
 from ...kernels.pseudonormals import Rings
 from ...kernels.surface import Surface
 from ...mesh import Mesh
+from ..base import Inside
 from ..surface import SHAPE, blocks_of
 from .tree import refit, tree_of
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
-
-
-class Inside(NamedTuple):
-    rows: Rows  # (k,) which of the points are inside, ascending
-    depth: Floats  # (k,) metres, positive
-    nearest: Floats  # (k,3) the nearest points of the surface
-    faces: Rows  # (k,) and the faces they lie on
-    normal: Floats  # (k,3) unit, the shortest way out
+NOTHING = Inside(np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 3)), np.zeros(0, np.int64), np.zeros((0, 3)))
 
 
 class Depths:

@@ -5,10 +5,10 @@ from typing import Any, ClassVar, Self
 from ... import validate
 from ...contacts import Contacts, Pool
 from ...state import State
-from ..base import Finds, Side
+from ..base import Finds, Inside, Side
 from ..features import Part, Pose, contacts_of
 from .cover import Cover
-from .depth import Depths
+from .depth import NOTHING, Depths
 from .near import NearPairs
 
 
@@ -43,6 +43,7 @@ class TreeDetector:
         self.same = other is None
         self.one = Part.of(one)
         self.other = self.one if other is None else Part.of(other)
+        self.soft, self.body = self.one.side, self.other.side
         a = Cover(one.mesh.vertices, one.mesh.topology, self.one.weld, **tree)
         b = None
         if other is not None:
@@ -69,6 +70,11 @@ class TreeDetector:
             for part, x, depths in zip(self._sides, (near.a.x, near.b.x), self._depths, strict=True)
         )
         return contacts_of(a, a if self.same else b, *near.within(self.within), self._pool)
+
+    def inside(self, points: Any, which: Any = None) -> Inside:
+        """Which of `points` (n,3) are inside the other mesh, where it was at the last update; none if it is open."""
+        depths = self._depths[-1]
+        return NOTHING if depths is None else depths.inside(points)
 
     @property
     def _sides(self) -> tuple[Part, Part]:
