@@ -94,7 +94,7 @@ class Simulation:
         self.responds = validate.choice("response", response, tuple(RESPONSES))
         self.response = RESPONSES[self.responds](scene, obstacles=self._follow)
         self.response.look = self._look
-        self.last = LastLook(scene, self.detectors if self.response.strict else [])
+        self.last = LastLook(scene, self.detectors)
         self.guard = _guard(scene, self_method, self_options, self_response)
         self.state.pose, self.state.bones = scene.poses(self.state.time), scene.bones(self.state.time)
         self.state.pose_start = self.state.pose.copy()
@@ -216,7 +216,7 @@ class Simulation:
     def _show(self, found: Contacts, dt: float) -> int:
         """Responses have their last word before the frame is shown; how many pairs they left too near."""
         guard, state = self.guard, self.state
-        moved = self.last.apply(found, state, self.dt)
+        moved = self.response.strict and self.last.apply(found, state, self.dt)
         if isinstance(guard, SoftContact) and guard.shows:
             beyond = self.scene.eps - guard.thickness
             guard.show(state, dt, lambda at: raised(self._look(at), beyond))

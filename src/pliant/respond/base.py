@@ -15,7 +15,8 @@ class Response:
 
     look: finds the contacts of a state, for responses that ask again after they have moved things. remained: how many
     pairs were still too near when such a response gave up. between: whether it keeps two soft things apart. shows:
-    whether `show` does anything. strict: whether what it leaves inside a body is set out at once before a frame is shown.
+    whether `show` does anything. strict: whether what it leaves inside a body is set out at once
+    before a frame is shown.
     """
 
     between: ClassVar[bool] = True
