@@ -19,7 +19,7 @@ from pliant.simulation import Simulation
 from pliant.soft_contact import SoftContact
 
 THICK = 0.004
-SOFT = [name for name, method in METHODS.items() if Finds.SELF | Finds.PAIR in method.finds]
+SOFT = [n for n, m in METHODS.items() if Finds.SELF | Finds.PAIR in m.finds and not getattr(m, "inner", False)]
 BETWEEN = [name for name, response in RESPONSES.items() if response.between]
 
 

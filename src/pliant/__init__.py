@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from .detect.height_grid import HeightGrid as HeightGrid
     from .detect.height_grid import HeightGrids as HeightGrids
     from .detect.height_grid import HeightSequence as HeightSequence
+    from .detect.image_space import overlap as overlap
     from .detect.surface import closest_point as closest_point
     from .detect.tree.crossings import intersections as intersections
     from .errors import MeshFileError as MeshFileError
@@ -72,6 +73,7 @@ _HOME = {
     "load": "io",
     "load_character": "io",
     "load_heights": "io.height_map",
+    "overlap": "detect.image_space",
     "save": "io",
     "save_animation": "io",
     "save_character": "io",

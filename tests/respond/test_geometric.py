@@ -17,7 +17,7 @@ from pliant.simulation import Simulation
 
 G, EPS = 9.81, 0.005
 SETTING = ("geometric", "penalty+geometric")
-OBSTACLES = [name for name, method in METHODS.items() if method.finds & Finds.OBSTACLE]
+OBSTACLES = [n for n, m in METHODS.items() if m.finds & Finds.OBSTACLE and not getattr(m, "inner", False)]
 
 
 def patch(angle: float = 0.0, friction: float = 0.3, elasticity: float = 0.0, **options) -> Simulation:

@@ -8,6 +8,7 @@ from .brute_force import BruteForceDetector
 from .continuous import ContinuousDetector
 from .distance_field import DistanceFieldDetector
 from .height_grid import HeightGridDetector
+from .image_space import ImageSpaceDetector
 from .sphere_surface import SphereSurfaceDetector
 from .tree.detector import TreeDetector
 
@@ -21,6 +22,7 @@ METHODS: dict[str, Any] = {
         HeightGridDetector,
         BoneBoxesDetector,
         SphereSurfaceDetector,
+        ImageSpaceDetector,
     )
 }
 

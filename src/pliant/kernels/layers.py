@@ -199,7 +199,7 @@ def fill(x, screen, p, code, faces, kept, only, found, start, pixel, depth, face
 
 @kernel
 def gather(pixel, depth, face, start, depth_out, face_out):
-    """Hits in the order of their pixels: those of pixel k are start[k]:start[k+1]. start (pixels+2,) begins as zeros."""
+    """Hits in the order of their pixels: pixel k has start[k]:start[k+1]. start (pixels+2,) begins as zeros."""
     for m in range(len(pixel)):
         start[pixel[m] + 2] += 1
     for k in range(2, len(start)):

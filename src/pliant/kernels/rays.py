@@ -1,9 +1,9 @@
 """Points inside a mesh, exactly: every point is a pixel of its own, and its ray along an axis counts what it leaves.
 
-Points lie in cells across the axis, and each face asks those in the cells it reaches. Signs are exact (`predicates`). A
-point is thought of as moved by a hair along axis + 1, a hair of a hair along axis + 2 and a hair of that along the axis:
-so it is never on an edge, a vertex or the surface, faces that share an edge are crossed once, and what is counted is
-the winding number of the moved point, whatever the mesh.
+Points lie in cells across the axis, and each face asks those in the cells it reaches. Signs are exact (`predicates`).
+A point is thought of as moved by a hair along axis + 1, a hair of a hair along axis + 2 and a hair of that along the
+axis: so it is never on an edge, a vertex or the surface, faces that share an edge are crossed once, and what is counted
+is the winding number of the moved point, whatever the mesh.
 
 Places are (axis + 1, axis + 2, axis), modulo 3, metres.
 """

@@ -65,9 +65,8 @@ class PointsInside:
         size = np.maximum(around[1] - around[0], 1e-300)[[u, v]]
         cells = max(1.0, len(points) / _PER_CELL)
         # as many as will do, in the ratio of the sides
-        width = min(
-            _MOST, max(1, round(float(_FLAT * np.sqrt(cells) * np.exp(0.5 * (np.log(size[0]) - np.log(size[1]))))))
-        )
+        ratio = float(np.exp(0.5 * (np.log(size[0]) - np.log(size[1]))))
+        width = round(min(max(_FLAT * np.sqrt(cells) * ratio, 1.0), _MOST))
         height = min(_MOST, max(1, round(cells / width)))
         # half a cell is left over, so that the last point is in the last one
         scale = [min((count - 0.5) / side, 1e300) for count, side in zip((width, height), size, strict=True)]
