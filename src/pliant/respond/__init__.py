@@ -4,14 +4,16 @@ from .base import Response
 from .geometric import Geometric, PenaltyGeometric
 from .penalty import Penalty
 from .projection import Projection
+from .separate import Separate
 from .surface_tag import SurfaceTag
 
-RESPONSES: dict[str, type[Projection] | type[SurfaceTag] | type[Penalty] | type[Geometric]] = {
+RESPONSES: dict[str, type[Projection] | type[SurfaceTag] | type[Penalty] | type[Geometric] | type[Separate]] = {
     "projection": Projection,
     "surface-tag": SurfaceTag,
     "penalty": Penalty,
     "geometric": Geometric,
     "penalty+geometric": PenaltyGeometric,
+    "separate": Separate,
 }
 
-__all__ = ["RESPONSES", "Geometric", "Penalty", "PenaltyGeometric", "Projection", "Response", "SurfaceTag"]
+__all__ = ["RESPONSES", "Geometric", "Penalty", "PenaltyGeometric", "Projection", "Response", "Separate", "SurfaceTag"]

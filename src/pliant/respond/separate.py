@@ -1,0 +1,67 @@
+"""Separate: what is deep inside is led out at a limited speed and keeps none of it."""
+
+import numpy as np
+
+from .. import validate
+from ..contacts import Contacts
+from ..kernels import separate as _kernels
+from ..scene import Scene
+from ..state import State
+from .base import Response
+
+SPEED = 0.5  # m/s
+TAU = 0.02  # s
+SWEEPS = 2  # over the contacts of a small step, to stop what goes farther in
+
+
+class Separate(Response):
+    """For overlaps of any depth, with records of consistent depth: nothing is thrown, however many contacts there are.
+
+    What goes farther in is stopped, with friction. Beside that all that touches is moved apart, by what is missing in
+    `tau` seconds but no vertex faster than `speed` (m/s), and gets no velocity by it. Nothing bounces. Impulses of a
+    step are in `stopped` and `rubbed`, and how far each vertex was led in `lift` (metres).
+    """
+
+    def __init__(
+        self,
+        scene: Scene,
+        *,
+        obstacles: bool = False,
+        eps: float | None = None,
+        speed: float = SPEED,
+        tau: float = TAU,
+    ) -> None:
+        self.eps = scene.eps if eps is None else eps
+        self.speed = validate.number("speed", speed, above=0.0)
+        self.tau = validate.number("tau", tau, above=0.0)
+        self.friction = scene.friction
+        self.simple = scene.friction_model == "simple"
+        self.w = scene.inverse_masses
+        self.lift = np.zeros((len(self.w), 3))
+        self.stopped, self.rubbed = np.zeros(0), np.zeros((0, 3))
+
+    def begin(self, contacts: Contacts, state: State) -> None:
+        """A new step: forget the pushes of the last one."""
+        self.stopped, self.rubbed = np.zeros(len(contacts)), np.zeros((len(contacts), 3))
+        self.lift[:] = 0.0
+
+    def apply(self, contacts: Contacts, state: State, dt: float) -> None:
+        """Stop what goes in, and lead out."""
+        if not len(contacts):
+            return
+        x, holds = state.x, np.zeros(len(state.x))
+        _kernels.count_holds(contacts, holds)
+        rubs = self.friction, self.simple, dt
+        for _ in range(SWEEPS):
+            _kernels.stop(contacts, x, state.x_start, self.w, self.eps, *rubs, holds, self.stopped, self.rubbed)
+        pace = min(dt / self.tau, 1.0)
+        farthest, most = _kernels.lead(contacts, x, self.w, self.eps, pace, holds, self.lift)
+        # one factor for all, so that what one side gives is what the other takes
+        allowed = min(self.speed * dt, pace * most)
+        if farthest > allowed:
+            self.lift *= allowed / farthest
+        x += self.lift
+
+    def finish(self, contacts: Contacts, state: State, dt: float) -> None:
+        """What was led out has not become faster."""
+        state.v -= self.lift / dt
