@@ -1,6 +1,6 @@
 """From pairs that were found to contact records, with signs told from the neighbourhood."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,20 +22,20 @@ class Recorder:
         self.parts, self.same = parts, len(parts) == 1
         self._closed = [Closed(part) if part.solid and not self.same else None for part in parts]
         self._plain = [part._replace(solid=False) for part in parts]
-        self._pool = Pool()
+        self.pool = Pool()
 
-    def make(self, state: State, found: Ints, whole: Joined) -> Contacts:
-        """Records of rows (kind, feature, feature), see `add_features`."""
+    def make(self, state: State, found: Ints, whole: Joined, go_on: Callable[[], bool] = lambda: True) -> Contacts:
+        """Records of rows (kind, feature, feature), see `add_features`; of vertices deep inside while there is time."""
         there, back, edges = sorted_pairs(found, whole, self.same)
         poses = [Pose(part, state.x[part.side.rows]) for part in self._plain]
         a, b = poses[0], poses[-1]
         if self.same:
-            return contacts_of(a, a, there, back, edges, self._pool)
+            return contacts_of(a, a, there, back, edges, self.pool)
         for closed, pose in zip(self._closed, poses, strict=True):
             if closed is not None:
                 closed.update(pose.x)
-        there, deep_a = self._deep(0, a, there)
-        back, deep_b = self._deep(1, b, back)
+        there, deep_a = self._deep(0, a, there, go_on)
+        back, deep_b = self._deep(1, b, back, go_on)
         e_a, e_b = (part.side.mesh.topology.edges for part in self.parts)
         within = np.zeros(len(edges), np.bool_)
         closed_a, closed_b = self._closed
@@ -43,15 +43,15 @@ class Recorder:
             within |= closed_b.holds_edges(a.x, e_a, b.x, e_b, edges)
         if closed_a is not None:
             within |= closed_a.holds_edges(b.x, e_b, a.x, e_a, np.ascontiguousarray(edges[:, ::-1]))
-        out = contacts_of(a, b, there, back, edges, self._pool)
+        out = contacts_of(a, b, there, back, edges, self.pool)
         faces = [deep_a[there[:, 0]], deep_b[back[:, 0]]]
         if self.parts[0].side.body > self.parts[1].side.body:
             faces.reverse()
         turn_inside(out, np.concatenate([*faces, within]), a.x, b.x)
         return out
 
-    def _deep(self, of: int, pose: Pose, pairs: Ints) -> tuple[Ints, NDArray[np.bool_]]:
+    def _deep(self, of: int, pose: Pose, pairs: Ints, go_on: Callable[[], bool]) -> tuple[Ints, NDArray[np.bool_]]:
         closed = self._closed[1 - of]
         if closed is None:
             return pairs, np.zeros(len(pose.x), np.bool_)
-        return with_deep(pose.x, closed, pairs, self.parts[of].side.mesh.topology.neighbours)
+        return with_deep(pose.x, closed, pairs, self.parts[of].side.mesh.topology.neighbours, go_on)

@@ -1,5 +1,7 @@
 """Signs of contacts with closed sides, told from what is near them: no search, and nothing made for all of a mesh."""
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -57,11 +59,13 @@ class Closed:
         return inside
 
 
-def with_deep(x: Floats, closed: Closed, pairs: Ints, ring: tuple[Ints, Ints]) -> tuple[Ints, NDArray[np.bool_]]:
+def with_deep(
+    x: Floats, closed: Closed, pairs: Ints, ring: tuple[Ints, Ints], go_on: Callable[[], bool]
+) -> tuple[Ints, NDArray[np.bool_]]:
     """Vertex-face pairs of a side at x (n,3) with those of vertices deep inside a closed one, and which are inside.
 
     From vertices that are inside and near the surface on to their neighbours, each with the face that is nearest to it,
-    as long as these are inside.
+    as long as these are inside and there is time.
     """
     inside = np.zeros(len(x), np.bool_)
     if not len(pairs):
@@ -79,6 +83,8 @@ def with_deep(x: Floats, closed: Closed, pairs: Ints, ring: tuple[Ints, Ints]) -
         deep = front[distance < 0.0]
         inside[deep] = True
         extra.append(deep)
+        if not go_on():
+            break
         count = start[deep + 1] - start[deep]
         source = np.repeat(deep, count)
         offset = np.arange(len(source)) - np.repeat(np.cumsum(count) - count, count)

@@ -1,0 +1,153 @@
+"""A tree walked by probability: most of the contacts early, all of them in the end, or what a time budget allows."""
+
+import time
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import validate
+from ...contacts import Contacts
+from ...kernels import stochastic_walk as _kernels
+from ...kernels.stochastic_walk import Queue, Walker
+from ...state import State
+from ..base import Finds, Side
+from ..features import Part, Pose, contacts_of, reach_of
+from ..tree.depth import Depths
+from ..tree.tree import refit, tree_of
+from .facets import joined, sorted_pairs
+from .records import Recorder
+
+Floats = NDArray[np.float64]
+LEAF = 8  # triangles in a leaf
+WORK = 4000  # tests between two looks at the clock: about 0.1 ms
+_BYTES = 260  # memory a contact takes while it is found
+
+
+class StochasticTreeDetector:
+    """Contacts closer than `within`, those of the most likely places first; `other=None` asks for self-contact.
+
+    `quality` 0 to 1: stop when about this share of them is found; at 1 all are, as by the tree. `budget_ms`: stop in
+    time for `update` and `find` together to take so many milliseconds. Without a budget the same positions give the
+    same contacts, whatever was asked before; with one, how many depends on the machine.
+    """
+
+    name: ClassVar[str] = "stochastic-tree"
+    finds: ClassVar[Finds] = Finds.OBSTACLE | Finds.PAIR | Finds.SELF
+    guarantee: ClassVar[str] = "C"
+    needs: ClassVar[str] = "any triangle meshes"
+    gives: ClassVar[str] = "distance, normal, depth (closed obstacle)"
+    source: ClassVar[str] = "Teschner et al. 2005, section 3.1"
+    follows: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        one: Side,
+        other: Side | None = None,
+        *,
+        within: float,
+        quality: float = 1.0,
+        budget_ms: float | None = None,
+        max_bytes: float | None = None,
+        **tree: Any,
+    ) -> None:
+        self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
+        self.quality = validate.number("quality", quality, low=0.0, high=1.0)
+        self.budget_ms = None if budget_ms is None else validate.number("budget_ms", budget_ms, above=0.0)
+        self.max_bytes = max_bytes
+        sides = [one] if other is None else [one, other]
+        self.same = other is None
+        self._parts = [Part.of(side) for side in sides]
+        self._whole = joined(self._parts)
+        self._walkers, self._trees = [], []
+        for k, side in enumerate(sides):
+            mesh = side.mesh
+            made = tree_of(mesh.vertices, mesh.faces, leaf=LEAF, **tree)
+            fill = np.empty(len(made.nodes))
+            _kernels.fill_cells(made.nodes, made.order, mesh.vertices, mesh.faces, fill)
+            self._trees.append(made)
+            rest = np.ascontiguousarray(made.nodes["bounds"])
+            self._walkers.append(Walker(made.nodes, made.items, made.order, fill, rest, k * self._whole.faces))
+        self._exact = self.quality == 1.0 and self.budget_ms is None
+        self._recorder = Recorder(self._parts)
+        apart = self._exact and not self.same
+        self._depths = [Depths(part.side.mesh) if part.solid and apart else None for part in self._parts]
+        self._queue = _queue(1 << 10)
+        self._out = np.empty((1 << 14, 3), np.int32)
+        self._lot = np.empty((LEAF * LEAF + _kernels.LOT + 64, 2), np.int32)
+        self._found = self._out[:0]
+        self._recording, self._began = 1e-6, 0.0  # seconds a contact takes to be recorded, and this step began at
+        self.estimated_recall = float("nan")
+        self.opened = 0
+
+    def update(self, state: State) -> Self:
+        """Follow the positions, and walk."""
+        self._began = time.perf_counter()
+        for part, tree in zip(self._parts, self._trees, strict=True):
+            refit(tree, state.x[part.side.rows], part.side.mesh.faces)
+        for part, depths in zip(self._parts, self._depths, strict=True):
+            if depths is not None:
+                depths.update(state.x[part.side.rows])
+        self._walk(state.x)
+        return self
+
+    def find(self, state: State) -> Contacts:
+        if self._exact:
+            x = [state.x[part.side.rows] for part in self._parts]
+            poses = [Pose(*given) for given in zip(self._parts, x, self._depths, strict=True)]
+            pairs = sorted_pairs(self._found, self._whole, self.same)
+            return contacts_of(poses[0], poses[-1], *pairs, self._recorder.pool)
+        if self.budget_ms is None:
+            return self._recorder.make(state, self._found, self._whole)
+        began, until = time.perf_counter(), self._began + 1e-3 * self.budget_ms
+        made = self._recorder.make(state, self._found, self._whole, lambda: time.perf_counter() < until)
+        each = (time.perf_counter() - began) / (len(self._found) + FIXED)
+        self._recording = max(each, 0.9 * self._recording)
+        return made
+
+    def _walk(self, x: Floats) -> None:
+        a, b = self._walkers[0], self._walkers[-1]
+        state, hopes = np.zeros(5, np.int64), np.zeros(2)
+        if all(len(walker.nodes) for walker in (a, b)):
+            hopes[0] = float(min(len(a.order), len(b.order)))
+            _kernels.push(self._queue, 0, 0, 0, 0, 1.0, hopes[0])
+            state[:2] = 1
+        reach = reach_of(self.within, x, x[:0])
+        while True:
+            told = (a, b, self.same, self._whole.facets, x, reach, self.within, self.quality, WORK)
+            _kernels.advance(*told, self._queue, state, hopes, self._lot, self._out)
+            if state[4] == 1 or (self.budget_ms is not None and self._late(int(state[2]))):
+                break
+            if state[4] == 2:
+                self._grow(int(state[0]), int(state[2]))
+                state[4] = 0
+        self._found = self._out[: state[2]]
+        self.opened = int(state[1])
+        rate = (state[2] + 1.0) / (hopes[1] + 1.0)
+        self.estimated_recall = float((state[2] + 1.0) / (state[2] + 1.0 + rate * max(hopes[0], 0.0)))
+        if not state[0]:
+            self.estimated_recall = 1.0
+
+    def _late(self, found: int) -> bool:
+        """Whether the records of what was found would take the rest of the time."""
+        spent = time.perf_counter() - self._began
+        return spent + self._recording * (found + FIXED) >= 1e-3 * float(self.budget_ms or 0.0)
+
+    def _grow(self, size: int, found: int) -> None:
+        """Twice the room for what is too full."""
+        if size + 16 > len(self._queue.key):
+            more = _queue(2 * len(self._queue.key))
+            for old, new in zip(self._queue, more, strict=True):
+                new[:size] = old[:size]
+            self._queue = more
+        if found + 16 * len(self._lot) > len(self._out):
+            advice = "ask for a smaller distance or raise max_bytes"
+            validate.budget(f"{found} contacts", 2 * _BYTES * found, advice, self.max_bytes)
+            self._out = np.concatenate([self._out[:found], np.empty((len(self._out) + found, 3), np.int32)])
+
+
+FIXED = 300  # contacts whose records take as long as what does not depend on their number
+
+
+def _queue(size: int) -> Queue:
+    return Queue(np.empty(size, np.int64), np.empty((size, 2), np.int32), np.empty(size))
