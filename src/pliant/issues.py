@@ -1,7 +1,8 @@
 """What is wrong with a mesh: found, counted, named; never repaired behind the user's back."""
 
 import dataclasses
-from typing import TYPE_CHECKING
+import itertools
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,9 @@ WORDS = {
     "non-manifold": "{} edges with more than two faces",
     "flipped": "{} edges whose faces disagree about the outside",
     "bow-tie": "{} vertices where fans of faces touch in a point",
-    "unreferenced": "{} vertices that no face uses",
+    "unreferenced": "{} vertices that no face or tet uses",
+    "inverted": "{} inverted tets",
+    "flat": "{} tets without volume",
     "inward": "inside out (faces look inward)",
     "border": "{} border edges (open)",
     "seams": "{} vertices split at seams",
@@ -25,7 +28,7 @@ WORDS = {
 
 @dataclasses.dataclass(frozen=True)
 class Issues:
-    """Indices into the welded mesh's faces, edges or vertices; empty arrays where all is well.
+    """Indices into the welded mesh's faces, edges, vertices or tets; empty arrays where all is well.
 
     `seams` counts the vertices that welding merged; it is normal for GLB and STL.
     """
@@ -37,6 +40,8 @@ class Issues:
     border: NDArray[np.int64]  # edges with one face: the mesh is open there
     unreferenced: NDArray[np.int64]  # vertices that no face and no tet uses
     bow_tie: NDArray[np.int64]  # vertices where two fans of faces touch in a point
+    inverted: NDArray[np.int64]  # tets of negative volume
+    flat: NDArray[np.int64]  # tets without volume
     inward: bool  # closed and oriented, but the volume is negative
     components: int  # connected pieces that have faces
     seams: int
@@ -59,6 +64,8 @@ class Issues:
             "flipped": len(self.flipped),
             "bow-tie": len(self.bow_tie),
             "unreferenced": len(self.unreferenced),
+            "inverted": len(self.inverted),
+            "flat": len(self.flat),
             "inward": int(self.inward),
         }
         if not defects_only:
@@ -66,9 +73,14 @@ class Issues:
         return {name: count for name, count in counts.items() if count}
 
     def words(self, *, defects_only: bool = False) -> str:
-        """The summary as a person reads it; empty where there is nothing to say."""
-        said = self.summary(defects_only=defects_only)
-        return ", ".join(WORDS[name].format(count) for name, count in said.items())
+        """The summary as a person reads it, with the first rows of tets; empty where there is nothing to say."""
+        rows = {"inverted": self.inverted, "flat": self.flat}
+        said = []
+        for name, count in self.summary(defects_only=defects_only).items():
+            first = ", ".join(map(str, rows.get(name, ())[:3]))
+            more = ", ..." if first and count > 3 else ""
+            said.append(WORDS[name].format(count) + (f" (tets {first}{more})" if first else ""))
+        return ", ".join(said)
 
     def __str__(self) -> str:
         return self.words() or "no issues"
@@ -93,6 +105,7 @@ def find_issues(mesh: "Mesh", seams: int) -> Issues:
     non_manifold = np.flatnonzero(top.use > 2)
     flipped = np.flatnonzero((top.use == 2) & (top.flow != 0))
     border = np.flatnonzero(top.use == 1)
+    turn = tet_turns(mesh.vertices, mesh.tets)
     whole = mesh.n_faces > 0 and not (len(non_manifold) or len(flipped) or len(border))
     return Issues(
         degenerate=np.flatnonzero(flat),
@@ -102,10 +115,23 @@ def find_issues(mesh: "Mesh", seams: int) -> Issues:
         border=border,
         unreferenced=np.flatnonzero(lone),
         bow_tie=_bow_ties(mesh),
+        inverted=np.flatnonzero(turn < 0),
+        flat=np.flatnonzero(turn == 0),
         inward=bool(whole and mesh.volume < 0.0),
         components=len(np.unique(top.components[used])),
         seams=seams,
     )
+
+
+def tet_turns(x: NDArray[np.float64], tets: NDArray[Any]) -> NDArray[np.int8]:
+    """(k,) 1 for tets of positive volume, -1 for inverted ones, 0 for those without: their height is below the rounding
+    of the coordinates themselves."""
+    a, b, c, d = (x[tets[:, k]] for k in range(4))
+    six = np.einsum("ij,ij->i", np.cross(b - a, c - a), d - a)
+    sides = np.stack([np.linalg.norm(p - q, axis=1) for p, q in itertools.combinations((a, b, c, d), 2)])
+    magnitude = np.abs([a, b, c, d]).max((0, 2), initial=0.0)
+    least = 16.0 * np.finfo(float).eps * magnitude * sides.max(0, initial=0.0) ** 2
+    return np.where(np.abs(six) <= least, 0, np.sign(six)).astype(np.int8)
 
 
 def _bow_ties(mesh: "Mesh") -> NDArray[np.int64]:

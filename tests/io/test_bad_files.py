@@ -60,6 +60,7 @@ LOADS = {
     "trimesh_bunny.ply": (8171, 16301, 1, {"duplicate": 87, "non-manifold": 150, "unreferenced": 25, "border": 123}),
     "trimesh_busted.STL": (11634, 3878, 1, {"seams": 9693}),
     "trimesh_comments.off": (8, 12, 1, {}),
+    "trimesh_insulated.msh": (67, 111, 1, {"border": 21}),
     "trimesh_jacked.obj": (8, 12, 1, {}),
     "trimesh_joined_tetrahedra.obj": (5, 8, 1, {"duplicate": 1, "non-manifold": 3}),
     "trimesh_multibody.stl": (96, 32, 2, {"flipped": 12, "seams": 76}),
@@ -83,7 +84,6 @@ REFUSED = {
     "trimesh_empty.ply": ("", "no faces (0 vertices)"),
     "trimesh_empty.stl": ("", "no faces (0 vertices)"),
     "trimesh_face_in_group_name.obj": ("", "no faces (1 vertices)"),
-    "trimesh_insulated.msh": ("", "unknown extension '.msh'"),
     "trimesh_notenoughindices.obj": ("line 9", "a face needs at least 3 corners, found 2"),
     "trimesh_points_bin.ply": ("", "no faces (5 vertices)"),
 }

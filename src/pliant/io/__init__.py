@@ -38,6 +38,13 @@ FORMATS: dict[str, tuple[str | None, str | None, str | None]] = {
     ".glb": ("gltf.read", "gltf_write.write_mesh", "gltf_write.write_clips"),
     ".gltf": ("gltf.read", None, None),
     ".npz": ("npz.read", "writing.write_npz", "writing.write_clips_npz"),
+    ".msh": ("gmsh.read", "tet_writing.write_gmsh", None),
+    ".mesh": ("medit.read", "tet_writing.write_medit", None),
+    ".meshb": ("medit.read_binary", None, None),
+    ".node": ("tetgen.read", None, None),
+    ".ele": ("tetgen.read", None, None),
+    ".vtk": ("vtk.read", "tet_writing.write_vtk", None),
+    ".vtu": ("vtu.read", None, None),
     ".pc2": (None, None, "writing.write_pc2"),
     ".usda": (None, "usd.write_mesh", "usd.write_clips"),
     ".usdc": (None, "usd.write_mesh_binary", "usd.write_clips_binary"),
@@ -48,7 +55,8 @@ FORMATS: dict[str, tuple[str | None, str | None, str | None]] = {
 def load(
     path: str | os.PathLike[str], *, units: str | float = "m", up: str = "y", max_bytes: int | None = None
 ) -> Mesh:
-    """Read a surface mesh from OBJ, PLY, STL, OFF, GLB, glTF or npz, each also as `.gz`.
+    """Read a surface from OBJ, PLY, STL, OFF, GLB, glTF or npz, or a mesh of tets (or a surface) from npz, Gmsh .msh,
+    MEDIT .mesh, TetGen .node and .ele, VTK .vtk and .vtu; each also as `.gz`.
 
     `units` the file is in: m, cm, mm, in, ft or metres per unit. `up`: its axis that points up; the mesh is turned so
     that y does. Polygons become fans of triangles; the file's vertices keep their order. A bad file is a MeshFileError.
@@ -152,7 +160,8 @@ def _factor(units: str | float) -> float:
 
 
 def save(path: str | os.PathLike[str], mesh: Mesh) -> None:
-    """Write a mesh as OBJ, PLY, STL, OFF, GLB, npz or USD, in metres with y up.
+    """Write a mesh as OBJ, PLY, STL, OFF, GLB, npz or USD, with its tets as npz, Gmsh .msh, MEDIT .mesh or VTK .vtk, in
+    metres with y up.
 
     The old file stands until the new one does.
 

@@ -80,12 +80,12 @@ def _write_new(path: pathlib.Path, mesh: Mesh, library: str) -> None:
         if colored:
             stream.write(f"mtllib {library}\n".encode())
         stream.write(f"o {'_'.join(mesh.name.split()) or 'mesh'}\n".encode())
-        _write_rows(stream, "v ", mesh.vertices)
+        write_rows(stream, "v ", mesh.vertices)
         faces: NDArray[Any] = mesh.faces + 1
         if mesh.uv is not None:
             rows = np.ascontiguousarray(mesh.uv.reshape(-1, 2) + 0.0)
             _, first, inverse = np.unique(rows.view("V16").ravel(), return_index=True, return_inverse=True)
-            _write_rows(stream, "vt ", rows[first])
+            write_rows(stream, "vt ", rows[first])
             texture = inverse.reshape(-1, 3) + 1
         order = [np.arange(mesh.n_faces)]
         if colored and mesh.material is not None:
@@ -109,7 +109,7 @@ def _word(material: dict[str, Any], k: int) -> str:
     return "_".join(str(material.get("name", "")).split()) or f"material_{k}"
 
 
-def _write_rows(stream: IO[bytes], head: str, rows: NDArray[np.float64]) -> None:
+def write_rows(stream: IO[bytes], head: str, rows: NDArray[np.float64]) -> None:
     """Lines of numbers in the shortest form that reads back as the same float64."""
     for k in range(0, len(rows), _ROWS):
         lines = [head + " ".join(map(repr, row)) + "\n" for row in rows[k : k + _ROWS].tolist()]
@@ -150,7 +150,7 @@ def write_stl(path: Path, mesh: Mesh) -> None:
 def write_off(path: Path, mesh: Mesh) -> None:
     with atomic_write(path) as stream:
         stream.write(f"OFF\n{mesh.n_vertices} {mesh.n_faces} 0\n".encode())
-        _write_rows(stream, "", mesh.vertices)
+        write_rows(stream, "", mesh.vertices)
         for k in range(0, mesh.n_faces, _ROWS):
             rows = mesh.faces[k : k + _ROWS].tolist()
             stream.write("".join(f"3 {a} {b} {c}\n" for a, b, c in rows).encode())

@@ -1,0 +1,113 @@
+"""What readers of finite element files share: elements of several kinds become one mesh, tets or triangles.
+
+Tets make a mesh of tets whose faces are their surface; triangles and quadrilaterals beside them, which are its copy or
+lie inside, are passed over, as are lines and points. Without tets they are the mesh. Other solids, and elements with
+nodes on their edges, are refused: a mesh with a part missing would be worse.
+"""
+
+import logging
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..issues import tet_turns
+from ..topology import tet_surface
+from .reading import Input, Parts, fan
+
+_log = logging.getLogger(__name__)
+# kinds of elements, by the number of their nodes
+POINT, LINE, TRIANGLE, QUAD, TET = "point", "line", "triangle", "quadrilateral", "tetrahedron"
+NODES = {POINT: 1, LINE: 2, TRIANGLE: 3, QUAD: 4, TET: 4}
+Where = Callable[[int], str]
+Rows = Callable[[NDArray[np.int64]], NDArray[np.int64]]
+
+
+def refuse(file: Input, where: str, what: str) -> Exception:
+    """An element that no mesh is made of."""
+    return file.fail(
+        where, f"{what} are not read; expected triangles, quadrilaterals or tetrahedra with nodes at their corners only"
+    )
+
+
+class Elements:
+    """Blocks of elements as they come, node numbers as in the file."""
+
+    def __init__(self) -> None:
+        self.blocks: dict[str, list[tuple[NDArray[np.int64], Where]]] = {TRIANGLE: [], QUAD: [], TET: []}
+
+    def add(self, kind: str, nodes: NDArray[np.int64], where: Where) -> None:
+        """Rows (k,n) of nodes; `where` names the place of a row. Points and lines are dropped here."""
+        if kind in self.blocks and len(nodes):
+            self.blocks[kind].append((nodes, where))
+
+    def parts(
+        self, file: Input, x: NDArray[np.float64], rows: Callable[[NDArray[np.int64]], NDArray[np.int64]]
+    ) -> Parts:
+        """The mesh; `rows` turns node numbers into rows of `x`, -1 where there is no such node."""
+        tets = self._rows(file, TET, len(x), rows)
+        if len(tets):
+            return filled(file, x, tets)
+        quads = self._rows(file, QUAD, len(x), rows)
+        corners, _ = fan(np.full(len(quads), 4))
+        return Parts(x, np.concatenate([self._rows(file, TRIANGLE, len(x), rows), quads.ravel()[corners]]))
+
+    def _rows(self, file: Input, kind: str, count: int, rows: Rows) -> NDArray[np.int64]:
+        found = [np.zeros((0, NODES[kind]), np.int64)]
+        for nodes, where in self.blocks[kind]:
+            index = rows(nodes)
+            bad = (index < 0) | (index >= count)
+            if bad.any():
+                k = int(np.argmax(bad.any(1)))
+                node = int(nodes[k][np.argmax(bad[k])])
+                raise file.fail(where(k), f"a {kind} has node {node}, but there is no such node among {count}")
+            found.append(index)
+        return np.concatenate(found)
+
+
+def by_tag(tags: NDArray[np.int64]) -> Rows:
+    """From node numbers of a file to rows: of nodes with the same number the first counts."""
+    order = np.argsort(tags, kind="stable")
+    ranked = tags[order]
+
+    def rows(nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+        if not len(ranked):
+            return np.full(nodes.shape, -1, np.int64)
+        at = np.minimum(np.searchsorted(ranked, nodes), len(ranked) - 1)
+        return np.where(ranked[at] == nodes, order[at], -1)
+
+    return rows
+
+
+def filled(file: Input, x: NDArray[np.float64], tets: NDArray[np.int64]) -> Parts:
+    """A mesh of tets and their surface.
+
+    Tets that are all inside out are turned: the file counts corners the other way. Where only some are, they stay as
+    they are (`mesh.issues` counts them); if neighbours disagree about the order of corners, too, these tets are merely
+    listed in the wrong order, and the faces on them are turned to look outward.
+    """
+    turn = tet_turns(x, tets)
+    if (turn < 0).any() and not (turn > 0).any():
+        _log.info("%s: all tets are inside out, so their corners are counted the other way", file.path)
+        tets, turn = tets[:, [0, 1, 3, 2]], -turn
+    try:
+        faces = tet_surface(tets)
+        if (turn < 0).any() and not consistent(tets):
+            faces = tet_surface(np.where(turn[:, None] < 0, tets[:, [0, 1, 3, 2]], tets))
+    except ValueError as error:
+        raise file.fail("", str(error)) from None
+    if not len(faces):
+        raise file.fail("", f"the {len(tets)} tets have no surface: each side is there twice (duplicate tets?)")
+    return Parts(x, faces, tets=tets)
+
+
+def consistent(tets: NDArray[np.int64]) -> bool:
+    """True where neighbours count the corners of the side between them in opposite ways: inverted tets are then bent
+    inside out, and not only listed that way."""
+    sides = tets[:, [[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]]].reshape(-1, 3)
+    # the lowest corner first: two ways are left
+    first = np.argmin(sides, 1)
+    turned = np.take_along_axis(sides, (first[:, None] + np.arange(3)) % 3, 1)
+    order = np.lexsort(np.sort(turned, 1).T)
+    same = (np.sort(turned, 1)[order][1:] == np.sort(turned, 1)[order][:-1]).all(1)
+    return not (turned[order][1:] == turned[order][:-1]).all(1)[same].any()

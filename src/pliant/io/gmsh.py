@@ -1,0 +1,227 @@
+"""Gmsh .msh: version 1.0, 2.x and 4.1, ascii and binary. Nodes and elements; names, fields and the rest are skipped."""
+
+import functools
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .cursor import Cursor
+from .elements import LINE, NODES, POINT, QUAD, TET, TRIANGLE, Elements, Where, by_tag, refuse
+from .reading import Input, Parts, check_positions
+
+KINDS = {1: LINE, 2: TRIANGLE, 3: QUAD, 4: TET, 15: POINT}
+_OTHERS = {
+    5: "hexahedra",
+    6: "prisms",
+    7: "pyramids",
+    8: "lines of 3 nodes",
+    9: "triangles of 6 nodes",
+    11: "tetrahedra of 10 nodes",
+}
+Nodes = tuple[NDArray[np.int64], NDArray[np.float64], Where]  # numbers, positions, and the place of a row
+
+
+def read(file: Input) -> Parts:
+    """Parse a .msh file of any version."""
+    cursor = Cursor(file)
+    head = cursor.word("'$MeshFormat' or '$NOD'")
+    if head == b"$NOD":
+        return _read_1(file, cursor)
+    if head != b"$MeshFormat":
+        raise file.fail(cursor.where, "not a Gmsh file: expected '$MeshFormat', or '$NOD' of version 1.0")
+    version = cursor.word("the version of the format")
+    binary = cursor.whole("the file type", 0, 1) == 1
+    size = cursor.whole("the size of a number", 1, 64)
+    if version[:2] not in (b"2.", b"4.") and version != b"2":
+        raise file.fail(cursor.where, f"version {_shown(version)} is not read; save it as version 4.1 or 2.2")
+    if version[:2] == b"4." and version != b"4.1":
+        raise file.fail(cursor.where, f"version {_shown(version)} is not read; save it as version 4.1 or 2.2")
+    if size != 8:
+        raise file.fail(cursor.where, f"numbers of {size} bytes are not read; expected 8")
+    order = "<"
+    if binary:
+        cursor.line("a line break")
+        one = cursor.raw(1, "<i4", "byte order marks")[0]
+        if one not in (1, 1 << 24):
+            raise file.fail(f"byte {cursor.at - 4}", f"the byte order mark is {one}; expected 1")
+        order = "<" if one == 1 else ">"
+    read_nodes, read_elements = (_nodes_4, _elements_4) if version == b"4.1" else (_nodes_2, _elements_2)
+    _section(cursor, b"$Nodes", binary)
+    tags, x, place = read_nodes(cursor, binary, order)
+    check_positions(file, x, place)
+    _section(cursor, b"$Elements", binary)
+    return read_elements(cursor, binary, order).parts(file, x, by_tag(tags))
+
+
+def _shown(word: bytes) -> str:
+    return word[:20].decode("latin-1")
+
+
+def _section(cursor: Cursor, name: bytes, binary: bool) -> None:
+    """Go to the content of a section, past those before it."""
+    while binary or cursor.peek():
+        if binary or cursor.peek() == name:
+            if not cursor.skip(b"\n" + name):
+                break
+            if binary:
+                cursor.line("a line break")
+            return
+        word = cursor.word("a section")
+        if word[:1] == b"$" and not word.startswith(b"$End"):
+            cursor.skip(b"$End" + word[1:])
+    raise cursor.file.fail("end of file", f"no section {name.decode()} (truncated?)")
+
+
+def _nodes_2(cursor: Cursor, binary: bool, order: str) -> Nodes:
+    if binary:
+        n = _count_line(cursor, "nodes")
+        place = cursor.bytes_of(28)
+        rows = cursor.raw(n, [("tag", order + "i4"), ("x", order + "f8", 3)], "nodes")
+        return rows["tag"].astype(np.int64), rows["x"].astype(np.float64), place
+    n = cursor.count("nodes", 8)
+    place = cursor.places(4)
+    values = cursor.floats(4 * n, "nodes (number, x, y, z)").reshape(-1, 4)
+    bad = ~((values[:, 0] == np.floor(values[:, 0])) & (np.abs(values[:, 0]) < 2**53))
+    if bad.any():
+        k = int(np.argmax(bad))
+        raise cursor.file.fail(place(k), f"the number of a node is {values[k, 0]:g}; expected a whole one")
+    return values[:, 0].astype(np.int64), np.ascontiguousarray(values[:, 1:]), place
+
+
+def _nodes_4(cursor: Cursor, binary: bool, order: str) -> Nodes:
+    blocks = _head_4(cursor, binary, order, "nodes")
+    tags, points, places = [np.zeros(0, np.int64)], [np.zeros((0, 3))], [(0, cursor.places(1))]
+    total = 0
+    for _ in range(blocks):
+        dim, _, parametric, n = _block_4(cursor, binary, order, "nodes")
+        if parametric not in (0, 1) or not 0 <= dim <= 3:
+            raise cursor.file.fail(
+                cursor.where, f"a block of dimension {dim}, parametric {parametric}; expected 0 or 1"
+            )
+        wide = 3 + parametric * dim
+        cursor.need(n, (8 if binary else 2) * (1 + wide), "nodes of a block")
+        if binary:
+            tags.append(cursor.raw(n, order + "u8", "nodes").astype(np.int64))
+            places.append((total, cursor.bytes_of(8 * wide)))
+            values = cursor.raw(n * wide, order + "f8", "coordinates").astype(np.float64)
+        else:
+            tags.append(cursor.wholes(n, "the number of a node"))
+            places.append((total, cursor.places(wide)))
+            values = cursor.floats(n * wide, "coordinates of nodes")
+        points.append(values.reshape(-1, wide)[:, :3])
+        total += n
+
+    def place(row: int) -> str:
+        first, name = max((p for p in places if p[0] <= row), key=lambda p: p[0])
+        return name(row - first)
+
+    return np.concatenate(tags), np.concatenate(points), place
+
+
+def _head_4(cursor: Cursor, binary: bool, order: str, what: str) -> int:
+    """How many blocks a section of version 4.1 has."""
+    counts = cursor.raw(4, order + "u8", "counts") if binary else cursor.wholes(4, f"counts of {what}", 0)
+    blocks, total = (int(c) for c in counts[:2])
+    cursor.need(blocks, 20 if binary else 8, f"blocks of {what}")
+    cursor.need(total, 16 if binary else 4, what)
+    return blocks
+
+
+def _block_4(cursor: Cursor, binary: bool, order: str, what: str) -> tuple[int, int, int, int]:
+    """Three numbers of a block and how many `what` it has."""
+    if binary:
+        a, b, c = cursor.raw(3, order + "i4", "block headers").tolist()
+        n = int(cursor.raw(1, order + "u8", "block sizes")[0])
+    else:
+        a, b, c, n = cursor.wholes(4, f"a block of {what}").tolist()
+    if n < 0:
+        raise cursor.file.fail(cursor.where, f"a block of {n} {what}")
+    return a, b, c, n
+
+
+def _elements_2(cursor: Cursor, binary: bool, order: str) -> Elements:
+    if not binary:
+        return _each(cursor, cursor.count("elements", 6), version_1=False)
+    found, left = Elements(), _count_line(cursor, "elements")
+    cursor.need(left, 8, "elements")
+    while left > 0:
+        kind, count, tags = cursor.raw(3, order + "i4", "element headers").tolist()
+        nodes = _nodes_of(cursor.file, f"byte {cursor.at - 12}", kind)
+        if not 0 < count <= left or not 0 <= tags < 1000:
+            raise cursor.file.fail(f"byte {cursor.at}", f"{count} elements with {tags} tags, {left} are left to read")
+        width = 1 + tags + nodes
+        place = cursor.bytes_of(4 * width)
+        rows = cursor.raw(count * width, order + "i4", "elements").reshape(-1, width)[:, 1 + tags :]
+        found.add(KINDS[kind], rows.astype(np.int64), place)
+        left -= count
+    return found
+
+
+def _elements_4(cursor: Cursor, binary: bool, order: str) -> Elements:
+    found = Elements()
+    for _ in range(_head_4(cursor, binary, order, "elements")):
+        _, _, kind, n = _block_4(cursor, binary, order, "elements")
+        width = 1 + _nodes_of(cursor.file, cursor.where, kind)
+        cursor.need(n, width * (8 if binary else 2), "elements of a block")
+        place = cursor.bytes_of(8 * width) if binary else cursor.places(width)
+        flat = cursor.raw(n * width, order + "u8", "elements") if binary else cursor.wholes(n * width, "elements")
+        found.add(KINDS[kind], flat.astype(np.int64).reshape(-1, width)[:, 1:], place)
+    return found
+
+
+def _read_1(file: Input, cursor: Cursor) -> Parts:
+    tags, x, place = _nodes_2(cursor, False, "<")
+    check_positions(file, x, place)
+    if not cursor.skip(b"$ELM"):
+        raise file.fail("end of file", "no section $ELM (truncated?)")
+    return _each(cursor, cursor.count("elements", 8), version_1=True).parts(file, x, by_tag(tags))
+
+
+def _each(cursor: Cursor, n: int, version_1: bool) -> Elements:
+    """Elements one by one: number, type, then two regions and a count of nodes, or a count of tags and these."""
+    end = cursor.data.find(b"$E", cursor.at)  # $EndElements or $ENDELM
+    text = cursor.data[cursor.at :] if end < 0 else cursor.data[cursor.at : end]
+    place = cursor.places(1)
+    words = cursor.wholes(len(text.split()), "elements").tolist()
+    rows: dict[int, list[list[int]]] = {}
+    starts: dict[int, list[int]] = {}
+    at, head = 0, 5 if version_1 else 3
+    for k in range(n):
+        if at + head > len(words):
+            raise cursor.file.fail("end of file", f"{n} elements declared, {k} found (truncated?)")
+        kind, tags = words[at + 1], 0 if version_1 else words[at + 2]
+        nodes = NODES[KINDS[kind]] if kind in KINDS else _nodes_of(cursor.file, place(at), kind)
+        if tags < 0 or (version_1 and words[at + 4] != nodes):
+            raise cursor.file.fail(
+                place(at), f"an element of type {kind} has {nodes} nodes; expected them and its tags"
+            )
+        first = at + head + tags
+        row = words[first : first + nodes]
+        if len(row) < nodes:
+            raise cursor.file.fail("end of file", f"{n} elements declared, {k} found (truncated?)")
+        rows.setdefault(kind, []).append(row)
+        starts.setdefault(kind, []).append(at)
+        at = first + nodes
+    found = Elements()
+    for kind, nodes_of in rows.items():
+        found.add(KINDS[kind], np.array(nodes_of), functools.partial(_line, place, starts[kind]))
+    return found
+
+
+def _line(place: Where, starts: list[int], row: int) -> str:
+    return place(starts[row])
+
+
+def _nodes_of(file: Input, where: str, kind: int) -> int:
+    """How many nodes an element type has; refuses those that no mesh is made of."""
+    if kind in KINDS:
+        return NODES[KINDS[kind]]
+    name = _OTHERS.get(kind, "curved or solid elements")
+    raise refuse(file, where, f"{name} (type {kind})")
+
+
+def _count_line(cursor: Cursor, what: str) -> int:
+    text = cursor.line(f"the number of {what}").strip()
+    if not text.isdigit() or len(text) > 18:
+        raise cursor.file.fail(f"byte {cursor.at}", f"expected the number of {what}, found {_shown(text)!r}")
+    return int(text)

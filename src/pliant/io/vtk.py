@@ -1,0 +1,173 @@
+"""VTK legacy files (.vtk) with an unstructured grid: ascii and binary, versions 1.0 to 5.1."""
+
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .cursor import Cursor
+from .elements import LINE, NODES, POINT, QUAD, TET, TRIANGLE, Elements, Where, refuse
+from .reading import Input, Parts, check_positions
+
+KINDS = {1: POINT, 3: LINE, 5: TRIANGLE, 9: QUAD, 10: TET}
+PASSED = (2, 4)  # several points or a broken line, of any length
+OTHERS = {6: "triangle strips", 7: "polygons", 8: "pixels", 11: "voxels", 12: "hexahedra", 13: "wedges", 14: "pyramids"}
+TYPES = {
+    b"float": "f4",
+    b"double": "f8",
+    b"char": "i1",
+    b"unsigned_char": "u1",
+    b"short": "i2",
+    b"unsigned_short": "u2",
+    b"int": "i4",
+    b"unsigned_int": "u4",
+    b"long": "i8",
+    b"unsigned_long": "u8",
+    b"vtktypeint64": "i8",
+    b"vtkidtype": "i8",
+}
+_HEAD = re.compile(rb"# vtk DataFile Version (\d)\.(\d)\s*\Z")
+
+
+def read(file: Input) -> Parts:
+    """Parse a legacy .vtk file; data on points and cells is passed over."""
+    cursor = Cursor(file)
+    version = _HEAD.match(cursor.line("'# vtk DataFile Version'"))
+    if version is None:
+        raise file.fail("line 1", "not a VTK file: expected '# vtk DataFile Version x.y'")
+    if (int(version[1]), int(version[2])) > (5, 1):
+        raise file.fail(
+            "line 1", f"version {version[1].decode()}.{version[2].decode()} is not read; expected up to 5.1"
+        )
+    cursor.line("a title")
+    kind = cursor.word("ASCII or BINARY").upper()
+    if kind not in (b"ASCII", b"BINARY"):
+        raise file.fail(cursor.where, "expected ASCII or BINARY")
+    grid = (cursor.word("DATASET").upper(), cursor.word("the kind of the data set").upper())
+    if grid != (b"DATASET", b"UNSTRUCTURED_GRID"):
+        shown = b" ".join(grid)[:40].decode("latin-1")
+        raise file.fail(cursor.where, f"{shown!r} is not read; save it as an unstructured grid, or as PLY")
+    return _grid(cursor, kind == b"BINARY", new=version[1] == b"5")
+
+
+def _grid(cursor: Cursor, binary: bool, new: bool) -> Parts:
+    x = types = cells = None
+    file, place = cursor.file, cursor.places(3)
+    while word := cursor.peek().upper():
+        if word in (b"POINT_DATA", b"CELL_DATA"):
+            break
+        cursor.word("a section")
+        if word == b"POINTS":
+            n = cursor.count("points", 3)
+            dtype = _type(cursor)
+            place = cursor.bytes_of(0) if binary else cursor.places(3)
+            x = _values(cursor, binary, 3 * n, dtype, "points").astype(np.float64).reshape(-1, 3)
+            check_positions(file, x, place)
+        elif word == b"CELLS":
+            cells = _cells_5(cursor, binary) if new else _cells(cursor, binary)
+        elif word == b"CELL_TYPES":
+            n = cursor.count("cell types", 1)
+            types = _values(cursor, binary, n, "i4", "cell types").astype(np.int64)
+        elif word == b"METADATA":  # ends with an empty line
+            while cursor.at < len(cursor.data) and cursor.line("metadata").strip():
+                pass
+        elif word == b"FIELD":
+            _pass_field(cursor, binary)
+        else:
+            shown = word[:20].decode("latin-1")
+            raise file.fail(cursor.where, f"expected POINTS, CELLS or CELL_TYPES, found {shown!r}")
+    if x is None or cells is None or types is None:
+        missing = "POINTS" if x is None else "CELLS" if cells is None else "CELL_TYPES"
+        raise file.fail("end of file", f"no section {missing} (truncated?)")
+    start, nodes, where = cells
+    return assembled(file, start, nodes, types, where).parts(file, x, lambda index: index)
+
+
+def assembled(
+    file: Input, start: NDArray[np.int64], nodes: NDArray[np.int64], types: NDArray[np.int64], where: Where
+) -> Elements:
+    """Cells with `nodes[start[k]:start[k + 1]]` of VTK's types, by kind."""
+    if len(types) != len(start) - 1:
+        raise file.fail("", f"{len(start) - 1} cells but {len(types)} cell types")
+    count, found = np.diff(start), Elements()
+    for kind in np.unique(types).tolist():
+        rows = np.flatnonzero(types == kind)
+        if kind in PASSED:
+            continue
+        if kind not in KINDS:
+            raise refuse(file, where(int(rows[0])), f"{OTHERS.get(kind, 'curved or other cells')} (type {kind})")
+        width = NODES[KINDS[kind]]
+        wrong = count[rows] != width
+        if wrong.any():
+            k = int(rows[np.argmax(wrong)])
+            raise file.fail(where(k), f"cell {k} is a {KINDS[kind]} of {count[k]} nodes; expected {width}")
+        found.add(KINDS[kind], nodes[start[rows][:, None] + np.arange(width)], lambda k, rows=rows: where(int(rows[k])))  # type: ignore[misc]
+    return found
+
+
+def _type(cursor: Cursor) -> str:
+    word = cursor.word("the type of numbers").lower()
+    if word not in TYPES:
+        shown = word[:20].decode("latin-1")
+        raise cursor.file.fail(cursor.where, f"unknown type {shown!r}; one of: {', '.join(t.decode() for t in TYPES)}")
+    return TYPES[word]
+
+
+def _values(cursor: Cursor, binary: bool, n: int, dtype: str, what: str) -> NDArray[Any]:
+    if binary:
+        cursor.line("a line break")  # the rest of the header's line
+        return cursor.raw(n, ">" + dtype, what)  # always big endian
+    return cursor.floats(n, what) if dtype[0] == "f" else cursor.wholes(n, what)
+
+
+def _cells(cursor: Cursor, binary: bool) -> tuple[NDArray[np.int64], NDArray[np.int64], Where]:
+    """Versions before 5: each cell is its number of nodes and these."""
+    file, n = cursor.file, cursor.count("cells", 2)
+    size = cursor.count("numbers of cells", 2)
+    cell_line = cursor.where
+    flat = _values(cursor, binary, size, "i4", "cells").astype(np.int64)
+    start, at, list_of = np.empty(n + 1, np.int64), 0, flat.tolist()
+    for k in range(n):
+        start[k] = at - k  # without the counts
+        at += 1 + list_of[at] if at < size and list_of[at] >= 0 else size + 1
+        if at > size:
+            raise file.fail(cell_line, f"cell {k} of {n} reaches beyond the {size} numbers declared")
+    start[n] = at - n
+    if at != size:
+        raise file.fail(cell_line, f"{n} cells have {at} numbers, but {size} are declared")
+    counts = np.zeros(size, np.bool_)
+    counts[start[:-1] + np.arange(n)] = True
+    return start, flat[~counts], lambda k: f"cell {k}"
+
+
+def _cells_5(cursor: Cursor, binary: bool) -> tuple[NDArray[np.int64], NDArray[np.int64], Where]:
+    """Version 5: offsets of the cells, one more than there are, and the nodes of all."""
+    n, size = cursor.count("offsets", 1), cursor.count("nodes of cells", 1)
+    if n == 0:
+        raise cursor.file.fail(cursor.where, "no offsets of cells; expected at least one")
+    parts = []
+    for name, count in ((b"OFFSETS", n), (b"CONNECTIVITY", size)):
+        if cursor.word(name.decode()).upper() != name:
+            raise cursor.file.fail(cursor.where, f"expected {name.decode()}")
+        dtype = _type(cursor)
+        parts.append(_values(cursor, binary, count, dtype, name.decode().lower()).astype(np.int64))
+    check_offsets(cursor.file, parts[0], size)
+    return parts[0], parts[1], lambda k: f"cell {k}"
+
+
+def check_offsets(file: Input, start: NDArray[np.int64], size: int) -> None:
+    """From 0 to the number of nodes, never down."""
+    if start[0] != 0 or start[-1] != size or (np.diff(start) < 0).any():
+        raise file.fail("offsets", f"expected numbers that rise from 0 to {size}, the number of nodes of all cells")
+
+
+def _pass_field(cursor: Cursor, binary: bool) -> None:
+    """Arrays of a FIELD: name, components, tuples, type, values."""
+    cursor.word("the name of the field")
+    for _ in range(cursor.count("arrays", 4)):
+        cursor.word("the name of an array")
+        if (wide := cursor.whole("components", 0, 1 << 20)) > 0:
+            n = cursor.count("tuples", wide)
+            dtype = _type(cursor)
+            _values(cursor, binary, wide * n, dtype, "a field")
