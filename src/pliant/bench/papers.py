@@ -14,6 +14,11 @@ JUNG_2005 = (
     "Spherical Implicit Surface, 2005, section 5"
 )
 
+TESCHNER_2005 = (
+    "M. Teschner, S. Kimmerle, B. Heidelberger, G. Zachmann, L. Raghupathi, A. Fuhrmann, M.-P. Cani, F. Faure, "
+    "N. Magnenat-Thalmann, W. Strasser and P. Volino, Collision Detection for Deformable Objects, 2005"
+)
+
 
 @dataclasses.dataclass(frozen=True)
 class Baked:

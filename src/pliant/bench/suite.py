@@ -16,6 +16,7 @@ from . import (
     contest,
     growth,
     height_grids,
+    inside,
     jung,
     machine,
     nearest,
@@ -25,9 +26,10 @@ from . import (
     sampling,
     skins,
     steps,
+    teschner,
     trees,
 )
-from .papers import FUHRMANN_2003, JUNG_2005, NEAL_2003, PELECHANO
+from .papers import FUHRMANN_2003, JUNG_2005, NEAL_2003, PELECHANO, TESCHNER_2005
 from .peers import roll_call
 
 FIELDS = ("T1", "T2")
@@ -39,6 +41,7 @@ CONTESTS = {
     "T5": steps.TASK,
     "T6": pairs.TASK,
     "T6b": pairs.REFIT_TASK,
+    "T7": inside.TASK,
     "T8": cloth_step.TASK,
 }
 TASKS = (*FIELDS, *CONTESTS)
@@ -139,6 +142,15 @@ def jung_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progr
     return Report(title, said, [times, levels, view], [jung.chart(times)], notes, about)
 
 
+def teschner_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
+    """Figures of the survey of 2005 and ours; the size of a hash cell."""
+    about, load = _begin(progress, fields=False)
+    survey = teschner.survey_table(quick=quick, repeats=repeats, folder=folder, progress=progress)
+    cells = teschner.cells_table(quick=quick, repeats=repeats, folder=folder, progress=progress)
+    said, notes = teschner.findings(survey, cells), [f"Source: {TESCHNER_2005}.", *teschner.NOTES, _load(load)]
+    return Report("Methods of the survey of 2005", said, [survey, cells], [teschner.cells_chart(cells)], notes, about)
+
+
 def skins_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
     """Boxes on bones, fields on bones and the tree on the same skins."""
     about, load = _begin(progress)
@@ -183,6 +195,7 @@ PAPERS: dict[str, Callable[..., Report]] = {
     "jung2005": jung_report,
     "neal": neal_report,
     "pelechano": pelechano_report,
+    "teschner2005": teschner_report,
 }
 # what `pliant bench` can be asked for besides peers and the papers
 REPORTS: dict[str, Callable[..., Report]] = {"growth": growth_report, "skins": skins_report, "trees": trees_report}

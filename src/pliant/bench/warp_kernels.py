@@ -49,6 +49,40 @@ def _crossings(
                 pairs[row, 1] = face
 
 
+@wp.kernel
+def _boxes(
+    x: wp.array(dtype=wp.vec3), tets: wp.array2d(dtype=int), low: wp.array(dtype=wp.vec3), high: wp.array(dtype=wp.vec3)
+):
+    at = wp.tid()
+    a, b, c, d = x[tets[at, 0]], x[tets[at, 1]], x[tets[at, 2]], x[tets[at, 3]]
+    low[at] = wp.min(wp.min(a, b), wp.min(c, d))
+    high[at] = wp.max(wp.max(a, b), wp.max(c, d))
+
+
+@wp.kernel
+def _inside(
+    tree: wp.uint64,
+    x: wp.array(dtype=wp.vec3),
+    tets: wp.array2d(dtype=int),
+    pairs: wp.array2d(dtype=int),
+    count: wp.array(dtype=int),
+):
+    at = wp.tid()
+    p = x[at]
+    near = wp.bvh_query_aabb(tree, p, p)
+    tet = wp.int32(0)
+    while wp.bvh_query_next(near, tet):
+        i, j, k, m = tets[tet, 0], tets[tet, 1], tets[tet, 2], tets[tet, 3]
+        if i != at and j != at and k != at and m != at:
+            a = x[i]
+            w = wp.inverse(wp.matrix_from_cols(x[j] - a, x[k] - a, x[m] - a)) * (p - a)
+            if w[0] >= 0.0 and w[1] >= 0.0 and w[2] >= 0.0 and w[0] + w[1] + w[2] <= 1.0:
+                row = wp.atomic_add(count, 0, 1)
+                if row < pairs.shape[0]:
+                    pairs[row, 0] = at
+                    pairs[row, 1] = tet
+
+
 def mesh_of(vertices: NDArray[np.float64], faces: NDArray[np.int32]) -> Any:
     """Warp's mesh with its tree."""
     return wp.Mesh(vectors(vertices), wp.array(faces.ravel(), dtype=int, device="cpu"))
@@ -92,4 +126,34 @@ class Crossings:
         inputs = [self.mesh.id, self.x, self.mesh.indices]
         outputs = [self.pairs, self.count]
         wp.launch(_crossings, dim=len(self.mesh.indices) // 3, inputs=inputs, outputs=outputs, device="cpu")
+        return self.pairs.numpy()[: int(self.count.numpy()[0])].copy()
+
+
+class Inside:
+    """Warp's vertices in tets: boxes and a Bvh over them that is refitted, one point query a vertex."""
+
+    def __init__(self, x: NDArray[np.float64], tets: NDArray[np.int32], most: int = 200_000) -> None:
+        self.x, self.tets = vectors(x), wp.array(tets, dtype=int, device="cpu")
+        self.low, self.high = (wp.zeros(len(tets), dtype=wp.vec3, device="cpu") for _ in range(2))
+        self._fit()
+        self.tree = wp.Bvh(self.low, self.high)
+        self.pairs = wp.zeros((most, 2), dtype=int, device="cpu")
+        self.count = wp.zeros(1, dtype=int, device="cpu")
+
+    def _fit(self) -> None:
+        outputs = [self.low, self.high]
+        wp.launch(_boxes, dim=len(self.tets), inputs=[self.x, self.tets], outputs=outputs, device="cpu")
+
+    def update(self, x: Any) -> "Inside":
+        """`x` as `vectors` makes them."""
+        wp.copy(self.x, x)
+        self._fit()
+        self.tree.refit()
+        return self
+
+    def find(self) -> NDArray[np.int32]:
+        """(k,2) vertex and tet."""
+        self.count.zero_()
+        inputs, outputs = [self.tree.id, self.x, self.tets], [self.pairs, self.count]
+        wp.launch(_inside, dim=len(self.x), inputs=inputs, outputs=outputs, device="cpu")
         return self.pairs.numpy()[: int(self.count.numpy()[0])].copy()

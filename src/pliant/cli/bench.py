@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def bench(
     what: str | None = None,
     *tasks: str,
-    paper: Literal["fuhrmann2003", "jung2005", "neal", "pelechano"] | None = None,
+    paper: Literal["fuhrmann2003", "jung2005", "neal", "pelechano", "teschner2005"] | None = None,
     data: pathlib.Path | None = None,
     quick: bool = False,
     repeats: int | None = None,
@@ -37,12 +37,13 @@ def bench(
         deform.
     tasks
         Of peers: T1 (bake a band), T2 (distance and gradient at points), T3 (nearest points), T4 (pairs of cloth that
-        are near), T5 (largest step without collision), T6 (intersecting triangles), T6b (a tree follows), T8 (a frame
-        of cloth in contact); all where none is named.
+        are near), T5 (largest step without collision), T6 (intersecting triangles), T6b (a tree follows), T7
+        (vertices in tetrahedra), T8 (a frame of cloth in contact); all where none is named.
     paper
         fuhrmann2003: table 1 of the paper, and the same bakes here. jung2005: spheres on triangles against the cubic
         while a ribbon piles up. neal: what a query costs as a height grid grows.
         pelechano: triangles not tested and the frame rate kept with boxes that ride on bones.
+        teschner2005: the survey's figures for deforming bodies, and what the size of a hash cell does.
     data
         A folder with the original models; without it, ../shared/data beside a checkout.
     quick

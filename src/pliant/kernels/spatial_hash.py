@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .box import contains, merge, of_segment
 from .edge import largest
 from .jit import kernel, prange
 from .tetra import point_in_tetra
@@ -26,7 +27,9 @@ ROUNDING = 4e-14  # times size^2 times reach: more than what rounding does to an
 
 class Table(NamedTuple):
     q: np.ndarray  # (n,) i8 words of the vertices
-    words: np.ndarray  # (n+1,) i8 in the order of the cells, one more to look ahead; twice as many where rows wrap round
+    words: (
+        np.ndarray
+    )  # (n+1,) i8 in the order of the cells, one more to look ahead; twice as many where rows wrap round
     order: np.ndarray  # the same length, i4: the vertex of each
     start: np.ndarray  # (buckets+1,) i4 where each bucket begins in them; as many again where rows wrap round
     bits: np.ndarray  # (3,) i8 of a coordinate that are below its cell
@@ -110,21 +113,21 @@ def weights_of(a, b, c, d):
     of size^2 that a weight times reach may be wrong by, or inf where only exact sums can tell."""
     u, v, w = sub(b, a), sub(c, a), sub(d, a)
     size = max(largest(u), largest(v), largest(w))
-    l, m, n = cross(v, w), cross(w, u), cross(u, v)
-    volume = dot(u, l)
+    n_b, n_c, n_d = cross(v, w), cross(w, u), cross(u, v)
+    volume = dot(u, n_b)
     if volume < 0.0:
-        l, m, n, volume = scale(l, -1.0), scale(m, -1.0), scale(n, -1.0), -volume
+        n_b, n_c, n_d, volume = scale(n_b, -1.0), scale(n_c, -1.0), scale(n_d, -1.0), -volume
     doubt = ROUNDING * size * size
     # products of three keep clear of where floats underflow or overflow; a flat one has no side to be sure of
     if not (1e-75 < size < 1e60 and volume > doubt * size):
         doubt = math.inf
-    return l, m, n, volume, size, doubt
+    return n_b, n_c, n_d, volume, size, doubt
 
 
 @kernel
-def least_weight(r, l, m, n, volume):
+def least_weight(r, n_b, n_c, n_d, volume):
     """The least of the four barycentric weights, times 6 volumes, of a point at r from the first corner."""
-    f, g, h = dot(r, l), dot(r, m), dot(r, n)
+    f, g, h = dot(r, n_b), dot(r, n_c), dot(r, n_d)
     return min(f, g, h, volume - (f + g + h))
 
 
@@ -161,12 +164,11 @@ def inside_range(table, x, tets, most, first, last, found, out):
                 if every:
                     s, end, bottom, top = 0, len(q), low, high | GUARDS
                 while s < end:
-                    w = words[s]
+                    w, other = words[s], words[s + 1]
                     found[near] = s
                     near += 1 if ((w | GUARDS) - bottom) & (top - w) & GUARDS == GUARDS else 0
-                    w = words[s + 1]
                     found[near] = s + 1
-                    near += 1 if (((w | GUARDS) - bottom) & (top - w) & GUARDS == GUARDS) & (s + 1 < end) else 0
+                    near += 1 if (((other | GUARDS) - bottom) & (top - other) & GUARDS == GUARDS) & (s + 1 < end) else 0
                     s += 2
         others = 0
         for e in range(near):
@@ -183,7 +185,7 @@ def inside_range(table, x, tets, most, first, last, found, out):
             least, margin = least_weight(r, n_b, n_c, n_d, volume), doubt * max(size, largest(r))
             if least > margin or (not least < -margin and point_in_tetra(p, a, b, c, d)):
                 if count < len(out):
-                    out[count] = found[e] * len(tets) + t
+                    out[count] = np.int64(found[e]) * len(tets) + t
                 count += 1
     return count
 
@@ -196,5 +198,20 @@ def find_inside(table, x, tets, most, out, counts):
     for k in prange(chunks):
         # every other chunk first: threads take stretches of them, and trouble comes in heaps
         c = 2 * k if k < half else 2 * (k - half) + 1
-        found = np.empty(len(table.q) + 2, np.int64)
+        found = np.empty(len(table.q) + 2, np.int32)
         counts[c] = inside_range(table, x, tets, most, c * CHUNK, min(len(tets), (c + 1) * CHUNK), found, out[c])
+
+
+@kernel(parallel=True)
+def every_pair(x, tets, held):
+    """held (m,n): whether tet t holds vertex v and it is none of its corners, one after the other. The referee."""
+    for t in prange(len(tets)):
+        i, j, k, m = tets[t, 0], tets[t, 1], tets[t, 2], tets[t, 3]
+        a, b, c, d = load(x, i), load(x, j), load(x, k), load(x, m)
+        low, high = of_segment(a, b)
+        bottom, top = of_segment(c, d)
+        low, high = merge(low, high, bottom, top)
+        for v in range(len(x)):
+            p = load(x, v)
+            near = contains(low, high, p) and v != i and v != j and v != k and v != m
+            held[t, v] = near and point_in_tetra(p, a, b, c, d)
