@@ -10,6 +10,7 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from . import contacts as contacts
     from . import geometry as geometry
     from . import shapes as shapes
+    from .audit.check import check as check
     from .character import Character as Character
     from .clip import Clip as Clip
     from .deforming import Attached as Attached
@@ -31,6 +32,7 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from .io import save as save
     from .io import save_animation as save_animation
     from .io import save_character as save_character
+    from .io.footage import load_clip as load_clip
     from .io.height_map import load_heights as load_heights
     from .mesh import Mesh as Mesh
     from .motion import Motion as Motion
@@ -62,6 +64,7 @@ _HOME = {
     "Simulation": "simulation",
     "Skinned": "deforming",
     "Solid": "scene",
+    "check": "audit.check",
     "closest_point": "detect.surface",
     "collision_free_step": "detect.continuous",
     "contacts": "contacts",
@@ -72,6 +75,7 @@ _HOME = {
     "intersections": "detect.tree.crossings",
     "load": "io",
     "load_character": "io",
+    "load_clip": "io.footage",
     "load_heights": "io.height_map",
     "overlap": "detect.image_space",
     "save": "io",

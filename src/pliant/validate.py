@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from .errors import TooBigError
 
+UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "in": 0.0254, "ft": 0.3048}
 LARGEST = 1e12  # metres; beyond it cell indices would leave the range of integers
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -154,3 +155,15 @@ def budget(what: str, needed: float, advice: str, max_bytes: float | None = None
     if needed > limit:
         note = " (half of free memory)" if max_bytes is None else ""
         raise TooBigError(f"{what} needs {size_text(needed)}, limit {size_text(limit)}{note}; {advice}")
+
+
+def length(name: str, value: Any, *, low: float = -np.inf) -> float:
+    """Metres from a number of metres or from words such as 1mm, 0.2 cm, 3in."""
+    text = str(value).strip().lower()
+    unit = next((u for u in sorted(UNITS, key=len, reverse=True) if text.endswith(u)), "")
+    try:
+        metres = float(text[: len(text) - len(unit)]) * UNITS.get(unit, 1.0)
+    except ValueError:
+        units = ", ".join(UNITS)
+        raise ValueError(f"{name} is {value!r}; expected a length such as 2mm or 0.002 (units: {units})") from None
+    return number(name, metres, low=low, high=LARGEST)

@@ -15,6 +15,7 @@ from .. import __version__
 # name -> where its function is, the line in `pliant --help`
 COMMANDS = {
     "drape": ("pliant.cli.drape:drape", "Drape a cloth over a body: an animation, a replay, a picture."),
+    "check": ("pliant.cli.check:check", "What is wrong with a mesh, a garment on a body, or an animation."),
     "field": ("pliant.cli.field:field", "Bake a distance field of a mesh and measure its error."),
     "bench": ("pliant.cli.bench:bench", "How fast and how right, beside the papers' tables and other programs."),
     "methods": ("pliant.cli.methods:methods", "The detection methods: what they find, need and promise."),

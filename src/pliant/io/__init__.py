@@ -14,14 +14,13 @@ import numpy as np
 from ..clip import Clip
 from ..errors import MeshFileError
 from ..mesh import Mesh
-from ..validate import choice, number, size_text
+from ..validate import UNITS, choice, number, size_text
 from .reading import Input, Parts, default_limit, read_input
 from .source import Source
 
 if TYPE_CHECKING:  # its kernels need a compiler, which reading a mesh does not
     from ..character import Character
 
-UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "in": 0.0254, "ft": 0.3048}
 # rows of the turn that brings an axis up: x up (x,y,z) -> (-y,x,z), z up (x,y,z) -> (x,z,-y)
 _TURNS = {
     "x": [[0, -1, 0], [1, 0, 0], [0, 0, 1]],

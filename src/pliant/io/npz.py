@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..validate import size_text
 from .reading import MAX_RATIO, Input, Parts, check_indices, check_positions
 
-_BROKEN = (
+BROKEN = (
     ValueError, TypeError, KeyError, EOFError, OSError, SyntaxError, RuntimeError, NotImplementedError, struct.error,
     zlib.error, zipfile.BadZipFile,
 )  # fmt: skip
@@ -24,26 +24,26 @@ def read(file: Input) -> Parts:
     try:
         with zipfile.ZipFile(io.BytesIO(file.data)) as archive:
             return _parts(file, archive)
-    except _BROKEN as error:
+    except BROKEN as error:
         raise file.fail("zip", f"not a mesh in npz form ({error})") from None
 
 
 def _parts(file: Input, archive: zipfile.ZipFile) -> Parts:
-    x = _array(file, archive, "vertices", "f", (None, 3))
-    faces = _array(file, archive, "faces", "iu", (None, 3))
+    x = array_of(file, archive, "vertices", "f", (None, 3))
+    faces = array_of(file, archive, "faces", "iu", (None, 3))
     if x is None or faces is None:
         raise file.fail("zip", "no arrays 'vertices' (n,3) and 'faces' (m,3)")
     vertices = x.astype(np.float64)
     check_positions(file, vertices, lambda i: f"vertices[{i}]")
     check_indices(file, faces.ravel(), len(vertices), lambda k: f"faces[{k // 3}]")
     parts = Parts(vertices, faces)
-    tets = _array(file, archive, "tets", "iu", (None, 4))
+    tets = array_of(file, archive, "tets", "iu", (None, 4))
     if tets is not None and len(tets):
         check_indices(file, tets.ravel(), len(vertices), lambda k: f"tets[{k // 4}]")
         parts.tets = tets
-    uv = _array(file, archive, "uv", "f", (len(faces), 3, 2))
+    uv = array_of(file, archive, "uv", "f", (len(faces), 3, 2))
     parts.uv = None if uv is None else uv.astype(np.float64)
-    material = _array(file, archive, "material", "iu", (len(faces),))
+    material = array_of(file, archive, "material", "iu", (len(faces),))
     if material is not None and len(material):
         names, index = np.unique(material, return_inverse=True)
         parts.material = index.ravel()
@@ -51,7 +51,7 @@ def _parts(file: Input, archive: zipfile.ZipFile) -> Parts:
     return parts
 
 
-def _array(
+def array_of(
     file: Input, archive: zipfile.ZipFile, name: str, kinds: str, shape: tuple[int | None, ...]
 ) -> NDArray[Any] | None:
     """One member, its size known before it is unpacked; None where absent."""

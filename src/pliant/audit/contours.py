@@ -1,0 +1,123 @@
+"""Where surfaces cut each other: triangle pairs joined to curves, with their lengths.
+
+Two triangles that cross share a segment. Its ends lie where an edge of one goes through the other, and there the next
+pair begins: the faces beside that edge. So pairs are chained by the numbers of edges and faces, not by coordinates.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..topology import Topology
+
+Floats = NDArray[np.float64]
+Pairs = NDArray[np.int32]
+
+
+class Contours(NamedTuple):
+    label: NDArray[np.int64]  # (k,) number of the curve of each pair
+    ends: Floats  # (k,2,3) its segment; twice the same point where it only touches
+    closed: NDArray[np.bool_]  # (curves,) whether it returns to where it began
+
+    @property
+    def n_curves(self) -> int:
+        return len(self.closed)
+
+    @property
+    def lengths(self) -> Floats:
+        """(curves,) metres."""
+        span = np.linalg.norm(self.ends[:, 1] - self.ends[:, 0], axis=1)
+        return np.asarray(np.bincount(self.label, span, self.n_curves), np.float64)
+
+
+def contours(
+    x: Floats, top: Topology, pairs: Pairs, x_b: Floats | None = None, top_b: Topology | None = None
+) -> Contours:
+    """Curves of the `pairs` (k,2) of faces that meet: of a mesh with itself, or with a second one."""
+    other, y = (top, x) if top_b is None or x_b is None else (top_b, x_b)
+    same = top_b is None
+    k = len(pairs)
+    if not k:
+        return Contours(np.zeros(0, np.int64), np.zeros((0, 2, 3)), np.zeros(0, np.bool_))
+    # six edges a pair: three of the first face through the second, three of the second through the first
+    points, hits, nodes = np.empty((k, 6, 3)), np.empty((k, 6), np.bool_), np.empty((k, 6), np.int64)
+    shift = 0 if same else len(top.edges) * len(other.faces)
+    for side, (t, u, at, to) in enumerate(((top, other, x, y), (other, top, y, x))):
+        f, g = pairs[:, side], pairs[:, 1 - side]
+        for j in range(3):
+            e = t.face_edges[f, j]
+            c = 3 * side + j
+            points[:, c], hits[:, c] = _through(at[t.edges[e]], to[u.faces[g]])
+            nodes[:, c] = e.astype(np.int64) * len(u.faces) + g + side * shift
+    if same:
+        _share_vertices(x, top, pairs, points, hits, nodes)
+    return _chained(points, hits, nodes)
+
+
+def _through(edge: Floats, face: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """Where segments (k,2,3) go through triangles (k,3,3), and whether they do."""
+    a, b = edge[:, 0], edge[:, 1]
+    u, v = face[:, 1] - face[:, 0], face[:, 2] - face[:, 0]
+    n = np.cross(u, v)
+    above, below = ((p - face[:, 0]) for p in (a, b))
+    s, t = np.einsum("ij,ij->i", above, n), np.einsum("ij,ij->i", below, n)
+    cross = (s > 0.0) != (t > 0.0)
+    part = np.where(cross, s / np.where(cross & (s != t), s - t, 1.0), 0.0)
+    p = a + part[:, None] * (b - a)
+    area = np.einsum("ij,ij->i", n, n)
+    safe = np.where(area > 0.0, area, 1.0)
+    r = p - face[:, 0]
+    w_v = np.einsum("ij,ij->i", np.cross(u, r), n) / safe
+    w_u = np.einsum("ij,ij->i", np.cross(r, v), n) / safe
+    slack = 1e-9
+    return p, cross & (area > 0.0) & (w_u >= -slack) & (w_v >= -slack) & (w_u + w_v <= 1.0 + slack)
+
+
+def _share_vertices(
+    x: Floats, top: Topology, pairs: Pairs, points: Floats, hits: NDArray[np.bool_], nodes: NDArray[np.int64]
+) -> None:
+    """Of neighbours at one vertex that cross, the segment begins at that vertex: it takes the place of its edges."""
+    f, g = top.faces[pairs[:, 0]], top.faces[pairs[:, 1]]
+    equal = f[:, :, None] == g[:, None, :]
+    rows = np.flatnonzero(equal.sum((1, 2)) == 1)
+    if not len(rows):
+        return
+    i, j = np.argmax(equal[rows].any(2), 1), np.argmax(equal[rows].any(1), 1)
+    at = f[rows, i]
+    # edges that end at the shared vertex do not go through: j joins corners j and j+1
+    for corner, first in ((i, 0), (j, 3)):
+        for c in (corner, (corner + 2) % 3):
+            hits[rows, first + c] = False
+    spare = i  # one of the places just cleared
+    points[rows, spare], hits[rows, spare] = x[at], True
+    nodes[rows, spare] = -1 - at.astype(np.int64)
+
+
+def _chained(points: Floats, hits: NDArray[np.bool_], nodes: NDArray[np.int64]) -> Contours:
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    k = len(points)
+    # the two hits that are farthest apart; rounding may give more than two, touching fewer
+    gap = np.linalg.norm(points[:, :, None] - points[:, None], axis=3)
+    gap = np.where(hits[:, :, None] & hits[:, None], gap, -1.0)
+    best = gap.reshape(k, -1).argmax(1)
+    ends = np.stack([points[np.arange(k), best // 6], points[np.arange(k), best % 6]], 1)
+    none = ~hits.any(1)
+    ends[none] = points[none][:, :1].repeat(2, 1)
+    row, col = np.nonzero(hits)
+    _, name = np.unique(nodes[row, col], return_inverse=True)
+    size = int(name.max(initial=-1)) + 1
+    graph = coo_array((np.ones(len(row), np.int8), (row, k + name)), shape=(k + size, k + size))
+    _, found = connected_components(graph, directed=False)
+    # numbered by the first pair of each
+    _, first, label = np.unique(found[:k], return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    label = rank[label]
+    ending = np.zeros(len(first), np.bool_)
+    once = np.bincount(name, minlength=size) == 1
+    ending[label[row[once[name]]]] = True
+    ending[label[none]] = True
+    return Contours(label, ends, ~ending)

@@ -1,0 +1,191 @@
+"""What a check found: per frame, in total, the worst places; and whether that is within limits."""
+
+import dataclasses
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..clip import Clip
+
+Point = tuple[float, float, float]
+
+
+class Finding(NamedTuple):
+    """One frame. Lengths in metres; what there is no body for is 0, or infinite."""
+
+    frame: int
+    time: float  # s
+    inside: int  # vertices of the garment inside the body
+    deepest: float  # how deep the deepest is
+    vertex: int  # which that is; -1 where none is inside
+    place: Point | None
+    direction: Point | None  # the shortest way out from there
+    share: float  # 0..1 of the garment's surface that is inside
+    clearance: float  # the least signed distance of any vertex from the body
+    body_pairs: int  # triangles of garment and body that meet
+    loops: int  # curves along which garment and body cut each other
+    loop_length: float
+    self_pairs: int  # triangles of the garment that meet others of it
+    self_loops: int
+    self_length: float
+    body_self_pairs: int  # the body's own: between such parts there may be no outside
+
+
+class Place(NamedTuple):
+    """A patch of vertices inside the body, or a curve of intersection."""
+
+    frame: int
+    kind: str  # "inside", "self" or "body"
+    depth: float  # m, of the deepest vertex
+    length: float  # m, of the curve
+    size: int  # vertices, or pairs of triangles
+    vertex: int  # the deepest; -1 for a curve
+    place: Point
+    direction: Point | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Limits:
+    """What is allowed; None is not looked at."""
+
+    depth: float | None = 0.0  # m
+    inside: int | None = None
+    self_pairs: int | None = 0
+    body_pairs: int | None = None
+    clearance: float | None = None  # m, at least
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Report:
+    """frames: a `Finding` each. places: the worst first, of `place_count` in all. unjudged: what could not be judged,
+    and why. away: (T,n) single precision, signed distance of every vertex of the garment from the body; nan without.
+    """
+
+    garment: Clip
+    body: Clip | None
+    fps: float
+    frames: tuple[Finding, ...]
+    places: tuple[Place, ...]
+    place_count: int
+    unjudged: tuple[str, ...]
+    away: NDArray[np.float32]
+
+    @property
+    def penetrating(self) -> bool:
+        """Whether any vertex is inside the body in any frame."""
+        return any(f.inside for f in self.frames)
+
+    @property
+    def worst_depth(self) -> float:
+        """Of all vertices and frames, metres; 0 where none is inside."""
+        return max(f.deepest for f in self.frames)
+
+    @property
+    def self_intersections(self) -> int:
+        """Most pairs of the garment's own triangles that meet in one frame."""
+        return max(f.self_pairs for f in self.frames)
+
+    @functools.cached_property
+    def worst(self) -> Finding:
+        """The frame with the deepest vertex; without any, the one with the most intersections."""
+        return max(self.frames, key=lambda f: (f.deepest, f.self_pairs + f.body_pairs, -f.frame))
+
+    def broken(self, limits: Limits) -> list[str]:
+        """A sentence for each limit that is not kept."""
+        told = []
+        worst, most = self.worst, max(self.frames, key=lambda f: f.inside)
+        if limits.depth is not None and self.worst_depth > limits.depth:
+            told.append(f"{_mm(self.worst_depth)} deep in frame {worst.frame}, {_mm(limits.depth)} allowed")
+        if limits.inside is not None and most.inside > limits.inside:
+            told.append(f"{most.inside} vertices inside in frame {most.frame}, {limits.inside} allowed")
+        for word, name, limit in (
+            ("pairs of the garment's own triangles meet", "self_pairs", limits.self_pairs),
+            ("pairs of triangles of garment and body meet", "body_pairs", limits.body_pairs),
+        ):
+            frame = max(self.frames, key=lambda f: getattr(f, name))
+            if limit is not None and getattr(frame, name) > limit:
+                told.append(f"{getattr(frame, name)} {word} in frame {frame.frame}, {limit} allowed")
+        least = min(self.frames, key=lambda f: f.clearance)
+        if limits.clearance is not None and self.body is not None and least.clearance < limits.clearance:
+            told.append(
+                f"clearance {_mm(least.clearance)} in frame {least.frame}, at least {_mm(limits.clearance)} wanted"
+            )
+        return told
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """A small table for people."""
+        mesh, many = self.garment.mesh, len(self.frames) > 1
+        out = {"garment": f"{mesh.name}: {mesh.n_vertices:,} vertices, {mesh.n_faces:,} triangles"}
+        if self.body is not None:
+            body = self.body.mesh
+            out["body"] = f"{body.name}: {body.n_vertices:,} vertices, {body.n_faces:,} triangles"
+        if many:
+            last = self.frames[-1]
+            out["frames"] = f"{len(self.frames)}, to {last.time:.2f} s"
+        if self.body is not None:
+            out |= self._body_facts(many)
+        most = max(self.frames, key=lambda f: f.self_pairs)
+        out["self-intersections"] = _count(most.self_pairs, "pair of triangles", "pairs of triangles")
+        if most.self_pairs:
+            out["self-intersections"] += f", {_curves(most.self_loops, most.self_length)}{_in(most, many)}"
+        out["mesh"] = mesh.issues.words() or "no defects"
+        return out
+
+    def _body_facts(self, many: bool) -> dict[str, str]:
+        out: dict[str, str] = {}
+        if not any("inside" in text and "no inside" in text for text in self.unjudged):
+            most, worst = max(self.frames, key=lambda f: f.inside), self.worst
+            out["vertices inside"] = "none"
+            if most.inside:
+                total = sum(1 for f in self.frames if f.inside)
+                frames = f", in {total} of {len(self.frames)} frames" if many else ""
+                out["vertices inside"] = (
+                    f"at most {most.inside:,} ({most.share:.1%} of the surface){_in(most, many)}{frames}"
+                )
+                out["deepest"] = f"{_mm(worst.deepest)} at vertex {worst.vertex}{_in(worst, many)}"
+        least = min(self.frames, key=lambda f: f.clearance)
+        out["least clearance"] = f"{_mm(least.clearance)}{_in(least, many)}"
+        cut = max(self.frames, key=lambda f: f.body_pairs)
+        out["garment cuts body"] = _count(cut.body_pairs, "pair of triangles", "pairs of triangles")
+        if cut.body_pairs:
+            out["garment cuts body"] += f", {_curves(cut.loops, cut.loop_length)}{_in(cut, many)}"
+        own = max(f.body_self_pairs for f in self.frames)
+        if own:
+            out["body cuts itself"] = f"{own:,} pairs of triangles: between such parts there may be no outside"
+        return out
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything but the distance of every vertex, as plain values."""
+        worst = self.worst
+        return {
+            "garment": self.garment.mesh.name,
+            "body": None if self.body is None else self.body.mesh.name,
+            "penetrating": self.penetrating,
+            "worst_depth_m": self.worst_depth,
+            "worst_frame": worst.frame,
+            "self_intersections": self.self_intersections,
+            "unjudged": list(self.unjudged),
+            "issues": self.garment.mesh.issues.summary(),
+            "place_count": self.place_count,
+            "places": [place._asdict() for place in self.places],
+            "frames": [finding._asdict() for finding in self.frames],
+        }
+
+
+def _mm(metres: float) -> str:
+    return "none" if not np.isfinite(metres) else f"{1e3 * metres:.3g} mm"
+
+
+def _in(finding: Finding, many: bool) -> str:
+    return f", frame {finding.frame}" if many else ""
+
+
+def _count(n: int, one: str, more: str) -> str:
+    return "none" if not n else f"{n:,} {one if n == 1 else more}"
+
+
+def _curves(count: int, length: float) -> str:
+    return f"{count:,} curve{'' if count == 1 else 's'} of {1e3 * length:.3g} mm in all"

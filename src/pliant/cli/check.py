@@ -1,0 +1,171 @@
+"""`pliant check`: what is wrong with a mesh, a garment on a body, or an animation; in somebody's CI, too."""
+
+import dataclasses
+import pathlib
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from . import output
+from .reading import PLAIN, FileOptions
+from .writing import check_targets
+
+if TYPE_CHECKING:
+    from ..audit.findings import Limits
+    from ..clip import Clip
+
+HTML, PNG = (".html", ".htm"), (".png",)
+_SHOWN = 12  # frames in the table, of more the worst
+
+
+@dataclasses.dataclass(frozen=True)
+class FrameOptions:
+    """Where the frames come from."""
+
+    points: pathlib.Path | None = None
+    "a PC2 point cache that moves FILE"
+    body_points: pathlib.Path | None = None
+    "a PC2 point cache that moves the body"
+    clip: str | None = None
+    "which clip of an animated FILE; by default its first"
+    body_clip: str | None = None
+    "which clip of an animated body"
+    fps: float | None = None
+    "frames a second; by default what the file says, or as many as it has keys"
+    every: int = 1
+    "look at every so many frames"
+
+
+@dataclasses.dataclass(frozen=True)
+class LimitOptions:
+    """What is allowed. More than that, and the exit code is 1."""
+
+    max_depth: str = "0"
+    "how deep a vertex may be inside the body: 1mm, 0.2cm, or metres"
+    max_inside: int | None = None
+    "how many vertices may be inside in one frame"
+    max_self: int = 0
+    "how many pairs of the garment's own triangles may meet in one frame"
+    max_cuts: int | None = None
+    "how many pairs of triangles of garment and body may meet in one frame"
+    min_clearance: str | None = None
+    "how far every vertex must be from the body: 2mm"
+
+
+FRAMES, LIMITS = FrameOptions(), LimitOptions()
+
+
+def check(
+    file: pathlib.Path,
+    *,
+    body: Annotated[pathlib.Path | None, Parameter(name=["--body", "-b"])] = None,
+    frames: Annotated[FrameOptions, Parameter(name="*")] = FRAMES,
+    limits: Annotated[LimitOptions, Parameter(name="*")] = LIMITS,
+    files: Annotated[FileOptions, Parameter(name="*")] = PLAIN,
+    json: bool = False,
+) -> int:
+    """Find what is wrong with FILE: its own intersections and defects, and where it is inside a body.
+
+    Exact, frame by frame. The exit code is 0 when everything is within the limits, 1 when not.
+
+    Parameters
+    ----------
+    file
+        A mesh, an animated GLB or glTF, an npz with frames, a folder of numbered mesh files or a pattern in quotes.
+    body
+        What it is worn on, in the same ways; it may move or stand still.
+    json
+        Print JSON instead of tables: every frame, and the worst places.
+    """
+    from ..audit.check import check as audit
+
+    allowed = _limits(limits)
+    inputs = [path for path in (file, body, frames.points, frames.body_points) if path is not None]
+    check_targets([], inputs)
+    worn, fps = _read(file, frames.points, frames.clip, frames.fps, files)
+    under = None
+    if body is not None:
+        under, rate = _read(
+            body, frames.body_points, frames.body_clip, frames.fps or (None if worn.still else fps), files
+        )
+        fps = rate if worn.still else fps
+    elif frames.body_points is not None or frames.body_clip is not None:
+        raise ValueError("--body-points and --body-clip are for a --body; name one")
+    output.say_if_compiling("crossings.find_crossings")
+    with output.shares(f"checking {file.name}") as done:
+        report = audit(worn, under, fps=fps, every=frames.every, progress=done)
+    broken = report.broken(allowed)
+    if json:
+        output.print_json(report.to_json() | {"within_limits": not broken, "broken": broken})
+        return int(bool(broken))
+    output.table(("", file.name), report.facts.items())
+    if len(report.frames) > 1:
+        _show_frames(report)
+    if report.places:
+        _show_places(report)
+    for text in report.unjudged:
+        output.warn(f"not judged: {text}" if "no inside" in text else text)
+    for text in broken:
+        output.warn(text)
+    return int(bool(broken))
+
+
+def _limits(given: LimitOptions) -> "Limits":
+    from .. import validate
+    from ..audit.findings import Limits
+
+    return Limits(
+        depth=validate.length("--max-depth", given.max_depth, low=0.0),
+        inside=None if given.max_inside is None else validate.whole("--max-inside", given.max_inside, low=0),
+        self_pairs=validate.whole("--max-self", given.max_self, low=0),
+        body_pairs=None if given.max_cuts is None else validate.whole("--max-cuts", given.max_cuts, low=0),
+        clearance=None if given.min_clearance is None else validate.length("--min-clearance", given.min_clearance),
+    )
+
+
+def _read(
+    path: pathlib.Path, points: pathlib.Path | None, clip: str | None, fps: float | None, files: FileOptions
+) -> "tuple[Clip, float]":
+    from ..io import size_warning
+    from ..io.footage import load_clip
+
+    found, rate = load_clip(path, points=points, clip=clip, fps=fps, units=files.units, up=files.up)
+    if warning := size_warning(found.mesh):
+        output.warn(f"{path}: {warning}")
+    return found, rate
+
+
+def _show_frames(report: Any) -> None:
+    """The frames with something wrong, the worst of them where there are many."""
+    bad = [f for f in report.frames if f.inside or f.self_pairs or f.body_pairs]
+    if not bad:
+        return
+    shown = sorted(sorted(bad, key=lambda f: (-f.deepest, -f.self_pairs, f.frame))[:_SHOWN], key=lambda f: f.frame)
+    rows = [
+        (
+            f.frame,
+            f"{f.time:.2f} s",
+            f.inside,
+            f"{1e3 * f.deepest:.2f} mm",
+            f"{f.share:.1%}",
+            f.body_pairs,
+            f.self_pairs,
+            f.loops + f.self_loops,
+        )
+        for f in shown
+    ]
+    names = ("frame", "time", "inside", "deepest", "surface", "cuts", "self", "curves")
+    of = f"the worst {len(shown)} of {len(bad)} frames" if len(shown) < len(bad) else "frames"
+    output.table(names, rows, title=f"{of} with something wrong, of {len(report.frames)}", right=" ".join(names))
+
+
+def _show_places(report: Any) -> None:
+    words = {"inside": "inside the body", "self": "cuts itself", "body": "cuts the body"}
+    rows = []
+    for p in report.places[:5]:
+        how = (
+            f"{1e3 * p.depth:.2f} mm deep, {p.size} vertices" if p.kind == "inside" else f"{1e3 * p.length:.3g} mm long"
+        )
+        at = ", ".join(f"{v:.3f}" for v in p.place)
+        rows.append((p.frame, words[p.kind], how, f"({at}) m"))
+    output.table(("frame", "what", "how much", "where"), rows, title=f"worst places, of {report.place_count}")

@@ -1,0 +1,185 @@
+"""Animations in: a mesh and where its vertices are, frame by frame, from any file or files that say so."""
+
+import os
+import pathlib
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..clip import Clip
+from ..errors import MeshFileError
+from ..mesh import Mesh
+from ..validate import LARGEST, number, size_text
+from . import extension, is_animated, load, load_character
+from .reading import Input, default_limit, read_input
+
+FPS = 30.0  # of files that do not say
+_FASTEST = 240.0  # frames a second that keys may ask for
+
+
+def load_clip(
+    path: str | os.PathLike[str],
+    *,
+    points: str | os.PathLike[str] | None = None,
+    clip: str | None = None,
+    fps: float | None = None,
+    units: str | float = "m",
+    up: str = "y",
+    max_bytes: int | None = None,
+) -> tuple[Clip, float]:
+    """A mesh that moves, and its frames a second.
+
+    path: a mesh file (one frame); a GLB or glTF whose bones or morph targets are animated (`clip` by name, or its
+    first; sampled at `fps`, by default as often as it has keys); an npz as `save_animation` writes it, or a mesh in npz
+    form with `frames` (T,n,3); a folder of numbered mesh files, or a pattern such as `frames/skirt_*.obj`. `points`: a
+    PC2 point cache that moves the mesh. `units`, `up` and `max_bytes` as for `load`.
+    """
+    target = pathlib.Path(path)
+    options: dict[str, Any] = {"units": units, "up": up, "max_bytes": max_bytes}
+    rate = FPS if fps is None else number("fps", fps, above=0.0, high=1e6)
+    if points is not None:
+        mesh = load(target, **options)
+        return Clip(mesh, _turned(_pc2(pathlib.Path(points), mesh, max_bytes), units, up)), rate
+    if target.is_dir() or any(c in target.name for c in "*?"):
+        return _sequence(target, options), rate
+    kind = extension(target)
+    if kind == ".pc2":
+        raise MeshFileError(target, "", "a point cache has no faces; give its mesh, and this file as its points")
+    if kind in (".glb", ".gltf") and (clip is not None or is_animated(target, max_bytes)):
+        return _played(target, clip, fps, options)
+    if clip is not None:
+        raise MeshFileError(target, "", f"has no clips, and clip {clip!r} was asked for; only .glb and .gltf have them")
+    if kind == ".npz":
+        found = _npz(target, max_bytes)
+        if found is not None:
+            mesh, frames, said = found
+            placed = _turned(frames, units, up)
+            return Clip(mesh.moved(placed[0]), placed), said if fps is None and said else rate
+    mesh = load(target, **options)
+    return Clip(mesh, mesh.vertices[None]), rate
+
+
+def _turned(frames: NDArray[Any], units: str | float, up: str) -> NDArray[np.float64]:
+    from . import _TURNS, _factor
+
+    x = np.asarray(frames, np.float64)
+    turn = np.array(_TURNS[up])
+    return x[..., np.abs(turn).argmax(1)] * turn.sum(1) * _factor(units) + 0.0
+
+
+def _played(target: pathlib.Path, clip: str | None, fps: float | None, options: dict[str, Any]) -> tuple[Clip, float]:
+    character = load_character(target, **options)
+    names = tuple(character.clips)
+    if clip is None:
+        clip = names[0]
+    elif clip not in names:
+        raise MeshFileError(target, "", f"has no clip {clip!r}; one of: {', '.join(names) or 'none'}")
+    animation = character.clips[clip]
+    rate = _rate(animation) if fps is None else fps
+    count = int(np.floor(animation.duration * rate + 1e-6)) + 1
+    need = 24.0 * count * character.mesh.n_vertices
+    if need > (options["max_bytes"] or default_limit()):
+        raise MeshFileError(target, "", f"{count} frames need {size_text(need)}; ask for fewer with fps")
+    frames = np.stack([character.shape(clip, t / rate) for t in range(count)])
+    return Clip(character.mesh.moved(frames[0]), frames), rate
+
+
+def _rate(animation: Any) -> float:
+    """Keys a second of the track that has most of them; a whole number where that is near."""
+    steps = [np.diff(track.times) for track in animation.tracks if len(track.times) > 2]
+    gaps = [float(np.median(step[step > 0.0])) for step in steps if (step > 0.0).any()]
+    if not gaps:
+        return FPS
+    rate = min(1.0 / min(gaps), _FASTEST)
+    return float(round(rate)) if abs(rate - round(rate)) < 0.02 * rate and round(rate) else rate
+
+
+def _sequence(target: pathlib.Path, options: dict[str, Any]) -> Clip:
+    """Mesh files of one topology, ordered by the last number in their names."""
+    from . import FORMATS
+
+    folder, pattern = (target, "*") if target.is_dir() else (target.parent, target.name)
+    known = {ending for ending, use in FORMATS.items() if use[0]}
+    files = sorted((f for f in folder.glob(pattern) if f.is_file() and extension(f) in known), key=_number)
+    if not files:
+        raise MeshFileError(target, "", f"no mesh files there; expected {', '.join(sorted(known))}, numbered")
+    endings = {extension(f) for f in files}
+    if len(endings) > 1:
+        raise MeshFileError(target, "", f"files of several kinds ({', '.join(sorted(endings))}); give a pattern")
+    mesh = load(files[0], **options)
+    frames = np.empty((len(files), mesh.n_vertices, 3))
+    for k, file in enumerate(files):
+        other = mesh if not k else load(file, **options)
+        if other.vertices.shape != mesh.vertices.shape or not np.array_equal(other.faces, mesh.faces):
+            had, has = (f"{m.n_vertices} vertices and {m.n_faces} faces" for m in (mesh, other))
+            raise MeshFileError(file, "", f"{has}, or in another order than {files[0].name} ({had}); not one animation")
+        frames[k] = other.vertices
+    return Clip(mesh, frames)
+
+
+def _number(path: pathlib.Path) -> tuple[str, int, str]:
+    """Names without their last number first, so that 10 comes after 9."""
+    found = list(re.finditer(r"\d+", path.name))
+    if not found:
+        return path.name, -1, path.name
+    last = found[-1]
+    return path.name[: last.start()], int(last[0]), path.name
+
+
+def _pc2(path: pathlib.Path, mesh: Mesh, max_bytes: int | None) -> NDArray[np.float32]:
+    """(T,n,3) of a point cache with as many points as the mesh has vertices."""
+    file = read_input(path, default_limit() if max_bytes is None else max_bytes)
+    head = 32
+    if file.data[:12] != b"POINTCACHE2\0" or len(file.data) < head:
+        raise file.fail("byte 0", "not a PC2 point cache (no header POINTCACHE2)")
+    version, count = np.frombuffer(file.data, "<i4", 2, 12).tolist()
+    samples = int(np.frombuffer(file.data, "<i4", 1, 28)[0])
+    if version != 1 or count < 1 or samples < 1:
+        raise file.fail("header", f"version {version}, {count} points, {samples} samples; expected version 1 and some")
+    if count != mesh.n_vertices:
+        raise file.fail("header", f"{count} points, but mesh {mesh.name!r} has {mesh.n_vertices} vertices")
+    need = head + 12 * count * samples
+    if len(file.data) < need:
+        raise file.fail("", f"{samples} samples of {count} points need {need} bytes; the file has {len(file.data)}")
+    frames = np.frombuffer(file.data, "<f4", 3 * count * samples, head).reshape(samples, count, 3)
+    _check(file, frames, "sample")
+    return frames
+
+
+def _npz(path: pathlib.Path, max_bytes: int | None) -> tuple[Mesh, NDArray[Any], float | None] | None:
+    """Mesh, frames and rate; None where the file holds a mesh that does not move."""
+    import io
+    import zipfile
+
+    from .npz import BROKEN, array_of
+    from .reading import check_indices
+
+    file = read_input(path, default_limit() if max_bytes is None else max_bytes)
+    try:
+        with zipfile.ZipFile(io.BytesIO(file.data)) as archive:
+            names = set(archive.namelist())
+            key = next((k for k in ("frames", "frames_0") if f"{k}.npy" in names), None)
+            if key is None:
+                return None
+            frames = array_of(file, archive, key, "f", (None, None, 3))
+            faces = array_of(file, archive, key.replace("frames", "faces"), "iu", (None, 3))
+            said = array_of(file, archive, "fps", "f", ())
+    except BROKEN as error:
+        raise file.fail("zip", f"not an animation in npz form ({error})") from None
+    if frames is None or faces is None or not frames.size:
+        raise file.fail("zip", f"no arrays {key!r} (T,n,3) and {key.replace('frames', 'faces')!r} (m,3)")
+    _check(file, frames, "frame")
+    check_indices(file, faces.ravel(), frames.shape[1], lambda k: f"faces[{k // 3}]")
+    rate = None if said is None or not 0.0 < float(said) <= 1e6 else float(said)
+    return Mesh(frames[0], faces, name=file.name), frames, rate
+
+
+def _check(file: Input, frames: NDArray[Any], word: str) -> None:
+    bad = ~(np.abs(frames) <= LARGEST).all((1, 2))
+    if bad.any():
+        t = int(np.argmax(bad))
+        i = int(np.argmax(~(np.abs(frames[t]) <= LARGEST).all(1)))
+        values = ", ".join(f"{v:g}" for v in frames[t, i])
+        raise file.fail(f"{word} {t}", f"vertex {i} = ({values}) is not finite, or beyond {LARGEST:g}")
