@@ -32,7 +32,7 @@ def test_every_vertex_that_is_near_is_found_and_none_that_is_not(method, name, r
     own = (hits["bodies"][:, 0] == 0) & np.isin(hits["kind"], [VERTEX_FACE, VERTEX_FIELD])
     found = np.zeros(cloth.n_vertices, bool)
     found[hits["elements"][own, 0]] = True
-    if METHODS[method].guarantee == "A":
+    if METHODS[method].guarantee == "A" or method in ("stochastic-tree", "active-pairs"):  # complete on such small ones
         unsigned = not body.issues.closed
         near = (np.abs(truth) if unsigned else truth) <= within
         np.testing.assert_array_equal(found, near)

@@ -9,7 +9,9 @@ from .continuous import ContinuousDetector
 from .distance_field import DistanceFieldDetector
 from .height_grid import HeightGridDetector
 from .image_space import ImageSpaceDetector
+from .spatial_hash import SpatialHashDetector
 from .sphere_surface import SphereSurfaceDetector
+from .stochastic import ActivePairsDetector, StochasticTreeDetector
 from .tree.detector import TreeDetector
 
 METHODS: dict[str, Any] = {
@@ -22,6 +24,9 @@ METHODS: dict[str, Any] = {
         HeightGridDetector,
         BoneBoxesDetector,
         SphereSurfaceDetector,
+        SpatialHashDetector,
+        StochasticTreeDetector,
+        ActivePairsDetector,
         ImageSpaceDetector,
     )
 }

@@ -1,6 +1,7 @@
 """A tree walked by probability: most of the contacts early, all of them in the end, or what a time budget allows."""
 
 import time
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -28,8 +29,8 @@ class StochasticTreeDetector:
     """Contacts closer than `within`, those of the most likely places first; `other=None` asks for self-contact.
 
     `quality` 0 to 1: stop when about this share of them is found; at 1 all are, as by the tree. `budget_ms`: stop in
-    time for `update` and `find` together to take so many milliseconds. Without a budget the same positions give the
-    same contacts, whatever was asked before; with one, how many depends on the machine.
+    time for `update` and `find` together to take so many milliseconds, as `clock` tells them. Without a budget the same
+    positions give the same contacts, whatever was asked before; with one, how many depends on the machine.
     """
 
     name: ClassVar[str] = "stochastic-tree"
@@ -48,13 +49,14 @@ class StochasticTreeDetector:
         within: float,
         quality: float = 1.0,
         budget_ms: float | None = None,
+        clock: Callable[[], float] = time.perf_counter,
         max_bytes: float | None = None,
         **tree: Any,
     ) -> None:
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
         self.quality = validate.number("quality", quality, low=0.0, high=1.0)
         self.budget_ms = None if budget_ms is None else validate.number("budget_ms", budget_ms, above=0.0)
-        self.max_bytes = max_bytes
+        self.max_bytes, self._clock = max_bytes, clock
         sides = [one] if other is None else [one, other]
         self.same = other is None
         self._parts = [Part.of(side) for side in sides]
@@ -82,7 +84,7 @@ class StochasticTreeDetector:
 
     def update(self, state: State) -> Self:
         """Follow the positions, and walk."""
-        self._began = time.perf_counter()
+        self._began = self._clock()
         for part, tree in zip(self._parts, self._trees, strict=True):
             refit(tree, state.x[part.side.rows], part.side.mesh.faces)
         for part, depths in zip(self._parts, self._depths, strict=True):
@@ -99,10 +101,20 @@ class StochasticTreeDetector:
             return contacts_of(poses[0], poses[-1], *pairs, self._recorder.pool)
         if self.budget_ms is None:
             return self._recorder.make(state, self._found, self._whole)
-        began, until = time.perf_counter(), self._began + 1e-3 * self.budget_ms
-        made = self._recorder.make(state, self._found, self._whole, lambda: time.perf_counter() < until)
-        each = (time.perf_counter() - began) / (len(self._found) + FIXED)
-        self._recording = max(each, 0.9 * self._recording)
+        began, spare = self._clock(), 0
+        # what comes after the deep ones takes part of the time
+        until = self._began + 1e-3 * self.budget_ms - 0.7 * self._recording * (len(self._found) + FIXED)
+
+        def go_on() -> bool:
+            nonlocal spare
+            more = self._clock() < until
+            spare += more
+            return more
+
+        made = self._recorder.make(state, self._found, self._whole, go_on)
+        if not spare:
+            each = (self._clock() - began) / (len(self._found) + FIXED)
+            self._recording += 0.2 * (each - self._recording)
         return made
 
     def _walk(self, x: Floats) -> None:
@@ -130,8 +142,8 @@ class StochasticTreeDetector:
 
     def _late(self, found: int) -> bool:
         """Whether the records of what was found would take the rest of the time."""
-        spent = time.perf_counter() - self._began
-        return spent + self._recording * (found + FIXED) >= 1e-3 * float(self.budget_ms or 0.0)
+        spent = self._clock() - self._began
+        return spent + 1.3 * self._recording * (found + FIXED) >= 1e-3 * float(self.budget_ms or 0.0)
 
     def _grow(self, size: int, found: int) -> None:
         """Twice the room for what is too full."""
