@@ -56,9 +56,9 @@ def doubts(x, screen, p, faces, box, first, last, count, pixel, low, high):
         top, bottom = _squares(ay, by, cy, screen.height)
         if left >= right or top >= bottom:
             continue
-        a = ((x[i, u] - screen.left) * screen.scale, (x[i, v] - screen.top) * screen.scale, x[i, axis])
-        b = ((x[j, u] - screen.left) * screen.scale, (x[j, v] - screen.top) * screen.scale, x[j, axis])
-        c = ((x[k, u] - screen.left) * screen.scale, (x[k, v] - screen.top) * screen.scale, x[k, axis])
+        a = ((x[i, u] - screen.left) * screen.across, (x[i, v] - screen.top) * screen.down, x[i, axis])
+        b = ((x[j, u] - screen.left) * screen.across, (x[j, v] - screen.top) * screen.down, x[j, axis])
+        c = ((x[k, u] - screen.left) * screen.across, (x[k, v] - screen.top) * screen.down, x[k, axis])
         if min(a[2], b[2], c[2]) > box[1] + margin or max(a[2], b[2], c[2]) < box[0] - margin:
             continue
         area = side(ax, ay, bx, by, cx, cy)
@@ -228,7 +228,7 @@ def inside(screen, start, depth, face, points, found):
     u, v, axis = (screen.axis + 1) % 3, (screen.axis + 2) % 3, screen.axis
     for c in prange(-(-len(points) // PIXELS)):
         for i in range(c * PIXELS, min(len(points), (c + 1) * PIXELS)):
-            a, b = (points[i, u] - screen.left) * screen.scale, (points[i, v] - screen.top) * screen.scale
+            a, b = (points[i, u] - screen.left) * screen.across, (points[i, v] - screen.top) * screen.down
             w = 0
             if 0.0 <= a < screen.width and 0.0 <= b < screen.height:
                 k = int(b) * screen.width + int(a)

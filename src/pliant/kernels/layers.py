@@ -29,7 +29,8 @@ class Screen(NamedTuple):
     axis: int  # along which the rays go
     left: float  # metres, the low border along axis + 1
     top: float  # metres, the low border along axis + 2
-    scale: float  # pixels a metre
+    across: float  # pixels a metre, along axis + 1
+    down: float  # and along axis + 2
     width: int  # columns
     height: int  # rows
 
@@ -50,8 +51,8 @@ def _passed(a, count):
 def _project(x, screen, first, last, p, code):
     u, v = (screen.axis + 1) % 3, (screen.axis + 2) % 3
     for i in range(first, last):
-        a = _snapped((x[i, u] - screen.left) * screen.scale)
-        b = _snapped((x[i, v] - screen.top) * screen.scale)
+        a = _snapped((x[i, u] - screen.left) * screen.across)
+        b = _snapped((x[i, v] - screen.top) * screen.down)
         p[i, 0], p[i, 1] = a, b
         code[i] = _passed(a, screen.width) << 16 | _passed(b, screen.height)
 

@@ -53,8 +53,8 @@ class Layers:
 
     @property
     def pixel(self) -> float:
-        """Metres, the side of a pixel."""
-        return 1.0 / self.screen.scale
+        """Metres, the longer side of a pixel."""
+        return 1.0 / min(self.screen.across, self.screen.down)
 
     @functools.cached_property
     def counts(self) -> NDArray[np.int64]:
@@ -73,7 +73,7 @@ class Layers:
     @property
     def volume(self) -> float:
         """Cubic metres of the body between the sides of the box, as the pixel centres say."""
-        return self.stretches().length * self.pixel**2
+        return self.stretches().length / (self.screen.across * self.screen.down)
 
     def self_overlap(self) -> Stretches:
         """Where the body is inside itself: rays that enter again before they left (Heidelberger et al. 2004)."""
@@ -89,27 +89,33 @@ class Layers:
 
     def places(self, at: Stretches) -> Floats:
         """(k,2,3) the ends of stretches in space, metres."""
-        s = self.screen
-        out = np.empty((len(at), 2, 3))
-        out[:, :, (s.axis + 1) % 3] = (s.left + (at.pixel % s.width + 0.5) / s.scale)[:, None]
-        out[:, :, (s.axis + 2) % 3] = (s.top + (at.pixel // s.width + 0.5) / s.scale)[:, None]
-        out[:, :, s.axis] = at.depth
-        return out
+        return ends_of(self.screen, at.pixel, at.depth)
+
+
+def ends_of(s: Screen, pixel: NDArray[Any], depth: Floats) -> Floats:
+    """(k,2,3) the ends, metres, of pieces of rays through pixel (k,) between depths (k,2)."""
+    out = np.empty((len(pixel), 2, 3))
+    out[:, :, (s.axis + 1) % 3] = (s.left + (pixel % s.width + 0.5) / s.across)[:, None]
+    out[:, :, (s.axis + 2) % 3] = (s.top + (pixel // s.width + 0.5) / s.down)[:, None]
+    out[:, :, s.axis] = depth
+    return out
 
 
 def screen_of(box: Floats, axis: int, resolution: int, farthest: float = 0.0) -> Screen:
-    """Square pixels over box (2,3), `resolution` along its longer side across the axis.
+    """Pixels that fill box (2,3), `resolution` along its longer side across the axis, and nearly square.
 
     `farthest`: how far (m) from the middle something to be drawn can be; pixels are never so small that it leaves the
     range of snapped coordinates.
     """
-    u, v = (axis + 1) % 3, (axis + 2) % 3
-    size, middle = box[1] - box[0], 0.5 * (box[0] + box[1])
-    pixel = max(float(size[[u, v]].max()) / resolution, 2.0 * farthest / REACH, 1e-150)
-    pixel *= 1.0 + 1e-9  # so that rounding leaves no strip at the border without a pixel
-    width, height = (min(resolution, max(1, int(np.ceil(size[k] / pixel)))) for k in (u, v))
-    left, top = middle[u] - 0.5 * width * pixel, middle[v] - 0.5 * height * pixel
-    return Screen(axis, float(left), float(top), 1.0 / pixel, width, height)
+    across = np.array([(axis + 1) % 3, (axis + 2) % 3])
+    least = max(2.0 * farthest / REACH, 1e-150)
+    size = np.maximum((box[1] - box[0])[across], least)
+    pixel = float(size.max()) / resolution
+    count = np.clip(np.floor(np.minimum(np.rint(size / pixel), size / least)), 1, resolution)
+    # a little larger than the box, so that rounding leaves no strip at the border without a pixel
+    size *= 1.0 + 1e-9
+    low, scale = 0.5 * (box[0] + box[1])[across] - 0.5 * size, count / size
+    return Screen(axis, float(low[0]), float(low[1]), float(scale[0]), float(scale[1]), int(count[0]), int(count[1]))
 
 
 def shortest(box: Floats) -> int:

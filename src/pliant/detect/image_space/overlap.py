@@ -12,7 +12,7 @@ from ...kernels import columns as _columns
 from ...kernels.jit import worth
 from ...kernels.layers import Screen
 from ...mesh import Mesh
-from .layers import MOST, DepthCamera, bounds_of, closed_surface, screen_of, shortest
+from .layers import MOST, DepthCamera, bounds_of, closed_surface, ends_of, screen_of, shortest
 
 Floats = NDArray[np.float64]
 _SOME = 4000  # pixels
@@ -43,17 +43,12 @@ class Overlap:
     @property
     def ends(self) -> Floats:
         """(m,2,3) where the pieces of rays begin and end, metres."""
-        s = self.screen
-        out = np.empty((len(self.pixel), 2, 3))
-        out[:, :, (s.axis + 1) % 3] = (s.left + (self.pixel % s.width + 0.5) / s.scale)[:, None]
-        out[:, :, (s.axis + 2) % 3] = (s.top + (self.pixel // s.width + 0.5) / s.scale)[:, None]
-        out[:, :, s.axis] = self.depth
-        return out
+        return ends_of(self.screen, self.pixel, self.depth)
 
     @functools.cached_property
     def points(self) -> Floats:
         """(k,3) points that fill the volume, a pixel apart: at least one of every piece of a ray."""
-        count = np.maximum(1, np.rint((self.depth[:, 1] - self.depth[:, 0]) * self.screen.scale)).astype(np.int64)
+        count = np.maximum(1, np.rint((self.depth[:, 1] - self.depth[:, 0]) * self.screen.across)).astype(np.int64)
         row = np.repeat(np.arange(len(count)), count)
         share = (np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count) + 0.5) / count[row]
         ends = self.ends[row]
@@ -75,19 +70,19 @@ class Overlap:
         # thin parts have no cell that is half full: they are drawn by what they have
         x, faces, _, _ = marching_cubes(field, min(0.5, 0.5 * float(field.max())))
         place = np.empty((len(x), 3))
-        place[:, (s.axis + 2) % 3] = s.top + (x[:, 0] - edge + 0.5) / s.scale
-        place[:, (s.axis + 1) % 3] = s.left + (x[:, 1] - edge + 0.5) / s.scale
-        place[:, s.axis] = low + (x[:, 2] - edge + 0.5) / s.scale
+        place[:, (s.axis + 2) % 3] = s.top + (x[:, 0] - edge + 0.5) / s.down
+        place[:, (s.axis + 1) % 3] = s.left + (x[:, 1] - edge + 0.5) / s.across
+        place[:, s.axis] = low + (x[:, 2] - edge + 0.5) / s.across
         made = Mesh(place, faces, name="overlap")
         return made if made.volume > 0.0 else Mesh(place, faces[:, ::-1], name="overlap")
 
     def _cells(self, edge: int) -> tuple[NDArray[np.float32], float]:
         """How full each cube of a pixel's size is, with `edge` empty ones around; the depth where they begin."""
         s, low = self.screen, float(self.depth.min())
-        deep = int(np.ceil((float(self.depth.max()) - low) * s.scale)) + 1
+        deep = int(np.ceil((float(self.depth.max()) - low) * s.across)) + 1
         rows, columns = self.pixel // s.width, self.pixel % s.width
         cell = np.arange(deep)
-        begin, end = ((self.depth[:, k] - low)[:, None] * s.scale - cell for k in (0, 1))
+        begin, end = ((self.depth[:, k] - low)[:, None] * s.across - cell for k in (0, 1))
         full = np.clip(end, 0.0, 1.0) - np.clip(begin, 0.0, 1.0)
         field = np.zeros((s.height + 2 * edge, s.width + 2 * edge, deep + 2 * edge), np.float32)
         np.add.at(field[:, :, edge : edge + deep], (rows + edge, columns + edge), full.astype(np.float32))
@@ -123,7 +118,7 @@ class Overlaps:
         return _met(box, screen, seen)
 
     def _nothing(self, box: Floats) -> Overlap:
-        none = Screen(0, 0.0, 0.0, 1.0, 1, 1)
+        none = Screen(0, 0.0, 0.0, 1.0, 1.0, 1, 1)
         return Overlap(0.0, 0.0, 0.0, box, none, np.zeros(0, np.int64), np.zeros((0, 2)))
 
 
@@ -138,7 +133,7 @@ def _met(box: Floats, screen: Screen, seen: list[Any]) -> Overlap:
     first[1:] = np.cumsum(count)
     depth = np.empty((int(first[-1]), 2))
     meet(*seen[0], *seen[1], ends, least, lengths, first, depth)
-    area = 1.0 / screen.scale**2
+    area = 1.0 / (screen.across * screen.down)
     volume, low, high = (area * float(lengths[:, k].sum()) for k in range(3))
     rounding = 1e-12 * high
     return Overlap(
