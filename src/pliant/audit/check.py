@@ -33,8 +33,8 @@ def check(
     surface; pairs are the exact lists of triangles that meet. Works on whatever is open, non-manifold, inside out or
     cut by itself; what cannot be judged is named in `Report.unjudged`.
     """
-    one = _clip("garment", garment)
-    two = None if body is None else _clip("body", body)
+    one = as_clip("garment", garment)
+    two = None if body is None else as_clip("body", body)
     fps = validate.number("fps", fps, above=0.0)
     every = validate.whole("every", every, low=1)
     if two is not None and not one.still and not two.still and len(one) != len(two):
@@ -59,7 +59,7 @@ def check(
     )
 
 
-def _clip(name: str, what: Any) -> Clip:
+def as_clip(name: str, what: Any) -> Clip:
     if isinstance(what, Mesh):
         what = Clip(what, what.vertices[None])
     if not isinstance(what, Clip):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from . import output
 
 if TYPE_CHECKING:
+    from ..clip import Clip
     from ..mesh import Mesh
 
 
@@ -33,3 +34,16 @@ def read_mesh(path: pathlib.Path, options: FileOptions) -> "Mesh":
     if defects := mesh.issues.words(defects_only=True):
         output.warn(f"{path}: {defects}")
     return mesh
+
+
+def read_clip(
+    path: pathlib.Path, points: pathlib.Path | None, clip: str | None, fps: float | None, options: FileOptions
+) -> "tuple[Clip, float]":
+    """Load what moves or stands still, and its frames a second; warn about an implausible size."""
+    from ..io import size_warning
+    from ..io.footage import load_clip
+
+    found, rate = load_clip(path, points=points, clip=clip, fps=fps, units=options.units, up=options.up)
+    if warning := size_warning(found.mesh):
+        output.warn(f"{path}: {warning}")
+    return found, rate

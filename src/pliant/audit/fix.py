@@ -1,0 +1,355 @@
+"""Fix: a garment that is inside a body or tangled in itself, brought out again: one shape, or every frame."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import validate
+from ..clip import Clip
+from ..detect.tree.depth import Depths
+from ..mesh import Mesh
+from .check import as_clip, check
+from .clear import Clearing
+from .findings import Finding, Report
+from .untangle import Untangler
+
+Floats = NDArray[np.float64]
+CLEARANCE = 0.001  # m
+NEARLY = 1e-4  # m: so deep is not inside yet, when it is asked whether a frame got better
+UNSEEN = 1e-3  # of an edge
+TURNS = 4  # of freeing from itself and from the body
+WEIGHTS = np.array([1.0, 4.0, 6.0, 4.0, 1.0]) / 16.0  # over frames, by which displacements are evened out
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Fixed:
+    """A garment after `fix`, with what it was: `before` and `after` are what `check` says of both.
+
+    moved: (T,n) how far each vertex went, metres. strain: (T,k) change of length of each edge, as a share of what it
+    was. bend: (T,h) change of the angle of each hinge, radians. kept: frames that were left as they were, since
+    nothing better was found.
+    """
+
+    garment: Clip
+    before: Report
+    after: Report
+    moved: NDArray[np.float32]
+    strain: NDArray[np.float32]
+    bend: NDArray[np.float32]
+    kept: tuple[int, ...]
+
+    @property
+    def jitter(self) -> tuple[float, float]:
+        """Mean acceleration of the vertices before and after, metres a frame squared; 0 of fewer than three frames."""
+        one, two = (_jitter(clip) for clip in (self.before.garment, self.garment))
+        return one, two
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """A small table for people: before and after."""
+        one, two = self.before, self.after
+        many = len(one.frames) > 1
+        out = {}
+        if one.body is not None:
+            most = [max(f.inside for f in report.frames) for report in (one, two)]
+            out["vertices inside"] = f"{most[0]:,} -> {most[1]:,}" + (" (most in a frame)" if many else "")
+            out["deepest"] = f"{1e3 * one.worst_depth:.3g} -> {1e3 * two.worst_depth:.3g} mm"
+            cuts = [max(f.body_pairs for f in report.frames) for report in (one, two)]
+            out["garment cuts body"] = f"{cuts[0]:,} -> {cuts[1]:,} pairs of triangles"
+        pairs = [sum(f.self_pairs for f in report.frames) for report in (one, two)]
+        out["self-intersections"] = f"{pairs[0]:,} -> {pairs[1]:,} pairs of triangles" + (" in all" if many else "")
+        at = self.moved[self.moved > 0.0]
+        if len(at):
+            share = len(at) / self.moved.size
+            out["moved"] = (
+                f"{share:.1%} of the vertices; median {_mm(np.median(at))}, 95 % below {_mm(np.quantile(at, 0.95))}"
+            )
+            out["moved"] += f", most {_mm(at.max())}"
+        out["edge strain"] = f"mean {self.strain.mean():.2%}, 99 % below {np.quantile(self.strain, 0.99):.1%}"
+        out["bending"] = f"mean {np.degrees(self.bend.mean()):.2f} degrees"
+        if len(self.moved) > 2:
+            a, b = self.jitter
+            ratio = f", {b / a:.2f} times" if a > 0.0 else ""
+            out["jitter"] = f"{_mm(a)} -> {_mm(b)} a frame squared{ratio}"
+        if self.kept:
+            out["left as they were"] = f"{len(self.kept)} frames, the first {self.kept[0]}: nothing better was found"
+        return out
+
+    def to_json(self) -> dict[str, Any]:
+        """Figures, and both reports."""
+        a, b = self.jitter
+        at = self.moved[self.moved > 0.0]
+        quantiles = {f"{q:g}": float(np.quantile(at, q)) for q in (0.5, 0.9, 0.95, 0.99, 1.0)} if len(at) else {}
+        return {
+            "moved_share": len(at) / self.moved.size,
+            "moved_m": quantiles,
+            "strain_mean": float(self.strain.mean()),
+            "strain_99": float(np.quantile(self.strain, 0.99)),
+            "bend_mean_rad": float(self.bend.mean()) if self.bend.size else 0.0,
+            "jitter_m": [a, b],
+            "kept": list(self.kept),
+            "before": self.before.to_json(),
+            "after": self.after.to_json(),
+        }
+
+
+def fix(
+    garment: Mesh | Clip,
+    body: Mesh | Clip | None = None,
+    *,
+    clearance: float = CLEARANCE,
+    inner: Sequence[Mesh | Clip] = (),
+    untangle: bool = True,
+    max_strain: float | None = None,
+    fps: float = 30.0,
+    progress: Callable[[float], None] | None = None,
+) -> Fixed:
+    """Bring `garment` out of `body`, `clearance` metres from it, then out of itself.
+
+    Both may move (`Clip`s of one length) or stand still. `inner`: garments that are worn below, fixed already; this
+    one is kept as far outside of them. `max_strain`: by what share edges may change; where that does not suffice to
+    come out, more remains inside, and the report says so. A frame is replaced only by one that is better.
+    """
+    one, two = as_clip("garment", garment), None if body is None else as_clip("body", body)
+    clearance = validate.number("clearance", clearance, low=0.0, high=validate.LARGEST)
+    if max_strain is not None:
+        max_strain = validate.number("max_strain", max_strain, above=0.0)
+    below = [as_clip("inner", each) for each in inner]
+    if below and two is None:
+        raise ValueError("inner garments tell how far from a body this one has to be; give a body, too")
+    tell = progress or (lambda share: None)
+    before = check(one, two, fps=fps, progress=lambda share: tell(0.1 * share))
+    work = _Fixing(one, two, below, clearance, untangle, max_strain, before)
+    frames, kept = work.run(lambda share: tell(0.1 + 0.8 * share))
+    done = Clip(one.mesh.moved(frames[0]), frames, one.color)
+    after = check(done, two, fps=fps, progress=lambda share: tell(0.9 + 0.1 * share))
+    return Fixed(done, before, after, *work.changes(frames), tuple(kept))
+
+
+class _Fixing:
+    """All frames of one garment."""
+
+    def __init__(
+        self,
+        garment: Clip,
+        body: Clip | None,
+        below: list[Clip],
+        clearance: float,
+        untangle: bool,
+        max_strain: float | None,
+        before: Report,
+    ) -> None:
+        self.garment, self.body, self.below, self.clearance = garment, body, below, clearance
+        self.before, self.max_strain = before, max_strain
+        mesh = garment.mesh.welded
+        self.mesh, self.first = mesh, np.unique(garment.mesh.weld_index, return_index=True)[1]
+        self.tangles = Untangler(mesh)
+        self.untangle = untangle
+        self.clearing = Clearing(mesh, self.tangles.links, self.tangles.degree)
+        judged = body is not None and body.mesh.issues.closed
+        self.depths = Depths(body.mesh) if body is not None and judged else None
+        self.turned = -1.0 if body is not None and body.mesh.issues.inward else 1.0
+        self.count = len(before.frames)
+
+    def run(self, tell: Callable[[float], None]) -> tuple[Floats, list[int]]:
+        """(T,n,3) positions of the file's vertices, and the frames that were left alone."""
+        given = np.stack([np.asarray(self.garment.at(t), np.float64) for t in range(self.count)])
+        x = given[:, self.first]
+        u, steps = np.zeros_like(x), 2 * self.count * bool(self.depths) + self.count * self.untangle
+        done = 0
+
+        def advance() -> None:
+            nonlocal done
+            done += 1
+            tell(done / max(steps, 1))
+
+        if self.depths is not None:
+            for t in range(self.count):
+                u[t] = self._cleared(t, x[t], None)
+                advance()
+            even = _evened(u)
+            for t in range(self.count):
+                u[t] = self._cleared(t, x[t], even[t]) if self.count > 2 else u[t]
+                advance()
+        plain = u.copy()
+        if self.untangle:
+            last = np.zeros_like(x[0])
+            for t in range(self.count):
+                u[t], last = self._untangled(t, x[t], u[t], last)
+                advance()
+        out, kept = given.copy(), []
+        for t in range(self.count):
+            best = self._best(t, x[t], [self._snapped(each[t]) for each in (u, plain)] + [u[t], plain[t]])
+            if best is None:
+                kept.append(t)
+            else:
+                out[t] = (x[t] + best)[self.garment.mesh.weld_index]
+        return out, [t for t in kept if _wrong(self.before.frames[t])]
+
+    def _cleared(self, t: int, x: Floats, u: Floats | None) -> Floats:
+        self._place(t)
+        need = self._need(t, x)
+        u = self.clearing.clear(x, need, self._ask, u)
+        if self.max_strain is not None:
+            for _ in range(10):
+                u = self.clearing.clear(x, need, self._ask, self._held(x, u), rounds=1)
+            u = self._held(x, u)
+        return u
+
+    def _place(self, t: int) -> None:
+        if self.depths is not None and self.body is not None:
+            self.depths.update(np.asarray(self.body.at(t), np.float64))
+
+    def _ask(self, points: Floats) -> tuple[Floats, Floats]:
+        assert self.depths is not None
+        away, _, _, out = self.depths.query(points)
+        return self.turned * away, self.turned * out
+
+    def _need(self, t: int, x: Floats) -> Floats:
+        """(n,) how far from the body each vertex has to be: beyond what is worn below it."""
+        need = np.full(len(x), self.clearance)
+        for clip in self.below:
+            from scipy.spatial import cKDTree
+
+            y = np.asarray(clip.at(t), np.float64)
+            height = np.maximum(self._ask(y)[0], 0.0)
+            around = cKDTree(y).query_ball_point(x, 1.5 * self.tangles.edge)
+            top = np.array([height[rows].max() if rows else -np.inf for rows in around])
+            need = np.maximum(need, top + self.clearance)
+        return need
+
+    def _held(self, x: Floats, u: Floats) -> Floats:
+        """Displacements after which no edge is changed by more than `max_strain`, as near as a few sweeps come."""
+        edges, y = self.mesh.topology.edges, x + u
+        length = np.linalg.norm(x[edges[:, 1]] - x[edges[:, 0]], axis=1)
+        for _ in range(20):
+            way = y[edges[:, 1]] - y[edges[:, 0]]
+            now = np.linalg.norm(way, axis=1)
+            wanted = np.clip(now, (1.0 - self.max_strain) * length, (1.0 + self.max_strain) * length)  # type: ignore
+            pull = (0.5 * (now - wanted) / np.maximum(now, 1e-300))[:, None] * way
+            total = np.zeros_like(y)
+            np.add.at(total, edges[:, 0], pull)
+            np.add.at(total, edges[:, 1], -pull)
+            y += 1.5 * total / np.maximum(self.tangles.degree, 1.0)[:, None]
+        return np.asarray(y - x)
+
+    def _untangled(self, t: int, x: Floats, u: Floats, last: Floats) -> tuple[Floats, Floats]:
+        """Displacements without intersections, and how they differ from u: where the next frame may begin."""
+        aim, work = x + u, self.tangles
+        if not len(work.pairs(aim)):
+            return u, np.zeros_like(u)
+        begin = aim + last if last.any() else aim
+        free = begin if last.any() and not len(work.pairs(begin)) else work.freed(aim)
+        self._place(t)
+        bend = self._outside(t, x) if self.depths is not None else None
+        best, left = u, np.inf
+        for _ in range(TURNS):
+            if free is None:
+                break
+            y = work.back(free, aim, bend=bend)
+            out = self._projected(t, x, y - x)
+            pairs = len(work.pairs(x + out))
+            if pairs < left:
+                best, left = out, pairs
+            if not pairs:
+                break
+            # what the body pushed through the cloth is smoothed again, and comes back from there
+            free = work.freed(x + out)
+        return best, best - u
+
+    def _projected(self, t: int, x: Floats, u: Floats) -> Floats:
+        """Displacements after which nothing is inside the body, nor nearer than there is room for."""
+        if self.depths is None:
+            return u
+        return self.clearing.clear(x, np.full(len(x), 0.1 * self.clearance), self._ask, u, rounds=0)
+
+    def _outside(self, t: int, x: Floats) -> Callable[[Floats, int], Floats]:
+        need = self._need(t, x)
+
+        def bend(aim: Floats, k: int) -> Floats:
+            away, out = self._ask(aim)
+            missing = np.maximum(need - away, 0.0)
+            return aim + missing[:, None] * out
+
+        return bend
+
+    def _snapped(self, u: Floats) -> Floats:
+        """Without movements too small to see."""
+        small = np.linalg.norm(u, axis=1) < UNSEEN * self.tangles.edge
+        return np.where(small[:, None], 0.0, u)
+
+    def _best(self, t: int, x: Floats, tried: list[Floats]) -> Floats | None:
+        """Of some displacements the best that is no worse than the frame as it was, in depth and in intersections."""
+        self._place(t)
+        old = self.before.frames[t]
+        best, least = None, (_deep(old), old.self_pairs, np.inf)
+        for u in tried:
+            if not np.isfinite(u).all():
+                continue
+            deep = 0
+            if self.depths is not None:
+                deep = int((self._ask(x + u)[0] < -NEARLY).sum())
+            pairs = len(self.tangles.pairs(x + u))
+            if deep > _deep(old) or pairs > old.self_pairs:
+                continue
+            score = (deep, pairs, float(np.abs(u).sum()))
+            if sum(score[:2]) < sum(least[:2]) or (score[:2] == least[:2] and score[2] < least[2]):
+                best, least = u, score
+        return best
+
+    def changes(self, frames: Floats) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+        """What `Fixed` says of all frames: moved, strain, bend."""
+        moved, strain, bend = [], [], []
+        edges, hinges = self.mesh.topology.edges, self.mesh.topology.hinges
+        for t in range(self.count):
+            x, y = np.asarray(self.garment.at(t), np.float64), frames[t]
+            moved.append(np.linalg.norm(y - x, axis=1))
+            x, y = x[self.first], y[self.first]
+            one, two = (np.linalg.norm(p[edges[:, 1]] - p[edges[:, 0]], axis=1) for p in (x, y))
+            strain.append(np.abs(two / np.maximum(one, 1e-300) - 1.0))
+            a, b = (_angles(p, hinges) for p in (x, y))
+            bend.append(np.abs((b - a + np.pi) % (2.0 * np.pi) - np.pi))
+        return tuple(np.stack(part).astype(np.float32) for part in (moved, strain, bend))  # type: ignore
+
+
+def _deep(finding: Finding) -> int:
+    """Vertices inside, where any is deeper than what counts."""
+    return finding.inside if finding.deepest > NEARLY else 0
+
+
+def _wrong(finding: Finding) -> bool:
+    return _deep(finding) > 0 or finding.self_pairs > 0
+
+
+def _evened(u: Floats) -> Floats:
+    """Displacements (T,n,3) evened out over time."""
+    if len(u) < 3:
+        return u
+    reach = len(WEIGHTS) // 2
+    padded = np.concatenate([u[:1].repeat(reach, 0), u, u[-1:].repeat(reach, 0)])
+    return np.asarray(sum(w * padded[k : k + len(u)] for k, w in enumerate(WEIGHTS)))
+
+
+def _angles(x: Floats, hinges: NDArray[np.int32]) -> Floats:
+    a, b, c, d = (x[hinges[:, k]] for k in range(4))
+    n, m, e = np.cross(b - a, c - a), np.cross(d - a, b - a), b - a
+    length = np.maximum(np.linalg.norm(e, axis=1), 1e-300)
+    return np.arctan2(np.einsum("ij,ij->i", np.cross(n, m), e) / length, np.einsum("ij,ij->i", n, m))
+
+
+def _jitter(clip: Clip) -> float:
+    if len(clip) < 3:
+        return 0.0
+    total, count = 0.0, 0
+    for t in range(1, len(clip) - 1):
+        a, b, c = (np.asarray(clip.at(t + k), np.float64) for k in (-1, 0, 1))
+        total += float(np.linalg.norm(a - 2.0 * b + c, axis=1).sum())
+        count += len(b)
+    return total / count
+
+
+def _mm(metres: Any) -> str:
+    return f"{1e3 * float(metres):.3g} mm"

@@ -1,0 +1,108 @@
+"""Untangle: bring cloth that cuts itself apart again, near the shape it has.
+
+There is always a shape without intersections close at hand: the cloth smoothed, first only around the curves along which
+it cuts itself, then farther out, until nothing meets any more. From there it goes back towards where it came from, and
+the guard of safe mode lets nothing pass through anything on the way. So what comes out is free of intersections, and
+as near to what came in as that allows.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..detect.tree.crossings import Crossings
+from ..guard import Guard
+from ..mesh import Mesh
+from ..scene import Body, Cloth, Scene
+
+Floats = NDArray[np.float64]
+Pairs = NDArray[np.int32]
+RINGS = (2, 4, 8, 16)  # of edges around the curves that are smoothed; then all of it
+HOLDS = 10.0 ** np.arange(-0.5, -4.6, -0.5)  # how much, against its edges, a vertex that is smoothed keeps its place
+STIFF = 1e4  # and one that is not
+THIN = 0.05  # of the median edge: the thickness that cloth is given on its way back
+STEP = 0.3  # of what is left, in each step of that way
+SLOW, PATIENCE = 0.98, 3  # steps in a row that leave more than this share of what was left: it goes no farther
+
+
+class Untangler:
+    """For one mesh, welded, in any number of shapes."""
+
+    def __init__(self, mesh: Mesh) -> None:
+        from scipy.sparse import coo_array, diags_array
+
+        self.mesh, top = mesh, mesh.topology
+        self.cross = Crossings(mesh)
+        n, both = mesh.n_vertices, np.concatenate([top.edges, top.edges[:, ::-1]])
+        self.links = coo_array((np.ones(len(both)), both.T), shape=(n, n)).tocsr()
+        self.degree = np.asarray(self.links.sum(1)).ravel()
+        self._stiffness = (diags_array(self.degree) - self.links).tocsc()
+        span = mesh.vertices[top.edges[:, 1]] - mesh.vertices[top.edges[:, 0]]
+        self.edge = float(np.median(np.linalg.norm(span, axis=1)))
+        self.thickness = THIN * self.edge
+        options: dict[str, Any] = {"gravity": (0.0, 0.0, 0.0), "friction": 0.0, "self_contact": "safe"}
+        body = Body(mesh, material=Cloth())
+        self._scene = Scene([body], eps=self.thickness, thickness=self.thickness, **options)
+        self._guard: Guard | None = None
+
+    def pairs(self, x: Floats) -> Pairs:
+        """(k,2) faces that meet in the shape x (n,3)."""
+        return self.cross.update(x).pairs()
+
+    def freed(self, x: Floats) -> Floats | None:
+        """A shape near x without intersections, smoother; None where none was found."""
+        pairs = self.pairs(x)
+        if not len(pairs):
+            return x
+        patch = np.zeros(len(x), np.bool_)
+        for rings in (*RINGS, None):
+            patch[self.mesh.faces[np.unique(pairs)]] = True
+            around = np.ones(len(x), np.bool_) if rings is None else self._grown(patch, rings)
+            for hold in HOLDS:
+                y = self._smoothed(x, np.where(around, hold, STIFF))
+                found = self.pairs(y)
+                if not len(found):
+                    return y
+            # what the smooth patch runs into has to give way, too
+            pairs = np.concatenate([pairs, found])
+            if around.all():
+                break
+        return None
+
+    def _grown(self, patch: NDArray[np.bool_], rings: int) -> NDArray[np.bool_]:
+        for _ in range(rings):
+            patch = patch | (self.links @ patch > 0)
+        return patch
+
+    def _smoothed(self, x: Floats, hold: Floats) -> Floats:
+        """Where springs along all edges and others to x, as stiff as `hold` (n,), are at rest."""
+        from scipy.sparse import diags_array
+        from scipy.sparse.linalg import splu
+
+        return np.asarray(splu((self._stiffness + diags_array(hold)).tocsc()).solve(hold[:, None] * x))
+
+    def back(
+        self, x: Floats, target: Floats, steps: int = 40, bend: Callable[[Floats, int], Floats] | None = None
+    ) -> Floats:
+        """From x, which is free, towards `target` as far as nothing touches. `bend` may change each step's aim."""
+        state = self._scene.start()
+        if self._guard is None:
+            self._guard = Guard(self._scene, self._scene.start())
+        guard, state.x[:] = self._guard, x
+        left, slow = np.inf, 0
+        for k in range(steps):
+            guard.begin(state, 1.0, 1)
+            state.x_start[:] = state.x
+            aim = state.x + STEP * (target - state.x)
+            state.x[:] = aim if bend is None else bend(aim, k)
+            guard.follow(state)
+            guard.apply(state, 1.0)
+            guard.keep(state, 1.0)
+            state.v[:] = 0.0
+            before, left = left, float(np.abs(target - state.x).sum())
+            slow = slow + 1 if left > SLOW * before else 0
+            if slow == PATIENCE:
+                break
+        return state.x.copy()

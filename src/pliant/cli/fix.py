@@ -1,0 +1,95 @@
+"""`pliant fix`: a garment that is inside a body, or tangled in itself, comes out again."""
+
+import pathlib
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from . import output
+from .check import FRAMES, FrameOptions
+from .reading import PLAIN, FileOptions, read_clip
+from .writing import check_targets
+
+
+def fix(
+    garment: pathlib.Path,
+    *,
+    out: Annotated[pathlib.Path, Parameter(name=["--out", "-o"])],
+    body: Annotated[pathlib.Path | None, Parameter(name=["--body", "-b"])] = None,
+    inner: Annotated[list[pathlib.Path] | None, Parameter(name="--over", consume_multiple=False)] = None,
+    clearance: str = "1mm",
+    max_strain: float | None = None,
+    tangles: Annotated[bool, Parameter(negative="--no-tangles")] = True,
+    frames: Annotated[FrameOptions, Parameter(name="*")] = FRAMES,
+    files: Annotated[FileOptions, Parameter(name="*")] = PLAIN,
+    json: bool = False,
+) -> int:
+    """Bring GARMENT out of a body, then out of itself: one mesh, or every frame of an animation.
+
+    The shape is kept, and nothing moves that need not. A frame is replaced only by a better one. The exit code is 1
+    when something remains inside, or cut by itself; the table says what.
+
+    Parameters
+    ----------
+    garment
+        A mesh, an animated GLB or glTF, an npz with frames, a folder of numbered mesh files or a pattern in quotes.
+    out
+        Where to write it: a mesh file for one frame; .glb, .npz, .pc2, .obj (a sequence) or .usda for several.
+    body
+        What it is worn on, in the same ways; it may move or stand still.
+    inner
+        A garment worn below this one, fixed already; may be given several times.
+    clearance
+        How far from the body: 1mm, 0.2cm, or metres.
+    max_strain
+        By what share edges may become longer or shorter; what does not come out then remains, and is told.
+    tangles
+        Also untangle it from itself.
+    json
+        Print JSON instead of a table: figures, and what `pliant check` says before and after.
+    """
+    from .. import validate
+    from ..audit.findings import Limits
+    from ..audit.fix import NEARLY
+    from ..audit.fix import fix as mend
+    from ..io import FORMATS, check_libraries
+
+    apart = validate.length("--clearance", clearance, low=0.0)
+    if frames.every != 1:
+        raise ValueError("--every is for pliant check; every frame is fixed")
+    below = list(inner or [])
+    inputs = [path for path in (garment, body, frames.points, frames.body_points, *below) if path is not None]
+    check_targets([("--out", out, [ending for ending, use in FORMATS.items() if use[1] or use[2]])], inputs)
+    check_libraries(out)
+    worn, fps = read_clip(garment, frames.points, frames.clip, frames.fps, files)
+    if not worn.still and FORMATS[out.suffix.lower()][2] is None:
+        able = ", ".join(ending for ending, use in FORMATS.items() if use[2])
+        raise ValueError(f"--out {out}: {garment.name} has {len(worn)} frames, and {out.suffix} holds one; one of: {able}")
+    under = None
+    if body is not None:
+        under, _ = read_clip(body, frames.body_points, frames.body_clip, frames.fps or (None if worn.still else fps), files)
+    layers = [read_clip(path, None, None, frames.fps or fps, files)[0] for path in below]
+    output.say_if_compiling("crossings.find_crossings")
+    with output.shares(f"fixing {garment.name}") as done:
+        fixed = mend(
+            worn, under, clearance=apart, inner=layers, untangle=tangles, max_strain=max_strain, fps=fps, progress=done
+        )
+    written = _write(out, fixed.garment, fps)
+    left = fixed.after.broken(Limits(depth=NEARLY, self_pairs=0 if tangles else None))
+    if json:
+        output.print_json(fixed.to_json() | {"remains": left, "written": written})
+    else:
+        output.table(("", garment.name), [*fixed.facts.items(), *(("written", name) for name in written)])
+        for text in (*fixed.after.unjudged, *(f"remains: {text}" for text in left)):
+            output.warn(text)
+    return int(bool(left))
+
+
+def _write(out: pathlib.Path, garment: Any, fps: float) -> list[str]:
+    from ..io import FORMATS, save, save_animation
+
+    if garment.still and FORMATS[out.suffix.lower()][1] is not None:
+        save(out, garment.mesh)
+        return [str(out)]
+    files = [str(path) for path in save_animation(out, [garment], fps)]
+    return files if len(files) <= 3 else [files[0], f"... {len(files) - 2} more", files[-1]]
