@@ -111,7 +111,7 @@ def read(file: Input) -> Parts:
     document = _Document(file)
     if document.head.get("type") != "UnstructuredGrid":
         kind = document.head.get("type", "nothing")
-        raise file.fail("line 1", f'expected <VTKFile type="UnstructuredGrid">, found {kind[:40]!r}')
+        raise file.fail("", f'expected <VTKFile type="UnstructuredGrid">, found {kind[:40]!r}')
     x, nodes, start, types = (
         [np.zeros((0, 3))],
         [np.zeros(0, np.int64)],
