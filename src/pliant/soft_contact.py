@@ -71,7 +71,9 @@ class SoftContact:
         self.thickness = scene.eps if scene.thickness is None else scene.thickness
         self.response = RESPONSES[self.responds](scene, eps=self.thickness)
         self.response.look = self.look
-        sides = [Side(scene.bodies[b].mesh.surface, int(scene.first[b]), b) for b in scene.soft]
+        whole = getattr(METHODS[self.method], "volume", False)
+        meshes = {b: scene.bodies[b].mesh for b in scene.soft}
+        sides = [Side(m.welded if whole else m.surface, int(scene.first[b]), b) for b, m in meshes.items()]
         pairs = [(a, None) for a in sides] + [(a, b) for k, a in enumerate(sides) for b in sides[k + 1 :]]
         links = {b: scene.bodies[b].mesh.welded.links + np.int32(scene.first[b]) for b in scene.soft}
         self._parts = [self._part(a, b, dict(options or {}), state, links[a.body]) for a, b in pairs]
