@@ -17,6 +17,7 @@ COMMANDS = {
     "drape": ("pliant.cli.drape:drape", "Drape a cloth over a body: an animation, a replay, a picture."),
     "check": ("pliant.cli.check:check", "What is wrong with a mesh, a garment on a body, or an animation."),
     "field": ("pliant.cli.field:field", "Bake a distance field of a mesh and measure its error."),
+    "tets": ("pliant.cli.tets:tets", "Fill a closed surface with tetrahedra."),
     "bench": ("pliant.cli.bench:bench", "How fast and how right, beside the papers' tables and other programs."),
     "methods": ("pliant.cli.methods:methods", "The detection methods: what they find, need and promise."),
     "doctor": ("pliant.cli.doctor:doctor", "Is this installation well? Versions, threads, caches, what is missing."),
