@@ -261,7 +261,7 @@ class Simulation:
                 _pose.go_on(to, dt, state.x[rows], state.x_start[rows], state.v[rows])
 
     def _warn_of_speed(self) -> None:
-        for b in self._moving:
+        for b in self._moving if self.scene.soft else ():
             body = self.scene.bodies[b]
             rigid = body.motion if isinstance(body.motion, Motion) else None
             speed = rigid.fastest(body.mesh.bounds) if rigid else self.scene.shapes[b].fastest()
