@@ -16,7 +16,8 @@ from .shapes.stuffing import NothingInsideError, stuffed
 from .validate import Floats
 
 _log = logging.getLogger(__name__)
-TETS, MOST_TETS = 8_000, 200_000  # about as many without a size; as many at the most, to catch what is thin
+TETS, MOST_TETS = 8_000, 200_000  # tried without a size: about as many first, and at the most
+_STEP = 1.36  # sizes between are this much smaller: two and a half times as many tets
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Loss:
     volume: float  # of the surface
     filled: float  # of the tets
     farthest: float  # from a vertex of the surface to the tets' surface
-    far: int  # vertices of the surface that are more than a cell away from that
+    far: int  # vertices of the surface that are more than two cells away from that
     vertices: int  # of the surface
     pieces: int  # of the surface
     filled_pieces: int
@@ -44,8 +45,8 @@ class Loss:
         if self.share > 0.05:
             said.append(f"{self.share:.1%} of the volume is lost")
         if self.far:
-            away = f"{1e3 * self.size:.3g} mm"
-            said.append(f"{self.far} of {self.vertices} vertices of the surface are more than a cell ({away}) off")
+            away = f"{2e3 * self.size:.3g} mm"
+            said.append(f"{self.far} of {self.vertices} vertices of the surface are more than two cells ({away}) off")
         if self.pieces != self.filled_pieces:
             said.append(f"{self.pieces} connected pieces have become {self.filled_pieces}")
         return ", ".join(said)
@@ -62,8 +63,8 @@ def fill_with_tets(
 
     Vertices on the outside lie on the surface, dihedral angles in 10.78 to 164.74 degrees; edges and corners of the
     surface are cut off by up to a cell, and parts thinner than a cell are lost, with a warning in the log that says how
-    much. Without `size`, about 8 000 tets, smaller ones where the surface is thin. `max_bytes` bounds the memory;
-    `progress` is told how many more points have been looked at.
+    much. Without `size`, as few of 8 000 to 200 000 tets as lose nothing. `max_bytes` bounds the memory; `progress` is
+    told how many more points have been looked at.
     """
     return filled(surface, size, max_bytes=max_bytes, progress=progress)[0]
 
@@ -77,8 +78,6 @@ def filled(
 ) -> tuple[Mesh, Loss]:
     """What `fill_with_tets` makes, and what is lost; which is logged, too, where it is worth a warning."""
     body = _closed(surface)
-    h = default_size(body) if size is None else validate.length("size", size)
-    h = validate.number("size", h, above=0.0, high=10.0 * body.size)
     nearest = ClosestPoints(body)
 
     def distance(points: Floats) -> Floats:
@@ -86,26 +85,39 @@ def filled(
             progress(len(points))
         return nearest.query(points)[0]
 
-    low, high = body.bounds
-    try:
-        mesh = stuffed(distance, low, high, h, slope=1.0, name=surface.name, max_bytes=max_bytes)
-    except NothingInsideError:
-        thick = 2.0 * body.volume / float(body.face_areas.sum())
-        raise ValueError(
-            f"{surface.name!r} is thinner than a cell of {h:g} m everywhere (about {thick:.3g} m); use a smaller size"
-        ) from None
-    loss = measured(body, mesh, h)
+    sizes = _sizes(body) if size is None else [validate.length("size", size)]
+    for h in sizes:
+        h = validate.number("size", h, above=0.0, high=10.0 * body.size)
+        try:
+            mesh = stuffed(
+                distance, body.bounds[0], body.bounds[1], h, slope=1.0, name=surface.name, max_bytes=max_bytes
+            )
+        except NothingInsideError:
+            if h == sizes[-1]:
+                raise _too_thin(body, h) from None
+            continue
+        loss = measured(body, mesh, h)
+        if not loss.words:
+            break
     if loss.words:
         _log.warning("%s: %s; use a smaller size", surface.name, loss.words)
     return mesh, loss
 
 
-def default_size(surface: Mesh) -> float:
-    """A size for about 8 000 tets (12 fill a cell), no larger than the surface is thick on average, twice its volume
-    over its area, as long as that is not more than 200 000."""
-    volume, area = surface.volume, float(surface.face_areas.sum())
-    thick = 2.0 * volume / area
-    return max(min((12.0 * volume / TETS) ** (1 / 3), thick), (12.0 * volume / MOST_TETS) ** (1 / 3))
+def _sizes(surface: Mesh) -> list[float]:
+    """From that of about 8 000 tets, of which 12 fill a cell, to that of 200 000."""
+    first, last = ((12.0 * surface.volume / count) ** (1 / 3) for count in (TETS, MOST_TETS))
+    between = []
+    while first > _STEP * last:
+        between.append(first)
+        first /= _STEP
+    return [*between, last]
+
+
+def _too_thin(surface: Mesh, size: float) -> ValueError:
+    thick = 2.0 * surface.volume / float(surface.face_areas.sum())
+    what = f"{surface.name!r} is thinner than a cell of {size:.3g} m everywhere (about {thick:.3g} m)"
+    return ValueError(f"{what}; use a smaller size")
 
 
 def measured(surface: Mesh, mesh: Mesh, size: float) -> Loss:
@@ -117,7 +129,7 @@ def measured(surface: Mesh, mesh: Mesh, size: float) -> Loss:
         volume=surface.volume,
         filled=float(mesh.tet_volumes.sum()),
         farthest=float(off.max()),
-        far=int((off > size).sum()),
+        far=int((off > 2.0 * size).sum()),
         vertices=len(used),
         pieces=surface.issues.components,
         filled_pieces=mesh.issues.components,
