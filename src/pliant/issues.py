@@ -155,7 +155,7 @@ def _bow_ties(mesh: "Mesh") -> NDArray[np.int64]:
         return np.zeros(0, np.int64)
     _, beside = top.edge_faces
     edge = np.repeat(np.arange(len(top.edges)), top.use)
-    ahead = np.flatnonzero((edge[1:] == edge[:-1]) & asked[top.edges].any(1)[edge[1:]])
+    ahead = np.flatnonzero((edge[1:] == edge[:-1]) & np.asarray(asked[top.edges].any(1))[edge[1:]])
     f_a, f_b, e = beside[ahead], beside[ahead + 1], edge[ahead]  # neighbours in the list of one edge's faces
     rows, columns = [], []
     for end in (0, 1):
