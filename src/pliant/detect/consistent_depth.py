@@ -64,6 +64,8 @@ class ConsistentDepth:
         the nearest point of the surface for all of them.
         """
         solids, n = self.solids, len(x)
+        if not len(pairs):
+            return self._pool.take(0)
         within = np.searchsorted(self._tets, pairs[:, 1], side="right") - 1
         vertex = self._one[pairs[:, 0]]
         keys, first = np.unique(within * n + vertex, return_index=True)

@@ -1,5 +1,6 @@
 """Contacts of bodies of tetrahedra by hashed cells: every vertex inside, of any two bodies or of one with itself."""
 
+from collections.abc import Sequence
 from typing import ClassVar, Self
 
 import numpy as np
@@ -23,7 +24,8 @@ class SpatialHashDetector:
     A vertex is reported once for each body that holds it, against a face of that body: the one that consistent depth
     leads out to, or with `depth="nearest"` the nearest. What is outside is not reported, whatever `within` is. `cell`
     is the size of a hash cell in metres, None for one that suits the tets. Where a side has no tets there is nothing to
-    be inside of: features closer than `within` are reported as brute force does it, through lists of cells.
+    be inside of: features closer than `within` are reported as brute force does it, through lists of cells. `more`
+    bodies than one are asked about together, each with itself and with all others, for the price of one.
     """
 
     name: ClassVar[str] = "spatial-hash"
@@ -34,6 +36,7 @@ class SpatialHashDetector:
     source: ClassVar[str] = "Teschner et al. 2005, section 5"
     follows: ClassVar[bool] = True
     volume: ClassVar[bool] = True  # wants meshes with their tets, not their surfaces
+    many: ClassVar[bool] = True  # can ask about any number of bodies at once
 
     def __init__(
         self,
@@ -42,12 +45,16 @@ class SpatialHashDetector:
         *,
         within: float,
         cell: float | None = None,
+        more: Sequence[Side] = (),
         depth: str = "consistent",
         max_bytes: float | None = None,
     ) -> None:
         self.depth = validate.choice("depth", depth, DEPTHS)
-        self.sides = (one,) if other is None else (one, other)
+        self.sides = (one, *more) if other is None else (one, other)
+        self._mutual = other is not None
         self._flat: BruteForceDetector | None = None
+        if more and (other is not None or not all(len(side.mesh.tets) for side in self.sides)):
+            raise ValueError("more bodies are asked about together with one, all of tets; leave out other")
         if not all(len(side.mesh.tets) for side in self.sides):
             self._flat = BruteForceDetector(one, other, within=within, max_bytes=max_bytes)
             return
@@ -80,7 +87,7 @@ class SpatialHashDetector:
         if self._flat is not None:
             raise ValueError("a side without tets holds no vertices; use find()")
         pairs = self._hash.pairs()
-        if len(self.sides) == 2:
+        if self._mutual:
             vertices, tets = self._split
             pairs = pairs[(pairs[:, 0] < vertices) != (pairs[:, 1] < tets)]
         pairs[:, 0] = self._rows[pairs[:, 0]]
