@@ -11,8 +11,10 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from . import geometry as geometry
     from . import shapes as shapes
     from .audit.check import check as check
+    from .audit.fix import fix as fix
     from .character import Character as Character
     from .clip import Clip as Clip
+    from .cutting import cut as cut
     from .deforming import Attached as Attached
     from .deforming import Recorded as Recorded
     from .deforming import Skinned as Skinned
@@ -27,6 +29,7 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from .detect.surface import closest_point as closest_point
     from .detect.tree.crossings import intersections as intersections
     from .errors import MeshFileError as MeshFileError
+    from .fill import fill_with_tets as fill_with_tets
     from .io import load as load
     from .io import load_character as load_character
     from .io import save as save
@@ -68,9 +71,12 @@ _HOME = {
     "closest_point": "detect.surface",
     "collision_free_step": "detect.continuous",
     "contacts": "contacts",
+    "cut": "cutting",
     "detector": "detect",
     "drape": "report.result",
+    "fill_with_tets": "fill",
     "find_contacts": "detect",
+    "fix": "audit.fix",
     "geometry": "geometry",
     "intersections": "detect.tree.crossings",
     "load": "io",

@@ -1,6 +1,7 @@
 """What is wrong with a mesh: found, counted, named; never repaired behind the user's back."""
 
 import dataclasses
+import functools
 import itertools
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from .mesh import Mesh
+    from .topology import Topology
 
 
 WORDS = {
@@ -91,13 +93,9 @@ def find_issues(mesh: "Mesh", seams: int) -> Issues:
     top = mesh.topology
     # no area: the height over the longest side is below the rounding of the coordinates themselves
     x = mesh.vertices[mesh.faces]
-    sides = np.linalg.norm(np.roll(x, -1, 1) - x, axis=2).max(1, initial=0.0)
-    magnitude = np.abs(x).max((1, 2), initial=0.0)
+    sides = functools.reduce(np.maximum, (np.linalg.norm(x[:, k] - x[:, k - 1], axis=1) for k in range(3)))
+    magnitude = functools.reduce(np.maximum, (np.abs(x[:, k, j]) for k in range(3) for j in range(3)))
     flat = 2.0 * mesh.face_areas <= 8.0 * np.finfo(float).eps * magnitude * sides
-    corners = np.sort(mesh.faces, 1)
-    _, first = np.unique(corners, axis=0, return_index=True) if len(corners) else (None, np.zeros(0, np.int64))
-    again = np.ones(mesh.n_faces, np.bool_)
-    again[first] = False
     used = np.zeros(mesh.n_vertices, np.bool_)
     used[mesh.faces.ravel()] = True
     lone = ~used
@@ -109,7 +107,7 @@ def find_issues(mesh: "Mesh", seams: int) -> Issues:
     whole = mesh.n_faces > 0 and not (len(non_manifold) or len(flipped) or len(border))
     return Issues(
         degenerate=np.flatnonzero(flat),
-        duplicate=np.flatnonzero(again),
+        duplicate=_duplicates(top),
         non_manifold=non_manifold,
         flipped=flipped,
         border=border,
@@ -134,18 +132,31 @@ def tet_turns(x: NDArray[np.float64], tets: NDArray[Any]) -> NDArray[np.int8]:
     return np.where(np.abs(six) <= least, 0, np.sign(six)).astype(np.int8)
 
 
+def _duplicates(top: "Topology") -> NDArray[np.int64]:
+    """Faces whose corners an earlier face has too. The first and last of its edges tell a face from all others."""
+    a, b, c = (top.face_edges[:, k].astype(np.int64) for k in range(3))
+    key = np.minimum(np.minimum(a, b), c) * len(top.edges) + np.maximum(np.maximum(a, b), c)
+    ranked = np.sort(key)
+    if not (ranked[1:] == ranked[:-1]).any():  # as in most meshes, and a third of the time
+        return np.zeros(0, np.int64)
+    again = np.ones(len(key), np.bool_)
+    again[np.unique(key, return_index=True)[1]] = False
+    return np.flatnonzero(again)
+
+
 def _bow_ties(mesh: "Mesh") -> NDArray[np.int64]:
     """Vertices whose faces fall into more than one fan: join corners of faces that share an edge, count per vertex."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
     top = mesh.topology
-    if not mesh.n_faces:
+    asked = _not_one_fan(top)
+    if not asked.any():
         return np.zeros(0, np.int64)
     _, beside = top.edge_faces
     edge = np.repeat(np.arange(len(top.edges)), top.use)
-    ahead = np.flatnonzero(edge[1:] == edge[:-1])  # neighbours in the list of one edge's faces
-    f_a, f_b, e = beside[ahead], beside[ahead + 1], edge[ahead]
+    ahead = np.flatnonzero((edge[1:] == edge[:-1]) & np.asarray(asked[top.edges].any(1))[edge[1:]])
+    f_a, f_b, e = beside[ahead], beside[ahead + 1], edge[ahead]  # neighbours in the list of one edge's faces
     rows, columns = [], []
     for end in (0, 1):
         v = top.edges[e, end]
@@ -155,9 +166,40 @@ def _bow_ties(mesh: "Mesh") -> NDArray[np.int64]:
     count = 3 * mesh.n_faces
     graph = coo_array((np.ones(len(r), np.int8), (r, c)), shape=(count, count))
     fan = connected_components(graph, directed=False)[1]
-    pairs = np.unique(np.stack([mesh.faces.ravel().astype(np.int64), fan], 1), axis=0)
+    corners = mesh.faces.ravel()
+    of = asked[corners]
+    pairs = np.unique(np.stack([corners[of].astype(np.int64), fan[of]], 1), axis=0)
     fans = np.bincount(pairs[:, 0], minlength=mesh.n_vertices)
-    # a vertex on an edge of three faces is reported there, not here
-    rough = np.zeros(mesh.n_vertices, np.bool_)
-    rough[top.edges[top.use > 2].ravel()] = True
-    return np.flatnonzero((fans > 1) & ~rough)
+    return np.flatnonzero(fans > 1)
+
+
+def _not_one_fan(top: "Topology") -> NDArray[np.bool_]:
+    """(n,) vertices with faces that a walk from face to face around them does not all meet.
+
+    Those on an edge of three faces are left out (they are reported there), those of a face that names a corner twice
+    are always in.
+    """
+    faces, n = top.faces, top.n_vertices
+    around = np.bincount(faces.ravel(), minlength=n)
+    start, beside = top.edge_faces
+    two = np.full((len(top.edges), 2), -1, np.int32)
+    two[:, 0], inner = beside[start[:-1]], top.use == 2
+    two[inner, 1] = beside[start[:-1][inner] + 1]
+    rough, odd = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
+    rough[top.edges[top.use > 2]] = True
+    odd[faces[(faces == np.roll(faces, 1, 1)).any(1)]] = True
+    first = np.full(n, -1, np.int32)
+    for edges in (np.arange(len(top.edges), dtype=np.int32), np.flatnonzero(top.border).astype(np.int32)):
+        for end in (0, 1):
+            first[top.edges[edges, end]] = edges  # where there is a border, the walk begins there
+    v = np.flatnonzero((around > 0) & ~rough & ~odd).astype(np.int32)
+    e, met = first[v], np.zeros(n, np.int64)
+    f = begin = two[e, 0]
+    while len(v):
+        met[v] += 1
+        k = np.where(faces[f, 1] == v, 1, np.where(faces[f, 2] == v, 2, 0))
+        e = top.face_edges[f, k] + top.face_edges[f, (k + 2) % 3] - e  # the other edge of the face at the vertex
+        f = two[e, 0] + two[e, 1] - f  # the other face at that edge; -1 where there is none
+        on = np.flatnonzero((f >= 0) & (f != begin))
+        v, e, f, begin = v[on], e[on], f[on], begin[on]
+    return (around > 0) & ~rough & (met < around)

@@ -174,6 +174,8 @@ class Scene:
     impacts, 1 returns them. self_contact: "off", "push" (what is soft is kept `thickness` metres, or eps, from itself
     and from each other; some may pass)
     or "safe" (nothing that starts without intersections ever gets one, cloth or body; see docs/self-contact.md).
+    overlaps: pairs of closed bodies, by number, whose shared volume is measured and drawn, by `overlap_resolution`
+    pixels.
     """
 
     bodies: Sequence[Body]
@@ -186,10 +188,14 @@ class Scene:
     name: str = "scene"
     self_contact: str = "off"
     thickness: float | None = None
+    overlaps: Sequence[tuple[int, int]] = ()
+    overlap_resolution: int = 64
 
     def __post_init__(self) -> None:
         put = functools.partial(object.__setattr__, self)
         put("bodies", tuple(self.bodies))
+        pairs = validate.indices("overlaps", self.overlaps, 2, len(self.bodies), "bodies")
+        put("overlaps", tuple((int(a), int(b)) for a, b in pairs))
         if not self.bodies:
             raise ValueError("bodies is empty; a scene needs at least one Body")
         put("gravity", tuple(validate.floats("gravity", self.gravity, (3,)).tolist()))

@@ -261,7 +261,7 @@ class Simulation:
                 _pose.go_on(to, dt, state.x[rows], state.x_start[rows], state.v[rows])
 
     def _warn_of_speed(self) -> None:
-        for b in self._moving:
+        for b in self._moving if self.scene.soft else ():
             body = self.scene.bodies[b]
             rigid = body.motion if isinstance(body.motion, Motion) else None
             speed = rigid.fastest(body.mesh.bounds) if rigid else self.scene.shapes[b].fastest()
@@ -300,7 +300,8 @@ def _detectors(scene: Scene, method: str, options: Mapping[str, Any]) -> list[De
             raise ValueError(
                 f"method {method!r} needs bodies that keep their shape, and {body.label!r} bends; one of: {able}"
             )
-        soft = Side(scene.bodies[s].mesh.surface, int(scene.first[s]), s)
+        mesh = scene.bodies[s].mesh
+        soft = Side(mesh.welded if getattr(made, "volume", False) else mesh.surface, int(scene.first[s]), s)
         rigid = Side(body.mesh.welded, int(scene.first[f]), f, scene.shapes.get(f))
         detector = made(soft, rigid, within=reach, **_shared(options, k, len(pairs)))
         field = getattr(detector, "field", None)

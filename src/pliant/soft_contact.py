@@ -71,10 +71,17 @@ class SoftContact:
         self.thickness = scene.eps if scene.thickness is None else scene.thickness
         self.response = RESPONSES[self.responds](scene, eps=self.thickness)
         self.response.look = self.look
-        sides = [Side(scene.bodies[b].mesh.surface, int(scene.first[b]), b) for b in scene.soft]
+        whole = getattr(METHODS[self.method], "volume", False)
+        meshes = {b: scene.bodies[b].mesh for b in scene.soft}
+        sides = [Side(m.welded if whole else m.surface, int(scene.first[b]), b) for b, m in meshes.items()]
         pairs = [(a, None) for a in sides] + [(a, b) for k, a in enumerate(sides) for b in sides[k + 1 :]]
         links = {b: scene.bodies[b].mesh.welded.links + np.int32(scene.first[b]) for b in scene.soft}
-        self._parts = [self._part(a, b, dict(options or {}), state, links[a.body]) for a, b in pairs]
+        given = dict(options or {})
+        if getattr(METHODS[self.method], "many", False) and len(sides) > 1 and all(len(s.mesh.tets) for s in sides):
+            one = METHODS[self.method](sides[0], more=sides[1:], within=self.thickness, **given)
+            self._parts = [_Part(one, (scene.soft_rows,), np.zeros(0, np.int64))]
+        else:
+            self._parts = [self._part(a, b, given, state, links[a.body]) for a, b in pairs]
         self._found = _contacts.empty()
 
     def _part(self, a: Side, b: Side | None, options: dict[str, Any], state: State, links: NDArray[np.int32]) -> _Part:

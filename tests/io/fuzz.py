@@ -21,13 +21,17 @@ import warnings
 
 import numpy as np
 
-from pliant import io
-from pliant.clip import Clip
-from pliant.errors import MeshFileError
-from pliant.mesh import Mesh
+sys.path[:0] = [str(pathlib.Path(__file__).parents[1])]
+import tet_files  # noqa: E402
+from pliant import io  # noqa: E402
+from pliant.clip import Clip  # noqa: E402
+from pliant.errors import MeshFileError  # noqa: E402
+from pliant.mesh import Mesh  # noqa: E402
 
 SECONDS, EXTRA_BYTES = 2.0, 512 << 20
 NUMBERS = [b"0", b"-1", b"1e999", b"nan", b"4294967295", b"9999999999999999999999", b"1e12", b"2e12", b"-0", b"1_0"]
+
+PARTNERS = {".node": (".ele", tet_files.ele(1)), ".ele": (".node", tet_files.node(1))}
 
 OBJ = b"""# hand-made
 mtllib none.mtl
@@ -168,6 +172,7 @@ def seeds(folder: pathlib.Path) -> list[tuple[str, bytes]]:
                 found.append((kind, (folder / f"seed{kind}").read_bytes()))
     io.save_animation(folder / "seed.glb", [Clip(plain, np.stack([x, x + 1.0]))], 30.0)
     found.append((".glb", (folder / "seed.glb").read_bytes()))
+    found += tet_files.everything().values()
     return [
         *found,
         (".ply", big_endian_ply(x, faces)),
@@ -227,6 +232,9 @@ def _swap_number(rng: np.random.Generator, data: bytes) -> bytes:
 def try_one(path: pathlib.Path, data: bytes, *, save: bool = False) -> tuple[str, str]:
     """("mesh" | "error" | "bad", what happened)."""
     path.write_bytes(data)
+    if path.suffix in PARTNERS:  # a TetGen mesh is two files
+        ending, content = PARTNERS[path.suffix]
+        path.with_suffix(ending).write_bytes(content)
     start = time.process_time()  # of this process: a busy machine is not the reader's fault
     try:
         mesh = io.load(path)
@@ -240,7 +248,7 @@ def try_one(path: pathlib.Path, data: bytes, *, save: bool = False) -> tuple[str
         said = ("error", error.why)
         if "too large to read" in error.why:  # the memory guard struck inside a reader
             said = ("bad", "out of memory")
-        if error.path != str(path):
+        if pathlib.Path(error.path).stem != path.stem:
             said = ("bad", f"what was saved does not load: {error}")
     except BaseException as error:
         said = ("bad", f"{type(error).__name__}: {error}")

@@ -52,7 +52,20 @@ def greedy(folder: pathlib.Path) -> list[pathlib.Path]:
     targets = [{"POSITION": 0}] * 1000
     weights = [1] * 1000
     skin = {"joints": [k % 1000 for k in range(6000)]}
+    msh = b"$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$Nodes\n1 1 1 1\n3 1 0 1\n1\n0 0 0\n$EndNodes\n$Elements\n"
+    old = msh.replace(b"4.1", b"2.2").replace(b"1 1 1 1\n3 1 0 1\n1\n", b"1\n1 ")
+    vtu = b'<VTKFile type="UnstructuredGrid"><UnstructuredGrid><Piece NumberOfPoints="0" NumberOfCells="0">'
+    end = b"</Piece></UnstructuredGrid></VTKFile>"
     found = {
+        "blocks.msh": msh + b"7000 0 1 1\n" + b"3 1 4 0\n" * 7000 + b"$EndElements\n",
+        "tags.msh": old + b"6000\n" + b"1 15 0 1\n" * 6000 + b"$EndElements\n",
+        "keywords.mesh": b"MeshVersionFormatted 2\n" + b"a " * 30_000,
+        "sections.mesh": b"MeshVersionFormatted 2\n" + b"Vertices\n1\n0 0 0 0\n" * 3000,
+        "points.node": b"16000 3 0 0\n" + b"0 " * 30_000,
+        "metadata.vtk": b"# vtk DataFile Version 5.1\n\nASCII\nDATASET UNSTRUCTURED_GRID\n" + b"METADATA\n\n" * 6000,
+        "deep.vtu": vtu + b"<a>" * 20_000,
+        "pieces.vtu": vtu + b'</Piece><Piece NumberOfPoints="0" NumberOfCells="0">' * 1000 + end,
+        "attributes.vtu": vtu + b"<a " + b"".join(b'a%d="" ' % k for k in range(5000)) + b"/>" + end,
         "vertices.obj.gz": gzip.compress(b"v 0 0 0\n" * 500_000 + b"f 1 2 3\n"),
         "bomb.obj.gz": gzip.compress(b"v 0 0 0\n" * 5_000_000),
         "numbers.ply.gz": gzip.compress(fuzz.PLY.replace(b"vertex 4", b"vertex 500000") + b"0 0 0 0\n" * 500_000),

@@ -1,8 +1,7 @@
 """Check: what is wrong with a mesh, with a garment on a body, or with an animation of them; exact, frame by frame."""
 
-import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +11,12 @@ from ..clip import Clip
 from ..detect.tree.crossings import Crossings
 from ..detect.tree.depth import Depths
 from ..mesh import Mesh
-from .contours import contours
-from .findings import Finding, Place, Report
+from .contours import Contours, contours
+from .findings import Cuts, Finding, Place, Report
 
 Floats = NDArray[np.float64]
-MOST_PLACES = 200  # of the worst, over all frames; the report says how many there are in all
+MOST_PLACES = 200  # of each kind, the worst over all frames; the report says how many there are in all
+NO_CUTS = np.zeros((0, 2, 3), np.float32)
 
 
 def check(
@@ -43,20 +43,40 @@ def check(
         )
     count = max(len(one), len(two) if two else 1)
     audit = _Audit(one.mesh, two.mesh if two else None)
-    found, places, depths = [], [], []
+    found, places, depths, cuts = [], [], [], []
     shown = range(0, count, every)
     for k, t in enumerate(shown):
         x = np.asarray(one.at(t), np.float64)
-        finding, spots, depth = audit.look(t, t / fps, x, None if two is None else np.asarray(two.at(t), np.float64))
+        # what stands still is not fitted anew
+        y = None if two is None or (two.still and k) else np.asarray(two.at(t), np.float64)
+        finding, spots, depth, cut = audit.look(t, t / fps, x, y)
         found.append(finding)
         places += spots
         depths.append(depth)
+        cuts.append(cut)
         if progress is not None:
             progress((k + 1) / len(shown))
-    places.sort(key=lambda place: (-place.depth, -place.length, place.frame, place.vertex))
     return Report(
-        one, two, fps, tuple(found), tuple(places[:MOST_PLACES]), len(places), tuple(audit.unjudged), np.stack(depths)
+        one,
+        two,
+        fps,
+        tuple(found),
+        _worst(places),
+        len(places),
+        tuple(audit.unjudged),
+        np.stack(depths),
+        tuple(cuts),
+        two is None or audit.closed,
     )
+
+
+def _worst(places: list[Place]) -> tuple[Place, ...]:
+    """The worst of each kind, the worst first: many shallow dents must not hide where cloth goes through itself."""
+    places = sorted(places, key=lambda place: (-place.depth, -place.length, place.frame, place.vertex))
+    kept: list[Place] = []
+    for kind in ("inside", "body", "self"):
+        kept += [place for place in places if place.kind == kind][:MOST_PLACES]
+    return tuple(kept)
 
 
 def as_clip(name: str, what: Any) -> Clip:
@@ -73,114 +93,167 @@ class _Audit:
     """Trees that follow both meshes from frame to frame."""
 
     def __init__(self, garment: Mesh, body: Mesh | None) -> None:
-        self.garment, self.body, self.unjudged = garment, body, []
+        self.garment, self.unjudged = garment, []  # type: Mesh, list[str]
         self.own = Crossings(garment)
         self.weld, self.skin = garment.weld_index, garment.welded
+        self.first = np.unique(self.weld, return_index=True)[1]
         self.used = np.zeros(garment.n_vertices, np.bool_)
         self.used[garment.faces] = True
-        self.inner = 1.0
-        self.depths: Depths | None = None
-        if body is None:
-            return
-        self.cross, self.other = Crossings(garment, body), Crossings(body)
-        self.depths = Depths(body)
-        issues = body.issues
-        self.closed = issues.closed
-        if not self.closed:
-            why = ", ".join(issues.words(defects_only=False).split(", "))
-            self.unjudged.append(f"vertices inside, depth and overlap: body {body.name!r} has no inside ({why})")
-        elif issues.inward:
-            self.inner = -1.0
-            self.unjudged.append(
-                f"body {body.name!r} is inside out (its faces look inward); it was judged as if turned"
-            )
+        self.closed = False
+        self.body = None if body is None else _Wearer(garment, body, self.unjudged)
+        if self.body is not None:
+            self.closed = self.body.closed
 
     def look(
         self, t: int, time: float, x: Floats, y: Floats | None
-    ) -> tuple[Finding, list[Place], NDArray[np.float32]]:
-        """What is wrong in frame t, where, and the signed distance of each vertex from the body."""
+    ) -> tuple[Finding, list[Place], NDArray[np.float32], Cuts]:
+        """What is wrong in frame t, where, the signed distance of each vertex from the body, and the curves of
+        intersection. y: the body's vertices, None where they are still where they were."""
         own = self.own.update(x).pairs()
-        x_w = self._welded(x)
+        x_w = x[self.first]
         self_curves = contours(x_w, self.skin.topology, own)
-        spots = self._curve_places(t, "self", self_curves)
-        away, body_pairs, body_own, curves = np.full(len(x), np.nan), 0, 0, None
-        direction = np.zeros((len(x), 3))
-        if self.body is not None and y is not None and self.depths is not None:
-            away, _, _, direction = self.depths.update(y).query(x)
-            away *= self.inner
-            direction *= self.inner
+        spots = _curve_places(t, "self", self_curves)
+        away, direction, worn = np.full(len(x), np.nan), np.zeros((len(x), 3)), None
+        if self.body is not None:
+            worn = self.body.look(x, x_w, self.skin, y)
+            away, direction = worn.away, worn.direction
             if not self.closed:
-                away = np.abs(away)
-            pairs = self.cross.update(x, y).pairs()
-            y_w = y[np.unique(self.body.weld_index, return_index=True)[1]]
-            curves = contours(x_w, self.skin.topology, pairs, y_w, self.body.welded.topology)
-            body_pairs, body_own = len(pairs), self.other.update(y).count
-            spots += self._curve_places(t, "body", curves) if not self.closed else []
+                spots += _curve_places(t, "body", worn.curves)
         known = np.where(self.used, away, np.nan)
         inside = np.flatnonzero(known < 0.0)
-        spots += self._depth_places(t, x, known, direction)
-        area = self._areas(x)
         worst = int(inside[np.argmin(known[inside])]) if len(inside) else -1
+        spots += self._depth_places(t, x, known, direction, inside)
         finding = Finding(
             frame=t,
             time=time,
             inside=len(inside),
             deepest=-float(known[worst]) if worst >= 0 else 0.0,
             vertex=worst,
-            place=tuple(x[worst].tolist()) if worst >= 0 else None,
-            direction=tuple(direction[worst].tolist()) if worst >= 0 else None,
-            share=float(area[inside].sum() / area.sum()) if area.sum() > 0.0 else 0.0,
+            place=_point(x[worst]) if worst >= 0 else None,
+            direction=_point(direction[worst]) if worst >= 0 else None,
+            share=self._share(x, inside),
             clearance=float(np.nanmin(known, initial=np.inf)) if self.body is not None else np.inf,
-            body_pairs=body_pairs,
-            loops=0 if curves is None else curves.n_curves,
-            loop_length=0.0 if curves is None else float(curves.lengths.sum()),
+            body_pairs=0 if worn is None else len(worn.curves.label),
+            loops=0 if worn is None else worn.curves.n_curves,
+            loop_length=0.0 if worn is None else float(worn.curves.lengths.sum()),
             self_pairs=len(own),
             self_loops=self_curves.n_curves,
             self_length=float(self_curves.lengths.sum()),
-            body_self_pairs=body_own,
+            body_self_pairs=0 if worn is None else worn.own_pairs,
+            overlap=float("nan") if worn is None else worn.overlap,
+            overlap_bound=float("nan") if worn is None else worn.overlap_bound,
         )
-        return finding, spots, away.astype(np.float32)
+        cuts = Cuts(self_curves.ends.astype(np.float32), NO_CUTS if worn is None else worn.curves.ends.astype("f4"))
+        return finding, spots, away.astype(np.float32), cuts
 
-    def _welded(self, x: Floats) -> Floats:
-        return x[self._first]
+    def _share(self, x: Floats, inside: NDArray[np.int64]) -> float:
+        """0..1 of the surface that belongs to these vertices: a third of every face to each corner."""
+        if not len(inside):
+            return 0.0
+        faces = self.garment.faces
+        a, b, c = (x[faces[:, k]] for k in range(3))
+        twice = np.linalg.norm(np.cross(b - a, c - a), axis=1)
+        deep = np.zeros(len(x), np.bool_)
+        deep[inside] = True
+        total = float(twice.sum())
+        return float((twice * deep[faces].sum(1)).sum() / (3.0 * total)) if total > 0.0 else 0.0
 
-    @functools.cached_property
-    def _first(self) -> NDArray[np.int64]:
-        return np.unique(self.weld, return_index=True)[1]
-
-    def _areas(self, x: Floats) -> Floats:
-        """(n,) a third of the faces around each vertex, square metres."""
-        a, b, c = (x[self.garment.faces[:, k]] for k in range(3))
-        third = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 6.0
-        return np.asarray(np.bincount(self.garment.faces.ravel(), np.repeat(third, 3), len(x)), np.float64)
-
-    def _depth_places(self, t: int, x: Floats, away: Floats, direction: Floats) -> list[Place]:
+    def _depth_places(
+        self, t: int, x: Floats, away: Floats, direction: Floats, inside: NDArray[np.int64]
+    ) -> list[Place]:
         """Patches of neighbouring vertices inside the body, each with its deepest vertex."""
-        inside = away < 0.0
-        if not inside.any():
+        if not len(inside):
             return []
         label = _patches(self.weld, self.skin.topology.edges, inside)
-        found = []
-        for name in np.unique(label[inside]):
-            rows = np.flatnonzero(inside & (label == name))
-            worst = int(rows[np.argmin(away[rows])])
-            at, way = tuple(x[worst].tolist()), tuple(direction[worst].tolist())
-            found.append(Place(t, "inside", -float(away[worst]), 0.0, len(rows), worst, at, way))
-        return found
-
-    def _curve_places(self, t: int, kind: str, curves: Any) -> list[Place]:
-        """One for each curve along which surfaces cut each other."""
-        found = []
-        lengths = curves.lengths
-        for c in range(curves.n_curves):
-            rows = np.flatnonzero(curves.label == c)
-            middle = curves.ends[rows].mean((0, 1))
-            found.append(Place(t, kind, 0.0, float(lengths[c]), len(rows), -1, tuple(middle.tolist()), None))
-        return found
+        order = np.lexsort((away[inside], label))
+        _, start, size = np.unique(label[order], return_index=True, return_counts=True)
+        return [
+            Place(t, "inside", -float(away[v]), 0.0, int(count), int(v), _point(x[v]), _point(direction[v]))
+            for v, count in zip(inside[order[start]], size)
+        ]
 
 
-def _patches(weld: NDArray[Any], edges: NDArray[Any], inside: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """(n,) a number for each connected patch of the vertices that are inside."""
+class _Worn(NamedTuple):
+    """A garment on a body in one frame."""
+
+    away: Floats  # (n,) signed distance of each vertex
+    direction: Floats  # (n,3) unit, the way that opens the gap
+    curves: Contours
+    own_pairs: int  # of the body with itself
+    overlap: float  # m3, nan where it cannot be told
+    overlap_bound: float
+
+
+class _Wearer:
+    """The body, with everything that is asked about a garment on it."""
+
+    def __init__(self, garment: Mesh, body: Mesh, unjudged: list[str]) -> None:
+        self.cross, self.other = Crossings(garment, body), Crossings(body)
+        self.skin, self.first = body.welded, np.unique(body.weld_index, return_index=True)[1]
+        self.y_w, self.own_pairs = body.vertices[self.first], -1
+        issues = body.issues
+        self.closed = issues.closed
+        turned = issues.closed and issues.inward
+        self.depths = Depths(Mesh(body.vertices, body.faces[:, ::-1]) if turned else body)
+        if not self.closed:
+            unjudged.append(
+                f"vertices inside, depth and overlap: body {body.name!r} has no inside ({issues.words()}); "
+                "its distance is judged, and where it is cut"
+            )
+        elif turned:
+            unjudged.append(f"body {body.name!r} is inside out (its faces look inward); it was judged as if turned")
+        self.volume = None
+        if self.closed and garment.issues.closed:
+            from ..detect.image_space import Overlaps
+
+            self.volume = Overlaps(_outward(garment), _outward(body))
+        elif self.closed:
+            why = garment.issues.words()
+            unjudged.append(f"overlap volume: garment {garment.name!r} is not closed ({why})")
+
+    def look(self, x: Floats, x_w: Floats, garment: Mesh, y: Floats | None) -> _Worn:
+        if y is not None:
+            self.depths.update(y)
+            self.y_w = y[self.first]
+            self.own_pairs = self.other.update(y).count
+        away, _, _, direction = self.depths.query(x)
+        pairs = self.cross.update(x, y).pairs()
+        curves = contours(x_w, garment.topology, pairs, self.y_w, self.skin.topology)
+        overlap = bound = float("nan")
+        if self.volume is not None:
+            a, b = (len(surface.vertices) for surface in self.volume.surfaces)
+            shared = self.volume.at(x_w[:a], self.y_w[:b])
+            overlap, bound = shared.volume, shared.bound
+        return _Worn(away if self.closed else np.abs(away), direction, curves, self.own_pairs, overlap, bound)
+
+
+def _outward(mesh: Mesh) -> Mesh:
+    """The welded mesh, turned where its faces look inward."""
+    surface = mesh.surface
+    return Mesh(surface.vertices, surface.faces[:, ::-1], name=mesh.name) if surface.issues.inward else surface
+
+
+def _point(p: Floats) -> tuple[float, float, float]:
+    return float(p[0]), float(p[1]), float(p[2])
+
+
+def _curve_places(t: int, kind: str, curves: Contours) -> list[Place]:
+    """One for each curve along which surfaces cut each other: the point of it that is nearest to its middle."""
+    if not curves.n_curves:
+        return []
+    label, size = curves.label, np.bincount(curves.label)
+    middle = curves.ends.mean(1)
+    mean = np.stack([np.bincount(label, middle[:, k]) for k in range(3)], 1) / size[:, None]
+    order = np.lexsort((np.linalg.norm(middle - mean[label], axis=1), label))
+    nearest = order[np.concatenate([[0], np.cumsum(size)[:-1]])]
+    return [
+        Place(t, kind, 0.0, float(length), int(count), -1, _point(middle[row]), None)
+        for length, count, row in zip(curves.lengths, size, nearest)
+    ]
+
+
+def _patches(weld: NDArray[Any], edges: NDArray[Any], inside: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(k,) a number for the connected patch of each of the vertices that are inside (k,)."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -188,5 +261,5 @@ def _patches(weld: NDArray[Any], edges: NDArray[Any], inside: NDArray[np.bool_])
     of = np.zeros(n, np.bool_)
     of[weld[inside]] = True
     kept = edges[of[edges].all(1)]
-    graph = coo_array((np.ones(len(kept), np.int8), kept.T), shape=(n, n))
-    return np.asarray(connected_components(graph, directed=False)[1][weld], np.int64)
+    graph = coo_array((np.ones(len(kept), np.int8), (kept[:, 0], kept[:, 1])), shape=(n, n))
+    return np.asarray(connected_components(graph, directed=False)[1][weld[inside]], np.int64)

@@ -31,6 +31,8 @@ class Finding(NamedTuple):
     self_loops: int
     self_length: float
     body_self_pairs: int  # the body's own: between such parts there may be no outside
+    overlap: float = float("nan")  # m3 that garment and body share, where both are closed; nan elsewhere
+    overlap_bound: float = float("nan")  # m3 that it may be off by
 
 
 class Place(NamedTuple):
@@ -44,6 +46,13 @@ class Place(NamedTuple):
     vertex: int  # the deepest; -1 for a curve
     place: Point
     direction: Point | None
+
+
+class Cuts(NamedTuple):
+    """Segments (k,2,3), metres, of the curves along which surfaces cut each other in one frame."""
+
+    own: NDArray[np.float32]  # the garment itself
+    body: NDArray[np.float32]  # garment and body
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,6 +70,7 @@ class Limits:
 class Report:
     """frames: a `Finding` each. places: the worst first, of `place_count` in all. unjudged: what could not be judged,
     and why. away: (T,n) single precision, signed distance of every vertex of the garment from the body; nan without.
+    cuts: curves of intersection, for each frame. sided: whether inside and outside could be told apart.
     """
 
     garment: Clip
@@ -71,6 +81,8 @@ class Report:
     place_count: int
     unjudged: tuple[str, ...]
     away: NDArray[np.float32]
+    cuts: tuple[Cuts, ...] = ()
+    sided: bool = True
 
     @property
     def penetrating(self) -> bool:
@@ -107,6 +119,12 @@ class Report:
             frame = max(self.frames, key=lambda f: getattr(f, name))
             if limit is not None and getattr(frame, name) > limit:
                 told.append(f"{getattr(frame, name)} {word} in frame {frame.frame}, {limit} allowed")
+        cut = max(self.frames, key=lambda f: f.body_pairs)
+        if not self.sided and limits.depth is not None and limits.body_pairs is None and cut.body_pairs:
+            told.append(
+                f"{cut.body_pairs} pairs of triangles of garment and body meet in frame {cut.frame}; how deep cannot "
+                "be told, the body has no inside (allow them with --max-cuts)"
+            )
         least = min(self.frames, key=lambda f: f.clearance)
         if limits.clearance is not None and self.body is not None and least.clearance < limits.clearance:
             told.append(
@@ -136,7 +154,7 @@ class Report:
 
     def _body_facts(self, many: bool) -> dict[str, str]:
         out: dict[str, str] = {}
-        if not any("inside" in text and "no inside" in text for text in self.unjudged):
+        if self.sided:
             most, worst = max(self.frames, key=lambda f: f.inside), self.worst
             out["vertices inside"] = "none"
             if most.inside:
@@ -152,31 +170,42 @@ class Report:
         out["garment cuts body"] = _count(cut.body_pairs, "pair of triangles", "pairs of triangles")
         if cut.body_pairs:
             out["garment cuts body"] += f", {_curves(cut.loops, cut.loop_length)}{_in(cut, many)}"
+        full = max(self.frames, key=lambda f: np.nan_to_num(f.overlap))
+        if np.isfinite(full.overlap):
+            within = f", off by at most {_cm3(full.overlap_bound)}" if full.overlap_bound > 0.0 else ""
+            out["overlap"] = f"{_cm3(full.overlap)}{within}{_in(full, many)}" if full.overlap > 0.0 else "none"
         own = max(f.body_self_pairs for f in self.frames)
         if own:
             out["body cuts itself"] = f"{own:,} pairs of triangles: between such parts there may be no outside"
         return out
 
     def to_json(self) -> dict[str, Any]:
-        """Everything but the distance of every vertex, as plain values."""
+        """Everything but the distance of every vertex, as plain values; None for what could not be judged."""
         worst = self.worst
+        unknown = {} if self.sided else dict.fromkeys(("inside", "deepest", "share"))
         return {
             "garment": self.garment.mesh.name,
             "body": None if self.body is None else self.body.mesh.name,
-            "penetrating": self.penetrating,
-            "worst_depth_m": self.worst_depth,
+            "penetrating": self.penetrating if self.sided else None,
+            "worst_depth_m": self.worst_depth if self.sided else None,
             "worst_frame": worst.frame,
             "self_intersections": self.self_intersections,
             "unjudged": list(self.unjudged),
             "issues": self.garment.mesh.issues.summary(),
             "place_count": self.place_count,
             "places": [place._asdict() for place in self.places],
-            "frames": [finding._asdict() for finding in self.frames],
+            "frames": [finding._asdict() | unknown for finding in self.frames],
         }
 
 
 def _mm(metres: float) -> str:
-    return "none" if not np.isfinite(metres) else f"{1e3 * metres:.3g} mm"
+    if not np.isfinite(metres):
+        return "none"
+    return f"{1e3 * metres:.3g} mm" if abs(metres) < 0.9995 else f"{metres:.3g} m"
+
+
+def _cm3(cubic_metres: float) -> str:
+    return f"{1e6 * cubic_metres:.3g} cm3" if cubic_metres < 0.9995e-3 else f"{1e3 * cubic_metres:.4g} litres"
 
 
 def _in(finding: Finding, many: bool) -> str:
@@ -188,4 +217,4 @@ def _count(n: int, one: str, more: str) -> str:
 
 
 def _curves(count: int, length: float) -> str:
-    return f"{count:,} curve{'' if count == 1 else 's'} of {1e3 * length:.3g} mm in all"
+    return f"{count:,} curve{'' if count == 1 else 's'} of {_mm(length)} in all"

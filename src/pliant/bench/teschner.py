@@ -71,7 +71,7 @@ def hash_rows(*, quick: bool, repeats: int, folder: pathlib.Path | None, progres
         for place in places:
             found.update(place).pairs()
 
-    row = {
+    row: dict[str, Any] = {
         "what": "spatial hash",
         "case": f"{len(x):,} vertices, {len(tets):,} tets, {count} bodies",
         "paper": "15 Hz, 20 k tets, 6 k vertices",

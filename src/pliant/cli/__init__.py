@@ -16,7 +16,10 @@ from .. import __version__
 COMMANDS = {
     "drape": ("pliant.cli.drape:drape", "Drape a cloth over a body: an animation, a replay, a picture."),
     "check": ("pliant.cli.check:check", "What is wrong with a mesh, a garment on a body, or an animation."),
+    "sweep": ("pliant.cli.sweep:sweep", "Many drapes, checks or bakes over garments, bodies and parameters."),
+    "fix": ("pliant.cli.fix:fix", "Bring a garment out of a body and out of itself."),
     "field": ("pliant.cli.field:field", "Bake a distance field of a mesh and measure its error."),
+    "tets": ("pliant.cli.tets:tets", "Fill a closed surface with tetrahedra."),
     "bench": ("pliant.cli.bench:bench", "How fast and how right, beside the papers' tables and other programs."),
     "methods": ("pliant.cli.methods:methods", "The detection methods: what they find, need and promise."),
     "doctor": ("pliant.cli.doctor:doctor", "Is this installation well? Versions, threads, caches, what is missing."),

@@ -5,7 +5,10 @@ from typing import Any
 
 def complaints(result: Any) -> list[str]:
     """What is wrong with the run, and what to do about it."""
-    said, bodies = [], result.scene.bodies
+    said: list[str] = []
+    bodies = result.scene.bodies
+    if not result.scene.soft:
+        return said
     hung = any(len(bodies[b].pins) or len(bodies[b].grips) for b in result.scene.soft)
     if result.penetrates:
         deep = 1e3 * result.summary["penetration_m"]

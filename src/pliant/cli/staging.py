@@ -105,8 +105,11 @@ def _dressed(
 
 def _pace(scene: "Scene") -> Pace:
     """A character plays its clip once, or some times where it is one to be repeated, at 100 frames a second."""
-    from ..deforming import Skinned
+    from ..deforming import Recorded, Skinned
 
+    played = [shape.times[-1] for shape in scene.shapes.values() if isinstance(shape, Recorded)]
+    if played and not scene.soft:  # nothing but recorded frames: there is nothing to make small steps for
+        return Pace(max(1, round(100.0 * float(max(played)))), 1, "tree")
     spans = [
         shape.duration + shape.loop * (TIMES - 1) * (shape.duration - shape.lead_in)
         for shape in scene.shapes.values()

@@ -57,12 +57,15 @@ class ConsistentDepth:
         rows = [self._one[own + side.first] for side, own in zip(self.sides, elements, strict=True)]
         return np.concatenate([np.zeros((0, width), np.int32), *rows])
 
-    def contacts(self, x: Floats, pairs: NDArray[Any]) -> Contacts:
+    def contacts(self, x: Floats, pairs: NDArray[Any], *, nearest: bool = False) -> Contacts:
         """Vertex-face records of pairs (k,2) of a row of x (n,3) and a tet that holds it: one for each vertex and body.
 
-        Ordered by vertex, then by body. The normal is the way out, and the distance minus the depth.
+        Ordered by vertex, then by body. The normal is the way out, and the distance minus the depth; `nearest` takes
+        the nearest point of the surface for all of them.
         """
         solids, n = self.solids, len(x)
+        if not len(pairs):
+            return self._pool.take(0)
         within = np.searchsorted(self._tets, pairs[:, 1], side="right") - 1
         vertex = self._one[pairs[:, 0]]
         keys, first = np.unique(within * n + vertex, return_index=True)
@@ -75,7 +78,7 @@ class ConsistentDepth:
         _kernels.look_around(solids, nodes, x, np.zeros((n, 3)))
         _kernels.shorten_ways(nodes)
         order = np.argsort(nodes.way, kind="stable")
-        led = int(np.isfinite(nodes.way).sum())
+        led = 0 if nearest else int(np.isfinite(nodes.way).sum())
         told = Told(np.zeros(k), np.zeros((k, 3)), np.full(k, NONE, np.int32), np.zeros((k, 3)))
         _kernels.lead_out(solids, nodes, order[:led], x, told)
         parts = np.stack([self._side_of[vertex], within], 1)

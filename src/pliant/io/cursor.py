@@ -85,17 +85,14 @@ class Cursor:
 
     def count(self, what: str, size: float) -> int:
         """How many of something that takes at least `size` bytes follow: refused where that many cannot."""
-        start = self.where
         n = self.whole(f"the number of {what}")
-        self.need(n, size, what, start)
+        self.need(n, size, what)
         return n
 
-    def need(self, n: int, size: float, what: str, where: str | None = None) -> None:
+    def need(self, n: int, size: float, what: str) -> None:
         """Refuse `n` things of at least `size` bytes that the rest of the file cannot hold."""
         if n * size > self.left + 1:
-            raise self.file.fail(
-                where or self.where, f"{n} {what} declared, but {self.left} bytes are left (truncated?)"
-            )
+            raise self.file.fail(self.where, f"{n} {what} declared, but {self.left} bytes are left (truncated?)")
 
     def wholes(self, n: int, what: str, low: int = -(2**62), high: int = 2**62) -> NDArray[np.int64]:
         """`n` whole numbers in low..high."""

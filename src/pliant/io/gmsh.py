@@ -59,14 +59,13 @@ def _shown(word: bytes) -> str:
 
 def _section(cursor: Cursor, name: bytes, binary: bool) -> None:
     """Go to the content of a section, past those before it."""
-    while binary or cursor.peek():
-        if binary or cursor.peek() == name:
-            if not cursor.skip(b"\n" + name):
-                break
-            if binary:
-                cursor.line("a line break")
-            return
+    if binary and cursor.skip(b"\n" + name):  # what comes before may hold any bytes
+        cursor.line("a line break")
+        return
+    while not binary and cursor.peek():
         word = cursor.word("a section")
+        if word == name:
+            return
         if word[:1] == b"$" and not word.startswith(b"$End"):
             cursor.skip(b"$End" + word[1:])
     raise cursor.file.fail("end of file", f"no section {name.decode()} (truncated?)")
@@ -146,7 +145,9 @@ def _elements_2(cursor: Cursor, binary: bool, order: str) -> Elements:
     cursor.need(left, 8, "elements")
     while left > 0:
         kind, count, tags = cursor.raw(3, order + "i4", "element headers").tolist()
-        nodes = _nodes_of(cursor.file, f"byte {cursor.at - 12}", kind)
+        if kind not in KINDS:
+            raise _other(cursor.file, f"byte {cursor.at - 12}", kind)
+        nodes = NODES[KINDS[kind]]
         if not 0 < count <= left or not 0 <= tags < 1000:
             raise cursor.file.fail(f"byte {cursor.at}", f"{count} elements with {tags} tags, {left} are left to read")
         width = 1 + tags + nodes
@@ -161,7 +162,9 @@ def _elements_4(cursor: Cursor, binary: bool, order: str) -> Elements:
     found = Elements()
     for _ in range(_head_4(cursor, binary, order, "elements")):
         _, _, kind, n = _block_4(cursor, binary, order, "elements")
-        width = 1 + _nodes_of(cursor.file, cursor.where, kind)
+        if kind not in KINDS:
+            raise _other(cursor.file, cursor.where, kind)
+        width = 1 + NODES[KINDS[kind]]
         cursor.need(n, width * (8 if binary else 2), "elements of a block")
         place = cursor.bytes_of(8 * width) if binary else cursor.places(width)
         flat = cursor.raw(n * width, order + "u8", "elements") if binary else cursor.wholes(n * width, "elements")
@@ -190,7 +193,9 @@ def _each(cursor: Cursor, n: int, version_1: bool) -> Elements:
         if at + head > len(words):
             raise cursor.file.fail("end of file", f"{n} elements declared, {k} found (truncated?)")
         kind, tags = words[at + 1], 0 if version_1 else words[at + 2]
-        nodes = NODES[KINDS[kind]] if kind in KINDS else _nodes_of(cursor.file, place(at), kind)
+        if kind not in KINDS:
+            raise _other(cursor.file, place(at), kind)
+        nodes = NODES[KINDS[kind]]
         if tags < 0 or (version_1 and words[at + 4] != nodes):
             raise cursor.file.fail(
                 place(at), f"an element of type {kind} has {nodes} nodes; expected them and its tags"
@@ -212,12 +217,9 @@ def _line(place: Where, starts: list[int], row: int) -> str:
     return place(starts[row])
 
 
-def _nodes_of(file: Input, where: str, kind: int) -> int:
-    """How many nodes an element type has; refuses those that no mesh is made of."""
-    if kind in KINDS:
-        return NODES[KINDS[kind]]
-    name = _OTHERS.get(kind, "curved or solid elements")
-    raise refuse(file, where, f"{name} (type {kind})")
+def _other(file: Input, where: str, kind: int) -> Exception:
+    """For an element that no mesh is made of."""
+    return refuse(file, where, f"{_OTHERS.get(kind, 'curved or solid elements')} (type {kind})")
 
 
 def _count_line(cursor: Cursor, what: str) -> int:

@@ -70,6 +70,7 @@ def _grid(cursor: Cursor, binary: bool, new: bool) -> Parts:
             n = cursor.count("cell types", 1)
             types = _values(cursor, binary, n, "i4", "cell types").astype(np.int64)
         elif word == b"METADATA":  # ends with an empty line
+            cursor.line("metadata")
             while cursor.at < len(cursor.data) and cursor.line("metadata").strip():
                 pass
         elif word == b"FIELD":

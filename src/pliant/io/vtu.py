@@ -111,7 +111,7 @@ def read(file: Input) -> Parts:
     document = _Document(file)
     if document.head.get("type") != "UnstructuredGrid":
         kind = document.head.get("type", "nothing")
-        raise file.fail("line 1", f'expected <VTKFile type="UnstructuredGrid">, found {kind[:40]!r}')
+        raise file.fail("", f'expected <VTKFile type="UnstructuredGrid">, found {kind[:40]!r}')
     x, nodes, start, types = (
         [np.zeros((0, 3))],
         [np.zeros(0, np.int64)],
@@ -122,7 +122,7 @@ def read(file: Input) -> Parts:
     for piece in document.pieces:
         n, k = (_number(file, piece, name) for name in ("NumberOfPoints", "NumberOfCells"))
         here = _array(document, piece, "Points", 3 * n).astype(np.float64).reshape(-1, 3)
-        line = piece.arrays["Points"].line
+        line = piece.arrays["Points"].line if n else 0
         check_positions(file, here, lambda i, line=line: f"row {i} of the array at line {line}")  # type: ignore[misc]
         ends = _array(document, piece, "offsets", k).astype(np.int64)
         index = _array(document, piece, "connectivity", None).astype(np.int64)

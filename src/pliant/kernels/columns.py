@@ -1,9 +1,13 @@
 """What layers mean: stretches of the axis inside one body or inside two, and how sure that is of the whole pixel.
 
 A pixel speaks for its square by its centre. Where no face of a body comes into the square at some depth, the body is
-there everywhere or nowhere; the stretches of the axis that faces do come into, as they lie over the square, are in
-doubt. So the truth lies between the stretches that are sure and those that are possible.
+there everywhere or nowhere. The stretches of the axis that faces do come into, as they lie over the square, are in
+doubt; but where the faces of one body alone do, the volume under them is known: the sum of their heights times the
+area that each has over the square, entries less exits. What is left in doubt is where faces of both bodies come, which
+is along the line where their surfaces meet.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,6 +15,18 @@ from .jit import kernel, prange
 from .raster import SUB, side
 
 PIXELS = 256  # a thread takes at a time
+
+
+class Seen(NamedTuple):
+    """A body as the rays see it."""
+
+    start: np.ndarray  # (pixels+2,) where the layers of each pixel begin
+    depth: np.ndarray  # (k,) metres, ascending in each pixel
+    face: np.ndarray  # (k,) the face, ~face where a ray leaves
+    first: np.ndarray  # (pixels,) where the stretches in doubt of each pixel begin
+    last: np.ndarray  # (pixels,) and end
+    doubt: np.ndarray  # (m,4) from and to which depth, area, volume, as `doubts` makes them
+    simple: bool  # it does not overlap itself, so that the volume under its faces is its own
 
 
 @kernel
@@ -42,13 +58,53 @@ def _doubt(a, b, c, row, column, margin):
 
 
 @kernel
-def doubts(x, screen, p, faces, box, first, last, count, pixel, low, high):
-    """Depths that faces first..last-1 come to over the squares of the screen, between box (2,); how many they are.
+def _cut(p, n, out, axis, at, way):
+    """The polygon p[:n] where way * (place - at) is not negative along an axis, into out; its number of corners."""
+    m = 0
+    for i in range(n):
+        j = i + 1 if i + 1 < n else 0
+        d, e = way * (p[i, axis] - at), way * (p[j, axis] - at)
+        if d >= 0.0:
+            for k in range(3):
+                out[m, k] = p[i, k]
+            m += 1
+        if (d >= 0.0) != (e >= 0.0):
+            for k in range(3):
+                out[m, k] = p[i, k] + d / (d - e) * (p[j, k] - p[i, k])
+            m += 1
+    return m
 
-    Written where there is room for `count`: pixel, low, high (m) of each.
+
+@kernel
+def _share(a, b, c, row, column, low, p, q):
+    """Of the face abc over a square: its area (squares), negative where the axis enters, and its height above `low`
+    times that. p, q (8,3) is room."""
+    for k in range(3):
+        p[0, k], p[1, k], p[2, k] = a[k], b[k], c[k]
+    n = 3
+    if min(a[0], b[0], c[0]) < column or max(a[0], b[0], c[0]) > column + 1:
+        n = _cut(q, _cut(p, n, q, 0, column, 1.0), p, 0, column + 1, -1.0)
+    if min(a[1], b[1], c[1]) < row or max(a[1], b[1], c[1]) > row + 1:
+        n = _cut(q, _cut(p, n, q, 1, row, 1.0), p, 1, row + 1, -1.0)
+    area, moment = 0.0, 0.0
+    for k in range(2, n):
+        ux, uy, vx, vy = p[k - 1, 0] - p[0, 0], p[k - 1, 1] - p[0, 1], p[k, 0] - p[0, 0], p[k, 1] - p[0, 1]
+        part = 0.5 * (ux * vy - uy * vx)
+        area += part
+        moment += part * ((p[0, 2] - low) + (p[k - 1, 2] - low) + (p[k, 2] - low)) / 3.0
+    return area, moment
+
+
+@kernel
+def doubts(x, screen, p, faces, box, first, last, pixel, out):
+    """Depths that faces first..last-1 come to over the squares of the screen; how many there are.
+
+    Written while there is room: pixel (m,), and in a row of out (m,4) from and to which depth, the face's area over the
+    square and its height above box[0] times that. What lies before or behind box (2,) is left out.
     """
     u, v, axis, n = (screen.axis + 1) % 3, (screen.axis + 2) % 3, screen.axis, 0
     margin = 1e-13 * max(abs(box[0]), abs(box[1]), abs(box[1] - box[0]))
+    room_a, room_b = np.empty((8, 3)), np.empty((8, 3))
     for f in range(first, last):
         i, j, k = faces[f, 0], faces[f, 1], faces[f, 2]
         ax, ay, bx, by, cx, cy = p[i, 0], p[i, 1], p[j, 0], p[j, 1], p[k, 0], p[k, 1]
@@ -73,26 +129,26 @@ def doubts(x, screen, p, faces, box, first, last, count, pixel, low, high):
                 ):
                     continue
                 z_0, z_1 = _doubt(a, b, c, row, column, margin)
-                if z_0 <= z_1 and z_0 <= box[1] and z_1 >= box[0]:
-                    if n < count:
-                        pixel[n], low[n], high[n] = row * screen.width + column, max(z_0, box[0]), min(z_1, box[1])
+                if z_0 <= z_1:
+                    if n < len(pixel):
+                        pixel[n], out[n, 0], out[n, 1] = row * screen.width + column, z_0, z_1
+                        out[n, 2], out[n, 3] = _share(a, b, c, row, column, box[0], room_a, room_b)
                     n += 1
     return n
 
 
 @kernel(parallel=True)
-def all_doubts(x, screen, p, faces, box, size, start, count, pixel, low, high):
+def all_doubts(x, screen, p, faces, box, size, start, count, pixel, out):
     """`doubts` of pieces of `size` faces, from start (pieces,) on, with room for count (pieces,), which becomes how
     many there are."""
     for c in prange(len(count)):
         first, last, to, n = c * size, min(len(faces), (c + 1) * size), start[c], count[c]
-        here = (pixel[to : to + n], low[to : to + n], high[to : to + n])
-        count[c] = doubts(x, screen, p, faces, box, first, last, n, here[0], here[1], here[2])
+        count[c] = doubts(x, screen, p, faces, box, first, last, pixel[to : to + n], out[to : to + n])
 
 
 @kernel
-def gather_doubts(pixel, low, high, start, out):
-    """Stretches in the order of their pixels into out (n,2); those of pixel k are start[k]:start[k+1]. start
+def gather_doubts(pixel, found, start, out):
+    """Rows of found (n,4) in the order of their pixels into out (n,4); those of pixel k are start[k]:start[k+1]. start
     (pixels+2,) begins as zeros."""
     for m in range(len(pixel)):
         start[pixel[m] + 2] += 1
@@ -100,31 +156,35 @@ def gather_doubts(pixel, low, high, start, out):
         start[k] += start[k - 1]
     for m in range(len(pixel)):
         to = start[pixel[m] + 1]
-        out[to, 0], out[to, 1] = low[m], high[m]
+        for c in range(4):
+            out[to, c] = found[m, c]
         start[pixel[m] + 1] = to + 1
 
 
 @kernel
 def _unite(doubt, first, last):
-    """Stretches first..last-1 as few that are apart, in order, in the same place; the row after them."""
+    """Rows first..last-1 as few that are apart, in order, in the same place; the row after them."""
     stop = first
     for m in range(first, last):
-        low, high, at = doubt[m, 0], doubt[m, 1], stop
+        low, high, area, moment, at = doubt[m, 0], doubt[m, 1], doubt[m, 2], doubt[m, 3], stop
         while at > first and doubt[at - 1, 1] >= low:
             at -= 1
         through = at
         while through < stop and doubt[through, 0] <= high:
             low, high = min(low, doubt[through, 0]), max(high, doubt[through, 1])
+            area, moment = area + doubt[through, 2], moment + doubt[through, 3]
             through += 1
         # rows at..through-1 become one; what lies behind them moves by as many as there are less
         shift = 1 - (through - at)
         if shift > 0:
             for k in range(stop - 1, through - 1, -1):
-                doubt[k + 1, 0], doubt[k + 1, 1] = doubt[k, 0], doubt[k, 1]
+                for c in range(4):
+                    doubt[k + 1, c] = doubt[k, c]
         elif shift < 0:
             for k in range(through, stop):
-                doubt[k + shift, 0], doubt[k + shift, 1] = doubt[k, 0], doubt[k, 1]
-        doubt[at, 0], doubt[at, 1] = low, high
+                for c in range(4):
+                    doubt[k + shift, c] = doubt[k, c]
+        doubt[at, 0], doubt[at, 1], doubt[at, 2], doubt[at, 3] = low, high, area, moment
         stop += shift
     return stop
 
@@ -138,27 +198,35 @@ def unite(start, doubt, stop):
 
 
 @kernel
-def _meet(z_a, f_a, u_a, z_b, f_b, u_b, box, least, at, room, out):
+def _under(row, low, inside):
+    """Volume (squares times metres) of a body over a square, within a stretch that only its own faces come into;
+    `inside`: whether it is behind it."""
+    return row[3] - (row[0] - low) * row[2] + (row[1] - row[0] if inside else 0.0)
+
+
+@kernel
+def _meet(z_a, f_a, u_a, z_b, f_b, u_b, simple, low, least, at, room, out):
     """One pixel: layers (depth, face) and doubts of two bodies. Metres in both, surely and possibly, and stretches.
 
+    simple (2,): neither overlaps itself.
     Stretches longer than `least` go to rows at.. of out (m,2) while there is room; their number comes last.
     """
     i, j, k, m = 0, 0, 0, 0
-    w_a, w_b, z, since, n = 0, 0, box[0], np.nan, 0
+    w_a, w_b, z, since, n, alone = 0, 0, -np.inf, 0.0, 0, False
     both, sure, possible = 0.0, 0.0, 0.0
-    while True:
-        to = box[1]
+    while i < len(z_a) or j < len(z_b) or k < 2 * len(u_a) or m < 2 * len(u_b):
+        to = np.inf
         to = min(to, z_a[i]) if i < len(z_a) else to
         to = min(to, z_b[j]) if j < len(z_b) else to
         to = min(to, u_a[k >> 1, k & 1]) if k < 2 * len(u_a) else to
         to = max(z, min(to, u_b[m >> 1, m & 1]) if m < 2 * len(u_b) else to)
-        doubt_a, doubt_b, step = k & 1 == 1, m & 1 == 1, to - z
-        both += step if w_a > 0 and w_b > 0 else 0.0
-        sure += step if w_a > 0 and w_b > 0 and not doubt_a and not doubt_b else 0.0
-        possible += step if (w_a > 0 or doubt_a) and (w_b > 0 or doubt_b) else 0.0
-        z, was = to, w_a > 0 and w_b > 0
-        if z >= box[1]:
-            break
+        doubt_a, doubt_b = k & 1 == 1, m & 1 == 1
+        was = w_a > 0 and w_b > 0
+        if not alone:
+            both += to - z if was else 0.0
+            sure += to - z if was and not doubt_a and not doubt_b else 0.0
+            possible += to - z if (w_a > 0 or doubt_a) and (w_b > 0 or doubt_b) else 0.0
+        z = to
         while i < len(z_a) and z_a[i] <= z:
             w_a += 1 if f_a[i] >= 0 else -1
             i += 1
@@ -169,6 +237,19 @@ def _meet(z_a, f_a, u_a, z_b, f_b, u_b, box, least, at, room, out):
             k += 1
         while m < 2 * len(u_b) and u_b[m >> 1, m & 1] <= z:
             m += 1
+        if alone:  # until the stretch ends
+            if k & 1 == 0 and m & 1 == 0:
+                alone, part = False, 0.0
+                if doubt_a and w_b > 0:
+                    part = _under(u_a[(k >> 1) - 1], low, w_a > 0)
+                if doubt_b and w_a > 0:
+                    part = _under(u_b[(m >> 1) - 1], low, w_b > 0)
+                both, sure, possible = both + part, sure + part, possible + part
+        elif not doubt_a and not doubt_b and (k ^ m) & 1 == 1:
+            if k & 1 == 1:
+                alone = simple[0] and (m >= 2 * len(u_b) or u_b[m >> 1, 0] > u_a[k >> 1, 1])
+            else:
+                alone = simple[1] and (k >= 2 * len(u_a) or u_a[k >> 1, 0] > u_b[m >> 1, 1])
         now = w_a > 0 and w_b > 0
         if now and not was:
             since = z
@@ -176,28 +257,31 @@ def _meet(z_a, f_a, u_a, z_b, f_b, u_b, box, least, at, room, out):
             if n < room:
                 out[at + n, 0], out[at + n, 1] = since, z
             n += 1
-    if was and box[1] - since > least:
-        if n < room:
-            out[at + n, 0], out[at + n, 1] = since, box[1]
-        n += 1
     return both, sure, possible, n
 
 
+@kernel
+def _meet_range(one, two, low, least, first, last, lengths, start, out):
+    z_a, f_a, u_a, z_b, f_b, u_b = one.depth, one.face, one.doubt, two.depth, two.face, two.doubt
+    for k in range(first, last):
+        a, b, c, d = one.start[k], one.start[k + 1], one.first[k], one.last[k]
+        e, f, g, h = two.start[k], two.start[k + 1], two.first[k], two.last[k]
+        if (a == b and c == d) or (e == f and g == h):
+            continue
+        simple, room = (one.simple, two.simple), start[k + 1] - start[k]
+        found = _meet(
+            z_a[a:b], f_a[a:b], u_a[c:d], z_b[e:f], f_b[e:f], u_b[g:h], simple, low, least, start[k], room, out
+        )
+        lengths[k, 0], lengths[k, 1], lengths[k, 2], lengths[k, 3] = found
+
+
 @kernel(parallel=True)
-def meet(start_a, z_a, f_a, from_a, to_a, u_a, start_b, z_b, f_b, from_b, to_b, u_b, box, least, lengths, first, out):
-    """Into lengths (pixels,4) metres in both bodies: as the centre says, surely, possibly; and the number of stretches,
-    which go from first (pixels+1,) on into out (m,2)."""
+def meet(one, two, low, least, lengths, start, out):
+    """Into lengths (pixels,4) metres in both bodies: as well as is known, surely, possibly; and the number of stretches
+    of the rays through the centres, which go from start (pixels+1,) on into out (m,2)."""
     for c in prange(-(-len(lengths) // PIXELS)):
-        for k in range(c * PIXELS, min(len(lengths), (c + 1) * PIXELS)):
-            a, b = slice(start_a[k], start_a[k + 1]), slice(start_b[k], start_b[k + 1])
-            if start_a[k + 1] == start_a[k] and from_a[k] == to_a[k]:
-                continue
-            if start_b[k + 1] == start_b[k] and from_b[k] == to_b[k]:
-                continue
-            in_a, in_b = u_a[from_a[k] : to_a[k]], u_b[from_b[k] : to_b[k]]
-            room = first[k + 1] - first[k]
-            found = _meet(z_a[a], f_a[a], in_a, z_b[b], f_b[b], in_b, box, least, first[k], room, out)
-            lengths[k, 0], lengths[k, 1], lengths[k, 2], lengths[k, 3] = found
+        first, last = c * PIXELS, min(len(lengths), (c + 1) * PIXELS)
+        _meet_range(one, two, low, least, first, last, lengths, start, out)
 
 
 @kernel

@@ -47,18 +47,18 @@ def pack(clip: Clip) -> dict[str, Any]:
         "extent": extent.tolist(),
         "color": [float(c) for c in clip.color],
         "open": bool(mesh.welded.topology.border.any()),
-        "faces": _text(_differences(mesh.faces.astype(np.uint32))),
-        "frames": _text(_steps(whole)),
+        "faces": planes(rows_apart(mesh.faces.astype(np.uint32))),
+        "frames": planes(_steps(whole)),
     }
     if mesh.welded is not mesh:
-        out["weld"] = _text(_differences(mesh.weld_index.astype(np.uint32)))
+        out["weld"] = planes(rows_apart(mesh.weld_index.astype(np.uint32)))
     if clip.poses is not None:
         # rows of [R | t]: single precision keeps a metre to a tenth of a micrometre
-        out["poses"] = _text(clip.poses.reshape(-1, 12).astype("<f4"))
+        out["poses"] = planes(clip.poses.reshape(-1, 12).astype("<f4"))
         out["box"] = clip.bounds.tolist()
     uv = vertex_uv(clip)
     if uv is not None and out["open"]:  # only cloth is drawn woven
-        out["uv"] = _text(uv.astype("<f4"))
+        out["uv"] = planes(uv.astype("<f4"))
     return out
 
 
@@ -92,14 +92,14 @@ def _steps(whole: NDArray[np.uint16]) -> NDArray[np.uint16]:
     return np.ascontiguousarray(out.transpose(0, 2, 1))
 
 
-def _differences(rows: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """Each row minus the one before it, modulo 2^32."""
+def rows_apart(rows: NDArray[Any]) -> NDArray[Any]:
+    """Each row minus the one before it, modulo the range of the (unsigned) type."""
     out = rows.copy()
     out[1:] -= rows[:-1]
     return out
 
 
-def _text(array: NDArray[Any]) -> str:
+def planes(array: NDArray[Any]) -> str:
     """Byte planes (all lowest bytes, then the next ...) of a little-endian array, deflated, in base64."""
     little = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"), copy=False))
     planes = little.reshape(-1).view(np.uint8).reshape(-1, array.dtype.itemsize).T

@@ -11,6 +11,7 @@ from .. import validate
 from ..clip import Clip
 from ..files import atomic_write
 from .camera import open_elevation
+from .overlay import Overlay, pack_overlay
 from .pack import check, pack
 
 # in the order they stand in the page; each may use the names of those before it
@@ -18,16 +19,28 @@ SCRIPTS = ("decode.js", "matrix.js", "shaders.js", "scene.js", "view.js", "playe
 
 
 def replay_html(
-    clips: Sequence[Clip], fps: float, *, title: str = "pliant replay", facts: Mapping[str, str] | None = None
+    clips: Sequence[Clip],
+    fps: float,
+    *,
+    title: str = "pliant replay",
+    facts: Mapping[str, str] | None = None,
+    overlays: Sequence[Overlay] = (),
+    readings: Mapping[str, Sequence[str]] | None = None,
 ) -> str:
-    """The page as text. `fps` frames are one second of the run; `facts` is a small table shown beside the picture."""
+    """The page as text. `fps` frames are one second of the run; `facts` is a small table shown beside the picture, and
+    `readings` are rows of it that have a text for each frame. `overlays` are seen through whatever is before them."""
     frames = check(clips)
+    for what, rows in [("overlay", o.meshes) for o in overlays] + list((readings or {}).items()):
+        if len(rows) != frames:
+            raise ValueError(f"{what!r} has {len(rows)} frames; expected {frames}, as many as the run")
     run = {
         "fps": validate.number("fps", fps, above=0.0),
         "frameCount": frames,
         "elevation": open_elevation(clips),
         "facts": [[str(name), str(value)] for name, value in (facts or {}).items()],
         "clips": [pack(clip) for clip in clips],
+        "overlays": [pack_overlay(overlay) for overlay in overlays],
+        "readings": [[str(name), [str(value) for value in values]] for name, values in (readings or {}).items()],
     }
     parts = {
         "title": html.escape(title),
@@ -46,9 +59,11 @@ def write_replay(
     *,
     title: str = "pliant replay",
     facts: Mapping[str, str] | None = None,
+    overlays: Sequence[Overlay] = (),
+    readings: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
     """Write the page to `path`, whole or not at all."""
-    page = replay_html(clips, fps, title=title, facts=facts)
+    page = replay_html(clips, fps, title=title, facts=facts, overlays=overlays, readings=readings)
     with atomic_write(path, "w") as stream:
         stream.write(page)
 

@@ -24,6 +24,7 @@ from ..simulation import Frame, Simulation
 from .crossings import CrossingCount
 from .referee import Referee
 from .replay import iframe_html, replay_html, write_replay
+from .shared import SharedCounter, SharedVolume, litres
 from .sheet import contact_sheet
 
 Floats = NDArray[np.float64]
@@ -47,7 +48,8 @@ class Result:
     bodies; None where they were not counted. forced: how often bodies left no room (see `Guard`). shapes: for each
     body that bends the positions (T,n,3), single precision, of its welded vertices. pinched: (T,2) points inside such a
     body where it meets itself, and how deep (m) they are; they are not in `deepest`. remained: (T,) pairs still
-    too near when a response that separates until nothing touches gave up; None where there was none.
+    too near when a response that separates until nothing touches gave up; None where there was none. shared: the
+    volumes that bodies share, of the pairs that the scene asks for.
     """
 
     scene: Scene
@@ -62,6 +64,7 @@ class Result:
     shapes: dict[int, NDArray[np.float32]] = dataclasses.field(default_factory=dict)
     pinched: Floats = dataclasses.field(default_factory=lambda: np.zeros((0, 2)))
     remained: NDArray[np.int64] | None = None
+    shared: tuple[SharedVolume, ...] = ()
 
     @functools.cached_property
     def clips(self) -> list[Clip]:
@@ -125,6 +128,7 @@ class Result:
             "ms_per_frame": 1e3 * median,
             "times_real_time": self.dt / median if median > 0.0 else float("nan"),
             "compute_s": float(steps.sum()),
+            **({"shared": [s.summary for s in self.shared]} if self.shared else {}),
         }
 
     @property
@@ -154,11 +158,15 @@ class Result:
             bodies["pinched where the body meets itself"] = f"at most {s['pinched_most']} points, {deep} deep"
         return {
             "frames": f"{s['frames']} ({s['simulated_s']:.2f} s)",
-            "particles": f"{s['particles']:,}",
+            **({"particles": f"{s['particles']:,}"} if self.scene.soft else {}),
             "body triangles": f"{s['body_triangles']:,}",
-            "contacts, at most": f"{s['contacts_most']:,}",
-            **(bodies if self.scene.fixed else {}),
+            **({"contacts, at most": f"{s['contacts_most']:,}"} if self.scene.soft else {}),
+            **(bodies if self.scene.fixed and self.scene.soft else {}),
             **self._met,
+            **{
+                f"{self._pair(s)}, at most": litres(s.volume.max(), s.bound[int(np.argmax(s.volume))])
+                for s in self.shared
+            },
             "time per frame": f"{s['ms_per_frame']:.1f} ms",
             "times real time": f"{s['times_real_time']:.1f}x",
         }
@@ -189,18 +197,30 @@ class Result:
 
     def to_html(self, path: str | os.PathLike[str]) -> None:
         """The replay: one page that plays without a network."""
-        write_replay(path, self.clips, 1.0 / self.dt, title=self._title, facts=self.facts)
+        write_replay(path, self.clips, 1.0 / self.dt, title=self._title, facts=self.facts, **self._drawn)
 
     def to_png(self, path: str | os.PathLike[str], frames: int = 6) -> None:
         """A few frames on one picture."""
-        contact_sheet(self.clips, 1.0 / self.dt, path, frames=frames, title=self._title)
+        overlays, notes = self._drawn["overlays"], self.shared[0].readings if len(self.shared) == 1 else ()
+        contact_sheet(self.clips, 1.0 / self.dt, path, frames=frames, title=self._title, overlays=overlays, notes=notes)
+
+    @property
+    def _drawn(self) -> dict[str, Any]:
+        """What is drawn over the run, and what is read off it in each frame."""
+        readings = {f"{self._pair(s)} now": s.readings for s in self.shared}
+        return {"overlays": [s.overlay for s in self.shared], "readings": readings}
+
+    def _pair(self, shared: SharedVolume) -> str:
+        if len(self.shared) == 1:
+            return "shared volume"
+        return "shared volume, " + " and ".join(self.scene.bodies[b].label for b in shared.bodies)
 
     @property
     def _title(self) -> str:
         return f"pliant: {self.scene.name}"
 
     def _repr_html_(self) -> str:
-        return iframe_html(replay_html(self.clips, 1.0 / self.dt, title=self._title, facts=self.facts))
+        return iframe_html(replay_html(self.clips, 1.0 / self.dt, title=self._title, facts=self.facts, **self._drawn))
 
     def __repr__(self) -> str:
         return f"<Result {self.scene.name!r}: " + ", ".join(f"{k} {v}" for k, v in self.facts.items() if v) + ">"
@@ -222,9 +242,10 @@ def record(
     scene = sim.scene
     particles = sum(scene.bodies[b].mesh.welded.n_vertices for b in scene.soft)
     validate.budget(f"{count} frames of {particles} particles", 24.0 * (count + 1) * particles, "keep fewer frames")
-    referee = Referee(scene) if measure else None
+    referee = Referee(scene) if measure and scene.soft else None
     counting = scene.self_contact != "off" if crossings is None else crossings
     counter = CrossingCount(scene, sim.state.x) if measure and counting else None
+    shared = SharedCounter(scene, count + 1)
     met = np.zeros((count + 1, 2), np.int64)
     soft = {b: np.empty((count + 1, scene.bodies[b].mesh.welded.n_vertices, 3)) for b in scene.soft}
     bent = {b: np.empty((count + 1, scene.bodies[b].mesh.welded.n_vertices, 3), np.float32) for b in scene.shapes}
@@ -245,6 +266,7 @@ def record(
             pinched[t] = referee.pinched, referee.pinched_depth
         if counter is not None:
             met[t] = counter.at(x)
+        shared.at(t, x)
 
     keep(0, sim.state.x, sim.state.pose)
     for t, frame in enumerate(sim.run(count), 1):
@@ -255,7 +277,9 @@ def record(
     forced = sim.guard.forced if sim.guard else 0
     counted = None if counter is None else met
     left = remained if sim.separates else None
-    return Result(scene, sim.dt, soft, poses, contacts, deepest, seconds, counted, forced, bent, pinched, left)
+    return Result(
+        scene, sim.dt, soft, poses, contacts, deepest, seconds, counted, forced, bent, pinched, left, shared.found
+    )
 
 
 def drape(

@@ -10,6 +10,7 @@ from .. import validate
 from ..clip import Clip
 from ..files import atomic_write
 from .camera import Camera
+from .overlay import Overlay, painted
 from .pack import check
 from .picture import render
 
@@ -26,8 +27,13 @@ def contact_sheet(
     title: str | None = None,
     tile: tuple[int, int] = (480, 400),
     samples: int = 2,
+    overlays: Sequence[Overlay] = (),
+    notes: Sequence[str] = (),
 ) -> None:
-    """Write a PNG with `frames` pictures, first and last frame among them, each `tile` pixels wide and high."""
+    """Write a PNG with `frames` pictures, first and last frame among them, each `tile` pixels wide and high.
+
+    `overlays` shine through what is before them; `notes` has a text for each frame of the run, beside its time.
+    """
     fps = validate.number("fps", fps, above=0.0)
     columns = validate.whole("columns", columns, low=1, high=64)
     shown = spread(check(clips), validate.whole("frames", frames, low=1, high=1024))
@@ -47,9 +53,14 @@ def contact_sheet(
     for k, frame in enumerate(shown):
         x = gap + (k % columns) * (width + gap)
         y = head + (k // columns) * (height + caption)
-        sheet.paste(Image.fromarray(render(clips, frame, width, height, camera, samples=samples)), (x, y))
+        pixels = render(clips, frame, width, height, camera, samples=samples)
+        for overlay in overlays:
+            mesh = overlay.meshes[frame]
+            pixels = pixels if mesh is None else painted(pixels, mesh, camera, overlay.color)
+        sheet.paste(Image.fromarray(pixels), (x, y))
         place = (x + width / 2, y + height + caption / 2)
-        draw.text(place, f"{frame / fps:.2f} s", QUIET, ImageFont.load_default(0.55 * caption), anchor="mm")
+        text = f"{frame / fps:.2f} s" + (f"   {notes[frame]}" if notes else "")
+        draw.text(place, text, QUIET, ImageFont.load_default(0.55 * caption), anchor="mm")
     with atomic_write(path) as stream:
         sheet.save(stream, format="PNG")
 

@@ -3,7 +3,9 @@
 from collections.abc import Callable
 
 from ..scene import Scene
+from .creatures import creatures
 from .drape import drape_scene, tablecloth_for
+from .figures import two_figures
 from .moving import bending_rod, spinning_ball
 from .piles import curtain, pinch, ribbon, stack, twist
 from .reliefs import cloth_on_face
@@ -30,6 +32,8 @@ SCENES: dict[str, Callable[..., Scene]] = {
     "pinch": pinch,
     "curtain": curtain,
     "cylinders": cylinders,
+    "creatures": creatures,
+    "two-figures": two_figures,
 }
 
 __all__ = ["SCENES", "drape_scene", "tablecloth_for"]

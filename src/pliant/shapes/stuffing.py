@@ -29,6 +29,10 @@ _LOCAL = list(itertools.combinations(range(4), 2))  # the edges of a tet: local 
 _CUT = {frozenset(edge): 4 + k for k, edge in enumerate(_LOCAL)}
 
 
+class NothingInsideError(ValueError):
+    """The function is negative nowhere, or only in parts too thin for the lattice."""
+
+
 def stuffed(
     function: Function,
     low: Any,
@@ -62,7 +66,7 @@ def stuffed(
     x, tets, surface = filled(lattice, f, ends, kind, where)
     tets = without_pinches(x, tets, surface)
     if not len(tets):
-        raise ValueError(f"nothing is inside the function at size {size:g}; use a smaller size or another box")
+        raise NothingInsideError(f"nothing is inside the function at size {size:g}; use a smaller size or another box")
     kept, tets = np.unique(tets, return_inverse=True)
     return Mesh.from_tets(x[kept], tets.reshape(-1, 4), name=name)
 

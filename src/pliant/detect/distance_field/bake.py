@@ -43,11 +43,11 @@ class Grid:
     def tiles(self) -> Ints:
         return -(-np.array(self.shape, np.int64) // TILE)
 
-    def budget(self, max_bytes: float | None, busy: int = 0, dense: bool = False) -> None:
-        """TooBigError if the index, or the bricks of `busy` tiles, would not fit."""
+    def budget(self, max_bytes: float | None, busy: int = 0, dense: bool = False, share: float = 1.0) -> None:
+        """TooBigError if the index (a `share` of it, 0..1), or the bricks of `busy` tiles, would not fit."""
         nodes = math.prod(float(n) for n in self.shape)
         # the index and the lists' starts; bricks while they are made and joined
-        needed = nodes / _NODES * 4.0 + nodes / TILE**3 * 104.0 + busy * TILE**3 * 4.0
+        needed = share * nodes / _NODES * 4.0 + nodes / TILE**3 * 104.0 + busy * TILE**3 * 4.0
         text = "grid " + "x".join(map(str, self.shape))
         validate.budget(text, needed + dense * 5.0 * nodes, "lower the resolution or raise max_bytes", max_bytes)
 
@@ -79,16 +79,17 @@ def bake_bricks(
     wanted: Bools | None = None,
     max_bytes: float | None = None,
     progress: Progress | None = None,
-) -> tuple[_bricks.Bricks, Ints, int]:
-    """Bricks of the `wanted` tiles (all of them) around `mesh`, how many each tile has, and the distances computed.
+) -> tuple[_bricks.Bricks, Ints, Ints]:
+    """Bricks of the `wanted` tiles (all of them) around `mesh`; how many each tile has, and distances computed for it.
 
     They are numbered tile by tile, so that their order, and all bits, do not depend on the threads.
     """
     tiles = grid.tiles
     bins = _bins(fan, grid, paper, np.ones(math.prod(tiles.tolist()), np.bool_) if wanted is None else wanted)
     busy = np.flatnonzero(np.diff(bins[0].start) + np.diff(bins[1].start) + np.diff(bins[2].start))
-    grid.budget(max_bytes, len(busy))
-    counts, examined = np.zeros(math.prod(tiles.tolist()), np.int64), 0
+    # pages of the index that nothing is written to take no memory
+    grid.budget(max_bytes, len(busy), share=1.0 if wanted is None else float(wanted.mean()))
+    counts, examined = (np.zeros(math.prod(tiles.tolist()), np.int64) for _ in range(2))
     index = np.zeros(tuple(tiles * (TILE // _bake.BRICK)), np.int32)
     # memory is taken where it is written to: room for all that may come costs nothing, and is given back
     most = 1 + len(busy) * _bake.PER_TILE
@@ -106,7 +107,7 @@ def bake_bricks(
         counts[order] = packed.counts[: len(turn)]
         start = total + np.cumsum(counts[turn]) - counts[turn]
         _bricks.gather(order, start[spread], packed, tiles, values, rim, doubt, index)
-        examined += int(packed.examined[: len(turn)].sum())
+        examined[order] = packed.examined[: len(turn)]
         done, total = done + len(turn), total + int(counts[turn].sum())
         took = time.perf_counter() - began
         group = max(threads(), group // 2) if took > _LAUNCH else min(2 * group, _SLOTS)

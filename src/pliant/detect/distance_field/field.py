@@ -75,7 +75,7 @@ class DistanceField(Sampled):
             raise ValueError(f"mesh {mesh.name!r} has no faces; a distance field needs a surface")
         start = time.perf_counter()
         if like is None:
-            grid = _grid_for(mesh, resolution, spacing, band, margin)
+            grid = grid_for(mesh, resolution, spacing, band, margin)
         else:
             grid, sign, storage = like._place, like.sign, like.storage
             if not _inside(mesh, grid):
@@ -87,7 +87,7 @@ class DistanceField(Sampled):
         bricks, _, examined = bake_bricks(welded, fan, grid, paper, None, max_bytes, progress)
         if not paper or len(bricks.rim):
             bricks = with_jumps(bricks)
-        made = cls(mesh, _read_only(bricks), grid.reach, sign, 0.0, examined)
+        made = cls(mesh, _read_only(bricks), grid.reach, sign, 0.0, int(examined.sum()))
         made = dataclasses.replace(made, grid=_dense(made, bricks)) if dense else made
         return dataclasses.replace(made, seconds=time.perf_counter() - start)
 
@@ -120,7 +120,8 @@ class DistanceField(Sampled):
         _bricks.splice(bricks, new, stale, first, grid.tiles, values, rim, index)
         joined = bricks_of(values, index, rim, grid)
         joined = with_jumps(joined) if not paper or len(rim) else joined
-        made = DistanceField(mesh, _read_only(joined), self.band, self.sign, time.perf_counter() - start, examined)
+        took, looked = time.perf_counter() - start, int(examined.sum())
+        made = DistanceField(mesh, _read_only(joined), self.band, self.sign, took, looked)
         made.__dict__["_fan"], made.__dict__["_counts"] = fan, counts
         return made
 
@@ -232,7 +233,7 @@ class DistanceField(Sampled):
         return cls(mesh, _read_only(grid), band, SIGNS[sign], seconds, examined)
 
 
-def _grid_for(mesh: Mesh, resolution: int, spacing: float | None, band: float, margin: float) -> Grid:
+def grid_for(mesh: Mesh, resolution: int, spacing: float | None, band: float, margin: float) -> Grid:
     """Nodes around the mesh, far enough for the band."""
     band = validate.number("band", band, low=1.0, high=1e6)
     margin = validate.number("margin", margin, low=0.0, high=validate.LARGEST)

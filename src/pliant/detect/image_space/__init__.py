@@ -2,8 +2,8 @@
 
 from .detector import ImageSpaceDetector
 from .layers import DepthCamera, Layers, layered_depth_image
-from .overlap import Overlap, Overlaps, overlap
 from .points import PointsInside, points_inside
+from .volume import Overlap, Overlaps, overlap
 
 __all__ = [
     "DepthCamera",

@@ -143,8 +143,8 @@ class DepthCamera:
         self._found = np.empty((-(-m // _kernels.FACES), 2), np.int64)
         self._hits = (np.empty(0, np.int32), np.empty(0), np.empty(0, np.int32))
 
-    def take(self, x: Floats, screen: Screen, box: Floats) -> Layers:
-        """The image of vertices x (n,3), metres."""
+    def take(self, x: Floats, screen: Screen, box: Floats, clip: bool = True) -> Layers:
+        """The image of vertices x (n,3), metres; `clip` moves layers before and behind the box to its border."""
         shared = len(self.faces) >= _SOME
         project, count, fill, sort = (
             step if shared else step.serial for step in (_kernels.project, _kernels.count, _kernels.fill, _kernels.sort)
@@ -163,24 +163,24 @@ class DepthCamera:
         depth_out, face_out = np.empty(total), np.empty(total, np.int32)
         _kernels.gather(pixel, depth, face, start, depth_out, face_out)
         sort(start, depth_out, face_out)
-        np.clip(depth_out, box[0, screen.axis], box[1, screen.axis], out=depth_out)
+        if clip:
+            np.clip(depth_out, box[0, screen.axis], box[1, screen.axis], out=depth_out)
         return Layers(screen, box, start, depth_out, face_out)
 
     def doubts(self, x: Floats, screen: Screen, box: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
         """Of each pixel the depths that some face has over its square, after an image of the same: where they begin
-        and end (pixels,) in the rows of stretches (k,2), which are apart and ascend."""
+        and end (pixels,) in the rows (k,4) of stretches, which are apart and ascend, with areas and volumes."""
         ends, size = np.ascontiguousarray(box[:, screen.axis]), _kernels.FACES
         count, first = np.zeros(len(self._found), np.int64), np.zeros(len(self._found), np.int64)
         ask = worth(_columns.all_doubts, len(self.faces), _SOME)
-        none = (np.empty(0, np.int32), np.empty(0), np.empty(0))
-        ask(x, screen, self.p, self.faces, ends, size, first, count, *none)
+        ask(x, screen, self.p, self.faces, ends, size, first, count, np.empty(0, np.int32), np.empty((0, 4)))
         total = int(count.sum())
-        validate.budget(f"{total} pieces of faces", 40.0 * total, "lower the resolution")
+        validate.budget(f"{total} pieces of faces", 72.0 * total, "lower the resolution")
         first = np.cumsum(count) - count
-        rows = (np.empty(total, np.int32), np.empty(total), np.empty(total))
-        ask(x, screen, self.p, self.faces, ends, size, first, count, *rows)
-        start, out = np.zeros(screen.width * screen.height + 2, np.int64), np.empty((total, 2))
-        _columns.gather_doubts(*rows, start, out)
+        pixel, rows = np.empty(total, np.int32), np.empty((total, 4))
+        ask(x, screen, self.p, self.faces, ends, size, first, count, pixel, rows)
+        start, out = np.zeros(screen.width * screen.height + 2, np.int64), np.empty((total, 4))
+        _columns.gather_doubts(pixel, rows, start, out)
         stop = np.empty(screen.width * screen.height, np.int64)
         worth(_columns.unite, len(self.faces), _SOME)(start, out, stop)
         return start[:-2], stop, out

@@ -50,6 +50,24 @@ async function decodeClip(packed) {
   return clip;
 }
 
+// Meshes that are other ones in every frame, one after the other: where each begins, and what they are made of.
+async function decodeOverlay(packed) {
+  const starts = (counts) => counts.reduce((sums, n) => [...sums, sums[sums.length - 1] + n], [0]);
+  const vertexStart = starts(packed.vertices), faceStart = starts(packed.faces);
+  const total = vertexStart[vertexStart.length - 1];
+  const whole = new Uint16Array(await unpack(packed.whole, 2));
+  const positions = new Float32Array(3 * total);
+  for (let axis = 0; axis < 3; axis++) {
+    const low = packed.low[axis], step = packed.extent[axis] / 65535;
+    for (let i = 0, at = axis * total; i < total; i++, at++) {
+      if (i) whole[at] += whole[at - 1]; // wraps at 65536
+      positions[3 * i + axis] = low + whole[at] * step;
+    }
+  }
+  const faces = sumRows(new Uint32Array(await unpack(packed.corners, 4)), 3);
+  return { color: packed.color, vertexStart, faceStart, positions, faces };
+}
+
 // Positions of `frame` in metres, as x y z of each vertex; a still clip has one frame for all times.
 function fillPositions(clip, frame) {
   const { whole, count, positions } = clip;

@@ -6,6 +6,7 @@ const stage = $("stage"), canvas = $("picture"), timeline = $("timeline");
 const night = matchMedia("(prefers-color-scheme: dark)");
 const state = {
   frame: 0, playing: false, loop: true, wire: false, speed: 1, clips: [], scene: null, view: null,
+  readings: [], // cells whose text is another one in every frame, and the texts
   since: 0, // when the frame shown was due, ms
   drawn: 0, // when it was last drawn, ms
   slowness: 16, // ms between drawings while playing, smoothed
@@ -60,6 +61,7 @@ function showTime() {
   timeline.value = state.frame;
   const text = `${seconds(state.frame)} s, frame ${state.frame + 1} of ${run.frameCount}`;
   timeline.setAttribute("aria-valuetext", text);
+  for (const [cell, values] of state.readings) cell.textContent = values[state.frame];
   $("clock").innerHTML = `<b>${seconds(state.frame)} s</b> <span class="total">· ${state.frame + 1}/${run.frameCount}</span>`;
 }
 
@@ -143,8 +145,17 @@ function fillFacts() {
     row.append(head);
     row.insertCell().textContent = value;
   }
-  if (!run.facts.length) $("info").hidden = true;
-  showFacts(run.facts.length > 0 && innerWidth > 860 && innerHeight > 420);
+  for (const [name, values] of run.readings ?? []) {
+    const row = $("facts").insertRow(), head = document.createElement("th"), cell = row.insertCell();
+    head.scope = "row";
+    head.textContent = name;
+    row.prepend(head);
+    row.className = "reading";
+    state.readings.push([cell, values]);
+  }
+  const rows = $("facts").rows.length;
+  if (!rows) $("info").hidden = true;
+  showFacts(rows > 0 && innerWidth > 860 && innerHeight > 420);
 }
 
 async function start() {
@@ -152,7 +163,8 @@ async function start() {
   if (!gl) throw new Error("This replay needs WebGL2, which this browser does not offer or has switched off.");
   if (typeof DecompressionStream === "undefined") throw new Error("This replay needs a browser of 2023 or later.");
   for (const packed of run.clips) state.clips.push(await decodeClip(packed));
-  state.scene = new Scene(gl, state.clips);
+  const overlays = await Promise.all((run.overlays ?? []).map(decodeOverlay));
+  state.scene = new Scene(gl, state.clips, overlays);
   state.view = new View(canvas, somePoints(state.clips), state.scene.middle, state.scene.size, run.elevation, changed);
   timeline.max = run.frameCount - 1;
   stage.classList.toggle("single", run.frameCount === 1);

@@ -108,14 +108,64 @@ class Drawing {
   }
 }
 
+const OVERLAY_ALPHA = 0.88; // as in report/overlay.py
+
+// A mesh of its own in every frame.
+class OverlayDrawing {
+  constructor(gl, overlay) {
+    this.overlay = overlay;
+    this.frame = -1;
+    this.count = 0;
+    this.solid = gl.createVertexArray();
+    gl.bindVertexArray(this.solid);
+    [this.positions, this.normals] = [0, 1].map((place) => {
+      const buffer = gl.createBuffer();
+      gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
+      gl.enableVertexAttribArray(place);
+      gl.vertexAttribPointer(place, 3, gl.FLOAT, false, 0, 0);
+      return buffer;
+    });
+    this.faces = gl.createBuffer();
+    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, this.faces);
+    gl.bindVertexArray(null);
+  }
+
+  moveTo(gl, frame) {
+    const { vertexStart, faceStart, positions, faces } = this.overlay;
+    const wanted = Math.min(frame, vertexStart.length - 2);
+    if (wanted === this.frame) return;
+    this.frame = wanted;
+    const x = positions.subarray(3 * vertexStart[wanted], 3 * vertexStart[wanted + 1]);
+    const corners = faces.subarray(3 * faceStart[wanted], 3 * faceStart[wanted + 1]);
+    const normals = new Float32Array(x.length);
+    fillNormals({ faces: corners, positions: x, normals, weld: null });
+    this.count = corners.length;
+    gl.bindVertexArray(this.solid);
+    for (const [buffer, values] of [[this.positions, x], [this.normals, normals]]) {
+      gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
+      gl.bufferData(gl.ARRAY_BUFFER, values, gl.DYNAMIC_DRAW);
+    }
+    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, this.faces);
+    gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, corners, gl.DYNAMIC_DRAW);
+    gl.bindVertexArray(null);
+  }
+
+  drawSolid(gl) {
+    gl.bindVertexArray(this.solid);
+    gl.drawElements(gl.TRIANGLES, this.count, gl.UNSIGNED_INT, 0);
+  }
+}
+
 class Scene {
-  constructor(gl, clips) {
+  constructor(gl, clips, overlays = []) {
     this.gl = gl;
     this.drawings = clips.map((clip) => new Drawing(gl, clip));
+    this.overlays = overlays.map((overlay) => new OverlayDrawing(gl, overlay));
     this.depth = program(gl, DEPTH_VERTEX, EMPTY_FRAGMENT);
     this.lit = program(gl, LIT_VERTEX, LIT_FRAGMENT);
     this.floor = program(gl, FLOOR_VERTEX, FLOOR_FRAGMENT);
     this.line = program(gl, DEPTH_VERTEX, LINE_FRAGMENT);
+    if (overlays.length) this.glow = program(gl, LIT_VERTEX, GLOW_FRAGMENT);
     this.empty = gl.createVertexArray();
     this.low = [0, 1, 2].map((k) => Math.min(...clips.map((c) => c.box[0][k])));
     this.high = [0, 1, 2].map((k) => Math.max(...clips.map((c) => c.box[1][k])));
@@ -200,6 +250,23 @@ class Scene {
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
     if (wire) this.drawWire(project);
     if (eye[1] > this.low[1]) this.drawFloor(project, dark);
+    if (this.overlays.length) this.drawOverlays(frame, eye, project);
+  }
+
+  // Over all the rest: what lies inside of bodies would never be seen otherwise.
+  drawOverlays(frame, eye, project) {
+    const { gl } = this, lit = this.use(this.glow, project);
+    gl.clear(gl.DEPTH_BUFFER_BIT);
+    gl.blendColor(0, 0, 0, OVERLAY_ALPHA);
+    gl.blendFunc(gl.CONSTANT_ALPHA, gl.ONE_MINUS_CONSTANT_ALPHA);
+    gl.uniform3fv(lit.eye, eye);
+    gl.uniform3fv(lit.sun, SUN);
+    for (const drawing of this.overlays) {
+      drawing.moveTo(gl, frame);
+      gl.uniform3fv(lit.color, drawing.overlay.color);
+      drawing.drawSolid(gl);
+    }
+    gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
   }
 
   drawWire(project) {

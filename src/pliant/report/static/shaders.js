@@ -99,6 +99,21 @@ void main() {
   pixel = vec4(screen(albedo * light + rim * ambient * (albedo * .25 + .04) + shine), 1.);
 }`;
 
+// What is drawn over all the rest: lit, but in nobody's shadow.
+const GLOW_FRAGMENT = `#version 300 es
+precision highp float;
+in vec3 at;
+in vec3 facing;
+uniform vec3 eye, color, sun;
+out vec4 pixel;
+void main() {
+  vec3 n = normalize(facing), v = normalize(eye - at);
+  float light = .5 + .25 * n.y + .6 * max(dot(n, sun), 0.);
+  float rim = pow(1. - abs(dot(n, v)), 3.);
+  vec3 c = color * light * (1. - .35 * rim);
+  pixel = vec4(mix(c * 12.92, 1.055 * pow(max(c, 0.), vec3(1. / 2.4)) - .055, step(.0031308, c)), 1.);
+}`;
+
 const FLOOR_VERTEX = `#version 300 es
 uniform mat4 project;
 uniform vec3 middle; // of the floor

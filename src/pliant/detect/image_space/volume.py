@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ... import validate
 from ...kernels import columns as _columns
+from ...kernels.columns import Seen
 from ...kernels.jit import worth
 from ...kernels.layers import Screen
 from ...mesh import Mesh
@@ -22,9 +23,10 @@ _SOME = 4000  # pixels
 class Overlap:
     """What two bodies share.
 
-    volume: cubic metres, by the rays through the pixel centres. least, most: the true volume lies between them. box
-    (2,3): the overlap of the bodies' boxes. Piece k of a ray is in both bodies from depth[k, 0] to depth[k, 1] (m,2),
-    metres along the screen's axis, in pixel[k] (m,).
+    volume: cubic metres. least, most: the true volume lies between them; all but the pixels into which the surfaces of
+    both bodies come at one depth is exact. box (2,3): the overlap of the bodies' boxes. Piece k of a ray through a
+    pixel's centre is in both bodies from depth[k, 0] to depth[k, 1] (m,2), metres along the screen's axis, in pixel[k]
+    (m,).
     """
 
     volume: float
@@ -113,32 +115,33 @@ class Overlaps:
         screen = screen_of(box, axis, self.resolution, farthest)
         seen = []
         for camera, place in zip(self._cameras, x, strict=True):
-            layers = camera.take(place, screen, box)
-            seen.append((layers.start, layers.depth, layers.face, *camera.doubts(place, screen, box)))
-        return _met(box, screen, seen)
+            layers = camera.take(place, screen, box, clip=False)
+            doubts, simple = camera.doubts(place, screen, box), not len(layers.self_overlap())
+            seen.append(Seen(layers.start, layers.depth, layers.face, *doubts, simple))
+        return _met(box, screen, *seen)
 
     def _nothing(self, box: Floats) -> Overlap:
         none = Screen(0, 0.0, 0.0, 1.0, 1.0, 1, 1)
         return Overlap(0.0, 0.0, 0.0, box, none, np.zeros(0, np.int64), np.zeros((0, 2)))
 
 
-def _met(box: Floats, screen: Screen, seen: list[Any]) -> Overlap:
+def _met(box: Floats, screen: Screen, one: Seen, two: Seen) -> Overlap:
     """Both images ray by ray."""
-    ends, pixels = np.ascontiguousarray(box[:, screen.axis]), screen.width * screen.height
-    least = 1e-14 * float(np.abs(ends).max())
+    pixels = screen.width * screen.height
+    low, high = box[0, screen.axis], box[1, screen.axis]
+    least = 1e-14 * float(np.abs(box[:, screen.axis]).max())
     lengths, first = np.zeros((pixels, 4)), np.zeros(pixels + 1, np.int64)
     meet = worth(_columns.meet, pixels, _SOME)
-    meet(*seen[0], *seen[1], ends, least, lengths, first, np.empty((0, 2)))
+    meet(one, two, low, least, lengths, first, np.empty((0, 2)))
     count = lengths[:, 3].astype(np.int64)
     first[1:] = np.cumsum(count)
     depth = np.empty((int(first[-1]), 2))
-    meet(*seen[0], *seen[1], ends, least, lengths, first, depth)
+    meet(one, two, low, least, lengths, first, depth)
     area = 1.0 / (screen.across * screen.down)
-    volume, low, high = (area * float(lengths[:, k].sum()) for k in range(3))
-    rounding = 1e-12 * high
-    return Overlap(
-        volume, max(0.0, low - rounding), high + rounding, box, screen, np.repeat(np.arange(pixels), count), depth
-    )
+    volume, sure, possible = (area * float(lengths[:, k].sum()) for k in range(3))
+    rounding = 1e-12 * area * pixels * float(max(high - low, abs(low), abs(high)))
+    pixel = np.repeat(np.arange(pixels), count)
+    return Overlap(volume, max(0.0, sure - rounding), possible + rounding, box, screen, pixel, depth)
 
 
 def overlap(a: Mesh, b: Mesh, *, resolution: int = 128, axis: int | None = None) -> Overlap:

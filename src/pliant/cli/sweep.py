@@ -1,0 +1,203 @@
+"""`pliant sweep`: many drapes, checks or bakes from one file, on all cores or on a cluster; what is done stays done."""
+
+import pathlib
+import re
+import sys
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from . import output
+
+if TYPE_CHECKING:
+    from ..sweep.plan import Plan
+    from ..sweep.sweep import Progress, Swept
+
+_SAY = 5.0  # s between two lines where stderr is no terminal
+_SHOWN = 12  # failed runs in the table
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
+
+def sweep(
+    file: pathlib.Path,
+    *,
+    out: Annotated[pathlib.Path | None, Parameter(name=["--out", "-o"])] = None,
+    workers: Annotated[int | None, Parameter(name=["--workers", "-w"])] = None,
+    scheduler: str | None = None,
+    time_limit: float | None = None,
+    memory: str | None = None,
+    attempts: int = 3,
+    retry_failed: bool = False,
+    plan: bool = False,
+    json: bool = False,
+) -> int:
+    """Carry out all runs that FILE describes, each in its own folder; started again it does only what is missing.
+
+    Writes a table (table.csv, table.json, table.parquet with pyarrow), times apart from it (times.csv) and a gallery
+    to be opened in any browser. The exit code is 1 when a run failed.
+
+    Parameters
+    ----------
+    file
+        A TOML file: run = "drape", "check" or "bake", garments, bodies, and lists of parameters. See docs/sweep.md.
+    out
+        The folder of all results; without it FILE without its ending.
+    workers
+        Processes of this machine that work at the same time; one for each core without it.
+    scheduler
+        Address of a Dask scheduler, such as tcp://10.0.0.5:8786: its machines do the work, and must share OUT and the
+        files that are read. Needs the extra [cluster].
+    time_limit
+        Seconds a run may take; then it is ended and recorded as failed.
+    memory
+        What a run may take, such as 500M or 4G.
+    attempts
+        How often a run is tried whose process died.
+    retry_failed
+        Do runs again that failed before.
+    plan
+        Say which runs there are, which of them are done, and do nothing.
+    json
+        Print JSON instead of a table.
+    """
+    from .. import validate
+    from ..sweep.apart import Limits
+    from ..sweep.plan import read_plan
+    from ..sweep.sweep import sweep as carry_out
+
+    limits = Limits(
+        None if time_limit is None else validate.number("--time-limit", time_limit, above=0.0),
+        None if memory is None else _bytes(memory),
+        validate.whole("--attempts", attempts, low=1, high=100),
+    )
+    if workers is not None:
+        workers = validate.whole("--workers", workers, low=1, high=1024)
+    if workers is not None and scheduler is not None:
+        raise ValueError("--workers is for this machine; a cluster behind --scheduler has its own")
+    wanted = read_plan(file)
+    target = file.with_suffix("") if out is None else out
+    if target.resolve() == file.resolve():
+        raise ValueError(f"the results of {file} would take its name; choose a folder with --out")
+    if plan:
+        return _show_plan(wanted, target, json)
+    if scheduler is None:
+        output.say_if_compiling(
+            {"drape": "xpbd.relax_serial", "check": "crossings.find_crossings"}.get(wanted.kind, "bake.bake_tiles")
+        )
+    with _Watch(wanted.name) as watch:
+        done = carry_out(
+            wanted,
+            target,
+            workers=workers,
+            scheduler=scheduler,
+            limits=limits,
+            retry_failed=retry_failed,
+            progress=watch,
+            say=output.say,
+        )
+    if json:
+        output.print_json(_figures(done, target))
+    else:
+        _show(done, target)
+    return int(bool(done.failed))
+
+
+def _bytes(text: str) -> int:
+    found = re.fullmatch(r"([0-9.]+)\s*([kmgt]?)(i?b)?", text.strip().lower())
+    try:
+        count = float(found[1]) * _UNITS[found[2]] if found else 0.0
+    except ValueError:
+        count = 0.0
+    if count < 1.0:
+        raise ValueError(f"--memory {text}: expected a size such as 500M or 4G")
+    if not pathlib.Path("/proc/self/statm").exists():
+        raise ValueError("--memory needs /proc to see what a run takes; this platform has none")
+    return int(count)
+
+
+class _Watch:
+    """How far it is, and how long it will take: a bar on a terminal, a line now and then elsewhere."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.began, self.said, self.before = name, time.monotonic(), -_SAY, 0
+        self.open: Any = None
+        self.bar: Any = None
+
+    def __enter__(self) -> "_Watch":
+        return self
+
+    def __exit__(self, *how: Any) -> None:
+        if self.open is not None:
+            self.open.__exit__(*how)
+
+    def __call__(self, now: "Progress") -> None:
+        note = f"({now.failed} failed)" if now.failed else ""
+        if sys.stderr.isatty():
+            if self.open is None:
+                self.open = output.progress(f"sweep {self.name}", now.total)
+                self.bar = self.open.__enter__()
+            self.bar(now.done - self.before, note)
+            self.before = now.done
+            return
+        passed = time.monotonic() - self.began
+        if passed - self.said < _SAY and now.done < now.total:
+            return
+        self.said = passed
+        left = f", about {_span(passed / now.done * (now.total - now.done))} left" if 0 < now.done < now.total else ""
+        output.say(f"sweep {self.name}: {now.done} of {now.total} done {note}".rstrip() + left)
+
+
+def _span(seconds: float) -> str:
+    if seconds < 90.0:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60.0:.0f} min" if seconds < 5400.0 else f"{seconds / 3600.0:.1f} h"
+
+
+def _figures(done: "Swept", target: pathlib.Path) -> dict[str, Any]:
+    return {
+        "sweep": done.plan.name,
+        "run": done.plan.kind,
+        "runs": len(done.plan.runs),
+        "done_before": done.before,
+        "done_now": done.now,
+        "failed": [{"id": run.id, "error": done.records[run.id]["error"]} for run in done.failed],
+        "files": [str(target / path.name) for path in done.written],
+    }
+
+
+def _show(done: "Swept", target: pathlib.Path) -> None:
+    failed = done.failed
+    rows = [
+        ("runs", f"{len(done.plan.runs):,}"),
+        ("done before", f"{done.before:,}"),
+        ("done now", f"{done.now:,}"),
+        ("failed", f"{len(failed):,}"),
+        *(("written", str(target / path.name)) for path in done.written),
+    ]
+    output.table(("", done.plan.name), rows)
+    if failed:
+        varied = done.plan.varied
+        cells = [
+            (run.id, ", ".join(f"{k} {run.named[k]}" for k in varied if k in run.named), done.records[run.id]["error"])
+            for run in failed[:_SHOWN]
+        ]
+        title = f"failed runs, the first {_SHOWN}" if len(failed) > _SHOWN else "failed runs"
+        output.table(("id", "with", "why"), cells, title=title)
+        output.warn(f"{len(failed)} of {len(done.plan.runs)} runs failed; --retry-failed does them again")
+
+
+def _show_plan(wanted: "Plan", target: pathlib.Path, json: bool) -> int:
+    from ..sweep.results import folder_of
+    from ..sweep.work import read_record
+
+    found = [read_record(run, folder_of(target, run.id)) for run in wanted.runs]
+    state = ["" if f is None else "failed" if f["error"] is not None else "done" for f in found]
+    if json:
+        rows = [{"id": run.id, "state": s or "to do"} | run.named for run, s in zip(wanted.runs, state)]
+        output.print_json({"sweep": wanted.name, "run": wanted.kind, "out": str(target), "runs": rows})
+        return 0
+    names = wanted.varied
+    cells = [(run.id, *(run.named.get(name, "") for name in names), s) for run, s in zip(wanted.runs, state)]
+    output.table(("id", *names, "state"), cells, title=f"{len(cells)} runs, {state.count('')} to do")
+    return 0

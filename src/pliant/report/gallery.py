@@ -1,0 +1,116 @@
+"""A gallery of runs as one HTML page: thumbnails and a table, sorted by any column; what failed says why."""
+
+import html
+import importlib.resources
+import json
+import os
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from .. import __version__
+from ..files import atomic_write
+from ..validate import size_text
+
+_MISSING = "–"
+
+
+class Card(NamedTuple):
+    """One run: `row` of plain values, its `error` among them; `picture` as a data address or ""; links to its files."""
+
+    row: dict[str, Any]
+    picture: str
+    files: dict[str, str]
+
+
+def gallery_html(
+    *, title: str, lines: Sequence[str], columns: Sequence[str], shown: Sequence[str], cards: Sequence[Card]
+) -> str:
+    """The page as text; it holds all it shows, and links to files beside it. `shown`: columns under a thumbnail."""
+    # what every row has alike, or none has, need not be looked at a second time
+    listed = [c for c in columns if c not in ("notes", "error") and any(card.row.get(c) is not None for card in cards)]
+    keys = [[_key(card.row.get(column)) for column in listed] for card in cards]
+    failed = sum(card.row.get("error") is not None for card in cards)
+    parts = {
+        "title": html.escape(title),
+        "style": _static("tables.css") + _static("gallery.css"),
+        "script": _static("gallery.js"),
+        "lines": "".join(f"<li>{html.escape(text)}</li>" for text in lines),
+        "options": "".join(f'<option value="{k}">{html.escape(label(c))}</option>' for k, c in enumerate(listed)),
+        "failed": "" if failed else " hidden",
+        "cards": "".join(_card(n, card, shown) for n, card in enumerate(cards)),
+        "head": "".join(f'<th scope="col"><button data-k="{k}">{label(c)}</button></th>' for k, c in enumerate(listed)),
+        "rows": "".join(_row(n, card, listed) for n, card in enumerate(cards)),
+        "keys": json.dumps(keys, allow_nan=False).replace("<", "\\u003c"),
+        "made": f"pliant {html.escape(__version__)}; this page holds everything it shows and asks nobody for more.",
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda hole: parts[hole[1]], _static("gallery.html"))
+
+
+def write_gallery(path: str | os.PathLike[str], **given: Any) -> None:
+    """Write the page to `path`, whole or not at all."""
+    page = gallery_html(**given)
+    with atomic_write(path, "w") as stream:
+        stream.write(page)
+
+
+def label(column: str) -> str:
+    """A column for readers: metres are shown as millimetres."""
+    name = column.removesuffix("_m") + ", mm" if column.endswith("_m") else column
+    return name.replace("_", " ")
+
+
+def text(column: str, value: Any) -> str:
+    """A value for readers, with four digits."""
+    if value is None:
+        return _MISSING
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if column.endswith("bytes"):
+        return size_text(value)
+    if isinstance(value, (int, float)):
+        scaled = 1e3 * value if column.endswith("_m") else value
+        return f"{scaled:,}" if isinstance(scaled, int) else f"{scaled:.4g}"
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _key(value: Any) -> Any:
+    """What rows are sorted by: numbers as they are, the rest as text."""
+    return value if value is None or isinstance(value, (int, float, str)) else json.dumps(value)
+
+
+def _card(number: int, card: Card, shown: Sequence[str]) -> str:
+    row, error = card.row, card.row.get("error")
+    facts = "".join(
+        f"<dt>{html.escape(label(c))}</dt><dd>{html.escape(text(c, row[c]))}</dd>"
+        for c in shown
+        if row.get(c) is not None
+    )
+    words = html.escape(f"run {row.get('number', number + 1)}")
+    picture = f'<img src="{html.escape(card.picture)}" alt="{words}" loading="lazy">' if card.picture else ""
+    failure = f'<p class="error">{html.escape(error)}</p>' if error is not None else ""
+    links = " ".join(f'<a href="{html.escape(to)}">{html.escape(name)}</a>' for name, to in card.files.items())
+    notes = f'<p class="quiet">{html.escape(row["notes"])}</p>' if row.get("notes") else ""
+    kind = "card failed" if error is not None else "card"
+    head = f"<h3>{words}</h3>"
+    frame = f'<div class="frame">{picture or failure or words}</div>'
+    below = failure if picture else ""
+    return (
+        f'<article class="{kind}" data-n="{number}">{frame}{head}{below}<dl>{facts}</dl>{notes}<p>{links}</p></article>'
+    )
+
+
+def _row(number: int, card: Card, columns: Sequence[str]) -> str:
+    cells = []
+    for column in columns:
+        value = card.row.get(column)
+        side = ' class="right"' if isinstance(value, (int, float)) and not isinstance(value, bool) else ""
+        cells.append(f"<td{side}>{html.escape(text(column, value))}</td>")
+    error = card.row.get("error")
+    last = f'<td class="error">{html.escape(error)}</td>' if error is not None else "<td></td>"
+    kind = ' class="failed"' if error is not None else ""
+    return f'<tr data-n="{number}"{kind}>{"".join(cells)}{last}</tr>'
+
+
+def _static(name: str) -> str:
+    return importlib.resources.files(__package__).joinpath("static", name).read_text("utf-8")

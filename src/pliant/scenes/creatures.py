@@ -1,0 +1,53 @@
+"""Many soft bodies at once: creatures of jelly fall into a bowl (after Teschner et al. 2005, sections 5 and 7)."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import shapes
+from ..mesh import Mesh
+from ..scene import Body, Scene, Solid
+
+THIN = 0.002  # metres between surfaces
+JELLY = Solid(young=8e3, poisson=0.4, density=400.0, damping=0.03)
+LENGTH = 0.15  # metres from nose to tail
+RING = 4  # creatures that fall side by side
+COLOURS = ((0.62, 0.16, 0.13), (0.80, 0.52, 0.16), (0.30, 0.46, 0.24), (0.18, 0.36, 0.52), (0.45, 0.25, 0.45))
+
+
+def creatures(*, resolution: int = 10, count: int = 12, **options: Any) -> Scene:
+    """`count` creatures of 15 cm fall into a bowl, four at a time, each turned in another way.
+
+    `resolution` counts edges from nose to tail.
+    """
+    stuff = options.pop("material", None)
+    stuff = stuff if isinstance(stuff, Solid) else JELLY  # the command line has a cloth for every scene
+    one, bodies = shapes.creature(LENGTH, LENGTH / resolution), []
+    for k in range(count):
+        layer, place = divmod(k, RING)
+        angle = 2.0 * np.pi * (place + 0.5 * layer) / RING + 0.3
+        where = np.array([0.125 * np.cos(angle), 0.30 + 0.21 * layer, 0.125 * np.sin(angle)])
+        mesh = _turned(one, k).moved(_turned(one, k).vertices + where)
+        bodies.append(Body(mesh, material=stuff, color=COLOURS[k % len(COLOURS)], name=f"creature {k + 1}"))
+    eps, thickness = options.pop("eps", None), options.pop("thickness", None)
+    options.pop("irregular", None)
+    options.setdefault("self_contact", "safe")
+    thick = THIN if thickness is None else thickness
+    bowl = Body(shapes.bowl(0.26, 0.03, 20), fixed=True, name="bowl")
+    return Scene([*bodies, bowl], eps=THIN if eps is None else eps, thickness=thick, name="creatures", **options)
+
+
+def _turned(mesh: Mesh, k: int) -> Mesh:
+    """The k-th way to turn a body around the middle of its box: about y by the golden angle, and tilted."""
+    centre = mesh.bounds.mean(0)
+    turn = _about(1, 2.4 * k) @ _about(0, 0.5 * np.sin(1.7 * k)) @ _about(2, 0.6 * np.cos(2.3 * k))
+    return mesh.moved((mesh.vertices - centre) @ turn.T)
+
+
+def _about(axis: int, angle: float) -> NDArray[np.float64]:
+    c, s, turn = np.cos(angle), np.sin(angle), np.eye(3)
+    i, j = (axis + 1) % 3, (axis + 2) % 3
+    turn[i, i] = turn[j, j] = c
+    turn[i, j], turn[j, i] = -s, s
+    return turn

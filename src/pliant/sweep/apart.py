@@ -1,0 +1,216 @@
+"""A process of its own for jobs: whatever happens to it, happens to one job only.
+
+It is started anew (never forked) and spoken to in lines of JSON: {"call": "module:function", "task": ...} goes in, and
+{"value": ...} or {"error": ...} comes out. When whoever asked is gone, its input ends, and it leaves at once.
+"""
+
+import contextlib
+import importlib
+import json
+import os
+import pathlib
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from typing import Any, NamedTuple, Self
+
+from ..errors import MeshFileError
+from ..validate import size_text
+
+_TICK = 0.1  # s between looks at a job's time and memory
+_PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+
+
+class Limits(NamedTuple):
+    """What a job may take; None is any."""
+
+    seconds: float | None = None
+    memory: int | None = None  # bytes
+    attempts: int = 3  # processes that may die under it
+
+
+class Job(NamedTuple):
+    """`call` is module:function, which gets `task` (plain values) and returns plain values."""
+
+    call: str
+    task: dict[str, Any]
+
+
+class Outcome(NamedTuple):
+    """What became of a job: a value, or an error in one line. `died`: its process ended under it."""
+
+    value: Any = None
+    error: str | None = None
+    died: bool = False
+    attempts: int = 1
+
+
+class Apart:
+    """A process that does jobs, one after the other; another is started where it has died."""
+
+    def __init__(self, threads: int | None = None) -> None:
+        self.threads = threads
+        self.process: subprocess.Popen[bytes] | None = None
+        self.answers: queue.Queue[bytes] = queue.Queue()
+        self.closed = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def do(self, job: Job, limits: Limits) -> Outcome:
+        """The outcome; a job whose process died is done again, `limits.attempts` times in all."""
+        for attempt in range(1, limits.attempts + 1):
+            found = self._once(job, limits)._replace(attempts=attempt)
+            if not found.died or self.closed:
+                break
+        if found.died and limits.attempts > 1:
+            return found._replace(error=f"{found.error}, {found.attempts} times")
+        return found
+
+    def close(self) -> None:
+        """End the process, whatever it does."""
+        self.closed = True
+        self._end()
+
+    def _once(self, job: Job, limits: Limits) -> Outcome:
+        process = self.process
+        if process is None or process.poll() is not None:
+            process = self._start()
+        assert process.stdin is not None
+        with contextlib.suppress(OSError):  # one that is dead already says so below
+            process.stdin.write(json.dumps(job._asdict()).encode() + b"\n")
+            process.stdin.flush()
+        began = time.monotonic()
+        while True:
+            try:
+                line = self.answers.get(timeout=_TICK)
+            except queue.Empty:
+                if broken := _beyond(process.pid, time.monotonic() - began, limits):
+                    self._end()
+                    return Outcome(error=broken)
+                continue
+            if not line:
+                code = process.wait()
+                self._end()
+                return Outcome(error=f"its process {_how(code)}", died=True)
+            return Outcome(**json.loads(line))
+
+    def _start(self) -> "subprocess.Popen[bytes]":
+        if self.closed:
+            raise RuntimeError("this process was closed")
+        environment = dict(os.environ)
+        # a child of whatever runs this finds the same package, installed or not
+        here = str(pathlib.Path(__file__).resolve().parents[2])
+        others = [p for p in environment.get("PYTHONPATH", "").split(os.pathsep) if p]
+        environment["PYTHONPATH"] = os.pathsep.join([here, *others])
+        if self.threads is not None:
+            environment.setdefault("NUMBA_NUM_THREADS", str(self.threads))
+        self.process = process = subprocess.Popen(
+            [sys.executable, "-c", "from pliant.sweep.apart import serve; serve()"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=None if _debug() else subprocess.DEVNULL,
+            env=environment,
+        )
+        self.answers = queue.Queue()
+        threading.Thread(target=_listen, args=(process, self.answers), daemon=True).start()
+        if self.closed:  # meanwhile, by another thread
+            self._end()
+        return process
+
+    def _end(self) -> None:
+        process, self.process = self.process, None
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+        with contextlib.suppress(OSError):
+            if process.stdin is not None:
+                process.stdin.close()
+
+
+def _beyond(pid: int, seconds: float, limits: Limits) -> str | None:
+    """Which limit a job has left behind, in words."""
+    if limits.seconds is not None and seconds > limits.seconds:
+        return f"took longer than {limits.seconds:g} s"
+    if limits.memory is not None and resident(pid) > limits.memory:
+        return f"took more than {size_text(limits.memory)} of memory"
+    return None
+
+
+def _listen(process: "subprocess.Popen[bytes]", answers: "queue.Queue[bytes]") -> None:
+    """Lines of the process, and an empty one when it has ended: pipes cannot be waited for with a limit everywhere."""
+    assert process.stdout is not None
+    with process.stdout as lines:
+        for line in lines:
+            answers.put(line)
+    answers.put(b"")
+
+
+def _how(code: int) -> str:
+    if code >= 0:
+        return f"ended with exit code {code}"
+    try:
+        return f"was ended by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"was ended by signal {-code}"
+
+
+def _debug() -> bool:
+    return os.environ.get("PLIANT_DEBUG", "") not in ("", "0")
+
+
+def resident(pid: int) -> int:
+    """Bytes of memory a process takes now; 0 where the platform does not say."""
+    try:
+        with open(f"/proc/{pid}/statm", encoding="ascii") as words:
+            return int(words.read().split()[1]) * _PAGE
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def serve() -> None:
+    """The other side: do what comes in until the input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever asked, who ends this one
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints is no answer
+    jobs: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=_take, args=(jobs,), daemon=True).start()
+    while True:
+        job = json.loads(jobs.get())
+        answers.write(json.dumps(_answer(job)).encode() + b"\n")
+        answers.flush()
+
+
+def _take(jobs: "queue.SimpleQueue[bytes]") -> None:
+    """Keep looking while a job runs, so that nothing computes on for nobody."""
+    for line in sys.stdin.buffer:
+        jobs.put(line)
+    os._exit(0)
+
+
+def _answer(job: dict[str, Any]) -> dict[str, Any]:
+    try:
+        module, _, name = job["call"].partition(":")
+        return {"value": getattr(importlib.import_module(module), name)(job["task"])}
+    except Exception as error:
+        if _debug():
+            traceback.print_exc()
+        return {"error": in_one_line(error)}
+
+
+def in_one_line(error: BaseException) -> str:
+    """What happened; errors that pliant does not raise on purpose with their name."""
+    if isinstance(error, MemoryError):
+        return "out of memory"
+    text = " ".join(str(error).split())
+    if isinstance(error, (ValueError, MeshFileError, OSError)) and text:
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

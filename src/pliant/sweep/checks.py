@@ -1,0 +1,62 @@
+"""A check of a sweep: the same audit as `pliant check`."""
+
+import pathlib
+from typing import Any
+
+from ..audit.check import check
+from ..clip import Clip
+from ..io.footage import load_clip
+from .inputs import Input
+from .plan import Run
+from .work import Written, write_json, write_thumbnail
+
+_CLOTH, _SKIN = (0.45, 0.05, 0.035), (0.80, 0.60, 0.50)
+
+
+def check_run(run: Run, folder: pathlib.Path) -> Written:
+    """Figures of the worst frame and of all of them together, and the whole report as JSON where asked for."""
+    given = run.parameters
+    worn, fps = _read(run.inputs["garment"], given, given.get("clip"), given.get("fps"))
+    under = None
+    if "body" in run.inputs:
+        rate = given.get("fps") or (None if worn.still else fps)
+        under, found = _read(run.inputs["body"], given, given.get("body-clip"), rate)
+        fps = found if worn.still else fps
+    elif "body-clip" in given:
+        raise ValueError("body-clip has no meaning here: there is no body")
+    report = check(worn, under, fps=fps, every=given.get("every", 1))
+    frames = report.frames
+    figures: dict[str, Any] = {
+        "frames": len(frames),
+        "vertices": worn.mesh.n_vertices,
+        "triangles": worn.mesh.n_faces,
+        "self_pairs_most": report.self_intersections,
+        "self_length_m": max(f.self_length for f in frames),
+    }
+    if under is not None:
+        figures |= {
+            "penetration_m": report.worst_depth,
+            "worst_frame": report.worst.frame,
+            "inside_most": max(f.inside for f in frames),
+            "share_most": max(f.share for f in frames),
+            "clearance_m": min(f.clearance for f in frames),
+            "body_pairs_most": max(f.body_pairs for f in frames),
+            "frames_with_inside": sum(bool(f.inside) for f in frames),
+        }
+    figures |= {"defects": worn.mesh.issues.words(defects_only=True), "unjudged": "; ".join(report.unjudged)}
+    files = []
+    if "json" in run.files:
+        write_json(folder / "report.json", report.to_json())
+        files.append("report.json")
+    if run.thumbnail:
+        shown = [Clip(worn.mesh, worn.frames, _CLOTH, worn.poses)]
+        shown += [] if under is None else [Clip(under.mesh, under.frames, _SKIN, under.poses)]
+        files.append(write_thumbnail(folder, shown, report.worst.frame))
+    return figures, files, {}
+
+
+def _read(found: Input, given: dict[str, Any], clip: str | None, fps: float | None) -> tuple[Clip, float]:
+    if found.file is None:
+        mesh = found.load(given)
+        return Clip(mesh, mesh.vertices[None]), fps or 30.0
+    return load_clip(found.file, clip=clip, fps=fps, units=given.get("units", "m"), up=given.get("up", "y"))

@@ -1,0 +1,132 @@
+"""A drape of a sweep: the same scenes, pace and referee as `pliant drape`."""
+
+import logging
+import pathlib
+from typing import Any
+
+import numpy as np
+
+from ..deforming import Skinned
+from ..io import is_animated, load_character
+from ..report.result import Result, record
+from ..scene import Cloth, Scene
+from ..scenes import SCENES, drape_scene, tablecloth_for
+from ..scenes.dressing import dress_scene
+from ..simulation import Simulation
+from .inputs import TABLECLOTH
+from .plan import Run
+from .work import Written, write_thumbnail
+
+log = logging.getLogger("pliant.sweep")
+_SCENE = ("eps", "friction", "friction-model", "elasticity", "self-contact", "thickness", "wind", "gravity")
+_WORN = ("clip", "lead-in", "hold")
+_FIGURES = (
+    "frames",
+    "particles",
+    "body_triangles",
+    "penetration_m",
+    "least_distance_m",
+    "pinched_most",
+    "pinched_depth_m",
+    "contacts_most",
+    "crossings_cloth_most",
+    "crossings_cloth_total",
+    "crossings_bodies_most",
+    "crossings_bodies_total",
+    "forced",
+    "remained_most",
+    "fastest_at_end_m_per_s",
+)
+
+
+def drape_run(run: Run, folder: pathlib.Path) -> Written:
+    """Figures of the run, the files it was asked for, and how long its frames took."""
+    given = run.parameters
+    scene, frames, substeps, method = _staged(run)
+    sim = Simulation(
+        scene,
+        given.get("dt", 0.01),
+        substeps=given.get("substeps", substeps),
+        method=given.get("method", method),
+        self_method=given.get("self-method"),
+        self_response=given.get("self-response"),
+    )
+    measure = given.get("measure", True)
+    result = record(sim, given.get("frames", frames), measure=measure, crossings=measure)
+    summary = result.summary
+    figures = {name: summary[name] for name in _FIGURES}
+    figures |= {"contacts_at_end": int(result.contacts[-1])} | _stretch(result)
+    files = []
+    for ending in run.files:
+        name = {"sheet": "sheet.png", "replay": "replay.html"}.get(ending, f"drape.{ending}")
+        {"sheet": result.to_png, "replay": result.to_html}.get(ending, result.save)(folder / name)
+        files.append(name)
+    if run.thumbnail:
+        files.append(write_thumbnail(folder, result.clips, -1))
+    return figures, files, {"ms_per_frame": summary["ms_per_frame"], "compute_s": summary["compute_s"]}
+
+
+def _staged(run: Run) -> tuple[Scene, int, int, str]:
+    """The scene, and its frames, substeps and method where the sweep says nothing of them."""
+    given = run.parameters
+    options: dict[str, Any] = {name.replace("-", "_"): given[name] for name in _SCENE if name in given}
+    stuff = {name.partition(".")[2]: value for name, value in given.items() if name.startswith("material.")}
+    options["material"] = Cloth(**stuff)
+    if "scene" in run.inputs:
+        _refuse(given, (*_WORN, "place"), f"scene {run.inputs['scene'].name!r} brings its own")
+        if "resolution" in given:
+            options["resolution"] = given["resolution"]
+        made = SCENES[run.inputs["scene"].name](**options)
+        return made, *_pace(made)
+    garment, body = run.inputs["garment"], run.inputs["body"]
+    if body.file is not None and garment.name != TABLECLOTH and is_animated(body.file):
+        _refuse(given, ("place",), f"{body.name} is a character, and wears what fits it")
+        _ignore_resolution(given, garment.name)
+        character = load_character(body.file, units=given.get("units", "m"), up=given.get("up", "y"))
+        worn = {name.replace("-", "_"): given[name] for name in _WORN if name in given}
+        made = dress_scene([garment.load(given)], character, **worn, **options)
+        return made, *_pace(made)
+    _refuse(given, _WORN, f"{body.name} is not a .glb or .gltf file with a clip")
+    under = body.load(given)
+    if garment.name == TABLECLOTH:
+        over, place = tablecloth_for(under, given.get("resolution", 36)), given.get("place", "as-is")
+    else:
+        _ignore_resolution(given, garment.name)
+        over, place = garment.load(given), given.get("place", "auto")
+    made = drape_scene(over, under, place=place, **options)
+    return made, *_pace(made)
+
+
+def _refuse(given: dict[str, Any], names: tuple[str, ...], why: str) -> None:
+    """No parameter that would do nothing: two rows of the table would differ in it and in nothing else."""
+    for name in names:
+        if name in given:
+            raise ValueError(f"{name} has no meaning here: {why}")
+
+
+def _ignore_resolution(given: dict[str, Any], name: str) -> None:
+    """As `pliant drape` does; it is for the tablecloths of the same sweep."""
+    if "resolution" in given:
+        log.warning("resolution is not used: %s has its own", name)
+
+
+def _pace(scene: Scene) -> tuple[int, int, str]:
+    """As `pliant drape` has it: a character plays its clip once, or three times where it repeats itself."""
+    spans = [
+        shape.duration + shape.loop * 2.0 * (shape.duration - shape.lead_in)
+        for shape in scene.shapes.values()
+        if isinstance(shape, Skinned)
+    ]
+    return (max(1, round(100.0 * max(spans))), 3, "bone-boxes") if spans else (250, 16, "distance-field")
+
+
+def _stretch(result: Result) -> dict[str, float]:
+    """How much longer than at rest edges of the cloth are in the last frame: the worst, and the mean of all changes."""
+    change = [np.zeros(1)]
+    for b, x in result.x.items():
+        mesh = result.scene.bodies[b].mesh.welded
+        edges = mesh.topology.edges
+        rest, now = (np.linalg.norm(p[edges[:, 0]] - p[edges[:, 1]], axis=1) for p in (mesh.vertices, x[-1]))
+        change.append(now[rest > 0.0] / rest[rest > 0.0] - 1.0)
+    every = np.concatenate(change[1:] or change)
+    return {"stretch_most": float(every.max(initial=0.0)), "stretch_mean": float(np.abs(every).mean())}

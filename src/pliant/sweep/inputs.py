@@ -1,0 +1,107 @@
+"""What a sweep reads: a file, files, or a shape made in code; each with a hash of what it holds."""
+
+import dataclasses
+import difflib
+import functools
+import hashlib
+import json
+import pathlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from .. import shapes
+
+if TYPE_CHECKING:
+    from ..mesh import Mesh
+
+TABLECLOTH = "tablecloth"  # as large as the body needs
+BODIES: dict[str, Callable[[], "Mesh"]] = {
+    "ball": lambda: shapes.ball(0.25, 4),
+    "box": lambda: shapes.box(0.35, 6),
+    "torus": shapes.torus,
+    "bowl": shapes.bowl,
+    "bust": shapes.bust,
+    "mannequin": shapes.mannequin,
+}
+GARMENTS: dict[str, Callable[[], "Mesh"]] = {"skirt": shapes.skirt, "trousers": shapes.trousers}
+
+
+@dataclasses.dataclass(frozen=True)
+class Input:
+    """`name` as the sweep spells it, where it lies (None: made in code), and a hash of its bytes."""
+
+    name: str
+    path: str | None
+    digest: str
+
+    @property
+    def file(self) -> pathlib.Path | None:
+        return None if self.path is None else pathlib.Path(self.path)
+
+    def load(self, parameters: dict[str, Any]) -> "Mesh":
+        """The mesh, in the units of the run."""
+        if self.file is None:
+            return (BODIES | GARMENTS)[self.name]()
+        from ..io import load
+
+        return load(self.file, units=parameters.get("units", "m"), up=parameters.get("up", "y"))
+
+    def check(self) -> None:
+        """ValueError where the files are not those the run was named after."""
+        if self.file is not None and digest(self.file) != self.digest:
+            raise ValueError(f"{self.name} has changed since the sweep was started; start it again")
+
+
+def find(where: str, name: Any, folder: pathlib.Path, made: dict[str, Any], extra: tuple[str, ...] = ()) -> Input:
+    """The file `name` in `folder`, or one of the shapes `made`."""
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"{where} = {name!r}; expected the name of a file or a shape")
+    if name in made or name in extra:
+        return Input(name, None, "")
+    path = folder / name
+    if not path.exists() and not any(c in path.name for c in "*?"):
+        known = (*extra, *made)
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise ValueError(f"{where}: no such file: {name}; {hint}shapes made in code: {', '.join(known)}")
+    return Input(name, str(path.resolve()), _digest_once(str(path.resolve())))
+
+
+@functools.lru_cache(4096)
+def _digest_once(path: str) -> str:
+    return digest(pathlib.Path(path))
+
+
+def digest(path: pathlib.Path) -> str:
+    """SHA-256 of a file and of the buffers it names; of a folder or a pattern, of all its files and their names."""
+    total = hashlib.sha256()
+    for file in _files(path):
+        one = hashlib.sha256()
+        with open(file, "rb") as stream:
+            while block := stream.read(1 << 20):
+                one.update(block)
+        total.update(f"{file.name if file != path else ''} {one.hexdigest()}\n".encode())
+    return total.hexdigest()
+
+
+def _files(path: pathlib.Path) -> list[pathlib.Path]:
+    if path.is_dir():
+        return sorted(file for file in path.iterdir() if file.is_file())
+    if not path.exists():
+        found = sorted(file for file in path.parent.glob(path.name) if file.is_file())
+        if not found:
+            raise ValueError(f"no such files: {path}")
+        return found
+    return [path, *_buffers(path)]
+
+
+def _buffers(path: pathlib.Path) -> list[pathlib.Path]:
+    """What a .gltf file keeps in others; whatever is wrong with it, its reader will say."""
+    if path.suffix.lower() != ".gltf":
+        return []
+    try:
+        names = [buffer.get("uri", "") for buffer in json.loads(path.read_text("utf-8")).get("buffers", [])]
+    except (ValueError, AttributeError, RecursionError):
+        return []
+    near = (path.parent / name for name in names if isinstance(name, str) and not name.startswith("data:"))
+    return [file for file in near if "\0" not in str(file) and file.is_file()]

@@ -1,0 +1,136 @@
+"""What a sweep may vary: the options of `pliant drape`, `check` and `field` by the same names, and what they may be."""
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import validate
+
+Check = Callable[[str, Any], Any]
+KINDS = ("drape", "check", "bake")
+
+
+def _real(low: float = -validate.LARGEST, above: float | None = None) -> Check:
+    def check(name: str, value: Any) -> float:
+        return validate.number(name, _no_flag(name, value), low=low, above=above)
+
+    return check
+
+
+def _whole(low: int, high: int = 2**31 - 1) -> Check:
+    def check(name: str, value: Any) -> int:
+        return validate.whole(name, _no_flag(name, value), low=low, high=high)
+
+    check.whole = True  # type: ignore[attr-defined]
+    return check
+
+
+def _metres(above: float) -> Check:
+    def check(name: str, value: Any) -> float:
+        return validate.number(name, validate.length(name, _no_flag(name, value)), above=above)
+
+    return check
+
+
+def _one_of(*options: str) -> Check:
+    return lambda name, value: validate.choice(name, value, options)
+
+
+def _vector(name: str, value: Any) -> list[float]:
+    return [float(v) for v in validate.floats(name, value, (3,))]
+
+
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"{name} = {value!r}; expected a text")
+    return value
+
+
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} = {value!r}; expected true or false")
+    return value
+
+
+def _units(name: str, value: Any) -> str | float:
+    if isinstance(value, str):
+        return validate.choice(name, value, tuple(validate.UNITS))
+    return validate.number(name, _no_flag(name, value), above=0.0)
+
+
+def _method(name: str, value: Any) -> str:
+    from ..detect.methods import method_name
+
+    return method_name(_text(name, value))
+
+
+def _response(name: str, value: Any) -> str:
+    from ..respond import RESPONSES
+
+    return validate.choice(name, _text(name, value), tuple(RESPONSES))
+
+
+def _no_flag(name: str, value: Any) -> Any:
+    """true is 1 for Python, and hardly meant."""
+    if isinstance(value, bool):
+        raise ValueError(f"{name} = {str(value).lower()}; expected a number")
+    return value
+
+
+_FILES: dict[str, Check] = {"units": _units, "up": _one_of("x", "y", "z")}
+PARAMETERS: dict[str, dict[str, Check]] = {
+    "drape": {
+        "frames": _whole(1, 1_000_000),
+        "resolution": _whole(2, 2000),
+        "dt": _real(above=0.0),
+        "substeps": _whole(1, 1000),
+        "eps": _metres(0.0),
+        "friction": _real(low=0.0),
+        "friction-model": _one_of("coulomb", "simple"),
+        "elasticity": _real(low=0.0),
+        "self-contact": _one_of("off", "push", "safe"),
+        "thickness": _metres(0.0),
+        "self-method": _method,
+        "self-response": _response,
+        "wind": _vector,
+        "gravity": _vector,
+        "place": _one_of("auto", "as-is", "above"),
+        "method": _method,
+        "clip": _text,
+        "lead-in": _real(low=0.0),
+        "hold": _one_of("auto", "none"),
+        "measure": _flag,
+        **{f"material.{name}": _real(low=0.0) for name in ("density", "stretch", "shear", "bend", "damping", "air")},
+        **_FILES,
+    },
+    "check": {
+        "clip": _text,
+        "body-clip": _text,
+        "fps": _real(above=0.0),
+        "every": _whole(1),
+        **_FILES,
+    },
+    "bake": {
+        "resolution": _whole(2, 100_000),
+        "spacing": _metres(0.0),
+        "band": _real(low=1.0),
+        "sign": _one_of("pseudonormal", "face"),
+        "tiles": _whole(1, 100_000),
+        **_FILES,
+    },
+}
+
+
+def checked(kind: str, where: str, name: str, value: Any) -> Any:
+    """`value` as the parameter `name` of a run takes it; ValueError says where it stands in the file."""
+    try:
+        return PARAMETERS[kind][name](name, value)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
+
+
+def is_whole(kind: str, name: str) -> bool:
+    return hasattr(PARAMETERS[kind][name], "whole")
+
+
+def is_vector(kind: str, name: str) -> bool:
+    return PARAMETERS[kind][name] is _vector

@@ -1,0 +1,101 @@
+"""Jobs on this machine's processes, or on those of a Dask cluster; outcomes come as they are ready."""
+
+import collections
+import os
+import queue
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from .. import __version__
+from .apart import Apart, Job, Limits, Outcome
+
+Done = tuple[int, Outcome]  # which job, and what became of it
+
+
+def cores() -> int:
+    """That this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def run_here(jobs: Sequence[Job], workers: int, limits: Limits) -> Iterator[Done]:
+    """Every job, on `workers` processes that share the cores; ends them when whoever iterates stops."""
+    if not jobs:
+        return
+    workers = min(workers, len(jobs))
+    todo, done = collections.deque(enumerate(jobs)), queue.Queue[Done | BaseException]()
+    crew = [Apart(max(1, cores() // workers)) for _ in range(workers)]
+    for worker in crew:
+        threading.Thread(target=_keep_doing, args=(worker, todo, limits, done), daemon=True).start()
+    try:
+        for _ in jobs:
+            found = done.get()
+            if isinstance(found, BaseException):
+                raise found
+            yield found
+    finally:
+        todo.clear()
+        for worker in crew:
+            worker.close()
+
+
+def _keep_doing(
+    worker: Apart, todo: "collections.deque[tuple[int, Job]]", limits: Limits, done: "queue.Queue[Any]"
+) -> None:
+    while not worker.closed:
+        try:
+            number, job = todo.popleft()
+        except IndexError:
+            return
+        try:
+            outcome = worker.do(job, limits)
+        except BaseException as error:
+            if not worker.closed:
+                done.put(error)
+            return
+        done.put((number, outcome))
+
+
+def run_on_cluster(
+    address: str, jobs: Sequence[Job], limits: Limits, say: Callable[[str], None] = lambda _: None
+) -> Iterator[Done]:
+    """Every job, on the Dask cluster whose scheduler listens at `address`; its machines must share the files.
+
+    A job runs in a process of its own beside the Dask worker. One whose worker is gone goes to another.
+    """
+    try:
+        from distributed import Client, as_completed
+    except ImportError:
+        raise ValueError("a cluster needs Dask; install it: pip install 'pliant[cluster]'") from None
+    try:
+        client = Client(address, timeout=10, set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise ValueError(f"no Dask scheduler answers at {address} ({' '.join(str(error).split())})") from None
+    with client:
+        if not client.scheduler_info().get("workers"):
+            say(f"the cluster at {address} has no workers yet; waiting for them")
+        futures = {
+            client.submit(do_apart, tuple(job), tuple(limits), __version__, pure=False): number
+            for number, job in enumerate(jobs)
+        }
+        try:
+            for future in as_completed(futures):
+                lost = future.exception()
+                yield futures[future], Outcome(*future.result()) if lost is None else _lost(lost)
+        finally:
+            client.cancel(list(futures), force=True)
+
+
+def _lost(error: BaseException) -> Outcome:
+    """Dask gave up: as many workers died under the job as it allows."""
+    return Outcome(error=f"Dask: {type(error).__name__}: {' '.join(str(error).split())}", died=True)
+
+
+def do_apart(job: tuple[Any, ...], limits: tuple[Any, ...], version: str) -> tuple[Any, ...]:
+    """What a Dask worker does; plain tuples, because they travel."""
+    if version != __version__:
+        return tuple(Outcome(error=f"this worker has pliant {__version__}; the sweep was started with {version}"))
+    with Apart() as process:
+        return tuple(process.do(Job(*job), Limits(*limits)))

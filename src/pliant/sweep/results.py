@@ -1,0 +1,112 @@
+"""What a sweep leaves: one table of all runs, their times apart from it, and a gallery."""
+
+import base64
+import csv
+import importlib.util
+import io
+import json
+import pathlib
+from collections.abc import Sequence
+from typing import Any
+
+from ..files import atomic_write
+from ..report.gallery import Card, write_gallery
+from .plan import Plan
+from .work import THUMBNAIL, read_times, write_json
+
+Row = dict[str, Any]
+FIRST, LAST = ("number", "id"), ("notes", "error")
+# figures under a thumbnail
+SHOWN = (
+    "penetration_m",
+    "stretch_most",
+    "contacts_at_end",
+    "crossings_cloth_most",
+    "inside_most",
+    "self_pairs_most",
+    "bricks",
+    "file_bytes",
+)
+
+
+def folder_of(out: pathlib.Path, name: str) -> pathlib.Path:
+    """Where the files of a run lie."""
+    return out / "runs" / name
+
+
+def rows_of(plan: Plan, records: dict[str, Row]) -> list[Row]:
+    """A row for each run in the order of the sweep; nothing in it depends on when, where or how often it ran."""
+    rows = []
+    for number, run in enumerate(plan.runs, 1):
+        record = records[run.id]
+        row: Row = {"number": number, "id": run.id} | record["figures"] | run.named
+        row |= {"notes": "; ".join(record["notes"]), "error": record["error"]}
+        rows.append(row)
+    return rows
+
+
+def columns_of(plan: Plan, rows: Sequence[Row]) -> list[str]:
+    """Number and id, what was asked for, what came out, what was said."""
+    asked = dict.fromkeys(key for run in plan.runs for key in run.named)
+    found = dict.fromkeys(key for row in rows for key in row if key not in (*FIRST, *asked, *LAST))
+    return [*FIRST, *asked, *found, *LAST]
+
+
+def write_results(out: pathlib.Path, plan: Plan, records: dict[str, Row]) -> list[pathlib.Path]:
+    """Table (CSV, JSON, and Parquet where pyarrow is there), times, gallery; returns the files."""
+    rows = rows_of(plan, records)
+    columns = columns_of(plan, rows)
+    written = [out / "table.csv", out / "table.json", out / "times.csv", out / "gallery.html"]
+    _write_csv(written[0], columns, rows)
+    write_json(written[1], {"sweep": plan.name, "run": plan.kind, "columns": columns, "rows": rows})
+    times = [{"number": n, "id": r.id} | read_times(folder_of(out, r.id)) for n, r in enumerate(plan.runs, 1)]
+    _write_csv(written[2], list(dict.fromkeys(key for row in times for key in row)), times)
+    if importlib.util.find_spec("pyarrow") is not None:
+        from ..io.parquet import write_parquet
+
+        write_parquet(out / "table.parquet", columns, rows)
+        written.append(out / "table.parquet")
+    write_gallery(
+        written[3],
+        title=plan.name,
+        lines=_findings(plan, rows),
+        columns=columns,
+        shown=[*plan.varied, *(name for name in SHOWN if name in columns)],
+        cards=[_card(out, row, records[row["id"]]) for row in rows],
+    )
+    return written
+
+
+def _findings(plan: Plan, rows: Sequence[Row]) -> list[str]:
+    """The sweep in a few lines: how many runs, which failed, what all of them share."""
+    failed = sum(row["error"] is not None for row in rows)
+    words = {"drape": "drapes", "check": "checks", "bake": "baked fields"}[plan.kind]
+    told = [f"{len(rows):,} {words}" + (f", {failed:,} failed" if failed else ", none failed")]
+    same = {k: v for k, v in plan.runs[0].named.items() if k not in plan.varied} if len(plan.runs) > 1 else {}
+    if same:
+        told.append("in all of them: " + ", ".join(f"{k} {_text(v)}" for k, v in same.items()))
+    return told
+
+
+def _card(out: pathlib.Path, row: Row, record: Row) -> Card:
+    folder = folder_of(out, row["id"])
+    files = {name: f"runs/{row['id']}/{name}" for name in record["files"] if name != THUMBNAIL}
+    picture = ""
+    if THUMBNAIL in record["files"]:
+        picture = "data:image/jpeg;base64," + base64.b64encode((folder / THUMBNAIL).read_bytes()).decode()
+    return Card(row, picture, files)
+
+
+def _write_csv(path: pathlib.Path, columns: Sequence[str], rows: Sequence[Row]) -> None:
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(columns)
+    for row in rows:
+        writer.writerow([_text(row.get(key)) for key in columns])
+    with atomic_write(path, "w") as file:
+        file.write(stream.getvalue())
+
+
+def _text(value: Any) -> Any:
+    """Lists as JSON, true and false as in TOML; numbers keep every digit."""
+    return json.dumps(value) if isinstance(value, (list, dict, bool)) else "" if value is None else value

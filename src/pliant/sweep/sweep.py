@@ -1,0 +1,144 @@
+"""Run a sweep: what is on disk already is not done again, whatever is missing is, and the table follows."""
+
+import dataclasses
+import pathlib
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from .apart import Job, Limits, Outcome
+from .plan import Plan, Run
+from .pool import cores, run_here, run_on_cluster
+from .results import folder_of, write_results
+from .work import RECORD, read_record, record_of, write_json
+
+ANY = Limits()
+CARRY_OUT = "pliant.sweep.work:carry_out"
+
+
+@dataclasses.dataclass(frozen=True)
+class Progress:
+    """`done` of `total` jobs, `failed` of them; runs that were on disk before are in none of these."""
+
+    done: int
+    total: int
+    failed: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Swept:
+    """What came of a sweep: `records` by id, the `written` tables, and how many runs were done before and now."""
+
+    plan: Plan
+    out: pathlib.Path
+    records: dict[str, dict[str, Any]]
+    written: list[pathlib.Path]
+    before: int
+    now: int
+
+    @property
+    def failed(self) -> list[Run]:
+        return [run for run in self.plan.runs if self.records[run.id]["error"] is not None]
+
+
+def sweep(
+    plan: Plan,
+    out: pathlib.Path,
+    *,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    limits: Limits = ANY,
+    retry_failed: bool = False,
+    progress: Callable[[Progress], None] = lambda _: None,
+    say: Callable[[str], None] = lambda _: None,
+) -> Swept:
+    """Carry out all runs of `plan` that are not in the folder `out` yet, and write the table and the gallery there.
+
+    On `workers` processes of this machine (one for each core without a number), or on the Dask cluster behind
+    `scheduler`. `retry_failed` does runs again that failed before.
+    """
+    out = out.resolve()
+    _writable(out)
+    records: dict[str, dict[str, Any]] = {}
+    todo: dict[str, Run] = {}
+    for run in plan.runs:
+        found = read_record(run, folder_of(out, run.id))
+        if found is None or (retry_failed and found["error"] is not None):
+            todo[run.id] = run
+        else:
+            records[run.id] = found
+
+    def execute(jobs: Sequence[Job]) -> Iterator[tuple[int, Outcome]]:
+        if scheduler is not None:
+            return run_on_cluster(scheduler, jobs, limits, say)
+        return run_here(jobs, workers or cores(), limits)
+
+    runs = list(todo.values())
+    tiles = _tile_jobs(runs, out)
+    total, done, failed = len(tiles) + len(runs), 0, 0
+    broken: dict[str, str] = {}
+    progress(Progress(0, total, 0))
+    for number, outcome in execute(tiles) if tiles else ():
+        done += 1
+        if outcome.error is not None:
+            broken.setdefault(tiles[number].task["run"]["id"], outcome.error)
+        progress(Progress(done, total, failed))
+    whole = [run for run in runs if run.id not in broken]
+    for run in runs:
+        if run.id in broken:
+            records[run.id] = _failed(out, run, broken[run.id])
+            done, failed = done + 1, failed + 1
+            progress(Progress(done, total, failed))
+    jobs = [Job(CARRY_OUT, {"run": run.plain(), "folder": str(folder_of(out, run.id))}) for run in whole]
+    for number, outcome in execute(jobs) if jobs else ():
+        run = whole[number]
+        records[run.id] = _record(out, run, outcome, scheduler)
+        done, failed = done + 1, failed + (records[run.id]["error"] is not None)
+        progress(Progress(done, total, failed))
+    written = write_results(out, plan, records)
+    return Swept(plan, out, records, written, len(records) - len(runs), len(runs))
+
+
+def _record(out: pathlib.Path, run: Run, outcome: Outcome, scheduler: str | None) -> dict[str, Any]:
+    """What the run left on disk; what it could not write itself is written here."""
+    if outcome.error is not None:
+        return _failed(out, run, outcome.error)
+    found = read_record(run, folder_of(out, run.id))
+    if found is not None:
+        return found
+    if scheduler is not None:
+        raise ValueError(f"a worker of {scheduler} does not write to {out}; its machines must share that folder")
+    raise ValueError(f"run {run.id} left no record in {folder_of(out, run.id)}; was the folder removed?")
+
+
+def _failed(out: pathlib.Path, run: Run, error: str) -> dict[str, Any]:
+    record = record_of(run, error=error)
+    write_json(folder_of(out, run.id) / RECORD, record)
+    return record
+
+
+def _tile_jobs(runs: Sequence[Run], out: pathlib.Path) -> list[Job]:
+    """Tiles of the fields that are to be baked; what cannot be read is told by the run itself."""
+    jobs: list[Job] = []
+    if not runs or runs[0].kind != "bake":
+        return jobs
+    from .tiles import tile_jobs
+
+    for run in runs:
+        try:
+            jobs += tile_jobs(run, folder_of(out, run.id))
+        except Exception:
+            continue
+    return jobs
+
+
+def _writable(out: pathlib.Path) -> None:
+    """An hour of computing must not end with "no such folder"."""
+    if out.exists() and not out.is_dir():
+        raise NotADirectoryError(f"{out} is a file; expected a folder for the results")
+    try:
+        (out / "runs").mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=out, prefix=".pliant-") as probe:
+            probe.write(b"?")
+    except OSError as error:
+        raise type(error)(error.errno, f"cannot write {out}: {error.strerror}") from None

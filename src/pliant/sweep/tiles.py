@@ -1,0 +1,57 @@
+"""A bake of a sweep: tiles of the field as jobs of their own, joined when all are there."""
+
+import contextlib
+import pathlib
+from typing import Any
+
+from ..clip import Clip
+from ..detect.distance_field.slabs import Layout, bake_slab, join_slabs, layout, save_slab
+from ..mesh import Mesh
+from .apart import Job
+from .plan import Run
+from .work import Written, write_thumbnail
+
+FIELD = "field.npz"
+
+
+def tile_jobs(run: Run, folder: pathlib.Path) -> list[Job]:
+    """What of the field is not on disk yet."""
+    count = _placed(run)[1].slabs
+    there = [_part(folder, k, count).is_file() for k in range(count)]
+    task = {"run": run.plain(), "folder": str(folder)}
+    return [Job("pliant.sweep.tiles:bake_tile", task | {"number": k}) for k in range(count) if not there[k]]
+
+
+def bake_tile(task: dict[str, Any]) -> dict[str, Any]:
+    """Bake one, and leave it on disk, whole or not at all."""
+    run, folder, number = Run.of(task["run"]), pathlib.Path(task["folder"]), task["number"]
+    run.inputs["body"].check()
+    mesh, place = _placed(run)
+    save_slab(_part(folder, number, place.slabs), bake_slab(mesh, place, number))
+    return {}
+
+
+def join_run(run: Run, folder: pathlib.Path) -> Written:
+    """The field from its tiles, which are not needed any more."""
+    mesh, place = _placed(run)
+    parts = [_part(folder, k, place.slabs) for k in range(place.slabs)]
+    figures = join_slabs(folder / FIELD, mesh, place, parts)
+    nodes = dict(zip(("nodes_x", "nodes_y", "nodes_z"), figures.pop("grid")))
+    files = [FIELD]
+    if run.thumbnail:
+        files.append(write_thumbnail(folder, [Clip(mesh, mesh.vertices[None], (0.78, 0.74, 0.70))], 0))
+    for part in parts:
+        with contextlib.suppress(OSError):
+            part.unlink()
+    return {"triangles": mesh.n_faces, "tiles_made": place.slabs} | nodes | figures, files, {}
+
+
+def _placed(run: Run) -> tuple[Mesh, Layout]:
+    given = run.parameters
+    options = {name: given[name] for name in ("resolution", "spacing", "band", "sign") if name in given}
+    mesh = run.inputs["body"].load(given)
+    return mesh, layout(mesh, slabs=given.get("tiles", 1), **options)
+
+
+def _part(folder: pathlib.Path, number: int, count: int) -> pathlib.Path:
+    return folder / f"tile-{number:05}-of-{count:05}.npz"

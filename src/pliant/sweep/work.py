@@ -1,0 +1,140 @@
+"""One run: read, compute, write its files; the record of it comes last, whole or not at all."""
+
+import importlib
+import io
+import json
+import logging
+import math
+import pathlib
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..files import atomic_write
+from .apart import in_one_line
+from .plan import Run
+
+FORMAT = 1
+RECORD, TIMES, THUMBNAIL = "run.json", "times.json", "thumbnail.jpg"
+WIDE, HIGH = 288, 216  # pixels of a thumbnail
+# kind -> what does it: (run, folder) -> figures, files, seconds by name
+WORK = {
+    "drape": "pliant.sweep.drapes:drape_run",
+    "check": "pliant.sweep.checks:check_run",
+    "bake": "pliant.sweep.tiles:join_run",
+}
+
+
+def carry_out(task: dict[str, Any]) -> dict[str, Any]:
+    """Do the run and record it in its folder, failed ones too; returns how it went."""
+    run, folder = Run.of(task["run"]), pathlib.Path(task["folder"])
+    began = time.perf_counter()
+    notes = _Notes()
+    logger = logging.getLogger("pliant")
+    logger.addHandler(notes)
+    try:
+        for found in run.inputs.values():
+            found.check()
+        module, _, name = WORK[run.kind].partition(":")
+        figures, files, times = getattr(importlib.import_module(module), name)(run, folder)
+        record = record_of(run, figures=figures, files=files, notes=notes.lines)
+    except Exception as error:
+        times, record = {}, record_of(run, error=in_one_line(error), notes=notes.lines)
+    finally:
+        logger.removeHandler(notes)
+    seconds = {"seconds": time.perf_counter() - began} | times
+    write_json(folder / TIMES, seconds)
+    write_json(folder / RECORD, record)
+    return {"failed": record["error"] is not None}
+
+
+class _Notes(logging.Handler):
+    """What the library warned of."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.lines: list[str] = []
+
+    def emit(self, line: logging.LogRecord) -> None:
+        self.lines.append(" ".join(line.getMessage().split()))
+
+
+def record_of(
+    run: Run,
+    *,
+    figures: dict[str, Any] | None = None,
+    files: Sequence[str] = (),
+    notes: Sequence[str] = (),
+    error: str | None = None,
+) -> dict[str, Any]:
+    """All that is known of a finished run, without anything that another machine would measure otherwise."""
+    return {
+        "format": FORMAT,
+        "id": run.id,
+        "run": run.kind,
+        "inputs": {what: {"name": f.name, "sha256": f.digest} for what, f in run.inputs.items()},
+        "parameters": run.parameters,
+        "figures": figures or {},
+        "files": list(files),
+        "notes": list(notes),
+        "error": error,
+    }
+
+
+def read_record(run: Run, folder: pathlib.Path) -> dict[str, Any] | None:
+    """The record of a finished run; None where there is none, or not of this run, or a file of it is gone."""
+    try:
+        found = json.loads((folder / RECORD).read_text("utf-8"))
+        fits = (found["format"], found["id"]) == (FORMAT, run.id)
+        whole = all((folder / name).is_file() for name in found["files"])
+        return found if fits and whole and {"figures", "notes", "error"} <= set(found) else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def read_times(folder: pathlib.Path) -> dict[str, float]:
+    try:
+        found = json.loads((folder / TIMES).read_text("utf-8"))
+        return {str(k): float(v) for k, v in found.items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}
+
+
+def write_json(path: pathlib.Path, value: Any) -> None:
+    """Atomically; numbers that are not finite become null."""
+    text = json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False)
+    with atomic_write(path, "w") as stream:
+        stream.write(text + "\n")
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, (np.ndarray, np.generic)):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [plain(v) for v in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def write_thumbnail(folder: pathlib.Path, clips: Sequence[Any], frame: int) -> str:
+    """A small picture of the clips at `frame`."""
+    from PIL import Image
+
+    from ..clip import Clip
+    from ..report.camera import Camera
+    from ..report.picture import render
+
+    now = [Clip(clip.mesh, np.asarray(clip.at(frame))[None], clip.color) for clip in clips]
+    pixels = render(now, 0, WIDE, HIGH, Camera.framing(now, WIDE / HIGH), samples=2)
+    packed = io.BytesIO()
+    Image.fromarray(pixels).save(packed, format="JPEG", quality=86)
+    with atomic_write(folder / THUMBNAIL) as stream:
+        stream.write(packed.getvalue())
+    return THUMBNAIL
+
+
+Written = tuple[dict[str, Any], list[str], dict[str, float]]  # figures, files, seconds
+Worker = Callable[[Run, pathlib.Path], Written]
