@@ -20,7 +20,7 @@ MIDDLES = 0.5  # of what its corners need: how far from the body the middle of a
 
 
 class Clearing:
-    """Displacements of the vertices of a welded mesh so that they, and the middles of edges and faces, keep out of a body.
+    """Displacements of the vertices of a welded mesh so that they, and middles of edges and faces, keep out of a body.
 
     links (n,n) sparse, degree (n,): who is whose neighbour.
     """
@@ -39,8 +39,8 @@ class Clearing:
         return np.asarray(u + SPREAD * (self.links @ u / self.degree - u))
 
     def clear(self, x: Floats, need: Floats, ask: Ask, u: Floats | None = None, rounds: int = ROUNDS) -> Floats:
-        """Displacements (n,3) of x (n,3) after which every vertex is at least `need` (n,) metres from the body, beginning
-        with u, and middles are outside; in narrow places, where that cannot be, as much as there is room for."""
+        """Displacements (n,3) of x (n,3), beginning with u, after which every vertex is at least `need` (n,) metres
+        from the body, and middles are outside; in narrow places, where that cannot be, as much as there is room for."""
         u = np.zeros_like(x) if u is None else u.copy()
         wanted = np.concatenate([need, MIDDLES * need[self.corners[self.n :]].min(1)])
         far = np.zeros(len(wanted))  # how far each point is known to be clear of the body, beyond what it needs
@@ -77,8 +77,7 @@ class Clearing:
         # of all that want to move a vertex, the one with the longest way does; it is written last
         near = near[np.argsort(missing[near], kind="stable")]
         push = np.zeros_like(u)
-        for k in range(3):
-            push[corners[near, k]] = missing[near, None] * out[near]
+        push[corners[near].ravel()] = np.repeat(missing[near, None] * out[near], 3, 0)
         u += push
         far -= self._largest(push)[: len(far)]
         return True

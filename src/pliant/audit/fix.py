@@ -1,8 +1,6 @@
 """Fix: a garment that is inside a body or tangled in itself, brought out again: one shape, or every frame."""
 
-import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,86 +12,16 @@ from ..mesh import Mesh
 from .check import as_clip, check
 from .clear import Clearing
 from .findings import Finding, Report
+from .fixed import Fixed
 from .untangle import Untangler
 
 Floats = NDArray[np.float64]
 CLEARANCE = 0.001  # m
 NEARLY = 1e-4  # m: so deep is not inside yet, when it is asked whether a frame got better
 UNSEEN = 1e-3  # of an edge
+SQUARE = 0.7  # cosine: how straight behind a face of an open body a point must be to count as inside
 TURNS = 4  # of freeing from itself and from the body
 WEIGHTS = np.array([1.0, 4.0, 6.0, 4.0, 1.0]) / 16.0  # over frames, by which displacements are evened out
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Fixed:
-    """A garment after `fix`, with what it was: `before` and `after` are what `check` says of both.
-
-    moved: (T,n) how far each vertex went, metres. strain: (T,k) change of length of each edge, as a share of what it
-    was. bend: (T,h) change of the angle of each hinge, radians. kept: frames that were left as they were, since
-    nothing better was found.
-    """
-
-    garment: Clip
-    before: Report
-    after: Report
-    moved: NDArray[np.float32]
-    strain: NDArray[np.float32]
-    bend: NDArray[np.float32]
-    kept: tuple[int, ...]
-
-    @property
-    def jitter(self) -> tuple[float, float]:
-        """Mean acceleration of the vertices before and after, metres a frame squared; 0 of fewer than three frames."""
-        one, two = (_jitter(clip) for clip in (self.before.garment, self.garment))
-        return one, two
-
-    @property
-    def facts(self) -> dict[str, str]:
-        """A small table for people: before and after."""
-        one, two = self.before, self.after
-        many = len(one.frames) > 1
-        out = {}
-        if one.body is not None:
-            most = [max(f.inside for f in report.frames) for report in (one, two)]
-            out["vertices inside"] = f"{most[0]:,} -> {most[1]:,}" + (" (most in a frame)" if many else "")
-            out["deepest"] = f"{1e3 * one.worst_depth:.3g} -> {1e3 * two.worst_depth:.3g} mm"
-            cuts = [max(f.body_pairs for f in report.frames) for report in (one, two)]
-            out["garment cuts body"] = f"{cuts[0]:,} -> {cuts[1]:,} pairs of triangles"
-        pairs = [sum(f.self_pairs for f in report.frames) for report in (one, two)]
-        out["self-intersections"] = f"{pairs[0]:,} -> {pairs[1]:,} pairs of triangles" + (" in all" if many else "")
-        at = self.moved[self.moved > 0.0]
-        if len(at):
-            share = len(at) / self.moved.size
-            out["moved"] = (
-                f"{share:.1%} of the vertices; median {_mm(np.median(at))}, 95 % below {_mm(np.quantile(at, 0.95))}"
-            )
-            out["moved"] += f", most {_mm(at.max())}"
-        out["edge strain"] = f"mean {self.strain.mean():.2%}, 99 % below {np.quantile(self.strain, 0.99):.1%}"
-        out["bending"] = f"mean {np.degrees(self.bend.mean()):.2f} degrees"
-        if len(self.moved) > 2:
-            a, b = self.jitter
-            ratio = f", {b / a:.2f} times" if a > 0.0 else ""
-            out["jitter"] = f"{_mm(a)} -> {_mm(b)} a frame squared{ratio}"
-        if self.kept:
-            out["left as they were"] = f"{len(self.kept)} frames, the first {self.kept[0]}: nothing better was found"
-        return out
-
-    def to_json(self) -> dict[str, Any]:
-        """Figures, and both reports."""
-        a, b = self.jitter
-        at = self.moved[self.moved > 0.0]
-        quantiles = {f"{q:g}": float(np.quantile(at, q)) for q in (0.5, 0.9, 0.95, 0.99, 1.0)} if len(at) else {}
-        return {
-            "moved_share": len(at) / self.moved.size,
-            "moved_m": quantiles,
-            "strain_mean": float(self.strain.mean()),
-            "strain_99": float(np.quantile(self.strain, 0.99)),
-            "bend_mean_rad": float(self.bend.mean()) if self.bend.size else 0.0,
-            "jitter_m": [a, b],
-            "kept": list(self.kept),
-            "before": self.before.to_json(),
-            "after": self.after.to_json(),
-        }
 
 
 def fix(
@@ -149,9 +77,10 @@ class _Fixing:
         self.tangles = Untangler(mesh)
         self.untangle = untangle
         self.clearing = Clearing(mesh, self.tangles.links, self.tangles.degree)
-        judged = body is not None and body.mesh.issues.closed
-        self.depths = Depths(body.mesh) if body is not None and judged else None
+        self.depths = None if body is None else Depths(body.mesh)
+        self.open = body is not None and not body.mesh.issues.closed
         self.turned = -1.0 if body is not None and body.mesh.issues.inward else 1.0
+        self._normals = np.zeros((0, 3))
         self.count = len(before.frames)
 
     def run(self, tell: Callable[[float], None]) -> tuple[Floats, list[int]]:
@@ -179,11 +108,12 @@ class _Fixing:
             last = np.zeros_like(x[0])
             for t in range(self.count):
                 u[t], last = self._untangled(t, x[t], u[t], last)
+                u[t] = self._held(x[t], u[t])
                 advance()
         out, kept = given.copy(), []
         for t in range(self.count):
             best = self._best(t, x[t], [self._snapped(each[t]) for each in (u, plain)] + [u[t], plain[t]])
-            if best is None:
+            if best is None or not best.any():
                 kept.append(t)
             else:
                 out[t] = (x[t] + best)[self.garment.mesh.weld_index]
@@ -193,19 +123,26 @@ class _Fixing:
         self._place(t)
         need = self._need(t, x)
         u = self.clearing.clear(x, need, self._ask, u)
-        if self.max_strain is not None:
-            for _ in range(10):
-                u = self.clearing.clear(x, need, self._ask, self._held(x, u), rounds=1)
-            u = self._held(x, u)
-        return u
+        for _ in range(10 if self.max_strain is not None else 0):
+            u = self.clearing.clear(x, need, self._ask, self._held(x, u), rounds=1)
+        return self._held(x, u)
 
     def _place(self, t: int) -> None:
         if self.depths is not None and self.body is not None:
-            self.depths.update(np.asarray(self.body.at(t), np.float64))
+            x = np.asarray(self.body.at(t), np.float64)
+            self.depths.update(x)
+            if self.open:
+                self._normals = self.body.mesh.moved(x).face_normals
 
     def _ask(self, points: Floats) -> tuple[Floats, Floats]:
         assert self.depths is not None
-        away, _, _, out = self.depths.query(points)
+        away, nearest, face, out = self.depths.query(points)
+        if self.open:
+            # what is beyond a border is not behind the face there
+            square = np.einsum("ij,ij->i", points - nearest, self._normals[face]) < -SQUARE * np.abs(away)
+            wrong = (away < 0.0) & ~square
+            away[wrong] *= -1.0
+            out[wrong] *= -1.0
         return self.turned * away, self.turned * out
 
     def _need(self, t: int, x: Floats) -> Floats:
@@ -222,19 +159,30 @@ class _Fixing:
         return need
 
     def _held(self, x: Floats, u: Floats) -> Floats:
-        """Displacements after which no edge is changed by more than `max_strain`, as near as a few sweeps come."""
+        """Displacements after which no edge is changed by more than `max_strain`, where there is such a bound."""
+        if self.max_strain is None:
+            return u
         edges, y = self.mesh.topology.edges, x + u
         length = np.linalg.norm(x[edges[:, 1]] - x[edges[:, 0]], axis=1)
         for _ in range(20):
             way = y[edges[:, 1]] - y[edges[:, 0]]
             now = np.linalg.norm(way, axis=1)
-            wanted = np.clip(now, (1.0 - self.max_strain) * length, (1.0 + self.max_strain) * length)  # type: ignore
+            wanted = np.clip(now, (1.0 - self.max_strain) * length, (1.0 + self.max_strain) * length)
             pull = (0.5 * (now - wanted) / np.maximum(now, 1e-300))[:, None] * way
             total = np.zeros_like(y)
             np.add.at(total, edges[:, 0], pull)
             np.add.at(total, edges[:, 1], -pull)
             y += 1.5 * total / np.maximum(self.tangles.degree, 1.0)[:, None]
-        return np.asarray(y - x)
+        # what the sweeps leave beyond the bound is taken by going less far, all of it
+        u = y - x
+        if _strain(x, x + u, edges).max(initial=0.0) <= self.max_strain:
+            return np.asarray(u)
+        low, high = 0.0, 1.0
+        for _ in range(10):
+            half = 0.5 * (low + high)
+            within = _strain(x, x + half * u, edges).max(initial=0.0) <= self.max_strain
+            low, high = (half, high) if within else (low, half)
+        return np.asarray(low * u)
 
     def _untangled(self, t: int, x: Floats, u: Floats, last: Floats) -> tuple[Floats, Floats]:
         """Displacements without intersections, and how they differ from u: where the next frame may begin."""
@@ -308,11 +256,16 @@ class _Fixing:
             x, y = np.asarray(self.garment.at(t), np.float64), frames[t]
             moved.append(np.linalg.norm(y - x, axis=1))
             x, y = x[self.first], y[self.first]
-            one, two = (np.linalg.norm(p[edges[:, 1]] - p[edges[:, 0]], axis=1) for p in (x, y))
-            strain.append(np.abs(two / np.maximum(one, 1e-300) - 1.0))
+            strain.append(_strain(x, y, edges))
             a, b = (_angles(p, hinges) for p in (x, y))
             bend.append(np.abs((b - a + np.pi) % (2.0 * np.pi) - np.pi))
         return tuple(np.stack(part).astype(np.float32) for part in (moved, strain, bend))  # type: ignore
+
+
+def _strain(x: Floats, y: Floats, edges: NDArray[np.int32]) -> Floats:
+    """(k,) by what share edges of the shape x are longer or shorter in y."""
+    one, two = (np.linalg.norm(p[edges[:, 1]] - p[edges[:, 0]], axis=1) for p in (x, y))
+    return np.asarray(np.abs(two / np.maximum(one, 1e-300) - 1.0))
 
 
 def _deep(finding: Finding) -> int:
@@ -338,18 +291,3 @@ def _angles(x: Floats, hinges: NDArray[np.int32]) -> Floats:
     n, m, e = np.cross(b - a, c - a), np.cross(d - a, b - a), b - a
     length = np.maximum(np.linalg.norm(e, axis=1), 1e-300)
     return np.arctan2(np.einsum("ij,ij->i", np.cross(n, m), e) / length, np.einsum("ij,ij->i", n, m))
-
-
-def _jitter(clip: Clip) -> float:
-    if len(clip) < 3:
-        return 0.0
-    total, count = 0.0, 0
-    for t in range(1, len(clip) - 1):
-        a, b, c = (np.asarray(clip.at(t + k), np.float64) for k in (-1, 0, 1))
-        total += float(np.linalg.norm(a - 2.0 * b + c, axis=1).sum())
-        count += len(b)
-    return total / count
-
-
-def _mm(metres: Any) -> str:
-    return f"{1e3 * float(metres):.3g} mm"

@@ -64,10 +64,14 @@ def fix(
     worn, fps = read_clip(garment, frames.points, frames.clip, frames.fps, files)
     if not worn.still and FORMATS[out.suffix.lower()][2] is None:
         able = ", ".join(ending for ending, use in FORMATS.items() if use[2])
-        raise ValueError(f"--out {out}: {garment.name} has {len(worn)} frames, and {out.suffix} holds one; one of: {able}")
+        raise ValueError(
+            f"--out {out}: {garment.name} has {len(worn)} frames, and {out.suffix} holds one; one of: {able}"
+        )
     under = None
     if body is not None:
-        under, _ = read_clip(body, frames.body_points, frames.body_clip, frames.fps or (None if worn.still else fps), files)
+        under, _ = read_clip(
+            body, frames.body_points, frames.body_clip, frames.fps or (None if worn.still else fps), files
+        )
     layers = [read_clip(path, None, None, frames.fps or fps, files)[0] for path in below]
     output.say_if_compiling("crossings.find_crossings")
     with output.shares(f"fixing {garment.name}") as done:
