@@ -40,8 +40,8 @@ NOTES = (
     "spatial hash: eight soft blocks of tets, shaken, bent and through each other; four places in turn, time of one: "
     "hash the vertices anew and find every vertex in a tetrahedron, self and mutual. The truth is every pair by exact "
     "predicates.",
-    "layered depth image, points inside: a bumpy torus, as T9 and T9b have it. The survey's images are of a hand of few "
-    "faces; its particles and ours are asked against as many faces. wrong is of 200 pixels, and of 200 points.",
+    "layered depth image, points inside: a bumpy torus, as T9 and T9b have it. The survey's images are of a hand of "
+    "few faces; its particles and ours are asked against as many faces. wrong is of 200 pixels, and of 200 points.",
 )
 
 
