@@ -21,6 +21,7 @@ from impact import draw_impact
 from PIL import Image, ImageDraw, ImageFont
 from piles import draw_piles
 from responses import draw_responses
+from spatial_hash import draw_spatial_hash
 from sphere_surface import draw_sphere_surface
 from tets import draw_soft
 from trees import draw_trees
@@ -278,7 +279,7 @@ PICTURES: dict[str, Callable[[], None]] = {
     "bone-boxes": lambda: draw_bone_boxes(save), "crossings": lambda: draw_crossings(save),
     "cones": lambda: draw_cones(save),
     "continuous": lambda: draw_continuous(save), "height-grids": lambda: draw_height_grids(save),
-    "sphere-surface": lambda: draw_sphere_surface(save),
+    "sphere-surface": lambda: draw_sphere_surface(save), "spatial-hash": lambda: draw_spatial_hash(save),
     "reconstruction": reconstruction, "field-report": field_page,
     "replay": replay, "self-contact": lambda: draw_piles(save), "walk": lambda: draw_walk(save),
     "dressing": lambda: draw_dressing(save), "soft": lambda: draw_soft(save),

@@ -5,7 +5,8 @@ import pytest
 
 import naive
 from conftest import SEED, cases
-from pliant.detect.tet_hash import CELL, TetHash, cell_of
+from pliant.detect.tet_hash import CELL, TetHash, cell_of, table_of
+from pliant.kernels import jit
 from pliant.kernels.tetra import point_in_tetra
 
 FAR = np.array([148376.0, 1234.0, -223423.0])
@@ -102,13 +103,9 @@ def few(rng, n):
     return (x, tets[:0]) if rng.integers(2) else (x, tets)
 
 
-SCENES = [scattered, block, on_borders, shared_on_borders, negative, around_zero, flat, lines_and_points, identical] + [
-    huge_and_tiny,
-    far,
-    far_apart,
-    tiny,
-    split,
-    few,
+SCENES = [
+    *(scattered, block, on_borders, shared_on_borders, negative, around_zero, flat, lines_and_points, identical),
+    *(huge_and_tiny, far, far_apart, tiny, split, few),
 ]
 
 
@@ -147,9 +144,75 @@ def run_scenes(numbers):
 
 
 def test_pairs_are_those_of_brute_force():
-    run_scenes(range(cases(1000)))
+    run_scenes(range(cases(1000 if jit.COMPILED else 45)))
 
 
 @pytest.mark.long
 def test_pairs_are_those_of_brute_force_on_20000_scenes():
     run_scenes(range(1000, 1000 + cases(20000)))
+
+
+def lattice(n, cell):
+    """Vertices on all borders of n^3 cells, and a tet over some of them."""
+    x = np.stack(np.meshgrid(*[np.arange(-n, n + 1)] * 3, indexing="ij"), -1).reshape(-1, 3) * cell
+    corners = np.array([[-n, -n, -n], [n, -n, -n], [-n, n, -n], [-n, -n, n]]) * cell
+    return np.concatenate([x, corners]), np.arange(len(x), len(x) + 4)[None]
+
+
+@pytest.mark.parametrize("cell", [0.1, 0.3, 1.0 / 3.0, 1e-9])
+def test_points_on_borders_of_cells_are_found_from_both_sides(cell):
+    # floor(.3 / .1) is 2 and floor(.3 * (1 / .1)) is 3
+    x, tets = lattice(2, cell)
+    for given in (cell, 2.0 * cell, 0.5 * cell):
+        np.testing.assert_array_equal(TetHash(x, tets, cell=given).pairs(), brute(x, tets))
+
+
+def test_a_tet_over_more_cells_than_there_are_numbers_holds_what_it_holds(rng):
+    x = rng.uniform(-1e-3, 1e-3, (300, 3))
+    x = np.concatenate([x, [[-1e12, -1e12, -1e12], [1e12, -1e12, -1e12], [0, 1e12, -1e12], [0, 0, 1e12]]])
+    pairs = TetHash(x, [[300, 301, 302, 303]], cell=1e-6).pairs()
+    np.testing.assert_array_equal(pairs, [[v, 0] for v in range(300)])
+
+
+@pytest.mark.parametrize("cell", [1e-12, 1e12])
+def test_all_points_in_one_cell_or_each_in_its_own_are_all_found(rng, cell):
+    x, tets = scattered(rng, 12)
+    np.testing.assert_array_equal(TetHash(x, tets, cell=cell).pairs(), brute(x, tets))
+
+
+def test_many_pairs_are_all_kept():
+    x = np.concatenate([np.zeros((300, 3)), np.array([[-1, -1, -1], [3, -1, -1], [-1, 3, -1], [-1, -1, 3.0]])])
+    tets = np.repeat([[300, 301, 302, 303]], 40, 0)
+    assert len(TetHash(x, tets).pairs()) == 300 * 40
+
+
+def test_coordinates_of_a_table_never_fall_where_x_rises(rng):
+    for h in (1e-7, 0.1, 10.0):  # with gaps left out, hashed, all in one
+        x = np.sort(np.concatenate([rng.normal(size=(200, 3)), 1e5 + rng.normal(size=(50, 3))]), 0)
+        words = table_of(x, h).words[: len(x)]
+        for axis in range(3):
+            assert (np.diff(words >> 21 * axis & (1 << 20) - 1) >= 0).all()
+
+
+@pytest.mark.compiled
+def test_pairs_do_not_depend_on_threads(rng):
+    x, tets = soup(rng.normal(size=(6000, 1, 3)) + 0.1 * rng.normal(size=(6000, 4, 3)))
+    before, found = jit.threads(), []
+    try:
+        for count in (1, 2):
+            jit.set_threads(count)
+            found.append(TetHash(x, tets).pairs().tobytes())
+    finally:
+        jit.set_threads(before)
+    assert found[0] == found[1]
+    assert len(found[0]) > 16 * 1000
+
+
+def test_a_vertex_that_is_no_number_is_refused():
+    x, tets = lattice(1, 1.0)
+    found = TetHash(x, tets)
+    x[3, 1] = np.nan
+    with pytest.raises(ValueError, match=r"x\[3, 1\] is not finite"):
+        found.update(x)
+    with pytest.raises(ValueError, match=r"tets\[0, 3\] = 99 but there are 31 vertices"):
+        found.set_tets(lattice(1, 1.0)[0], [[0, 1, 2, 99]])

@@ -209,7 +209,7 @@ class _Wearer:
             self.volume = Overlaps(_outward(garment), _outward(body))
         elif self.closed:
             why = garment.issues.words()
-            unjudged.append(f"overlap volume: garment {garment.name!r} is not closed ({why})")
+            unjudged.append(f"overlap volume: garment {garment.name!r} is not closed: {why}")
 
     def look(self, x: Floats, x_w: Floats, garment: Mesh, y: Floats | None) -> _Worn:
         if y is not None:

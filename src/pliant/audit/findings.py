@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import os
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -178,6 +179,20 @@ class Report:
         if own:
             out["body cuts itself"] = f"{own:,} pairs of triangles: between such parts there may be no outside"
         return out
+
+    def to_html(self, path: str | os.PathLike[str]) -> None:
+        """One page that needs no network: frames with the depth as colour, charts over time, the worst places."""
+        from ..report.check_page import write_check_page
+        from .shown import audited
+
+        write_check_page(path, audited(self))
+
+    def to_png(self, path: str | os.PathLike[str]) -> None:
+        """The worst places as a picture, each in its frame and from near."""
+        from ..report.check_sheet import write_check_sheet
+        from .shown import audited
+
+        write_check_sheet(path, audited(self))
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the distance of every vertex, as plain values; None for what could not be judged."""

@@ -18,6 +18,7 @@ from . import (
     height_grids,
     inside,
     jung,
+    layers,
     machine,
     nearest,
     openvdb,
@@ -43,6 +44,8 @@ CONTESTS = {
     "T6b": pairs.REFIT_TASK,
     "T7": inside.TASK,
     "T8": cloth_step.TASK,
+    "T9": layers.TASK,
+    "T9b": layers.INSIDE_TASK,
 }
 TASKS = (*FIELDS, *CONTESTS)
 

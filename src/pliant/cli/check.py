@@ -11,7 +11,7 @@ from .reading import PLAIN, FileOptions
 from .writing import check_targets
 
 if TYPE_CHECKING:
-    from ..audit.findings import Limits
+    from ..audit.findings import Limits, Report
     from ..clip import Clip
 
 HTML, PNG = (".html", ".htm"), (".png",)
@@ -52,7 +52,17 @@ class LimitOptions:
     "how far every vertex must be from the body: 2mm"
 
 
-FRAMES, LIMITS = FrameOptions(), LimitOptions()
+@dataclasses.dataclass(frozen=True)
+class ShowOptions:
+    """What is written."""
+
+    report: pathlib.Path | None = None
+    "one HTML page that needs no network: depth as colour, charts over time, the worst places"
+    sheet: pathlib.Path | None = None
+    "the worst places as a PNG"
+
+
+FRAMES, LIMITS, SHOW = FrameOptions(), LimitOptions(), ShowOptions()
 
 
 def check(
@@ -61,6 +71,7 @@ def check(
     body: Annotated[pathlib.Path | None, Parameter(name=["--body", "-b"])] = None,
     frames: Annotated[FrameOptions, Parameter(name="*")] = FRAMES,
     limits: Annotated[LimitOptions, Parameter(name="*")] = LIMITS,
+    show: Annotated[ShowOptions, Parameter(name="*")] = SHOW,
     files: Annotated[FileOptions, Parameter(name="*")] = PLAIN,
     json: bool = False,
 ) -> int:
@@ -81,7 +92,7 @@ def check(
 
     allowed = _limits(limits)
     inputs = [path for path in (file, body, frames.points, frames.body_points) if path is not None]
-    check_targets([], inputs)
+    check_targets([("--report", show.report, HTML), ("--sheet", show.sheet, PNG)], inputs)
     worn, fps = _read(file, frames.points, frames.clip, frames.fps, files)
     under = None
     if body is not None:
@@ -95,8 +106,9 @@ def check(
     with output.shares(f"checking {file.name}") as done:
         report = audit(worn, under, fps=fps, every=frames.every, progress=done)
     broken = report.broken(allowed)
+    written = _write(report, show)
     if json:
-        output.print_json(report.to_json() | {"within_limits": not broken, "broken": broken})
+        output.print_json(report.to_json() | {"within_limits": not broken, "broken": broken, "files": written})
         return int(bool(broken))
     output.table(("", file.name), report.facts.items())
     if len(report.frames) > 1:
@@ -108,6 +120,15 @@ def check(
     for text in broken:
         output.warn(text)
     return int(bool(broken))
+
+
+def _write(report: "Report", show: ShowOptions) -> list[str]:
+    for path, write in ((show.report, report.to_html), (show.sheet, report.to_png)):
+        if path is not None:
+            with output.progress(f"writing {path.name}"):
+                write(path)
+            output.say(f"wrote {path}")
+    return [str(path) for path in (show.report, show.sheet) if path is not None]
 
 
 def _limits(given: LimitOptions) -> "Limits":

@@ -40,6 +40,7 @@ class TetHash:
         """Other tets (m,4) on vertices x (n,3), as many as there are now: after a cut, or when bodies come and go."""
         p = validate.floats("x", x, (None, 3))
         self.tets: Ints = validate.indices("tets", tets, 4, len(p))
+        self._corners = self.tets.view(np.uint32)
         self.cell = cell_of(p, self.tets) if self._given is None else self._given
         self._out = np.empty((-(-len(self.tets) // _kernels.CHUNK), 64), np.int64)
         return self._place(p)
@@ -60,12 +61,14 @@ class TetHash:
         most = len(self.x) // 8 + 4
         while True:
             launch = worth(_kernels.find_inside, n, _FEW)
-            launch(self._table, self.x, self.tets, most, self._out, counts)
+            launch(self._table, self.x, self._corners, most, self._out, counts)
             if counts.max(initial=0) <= self._out.shape[1]:
                 break
             self._out = np.empty((len(counts), 2 * int(counts.max())), np.int64)
         keys = np.concatenate([np.zeros(0, np.int64), *(row[:k] for row, k in zip(self._out, counts, strict=True))])
         keys.sort()
+        if self._table.mask >= 0 and len(keys):  # where cells share buckets, a vertex may have been met twice
+            keys = keys[np.diff(keys, prepend=-1) > 0]
         return np.stack(np.divmod(keys, max(n, 1)), 1)
 
 
@@ -82,20 +85,20 @@ def table_of(x: Floats, h: float) -> Table:
     n, box = len(x), np.zeros(6)
     if n:
         _kernels.bounds_of(x, box)
-    q = np.empty(n, np.int64)
+    words = np.empty(n, np.int64)
     extent = float((box[3:] - box[:3]).max())
     cells = extent / h
     if cells < LAST >> _SUB:
         # as many bits below a cell as there is room for; where all is in one cell, also more than there are
         below = math.floor(math.log2(LAST / max(cells, 1e-9)))
-        _kernels.to_words(x, box[:3], math.ldexp(1.0 / h, below), q)
+        _kernels.to_words(x, box[:3], math.ldexp(1.0 / h, below), words)
         top = ((box[3:] - box[:3]) * math.ldexp(1.0 / h, below)).astype(np.int64)
     else:
         below, corners = _without_gaps(x - box[:3], h)
-        q[:] = _kernels.pack(*corners.T)
+        words[:] = _kernels.pack(*corners.T)
         top = corners.max(0)
     bits = np.array([max(below - _FINE, 0), below, below])
-    return _sorted(q, bits, (top >> bits) + 1)
+    return _sorted(words, bits, (top >> bits) + 1)
 
 
 def _without_gaps(x: Floats, h: float) -> tuple[int, Rows]:
@@ -115,14 +118,16 @@ def _without_gaps(x: Floats, h: float) -> tuple[int, Rows]:
     return below, (whole << below) + np.floor(np.ldexp(place - cell, below)).astype(np.int64)
 
 
-def _sorted(q: Rows, bits: Rows, shape: Rows) -> Table:
+def _sorted(vertices: Rows, bits: Rows, shape: Rows) -> Table:
     """A bucket for every cell, or where most would be empty a table in which far cells meet."""
-    n, count = len(q), math.prod(shape.tolist())
+    n, count = len(vertices), math.prod(shape.tolist())
     dense = count <= _DENSE * n + 1024
     rounds, mask = (1, -1) if dense else (2, (1 << (16 * n).bit_length()) - 1)
     buckets = count if dense else mask + 1
     step = np.array([1, shape[0], shape[0] * shape[1]] if dense else _PRIMES, np.int64)
-    words, order = np.zeros(rounds * n + 1, np.int64), np.zeros(rounds * n + 1, np.int32)
-    start = np.zeros(rounds * buckets + 2, np.int32)
-    _kernels.sort_words(q, bits, step, mask, buckets, start, words, order)
-    return Table(q, words, order, start, bits, step, mask)
+    room = n + 4 * n * rounds + 1
+    words, order = np.empty(room, np.int64), np.zeros(room, np.uint32)
+    words[:n] = vertices
+    start = np.zeros(rounds * buckets + 2, np.uint32)
+    _kernels.sort_words(n, bits, step, mask, buckets, start, words, order)
+    return Table(n, words, order, start, bits, step, mask)

@@ -106,9 +106,9 @@ def _covers(a, b, c, row, column):
     v = side(b[0], b[1], c[0], c[1], x, y)
     w = side(c[0], c[1], a[0], a[1], x, y)
     low, high = min(u, v, w), max(u, v, w)
-    if low > 0 or high < 0:
-        return True
-    if (low < 0 and high > 0) or low == high:
+    if (low != 0) & (high != 0):
+        return (low > 0) | (high < 0)
+    if low == high:
         return False
     facing = -1 if high > 0 else 1
     return (
@@ -131,15 +131,20 @@ def _count(p, code, faces, width, kept, first, last, only):
         a, b, c = (p[i, 0], p[i, 1]), (p[j, 0], p[j, 1]), (p[k, 0], p[k, 1])
         left, right, low, high = _box(code[i], code[j], code[k])
         found, pixel = 0, -1
-        for row in range(low, high):
-            start, stop = (left, right) if right - left <= NARROW else _span(p, faces, f, row, width)
-            if right - left > NARROW:
-                found += max(0, stop - start)
+        if right - left <= NARROW:
+            # one loop over all pixels of the box: each loop whose length cannot be foreseen costs more than its work
+            row, column = low, left
+            for _ in range((right - left) * (high - low)):
+                covers = _covers(a, b, c, row, column)
+                pixel = row * width + column if covers else pixel
+                found += 1 if covers else 0
+                column += 1
+                row, column = (row + 1, left) if column == right else (row, column)
+        else:
+            for row in range(low, high):
+                start, stop = _span(p, faces, f, row, width)
                 pixel = row * width + start if stop > start else pixel
-                continue
-            for column in range(start, stop):
-                if _covers(a, b, c, row, column):
-                    found, pixel = found + 1, row * width + column
+                found += max(0, stop - start)
         kept[n], only[n] = f, pixel if found == 1 else -1
         n += 1 if found else 0
         total += found

@@ -34,8 +34,9 @@ def check(clips: Sequence[Clip]) -> int:
     return max(lengths, default=1)
 
 
-def pack(clip: Clip) -> dict[str, Any]:
-    """A clip as a dict for JSON; `static/decode.js` is the other half."""
+def pack(clip: Clip, heat: NDArray[np.uint8] | None = None) -> dict[str, Any]:
+    """A clip as a dict for JSON; `static/decode.js` is the other half. heat: (T,n) a number for each vertex and frame
+    that it is coloured by, see `static/heat.js`."""
     mesh = clip.mesh
     low, extent, whole = _quantise(clip.frames)
     out: dict[str, Any] = {
@@ -59,6 +60,8 @@ def pack(clip: Clip) -> dict[str, Any]:
     uv = vertex_uv(clip)
     if uv is not None and out["open"]:  # only cloth is drawn woven
         out["uv"] = planes(uv.astype("<f4"))
+    if heat is not None:
+        out["heat"] = planes(rows_apart(heat))
     return out
 
 

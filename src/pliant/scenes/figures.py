@@ -13,7 +13,7 @@ SPEED, SIDE = 1.0, 0.1  # m/s, and how far (m) each walks to its left of the lin
 COLOURS = ((0.80, 0.60, 0.50), (0.42, 0.50, 0.58))
 
 
-def two_figures(*, resolution: int = 56, detail: float = 0.7, **options: Any) -> Scene:
+def two_figures(*, resolution: int = 144, detail: float = 0.7, **options: Any) -> Scene:
     """Two mannequins walk towards each other, shoulder into shoulder, and on; nothing keeps them apart, and the volume
     that they share is measured in every frame. `resolution`: pixels along the longer side of what is looked at."""
     for name in ("irregular", "material"):

@@ -41,6 +41,7 @@ async function decodeClip(packed) {
     open: packed.open,
     faces: sumRows(new Uint32Array(await unpack(packed.faces, 4)), 3),
     weld: packed.weld ? sumRows(new Uint32Array(await unpack(packed.weld, 4)), 1) : null,
+    heat: packed.heat ? sumRows(new Uint8Array(await unpack(packed.heat, 1)), n) : null, // wraps at 256
     uv: packed.uv ? new Float32Array(await unpack(packed.uv, 4)) : null,
     whole: sumFrames(new Uint16Array(await unpack(packed.frames, 2)), n),
     positions: new Float32Array(3 * n),

@@ -59,22 +59,29 @@ class Drawing {
     this.positions = this.attribute(gl, 0, 3, clip.positions);
     this.normals = this.attribute(gl, 1, 3, clip.normals);
     if (clip.uv) this.attribute(gl, 2, 2, clip.uv);
+    if (clip.heat) this.heat = this.attribute(gl, 3, 1, clip.heat.subarray(0, clip.count), gl.UNSIGNED_BYTE);
     gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, gl.createBuffer());
     gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, clip.faces, gl.STATIC_DRAW);
     this.lines = null; // made when first asked for
     gl.bindVertexArray(null);
   }
 
-  attribute(gl, place, width, values) {
+  attribute(gl, place, width, values, kind = gl.FLOAT) {
     const buffer = gl.createBuffer();
     gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
     gl.bufferData(gl.ARRAY_BUFFER, values, gl.DYNAMIC_DRAW);
     gl.enableVertexAttribArray(place);
-    gl.vertexAttribPointer(place, width, gl.FLOAT, false, 0, 0);
+    gl.vertexAttribPointer(place, width, kind, kind !== gl.FLOAT, 0, 0);
     return buffer;
   }
 
   moveTo(gl, frame) {
+    if (this.heat && this.heatOf !== frame) {
+      this.heatOf = frame; // what stands still may be heated by what moves
+      const { heat, count } = this.clip, start = heat.length === count ? 0 : frame * count;
+      gl.bindBuffer(gl.ARRAY_BUFFER, this.heat);
+      gl.bufferSubData(gl.ARRAY_BUFFER, 0, heat.subarray(start, start + count));
+    }
     const wanted = this.clip.moments === 1 ? 0 : frame;
     if (wanted === this.frame) return;
     this.frame = wanted;

@@ -17,7 +17,14 @@ uniform mat4 project;
 out vec3 at;
 out vec3 facing;
 out vec2 cloth;
+#ifdef HEAT
+layout(location = 3) in float heat;
+out float warmth;
+#endif
 void main() {
+#ifdef HEAT
+  warmth = heat * (255. / 127.) - (128. / 127.); // -1 .. 1, 0 on the surface
+#endif
   at = position;
   facing = normal;
   cloth = uv;
@@ -76,6 +83,11 @@ uniform vec3 eye, color;
 uniform vec2 weave; // checks per unit of uv; 0 = plain
 uniform bool open;
 out vec4 pixel;
+#ifdef HEAT
+in float warmth;
+uniform vec3 ramp[6];
+uniform float ghost; // how much is seen of what is inside, through what is before it; 0 = the common picture
+#endif
 void main() {
   vec3 n = normalize(facing);
   vec3 albedo = color;
@@ -88,6 +100,14 @@ void main() {
     band = mix(band, vec2(.5), clamp(soft * 1.5 - .5, 0., 1.));
     albedo = mix(albedo, albedo * .78 + vec3(.012), .5 * (band.x + band.y));
   }
+#ifdef HEAT
+  if (ghost > 0. && warmth <= 0.) discard;
+  if (warmth > 0.) {
+    float t = min(warmth, 1.) * 5.;
+    int k = min(int(t), 4);
+    albedo = mix(ramp[k], ramp[k + 1], t - float(k));
+  }
+#endif
   vec3 v = normalize(eye - at);
   float sky = mix(.42, 1., skylight(at, n));
   vec3 ambient = mix(vec3(.20, .185, .17), vec3(.46, .49, .54), n.y * .5 + .5) * sky;
@@ -97,6 +117,9 @@ void main() {
   float rim = pow(1. - max(dot(n, v), 0.), 3.);
   float shine = open ? 0. : pow(max(dot(n, normalize(sun + v)), 0.), 40.) * .12 * min(key * 2., 1.);
   pixel = vec4(screen(albedo * light + rim * ambient * (albedo * .25 + .04) + shine), 1.);
+#ifdef HEAT
+  if (ghost > 0.) pixel *= ghost;
+#endif
 }`;
 
 // What is drawn over all the rest: lit, but in nobody's shadow.

@@ -1,0 +1,113 @@
+"""A report as what the page and the sheet show of it."""
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..clip import Clip
+from ..report.audited import Audited, Spot
+
+if TYPE_CHECKING:
+    from .findings import Place, Report
+
+WORDS = {"inside": "inside the body", "self": "cuts itself", "body": "cuts the body"}
+_ONE_SPOT = 0.04  # of the garment's size: places of several frames that are nearer on it are one
+
+
+def audited(report: "Report") -> Audited:
+    numbers = [finding.frame for finding in report.frames]
+    every = numbers[1] - numbers[0] if len(numbers) > 1 else 1
+    many = len(numbers) > 1
+    series: dict[str, tuple[str, list[float]]] = {}
+    if many and report.body is not None and report.sided:
+        series["deepest"] = ("mm", [1e3 * f.deepest for f in report.frames])
+        series["vertices inside"] = ("", [float(f.inside) for f in report.frames])
+    if many and report.body is not None:
+        series["garment cuts body"] = ("pairs", [float(f.body_pairs) for f in report.frames])
+    if many:
+        series["cuts itself"] = ("pairs", [float(f.self_pairs) for f in report.frames])
+    if many and any(np.isfinite(f.overlap) for f in report.frames):
+        series["overlap"] = ("cm3", [1e6 * f.overlap for f in report.frames])
+    name = report.garment.mesh.name
+    return Audited(
+        title=f"{name} on {report.body.mesh.name}" if report.body is not None else name,
+        verdict=verdict(report),
+        garment=_every(report.garment, every),
+        body=None if report.body is None else _every(report.body, every),
+        fps=report.fps / every,
+        numbers=numbers,
+        away=report.away,
+        own=[cuts.own for cuts in report.cuts],
+        cut=[cuts.body for cuts in report.cuts],
+        series=series,
+        spots=_spots(report, numbers),
+        facts=report.facts,
+        notes=report.unjudged,
+    )
+
+
+def verdict(report: "Report") -> str:
+    """A sentence or two."""
+    many, told = len(report.frames) > 1, []
+    for word, count in (
+        ("is inside the body", [f.inside for f in report.frames]),
+        ("cuts the body", [f.body_pairs if not report.sided else 0 for f in report.frames]),
+        ("cuts itself", [f.self_pairs for f in report.frames]),
+    ):
+        frames = sum(1 for n in count if n)
+        if frames:
+            told.append(f"{word} in {frames} of {len(count)} frames" if many else word)
+    if report.penetrating:
+        told[0] += f", {1e3 * report.worst_depth:.3g} mm at most"
+    if not told:
+        return "Nothing wrong was found." if report.sided else "Nothing wrong was found of what could be judged."
+    return f"The garment {'; it '.join(told)}." if report.body is not None else f"The mesh {'; it '.join(told)}."
+
+
+def _every(clip: Clip, every: int) -> Clip:
+    """The frames that were looked at."""
+    if clip.still or every == 1:
+        return clip
+    if clip.poses is not None:
+        return dataclasses.replace(clip, poses=clip.poses[::every], skin=None)
+    return dataclasses.replace(clip, frames=clip.frames[::every], skin=None)
+
+
+def _spots(report: "Report", numbers: list[int]) -> list[Spot]:
+    """Places that are distinct on the garment, each in its worst frame, with the number of frames it is seen in."""
+    rest = np.asarray(report.garment.at(0), np.float64)
+    size = float(np.linalg.norm(np.ptp(rest, axis=0)))
+    kept: list[tuple[Place, NDArray[np.float64], set[int]]] = []
+    for place in report.places:
+        at = rest[_vertex(report, place)]
+        for other, there, frames in kept:
+            if other.kind == place.kind and np.linalg.norm(at - there) < _ONE_SPOT * size:
+                frames.add(place.frame)
+                break
+        else:
+            kept.append((place, at, {place.frame}))
+    return [_spot(place, numbers.index(place.frame), len(frames), len(numbers), size) for place, _, frames in kept]
+
+
+def _vertex(report: "Report", place: "Place") -> int:
+    """The garment's vertex at the place."""
+    if place.vertex >= 0:
+        return place.vertex
+    x = np.asarray(report.garment.at(place.frame), np.float64)
+    return int(np.argmin(((x - place.place) ** 2).sum(1)))
+
+
+def _spot(place: "Place", frame: int, frames: int, of: int, size: float) -> Spot:
+    if place.kind == "inside":
+        title = f"{1e3 * place.depth:.3g} mm deep"
+        detail = f"{place.size} {'vertex' if place.size == 1 else 'vertices'} inside the body"
+    else:
+        long = f"{1e3 * place.length:.3g} mm" if place.length < 1.0 else f"{place.length:.3g} m"
+        title = f"{WORDS[place.kind]} over {long}"
+        detail = f"{place.size} {'pair' if place.size == 1 else 'pairs'} of triangles"
+    if of > 1:
+        detail += f"; frame {place.frame}" + (f", worst of {frames} frames" if frames > 1 else "")
+    radius = max(0.09 * size, 1.5 * place.depth, min(0.5 * place.length, 0.25 * size))
+    return Spot(frame, place.kind, title, detail, place.place, radius, place.direction)

@@ -1,0 +1,175 @@
+"""The worst places of a check on one picture: each in its frame, and from near, in the colours of depth."""
+
+import os
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
+
+from ..files import atomic_write
+from ..kernels import raster
+from .audited import COLOURS, Audited, Spot, angles
+from .camera import Camera
+from .check_page import depth_text
+from .picture import render
+from .sheet import INK, PAPER, QUIET
+
+Floats = NDArray[np.float64]
+Pixels = NDArray[np.uint8]
+MOST = 3  # places
+OWN, CUT, RING = (158, 13, 140), (26, 71, 204), (176, 47, 68)
+_SEEN = 0.9  # how much of what is inside is seen through what is before it
+_BUSY = 200_000  # faces; above it one ray a pixel
+
+
+def write_check_sheet(path: str | os.PathLike[str], found: Audited, tile: tuple[int, int] = (420, 380)) -> None:
+    """A PNG with a column for each of the worst places: above the whole, below the place."""
+    sheet = check_sheet(found, tile)
+    with atomic_write(path) as stream:
+        sheet.save(stream, format="PNG")
+
+
+def check_sheet(found: Audited, tile: tuple[int, int] = (420, 380)) -> Image.Image:
+    """Columns of two tiles; one place alone has them side by side, and where nothing is wrong there is one."""
+    width, height = tile
+    spots = worst_spots(found)
+    gap, head, caption = max(6, width // 35), max(30, height // 6), max(16, height // 7)
+    across, down = (len(spots), 2) if len(spots) > 1 else (1 + len(spots), 1)
+    size = (gap + across * (width + gap), head + down * (height + gap) + (caption if spots else 0))
+    sheet = Image.new("RGB", size, PAPER)
+    draw = ImageDraw.Draw(sheet)
+    scale = min(230, size[0] // 3) if (found.away < 0.0).any() else 0
+    room = size[0] - 3 * gap - scale
+    _write(draw, (gap, head * 0.34), found.title, INK, head * 0.30, room, "lm")
+    _write(draw, (gap, head * 0.72), found.verdict, QUIET, head * 0.21, room, "lm")
+    if scale:
+        _legend(sheet, found, size[0] - gap, round(head * 0.30), scale)
+    if not spots:
+        sheet.paste(Image.fromarray(heat_picture(found, 0, None, width, height)), (gap, head))
+    for k, spot in enumerate(spots):
+        x, y = gap + k * (width + gap), head
+        near = found.camera_on(spot)
+        azimuth, elevation = angles(np.subtract(near.eye, near.target) / near.nearest * 1e-3)
+        whole = Camera.framing(found.clips, width / height, azimuth=azimuth, elevation=elevation)
+        beside = (x, y + height + gap) if down == 2 else (x + width + gap, y)
+        sheet.paste(Image.fromarray(heat_picture(found, spot.frame, whole, width, height, spot)), (x, y))
+        sheet.paste(Image.fromarray(heat_picture(found, spot.frame, near, width, height)), beside)
+        middle, below = x + (width if down == 2 else 2 * width + gap) / 2, beside[1] + height
+        _write(draw, (middle, below + 0.36 * caption), spot.title, INK, 0.36 * caption, width, "mm")
+        _write(draw, (middle, below + 0.78 * caption), spot.detail, QUIET, 0.28 * caption, width, "mm")
+    return sheet
+
+
+def worst_spots(found: Audited) -> list[Spot]:
+    """The first of all, and the first of every other kind, then the next worst."""
+    firsts = [next((s for s in found.spots if s.kind == kind), None) for kind in ("inside", "body", "self")]
+    chosen = [spot for spot in firsts if spot is not None]
+    chosen += [spot for spot in found.spots if spot not in chosen][: MOST - len(chosen)]
+    return sorted(chosen[:MOST], key=lambda spot: list(found.spots).index(spot))
+
+
+def heat_picture(
+    found: Audited, frame: int, camera: Camera | None, width: int, height: int, ring: Spot | None = None
+) -> Pixels:
+    """A frame in the light of `render`, with the colours of depth laid over what is inside, and the curves of cuts."""
+    clips = found.clips
+    camera = camera or Camera.framing(clips, width / height)
+    samples = 1 if sum(clip.mesh.n_faces for clip in clips) > _BUSY else 2
+    plain = render(clips, frame, width, height, camera, samples=samples).astype(np.float64)
+    colour, share = _heat(found, frame, camera, 2 * width, 2 * height)
+    colour, share = (a.reshape(height, 2, width, 2, -1).mean((1, 3)) for a in (colour * share, share))
+    # the light on the surface before it is the light on what shines through
+    light = plain.max(2, keepdims=True) / 205.0
+    hot = np.clip(colour / np.maximum(share, 1e-9) * np.clip(light, 0.65, 1.15), 0.0, 255.0)
+    image = Image.fromarray(np.rint(plain + share * (hot - plain)).astype(np.uint8))
+    draw = ImageDraw.Draw(image)
+    nearest = _nearest(found, frame, camera, width, height)
+    for segments, ink in ((found.cut, CUT), (found.own, OWN)):
+        _lines(draw, segments[frame], camera, nearest, ink)
+    if ring is not None:
+        (x, y, _), _ = (a[0] for a in camera.project(np.array([ring.place]), width, height))
+        r = max(10.0, width / 24)
+        draw.ellipse((x - r, y - r, x + r, y + r), outline=(255, 255, 255), width=6)
+        draw.ellipse((x - r + 1, y - r + 1, x + r - 1, y + r - 1), outline=RING, width=4)
+    return np.asarray(image)
+
+
+def _heat(found: Audited, frame: int, camera: Camera, width: int, height: int) -> tuple[Floats, Floats]:
+    """(h,w,3) sRGB and (h,w,1) how much of it is seen, of the garment's parts that are inside."""
+    garment, away = found.garment, found.away[frame].astype(np.float64)
+    x, faces = np.asarray(garment.at(frame), np.float64), garment.mesh.faces
+    deep = faces[(np.nan_to_num(away, nan=1.0) < 0.0)[faces].any(1)]  # no other face has anything to show
+    z, face, bary = _raster(x, deep, camera, width, height)
+    hit = face >= 0
+    weights = np.concatenate([bary, 1.0 - bary.sum(2, keepdims=True)], 2)[hit]
+    depth = -(weights * np.nan_to_num(away, nan=0.0)[deep[face[hit]]]).sum(1)
+    before = _nearest(found, frame, camera, width, height)
+    behind = -1.0 / z[hit] - before[hit]  # metres behind what is seen
+    limit = 0.06 * float(np.linalg.norm(np.ptp(x, axis=0))) + 2.0 * found.top
+    colour, share = np.zeros((height, width, 3)), np.zeros((height, width, 1))
+    t = np.clip(depth / found.top, 0.0, 1.0) * (len(COLOURS) - 1)
+    colour[hit] = np.stack([np.interp(t, np.arange(len(COLOURS)), COLOURS[:, k]) for k in range(3)], 1)
+    share[hit, 0] = np.where((depth > 0.0) & (behind < limit), _SEEN, 0.0)
+    return colour, share
+
+
+def _nearest(found: Audited, frame: int, camera: Camera, width: int, height: int) -> Floats:
+    """(h,w) how far ahead the first surface is, metres; infinite where there is none."""
+    first = np.full((height, width), np.inf)
+    for clip in found.clips:
+        z, _, _ = _raster(np.asarray(clip.at(frame), np.float64), clip.mesh.faces, camera, width, height)
+        first = np.minimum(first, np.where(np.isfinite(z), -1.0 / np.where(z == 0.0, 1.0, z), np.inf))
+    return first
+
+
+def _raster(
+    x: Floats, faces: NDArray[np.int32], camera: Camera, width: int, height: int
+) -> tuple[Floats, NDArray[np.int32], NDArray[np.float32]]:
+    screen, w = camera.project(x, width, height)
+    ahead = np.flatnonzero((w > camera.nearest)[faces].all(1))
+    z, face, bary = raster.depth(screen, faces[ahead].astype(np.int32), width, height)
+    face[face >= 0] = ahead[face[face >= 0]]
+    return z, face, bary
+
+
+def _lines(
+    draw: ImageDraw.ImageDraw, segments: NDArray[np.float32], camera: Camera, nearest: Floats, ink: Sequence[int]
+) -> None:
+    """Segments (k,2,3); those that something is before are left out."""
+    if not len(segments):
+        return
+    height, width = nearest.shape
+    screen, w = camera.project(segments.reshape(-1, 3), width, height)
+    screen, w = screen.reshape(-1, 2, 3), w.reshape(-1, 2)
+    middle = screen[:, :, :2].mean(1)
+    inside = ((middle >= 0) & (middle < (width, height))).all(1) & (w > camera.nearest).all(1)
+    column, row = (np.clip(middle[:, k], 0, limit - 1).astype(int) for k, limit in ((0, width), (1, height)))
+    slack = 0.004 * np.linalg.norm(np.subtract(camera.eye, camera.target))
+    seen = inside & (w.mean(1) < nearest[row, column] + slack)
+    for (a, b, _), (c, d, _) in screen[seen]:
+        draw.line((a, b, c, d), tuple(ink), width=2)
+
+
+def _legend(sheet: Image.Image, found: Audited, right: int, top: int, length: int) -> None:
+    t = np.linspace(0, len(COLOURS) - 1, length)
+    row = np.stack([np.interp(t, np.arange(len(COLOURS)), COLOURS[:, k]) for k in range(3)], 1)
+    sheet.paste(Image.fromarray(np.rint(row)[None].repeat(10, 0).astype(np.uint8)), (right - length, top))
+    draw, font = ImageDraw.Draw(sheet), ImageFont.load_default(12)
+    draw.text((right - length, top + 22), "surface", QUIET, font, anchor="lm")
+    draw.text((right, top + 22), f"{depth_text(found.top)} inside", QUIET, font, anchor="rm")
+
+
+def _write(
+    draw: ImageDraw.ImageDraw,
+    at: tuple[float, float],
+    text: str,
+    ink: Sequence[int],
+    size: float,
+    room: float,
+    anchor: str,
+) -> None:
+    """In the built-in font, smaller where the text would not fit."""
+    length = draw.textlength(text, ImageFont.load_default(size))
+    fitting = ImageFont.load_default(max(6.0, size * min(1.0, room / max(length, 1.0))))
+    draw.text(at, text, tuple(ink), fitting, anchor=anchor)
