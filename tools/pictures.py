@@ -17,12 +17,14 @@ from crossings import draw_crossings
 from dressing import draw_dressing
 from figures import G, slope, speeds
 from height_grids import draw_height_grids
+from image_space import draw_image_space
 from impact import draw_impact
 from PIL import Image, ImageDraw, ImageFont
 from piles import draw_piles
 from responses import draw_responses
 from spatial_hash import draw_spatial_hash
 from sphere_surface import draw_sphere_surface
+from stuffing import draw_stuffing
 from tets import draw_soft
 from trees import draw_trees
 from walking import draw_walk
@@ -280,10 +282,11 @@ PICTURES: dict[str, Callable[[], None]] = {
     "cones": lambda: draw_cones(save),
     "continuous": lambda: draw_continuous(save), "height-grids": lambda: draw_height_grids(save),
     "sphere-surface": lambda: draw_sphere_surface(save), "spatial-hash": lambda: draw_spatial_hash(save),
+    "image-space": lambda: draw_image_space(save),
     "reconstruction": reconstruction, "field-report": field_page,
     "replay": replay, "self-contact": lambda: draw_piles(save), "walk": lambda: draw_walk(save),
     "dressing": lambda: draw_dressing(save), "soft": lambda: draw_soft(save),
-    "responses": lambda: draw_responses(save),
+    "responses": lambda: draw_responses(save), "stuffing": lambda: draw_stuffing(save),
 }  # fmt: skip
 
 if __name__ == "__main__":
