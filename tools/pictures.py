@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from bone_boxes import draw_bone_boxes
 from cones import draw_cones
+from consistent_depth import draw_consistent_depth
 from continuous import draw_continuous
 from crossings import draw_crossings
 from dressing import draw_dressing
@@ -282,7 +283,7 @@ PICTURES: dict[str, Callable[[], None]] = {
     "cones": lambda: draw_cones(save),
     "continuous": lambda: draw_continuous(save), "height-grids": lambda: draw_height_grids(save),
     "sphere-surface": lambda: draw_sphere_surface(save), "spatial-hash": lambda: draw_spatial_hash(save),
-    "image-space": lambda: draw_image_space(save),
+    "image-space": lambda: draw_image_space(save), "consistent-depth": lambda: draw_consistent_depth(save),
     "reconstruction": reconstruction, "field-report": field_page,
     "replay": replay, "self-contact": lambda: draw_piles(save), "walk": lambda: draw_walk(save),
     "dressing": lambda: draw_dressing(save), "soft": lambda: draw_soft(save),
