@@ -62,7 +62,7 @@ def fill_with_tets(
 ) -> Mesh:
     """Positive tets with edges about `size` (metres, or words such as "5mm") inside a closed surface.
 
-    Vertices on the outside lie on the surface, dihedral angles in 10.78 to 164.74 degrees; edges and corners of the
+    Vertices on the outside lie on the surface, dihedral angles are those of `shapes.stuffed`; edges and corners of the
     surface are cut off by up to a cell, and parts thinner than a cell are lost, with a warning in the log that says how
     much. Without `size`, as few of 8 000 to 200 000 tets as lose nothing. `max_bytes` bounds the memory; `progress` is
     told how many more points have been looked at.

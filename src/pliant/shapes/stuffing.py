@@ -1,8 +1,9 @@
 """Isosurface stuffing: tets of bounded angles inside an implicit function (Labelle and Shewchuk, SIGGRAPH 2007).
 
 A body-centred cubic lattice is laid over the function, its nodes that lie too near to the surface are moved onto it,
-and the lattice tets that the surface still cuts are clipped by stencils. Dihedral angles stay between 10.78 and 164.74
-degrees whatever the function, as the paper proves (10.7 to 164.8).
+and the lattice tets that the surface still cuts are clipped by stencils. The paper proves dihedral angles of 10.7 to
+164.8 degrees whatever the function. The limits of warping used here were found by a search of our own, not taken from
+its text: the proof is not carried over to them, and the bounds below are the worst that was seen.
 """
 
 import itertools
@@ -20,7 +21,7 @@ from .lattice import LONG, SHORT, Lattice, lattice_tets
 from .pinches import without_pinches
 
 Function = Callable[[Floats], Floats]
-# degrees; the worst of all ways in which a lattice can be cut, and the limits for which it is best
+# degrees; the worst in lattices of random signs and cuts, and the limits for which that worst is best
 LEAST_ANGLE, LARGEST_ANGLE = 10.78, 164.74
 _LIMITS = {LONG: 0.2851, SHORT: 0.3988}  # a cut nearer to a node than this share of the edge moves the node
 _ROUNDS = 40  # of bisection at the most; regula falsi needs about six
@@ -215,7 +216,7 @@ def _touched(p: int, r: int, q: int) -> int:
     """Of the corners p and r inside, the one that the diagonal of the quadrilateral on the side p, r, q starts from.
 
     It ends at the cut on the longer of the two cut edges; where both are short, the parity of the lattice decides,
-    which lattice_tets has made the same for all tets (section 3.1, the parity rule).
+    which lattice_tets has made the same for all tets (the paper's parity rule).
     """
     partner = {0: 1, 1: 0, 2: 3, 3: 2}
     if partner[p] == q:
