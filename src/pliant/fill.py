@@ -63,8 +63,8 @@ def fill_with_tets(
     """Positive tets with edges about `size` (metres, or words such as "5mm") inside a closed surface.
 
     Vertices on the outside lie on the surface, dihedral angles are those of `shapes.stuffed`; edges and corners of the
-    surface are cut off by up to a cell, and parts thinner than a cell are lost, with a warning in the log that says how
-    much. Without `size`, as few of 8 000 to 200 000 tets as lose nothing. `max_bytes` bounds the memory; `progress` is
+    surface are cut off, and parts thinner than a cell are lost; the log warns where that is much, and says how much.
+    Without `size`, as few of 8 000 to 200 000 tets as need no warning. `max_bytes` bounds the memory; `progress` is
     told how many more points have been looked at.
     """
     return filled(surface, size, max_bytes=max_bytes, progress=progress)[0]
