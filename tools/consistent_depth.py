@@ -1,7 +1,7 @@
 """The picture and the figures of docs/detectors/consistent-depth.md.
 
 `python tools/consistent_depth.py` pushes bodies into each other and prints how good depth and direction are;
-`python tools/consistent_depth.py FILE` draws. Called by pictures.py too.
+`... apart` lets bodies that start deep in each other part by some responses; `... FILE` draws, as pictures.py does.
 """
 
 import sys
@@ -18,7 +18,7 @@ from pliant.detect.base import Side
 from pliant.detect.consistent_depth import ConsistentDepth
 from pliant.detect.tet_hash import TetHash
 from pliant.mesh import Mesh
-from pliant.shapes import bar, creature, cylinder, tet_ball
+from pliant.shapes import bar, creature, cylinder, tet_ball, tet_box
 
 OTHER = (62, 142, 110)
 
@@ -104,6 +104,41 @@ def table() -> None:
             print(f"{name}, {frames}:", told[0], *(f"{value:.3g}" for value in told[1:]), flush=True)
 
 
+def deep_in_each_other(what: str, response: str, seconds: float = 0.6) -> str:
+    """Two bodies of foam: the fastest that any vertex ever is, when nothing is inside any more, how fast they leave."""
+    foam = pliant.Solid(young=1e4, poisson=0.4, density=300.0, damping=0.03)
+    if what == "balls":
+        meshes = tet_ball(), tet_ball(centre=(0.101, 0.011, 0.007))
+    else:
+        meshes = tet_box(), tet_box(0.1, centre=(0.01, 0.02, 0.07))
+    bodies = [pliant.Body(mesh, material=foam) for mesh in meshes]
+    scene = pliant.Scene(bodies, gravity=(0, 0, 0), eps=1e-4, self_contact="push")
+    # one small step a frame, so that all of them are seen
+    own = {"self_method": "spatial-hash", "self_response": response}
+    sim = pliant.Simulation(scene, dt=0.01 / 16, substeps=1, **own)
+    fastest, least, inside, out = 0.0, 1.0, len(sim.guard.look(sim.state)), np.inf
+    for frame in sim.run(round(seconds * 1600)):
+        fastest = max(fastest, float(np.sqrt((sim.state.v**2).sum(1).max())))
+        if frame.index % 16 == 0:
+            shapes = [body.mesh.welded.moved(frame.x[scene.rows(b)]) for b, body in enumerate(bodies)]
+            least = min(
+                least, *(m.tet_volumes.sum() / body.mesh.volume for m, body in zip(shapes, bodies, strict=True))
+            )
+        if not len(sim.guard.look(sim.state)):
+            out = frame.time
+            break
+    row = scene.rows(1)
+    drift = np.linalg.norm(scene.masses[row] @ sim.state.v[row] / scene.masses[row].sum())
+    told = f"fastest {fastest:.3g} m/s, free after {out:.3f} s, leaves at {drift:.2f} m/s, volume at least {least:.3f}"
+    return f"{what}, {response}: {inside} inside at first, {told}"
+
+
+def apart() -> None:
+    for what in ("balls", "boxes"):
+        for response in ("projection", "penalty", "separate"):
+            print(deep_in_each_other(what, response), flush=True)
+
+
 def sliced(tile: Tile, at: Callable[[Any], Any], mesh: Mesh, x: np.ndarray, color: Any) -> None:
     """The line in which a surface cuts the plane z = 0."""
     for face in x[mesh.faces]:
@@ -160,7 +195,9 @@ def draw_consistent_depth(save: Callable[[str, Any], None]) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
+    if sys.argv[1:] == ["apart"]:
+        apart()
+    elif len(sys.argv) > 1:
         picture().save(sys.argv[1])
     else:
         table()
