@@ -229,8 +229,8 @@ def settle(solids, x, p, deep, n, f):
     least = vec.norm(vec.sub(nearest, p))
     f, chosen, u, v, w = descend(solids, x, f, vec.madd(p, n, max(deep, least)))
     d = vec.norm(vec.sub(chosen, p))
-    along = vec.dot(vec.sub(nearest, p), n)
-    most = least + LEEWAY * size_of(solids, x, f_near) * least / min(max(2.0 * along, TINY * least), least)
+    cosine = vec.dot(vec.sub(nearest, p), n) / least if least > 0.0 else 1.0
+    most = least + LEEWAY * size_of(solids, x, f_near) / min(max(2.0 * cosine, TINY), 1.0)
     if not d > most:
         return f, d, u, v, w
     part, step = 0.0, 0.5
