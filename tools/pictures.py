@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from bone_boxes import draw_bone_boxes
+from checking import draw_check
 from cones import draw_cones
 from consistent_depth import draw_consistent_depth
 from continuous import draw_continuous
@@ -286,7 +287,7 @@ PICTURES: dict[str, Callable[[], None]] = {
     "image-space": lambda: draw_image_space(save), "consistent-depth": lambda: draw_consistent_depth(save),
     "reconstruction": reconstruction, "field-report": field_page,
     "replay": replay, "self-contact": lambda: draw_piles(save), "walk": lambda: draw_walk(save),
-    "dressing": lambda: draw_dressing(save), "soft": lambda: draw_soft(save),
+    "dressing": lambda: draw_dressing(save), "soft": lambda: draw_soft(save), "check": lambda: draw_check(save),
     "responses": lambda: draw_responses(save), "stuffing": lambda: draw_stuffing(save),
 }  # fmt: skip
 

@@ -232,3 +232,12 @@ def test_frames_that_do_not_match_and_things_that_are_no_surface_are_refused():
 
 def test_it_is_the_same_under_the_public_name():
     assert pliant.check is check
+
+
+def test_where_the_body_comes_through_between_vertices_is_a_place():
+    coarse = sheet(0.47, 2)  # its four corners are far outside
+    report = check(coarse, BODY)
+    assert report.worst.inside == 0
+    assert [place.kind for place in report.places] == ["body"]
+    assert report.places[0].length == pytest.approx(report.worst.loop_length)
+    assert report.places[0].length == pytest.approx(2.0 * np.pi * np.sqrt(0.25 - 0.47**2), rel=0.1)

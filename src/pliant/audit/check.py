@@ -117,10 +117,12 @@ class _Audit:
         if self.body is not None:
             worn = self.body.look(x, x_w, self.skin, y)
             away, direction = worn.away, worn.direction
-            if not self.closed:
-                spots += _curve_places(t, "body", worn.curves)
         known = np.where(self.used, away, np.nan)
         inside = np.flatnonzero(known < 0.0)
+        if worn is not None:
+            # a patch of vertices that are inside is a place itself; elsewhere the body comes through between vertices
+            touched = (known < 0.0)[self.garment.faces[worn.pairs[:, 0]]].any(1)
+            spots += _curve_places(t, "body", worn.curves, worn.curves.label[touched])
         worst = int(inside[np.argmin(known[inside])]) if len(inside) else -1
         spots += self._depth_places(t, x, known, direction, inside)
         finding = Finding(
@@ -178,6 +180,7 @@ class _Worn(NamedTuple):
 
     away: Floats  # (n,) signed distance of each vertex
     direction: Floats  # (n,3) unit, the way that opens the gap
+    pairs: NDArray[np.int32]  # (k,2) faces of garment and body that meet
     curves: Contours
     own_pairs: int  # of the body with itself
     overlap: float  # m3, nan where it cannot be told
@@ -224,7 +227,7 @@ class _Wearer:
             a, b = (len(surface.vertices) for surface in self.volume.surfaces)
             shared = self.volume.at(x_w[:a], self.y_w[:b])
             overlap, bound = shared.volume, shared.bound
-        return _Worn(away if self.closed else np.abs(away), direction, curves, self.own_pairs, overlap, bound)
+        return _Worn(away if self.closed else np.abs(away), direction, pairs, curves, self.own_pairs, overlap, bound)
 
 
 def _outward(mesh: Mesh) -> Mesh:
@@ -237,8 +240,8 @@ def _point(p: Floats) -> tuple[float, float, float]:
     return float(p[0]), float(p[1]), float(p[2])
 
 
-def _curve_places(t: int, kind: str, curves: Contours) -> list[Place]:
-    """One for each curve along which surfaces cut each other: the point of it that is nearest to its middle."""
+def _curve_places(t: int, kind: str, curves: Contours, without: NDArray[np.int64] | None = None) -> list[Place]:
+    """One for each curve along which surfaces cut each other, but those `without`: the point nearest to its middle."""
     if not curves.n_curves:
         return []
     label, size = curves.label, np.bincount(curves.label)
@@ -246,10 +249,9 @@ def _curve_places(t: int, kind: str, curves: Contours) -> list[Place]:
     mean = np.stack([np.bincount(label, middle[:, k]) for k in range(3)], 1) / size[:, None]
     order = np.lexsort((np.linalg.norm(middle - mean[label], axis=1), label))
     nearest = order[np.concatenate([[0], np.cumsum(size)[:-1]])]
-    return [
-        Place(t, kind, 0.0, float(length), int(count), -1, _point(middle[row]), None)
-        for length, count, row in zip(curves.lengths, size, nearest)
-    ]
+    left = np.setdiff1d(np.arange(curves.n_curves), [] if without is None else without)
+    lengths = curves.lengths
+    return [Place(t, kind, 0.0, float(lengths[c]), int(size[c]), -1, _point(middle[nearest[c]]), None) for c in left]
 
 
 def _patches(weld: NDArray[Any], edges: NDArray[Any], inside: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -53,7 +53,7 @@ def verdict(report: "Report") -> str:
     many, told = len(report.frames) > 1, []
     for word, count in (
         ("is inside the body", [f.inside for f in report.frames]),
-        ("cuts the body", [f.body_pairs if not report.sided else 0 for f in report.frames]),
+        ("cuts the body", [0 if f.inside else f.body_pairs for f in report.frames]),
         ("cuts itself", [f.self_pairs for f in report.frames]),
     ):
         frames = sum(1 for n in count if n)
