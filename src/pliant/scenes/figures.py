@@ -9,7 +9,7 @@ from ..deforming import Recorded
 from ..scene import Body, Scene
 
 SECONDS, STEP = 1.6, 0.02  # of the walk, and between the frames that are kept of it
-SPEED, SIDE = 1.0, 0.1  # m/s, and how far (m) each walks to its left of the line between them
+SPEED, SIDE = 0.65, 0.1  # m/s, and how far (m) each walks to its left of the line between them
 COLOURS = ((0.80, 0.60, 0.50), (0.42, 0.50, 0.58))
 
 
