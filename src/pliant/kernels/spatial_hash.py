@@ -141,11 +141,16 @@ def least_weight(r, n_b, n_c, n_d, volume):
 
 
 @kernel
-def holds(p, a, b, c, d):
-    """Exactly; the box first, which also tells numbers apart that are too small for the sums of the predicates."""
+def box_around(a, b, c, d):
     low, high = of_segment(a, b)
     bottom, top = of_segment(c, d)
-    low, high = merge(low, high, bottom, top)
+    return merge(low, high, bottom, top)
+
+
+@kernel
+def holds(p, a, b, c, d):
+    """Exactly; the box first, which also tells numbers apart that are too small for the sums of the predicates."""
+    low, high = box_around(a, b, c, d)
     return contains(low, high, p) and point_in_tetra(p, a, b, c, d)
 
 
@@ -228,6 +233,8 @@ def every_pair(x, tets, held):
     for t in prange(len(tets)):
         i, j, k, m = tets[t, 0], tets[t, 1], tets[t, 2], tets[t, 3]
         a, b, c, d = load(x, i), load(x, j), load(x, k), load(x, m)
+        low, high = box_around(a, b, c, d)
         for v in range(len(x)):
             p = load(x, v)
-            held[t, v] = v != i and v != j and v != k and v != m and holds(p, a, b, c, d)
+            near = contains(low, high, p) and v != i and v != j and v != k and v != m
+            held[t, v] = near and point_in_tetra(p, a, b, c, d)
