@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..detect.tet_hash import CELL, TetHash, cell_of
 from ..report.charts import curves_svg
 from ..report.tables import Chart, Column, Table
-from . import inside, layers, machine
+from . import inside, layers, machine, stochastic
 from .timing import alternate, threads, timed
 
 Floats = NDArray[np.float64]
@@ -101,7 +101,7 @@ def measured(work: Callable[[], object], repeats: int, parts: int = 1, paper_ms:
 
 
 # one function a method; rows come in this order
-PARTS: tuple[Callable[..., list[dict[str, Any]]], ...] = (hash_rows, layers.survey_rows)
+PARTS: tuple[Callable[..., list[dict[str, Any]]], ...] = (hash_rows, layers.survey_rows, stochastic.survey_rows)
 
 
 def survey_table(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Table:

@@ -104,7 +104,7 @@ def drape(
         cloth-on-face (made for --method height-grid);
         with bodies that move: rod, spinning-ball, waving-mannequin; with a mannequin that walks: walking-skirt,
         cloth-on-shoulder, walking-trousers; with cloth that meets itself: ribbon, twist, stack, pinch, curtain;
-        with soft bodies: cylinders, creatures.
+        with soft bodies: cylinders, creatures, intestine, liver.
     config
         A TOML file with any of these options, by the same names; what is typed here wins.
     frames
