@@ -54,9 +54,9 @@ class Simulation:
 
     `method` names the detector between every cloth and every fixed body, and `options` goes to each of them; pass
     `detectors` to make them yourself. `response` is one of RESPONSES: "projection", or the papers' "surface-tag" for
-    vertices on a skin, "penalty", "geometric" and "penalty+geometric". Where soft bodies are kept from themselves and
-    from each other, `self_method` (with `self_options`) and `self_response` say by which detector and which response;
-    without either the guard does it, see docs/self-contact.md.
+    vertices on a skin, "penalty", "geometric", "penalty+geometric", and "separate" for what is deep inside. Where soft
+    bodies are kept from themselves and from each other, `self_method` (with `self_options`) and `self_response` say by
+    which detector and which response; without either the guard does it, see docs/self-contact.md.
     """
 
     def __init__(

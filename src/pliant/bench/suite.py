@@ -27,6 +27,7 @@ from . import (
     sampling,
     skins,
     steps,
+    stochastic,
     teschner,
     trees,
 )
@@ -177,6 +178,20 @@ def trees_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, prog
     return Report("Trees over deforming meshes", trees.findings(tables[0]), tables, [], notes, about)
 
 
+def stochastic_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
+    """Recall against cost of the detectors that may miss, and how a time budget is kept."""
+    about, load = _begin(progress, fields=False)
+    moving = stochastic.scenes(quick)
+    found = stochastic.with_cost(stochastic.quality_table(moving, repeats=repeats, progress=progress))
+    pairs = stochastic.with_cost(stochastic.pairs_table(moving, repeats=repeats, progress=progress))
+    frames = 20 if quick else 200
+    budget = stochastic.budget_table(moving, budget_ms=4.0, frames=frames, progress=progress)
+    charts = [stochastic.quality_chart(found), stochastic.cost_chart(pairs, "active-pairs")]
+    notes = [*stochastic.NOTES, _load(load)]
+    said = stochastic.findings(found, pairs, budget)
+    return Report("Recall against cost", said, [found, pairs, budget], charts, notes, about)
+
+
 def growth_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
     """How the bake grows with resolution."""
     about, load = _begin(progress)
@@ -201,7 +216,12 @@ PAPERS: dict[str, Callable[..., Report]] = {
     "teschner2005": teschner_report,
 }
 # what `pliant bench` can be asked for besides peers and the papers
-REPORTS: dict[str, Callable[..., Report]] = {"growth": growth_report, "skins": skins_report, "trees": trees_report}
+REPORTS: dict[str, Callable[..., Report]] = {
+    "growth": growth_report,
+    "skins": skins_report,
+    "stochastic": stochastic_report,
+    "trees": trees_report,
+}
 
 
 def _begin(progress: Progress, fields: bool = True) -> tuple[dict[str, Any], float | None]:

@@ -40,7 +40,7 @@ class BetweenOptions:
     self_method: str | None = None
     "detector for cloth on cloth: tree, sphere-surface, continuous, brute-force; the guard looks itself without it"
     self_response: str | None = None
-    "what keeps cloth from cloth: projection, penalty, geometric, penalty+geometric"
+    "what keeps cloth from cloth: projection, penalty, geometric, penalty+geometric, separate"
     levels: int | None = None
     "how often the sphere-surface method halves its spheres; what suits the thickness without it"
 
@@ -104,7 +104,7 @@ def drape(
         cloth-on-face (made for --method height-grid);
         with bodies that move: rod, spinning-ball, waving-mannequin; with a mannequin that walks: walking-skirt,
         cloth-on-shoulder, walking-trousers; with cloth that meets itself: ribbon, twist, stack, pinch, curtain;
-        with soft bodies: cylinders.
+        with soft bodies: cylinders, creatures.
     config
         A TOML file with any of these options, by the same names; what is typed here wins.
     frames

@@ -1,8 +1,8 @@
 """Pairs of vertices on their way to where two surfaces are nearest: downhill over the mesh, coarse to fine.
 
 In each turn first one end goes to the best of its neighbours and then the other (Raghupathi et al. 2004, the two-step
-update): n + m distances instead of n m. A coarser level is a graph on some of the vertices; a pair goes down there with
-long steps, and then on the next finer one (Guy and Debunne 2004).
+update): n + m distances instead of n m, which are taken only where neither got nearer. A coarser level is a graph on
+some of the vertices; a pair goes down there with long steps, and then on the next finer one (Guy and Debunne 2004).
 """
 
 from typing import NamedTuple
@@ -55,15 +55,26 @@ def descend(graphs, x, level, stop, most, pairs, apart):
                         break
                     if best != goes:
                         pairs[k, side], moved = best, True
+                if not moved and not joined:
+                    # side by side along two layers neither end gets nearer alone
+                    i, j, first, second = pairs[k, 0], pairs[k, 1], pairs[k, 0], pairs[k, 1]
+                    for r in range(start[at, i], start[at, i + 1]):
+                        p = vec.load(x, ring[r])
+                        for q in range(start[at, j], start[at, j + 1]):
+                            d = vec.norm2(vec.sub(vec.load(x, ring[q]), p))
+                            if d < here and ring[r] != ring[q]:
+                                here, first, second, moved = d, ring[r], ring[q], True
+                    pairs[k, 0], pairs[k, 1] = first, second
             # neighbours on a coarse level are far apart on the next
             joined = joined and (at == 0 or pairs[k, 0] == pairs[k, 1])
         apart[k] = -1.0 if joined else here**0.5
 
 
 @kernel
-def choose_far(x, rows, others, skip, between, home, ends):
-    """For each of `rows` (k,) the one of `others` (c,), but for those in skip (k,c), that came nearest for how far it
-    is along the surface: between (c,c) metres from home[row] to each; empty where the sides are two."""
+def choose_near(x, rows, others, skip, between, home, ends):
+    """For each of `rows` (k,) the nearest of `others` (c,), but for those in skip (k,c). Of one side with itself only
+    those that came to half of how far they are along the surface, if any did: between (c,c) metres from home[row] to
+    each, empty where the sides are two."""
     for k in range(len(rows)):
         p, best, to = vec.load(x, rows[k]), np.inf, others[0]
         for c in range(len(others)):
@@ -72,7 +83,8 @@ def choose_far(x, rows, others, skip, between, home, ends):
             d = vec.norm2(vec.sub(vec.load(x, others[c]), p))
             if len(between) > 0:
                 way = between[home[rows[k]], c]
-                d = d / (way * way) if way > 0.0 else np.inf
+                if 4.0 * d > way * way:
+                    d = 1e100 * (d / (way * way) if way > 0.0 else 1e10)
             if d < best:
                 best, to = d, others[c]
         ends[k] = to

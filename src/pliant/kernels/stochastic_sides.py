@@ -8,6 +8,7 @@ surface is nearer still.
 from . import vec
 from .edge import closest_on_edges
 from .jit import kernel, prange
+from .surface import pseudonormal
 from .triangle import nearest2, normal
 
 CHUNK = 64  # points a thread takes at a time
@@ -42,6 +43,21 @@ def walk_near(surface, by_vertex, around, points, found, place):
     """`walk_range` for all `points`."""
     for c in prange(-(-len(points) // CHUNK)):
         walk_range(surface, by_vertex, around, points, c * CHUNK, min(len(points), (c + 1) * CHUNK), found, place)
+
+
+@kernel
+def tell_near(surface, points, found, place, distance):
+    """Signed distances of points from the features that were found, by their pseudonormals; where these tell nothing
+    (faces back to back), outside."""
+    x, faces = surface.x, surface.faces
+    for i in range(len(points)):
+        p, f = vec.load(points, i), found[i, 0]
+        a, b, c = vec.load(x, faces[f, 0]), vec.load(x, faces[f, 1]), vec.load(x, faces[f, 2])
+        q = vec.add(vec.scale(a, place[i, 0]), vec.add(vec.scale(b, place[i, 1]), vec.scale(c, place[i, 2])))
+        away = vec.sub(p, q)
+        length = vec.norm(away)
+        side = vec.dot(away, pseudonormal(surface, f, found[i, 1]))
+        distance[i] = -length if side < -1e-7 * length else length
 
 
 @kernel

@@ -116,6 +116,34 @@ def timeline_svg(curves: Mapping[str, Sequence[tuple[float, float]]], axes: tupl
     return _svg(out, width, height, label)
 
 
+def plain_svg(curves: Mapping[str, Sequence[tuple[float, float]]], axes: tuple[str, str], label: str) -> str:
+    """Points joined by lines, both scales even and from 0; upwards to 1 at least."""
+    points = np.array([p for curve in curves.values() for p in curve], float)
+    wide, high = max(float(points[:, 0].max()), 1e-9), max(float(points[:, 1].max()), 1.0)
+    color = {who: COLORS[k % len(COLORS)] for k, who in enumerate(curves)}
+    out, top = _legend(list(curves), color)
+    width, height, left, right, bottom = _WIDTH, top + 320, 62, 40, 44
+    top += 16
+
+    def at(x: float, y: float) -> tuple[float, float]:
+        return left + x / wide * (width - left - right), top + (1.0 - y / high) * (height - top - bottom)
+
+    for k in range(6):
+        y, x = at(0.0, high * k / 5)[1], at(wide * k / 5, 0.0)[0]
+        out.append(f'<line class="grid" x1="{left}" x2="{width - right}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        out.append(f'<text class="quiet" x="{left - 8}" y="{y + 4:.1f}" text-anchor="end">{high * k / 5:.3g}</text>')
+        out.append(f'<text class="quiet" x="{x:.1f}" y="{height - 26}" text-anchor="middle">{wide * k / 5:.3g}</text>')
+    for who, curve in curves.items():
+        places = [at(*p) for p in curve]
+        path = "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
+        out.append(f'<path d="M{path}" fill="none" stroke="{color[who]}" stroke-width="2"/>')
+        out += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{color[who]}"/>' for x, y in places]
+    middle = (left + width) / 2
+    out.append(f'<text class="quiet" x="{middle:.0f}" y="{height - 8}" text-anchor="middle">{axes[0]}</text>')
+    out.append(f'<text class="quiet" x="8" y="{top - 8}">{axes[1]}</text>')
+    return _svg(out, width, height, label)
+
+
 def _legend(series: Sequence[str], color: Mapping[str, str]) -> tuple[list[str], int]:
     """The parts of the picture so far, and where the rest may begin."""
     out, x, y = [_STYLE], 8.0, 16

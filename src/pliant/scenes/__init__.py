@@ -7,6 +7,7 @@ from .creatures import creatures
 from .drape import drape_scene, tablecloth_for
 from .figures import two_figures
 from .moving import bending_rod, spinning_ball
+from .organs import intestine, liver
 from .piles import curtain, pinch, ribbon, stack, twist
 from .reliefs import cloth_on_face
 from .soft import cylinders
@@ -32,6 +33,8 @@ SCENES: dict[str, Callable[..., Scene]] = {
     "pinch": pinch,
     "curtain": curtain,
     "cylinders": cylinders,
+    "intestine": intestine,
+    "liver": liver,
     "creatures": creatures,
     "two-figures": two_figures,
 }

@@ -50,10 +50,13 @@ class Outcome(NamedTuple):
 
 
 class Apart:
-    """A process that does jobs, one after the other; another is started where it has died."""
+    """A process that does jobs, one after the other; another is started where it has died.
 
-    def __init__(self, threads: int | None = None) -> None:
-        self.threads = threads
+    threads: that its loops may use. idle: seconds without a job after which it leaves; another comes with the next.
+    """
+
+    def __init__(self, threads: int | None = None, idle: float | None = None) -> None:
+        self.threads, self.idle = threads, idle
         self.process: subprocess.Popen[bytes] | None = None
         self.answers: queue.Queue[bytes] = queue.Queue()
         self.closed = False
@@ -82,6 +85,7 @@ class Apart:
     def _once(self, job: Job, limits: Limits) -> Outcome:
         process = self.process
         if process is None or process.poll() is not None:
+            self._end()
             process = self._start()
         assert process.stdin is not None
         with contextlib.suppress(OSError):  # one that is dead already says so below
@@ -113,7 +117,7 @@ class Apart:
         if self.threads is not None:
             environment.setdefault("NUMBA_NUM_THREADS", str(self.threads))
         self.process = process = subprocess.Popen(
-            [sys.executable, "-c", "from pliant.sweep.apart import serve; serve()"],
+            [sys.executable, "-c", f"from pliant.sweep.apart import serve; serve({self.idle})"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=None if _debug() else subprocess.DEVNULL,
@@ -176,15 +180,18 @@ def resident(pid: int) -> int:
         return 0
 
 
-def serve() -> None:
-    """The other side: do what comes in until the input ends."""
+def serve(idle: float | None = None) -> None:
+    """The other side: do what comes in until the input ends, or nothing has come for `idle` seconds."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever asked, who ends this one
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no answer
     jobs: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_take, args=(jobs,), daemon=True).start()
     while True:
-        job = json.loads(jobs.get())
+        try:
+            job = json.loads(jobs.get(timeout=idle))
+        except queue.Empty:
+            return
         answers.write(json.dumps(_answer(job)).encode() + b"\n")
         answers.flush()
 

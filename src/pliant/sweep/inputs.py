@@ -6,24 +6,22 @@ import functools
 import hashlib
 import json
 import pathlib
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
-
-from .. import shapes
 
 if TYPE_CHECKING:
     from ..mesh import Mesh
 
 TABLECLOTH = "tablecloth"  # as large as the body needs
-BODIES: dict[str, Callable[[], "Mesh"]] = {
-    "ball": lambda: shapes.ball(0.25, 4),
-    "box": lambda: shapes.box(0.35, 6),
-    "torus": shapes.torus,
-    "bowl": shapes.bowl,
-    "bust": shapes.bust,
-    "mannequin": shapes.mannequin,
+# name -> function of `shapes`, and what it is called with; looked up late, because shapes load the compiler
+BODIES: dict[str, tuple[str, tuple[Any, ...]]] = {
+    "ball": ("ball", (0.25, 4)),
+    "box": ("box", (0.35, 6)),
+    "torus": ("torus", ()),
+    "bowl": ("bowl", ()),
+    "bust": ("bust", ()),
+    "mannequin": ("mannequin", ()),
 }
-GARMENTS: dict[str, Callable[[], "Mesh"]] = {"skirt": shapes.skirt, "trousers": shapes.trousers}
+GARMENTS: dict[str, tuple[str, tuple[Any, ...]]] = {"skirt": ("skirt", ()), "trousers": ("trousers", ())}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,7 +39,10 @@ class Input:
     def load(self, parameters: dict[str, Any]) -> "Mesh":
         """The mesh, in the units of the run."""
         if self.file is None:
-            return (BODIES | GARMENTS)[self.name]()
+            from .. import shapes
+
+            function, arguments = (BODIES | GARMENTS)[self.name]
+            return getattr(shapes, function)(*arguments)  # type: ignore[no-any-return]
         from ..io import load
 
         return load(self.file, units=parameters.get("units", "m"), up=parameters.get("up", "y"))

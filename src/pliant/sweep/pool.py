@@ -10,6 +10,8 @@ from typing import Any
 from .. import __version__
 from .apart import Apart, Job, Limits, Outcome
 
+_IDLE = 60.0  # s after which a process on a cluster leaves that nobody asks any more
+_mine = threading.local()  # of each thread of a Dask worker
 Done = tuple[int, Outcome]  # which job, and what became of it
 
 
@@ -63,7 +65,8 @@ def run_on_cluster(
 ) -> Iterator[Done]:
     """Every job, on the Dask cluster whose scheduler listens at `address`; its machines must share the files.
 
-    A job runs in a process of its own beside the Dask worker. One whose worker is gone goes to another.
+    A job runs in a process beside the Dask worker, one for each of its threads, on one thread where NUMBA_NUM_THREADS
+    says nothing else. One whose worker is gone goes to another.
     """
     try:
         from distributed import Client, as_completed
@@ -81,7 +84,7 @@ def run_on_cluster(
             for number, job in enumerate(jobs)
         }
         try:
-            for future in as_completed(futures):
+            for future in as_completed(futures, loop=client.loop):
                 lost = future.exception()
                 yield futures[future], Outcome(*future.result()) if lost is None else _lost(lost)
         finally:
@@ -97,5 +100,6 @@ def do_apart(job: tuple[Any, ...], limits: tuple[Any, ...], version: str) -> tup
     """What a Dask worker does; plain tuples, because they travel."""
     if version != __version__:
         return tuple(Outcome(error=f"this worker has pliant {__version__}; the sweep was started with {version}"))
-    with Apart() as process:
-        return tuple(process.do(Job(*job), Limits(*limits)))
+    if not hasattr(_mine, "process"):
+        _mine.process = Apart(1, idle=_IDLE)
+    return tuple(_mine.process.do(Job(*job), Limits(*limits)))

@@ -49,8 +49,8 @@ def joined(parts: Sequence[Part]) -> Joined:
     at = np.concatenate(seams).ravel()
     stop = max(part.side.rows.stop for part in parts)
     vertex_start, around = _csr(np.stack([at, np.arange(len(at)) // 3], 1), stop)
-    rows = (np.concatenate(part).astype(np.int32) for part in (corners, welded, edges))
-    facets = Facets(*rows, np.concatenate(owned), start, beside, vertex_start, around)
+    three = [np.concatenate(part).astype(np.int32) for part in (corners, welded, edges)]
+    facets = Facets(three[0], three[1], three[2], np.concatenate(owned), start, beside, vertex_start, around)
     ends = [part.side.first for part in parts]
     return Joined(facets, np.array([ends[0], ends[-1]], np.int32), *counts)
 
@@ -90,22 +90,23 @@ def levels_of(parts: Sequence[Part], x: Floats) -> Levels:
     level = np.concatenate(links)
     edge = float(np.median(np.linalg.norm(x[level[:, 0]] - x[level[:, 1]], axis=1))) if len(level) else 0.0
     kept, home = list(rows), np.arange(stop)
-    starts, rings = [], []
+    starts: list[Ints] = []
+    rings: list[Ints] = []
     while True:
         start, ring = _csr(np.concatenate([level, level[:, ::-1]]), stop)
-        starts.append(start + sum(map(len, rings)))
+        starts.append(start + sum(len(ring) for ring in rings))
         rings.append(ring)
         if max(map(len, kept)) <= COARSE or len(starts) == 8:
             break
         taken = np.full(stop, -1, np.int64)
         _descent.choose(start[None], ring, np.concatenate(kept), 0, taken)
         home[np.concatenate(rows)] = taken[home[np.concatenate(rows)]]
-        kept = [np.unique(taken[part]) for part in kept]
+        kept = [np.unique(taken[few]) for few in kept]
         level = np.sort(taken[level], 1)
         level = np.unique(level[level[:, 0] != level[:, 1]], axis=0)
     number = np.zeros(stop, np.int64)
-    for part in kept:
-        number[part] = np.arange(len(part))
+    for few in kept:
+        number[few] = np.arange(len(few))
     graphs = Graphs(np.stack(starts).astype(np.int32), np.concatenate(rings).astype(np.int32))
     between = _along(x, level, kept[0], number) if len(parts) == 1 else np.zeros((0, 0))
     return Levels(graphs, tuple(rows), tuple(kept), number[home], between, edge)

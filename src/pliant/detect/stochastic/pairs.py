@@ -13,14 +13,16 @@ from ...kernels import stochastic_flood as _flood
 from ...kernels.stochastic_flood import Seen
 from ...state import State
 from ..base import Finds, Side
-from ..features import Part, reach_of
+from ..features import Part
 from .facets import joined, levels_of
 from .records import Recorder
+from .sides import grown
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 EVERY = 16  # of so many near pairs of triangles one is followed
 MOST = 4096  # turns that a pair goes downhill in on one level
+ALL = np.iinfo(np.int64).max
 FADE = 0.8  # what a step leaves of what earlier ones know about recall
 _BYTES = 40  # memory that a pair of triangles takes
 
@@ -57,7 +59,7 @@ class ActivePairsDetector:
     ) -> None:
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
         self.fresh = validate.whole("fresh", fresh, low=0, high=1_000_000)
-        self.spread = np.iinfo(np.int64).max if spread is None else validate.whole("spread", spread, low=1)
+        self.spread = ALL if spread is None else validate.whole("spread", spread, low=1)
         self._rng = np.random.default_rng(validate.whole("seed", seed, low=0))
         self.max_bytes = max_bytes
         sides = [one] if other is None else [one, other]
@@ -71,7 +73,7 @@ class ActivePairsDetector:
         self.far = 4.0 * self.within + 2.0 * self._levels.edge if far is None else validate.number("far", far, low=0.0)
         self._recorder = Recorder(parts)
         self._found = np.zeros((0, 3), np.int32)
-        self._pairs = np.zeros((0, 2), np.int32)
+        self._touching = self._waiting = np.zeros((0, 2), np.int32)
         self._reach = self.within
         self._now, self._hits, self._known = 0, 0.0, 0.0
         self.regions = self.followed = self.looked = 0
@@ -80,11 +82,12 @@ class ActivePairsDetector:
     def update(self, state: State) -> Self:
         """Guess, lead downhill, spread: all that is remembered changes here."""
         x = state.x
-        self._reach = reach_of(self.within, x, x[:0])
+        self._reach = grown(self.within, x)
         guessed = self._guess(x)
         while True:
             counts = np.zeros(4, np.int64)
-            kept, hits, known = self._search(x, self._pairs.copy(), guessed.copy(), counts)
+            old = self._touching.copy(), self._waiting.copy(), guessed.copy()
+            waiting, hits, known = self._search(x, *old, counts)
             if not counts[3]:
                 break
             # counted, not cut off: begin again with more room
@@ -94,13 +97,14 @@ class ActivePairsDetector:
         near = self._seen.near[: counts[0]]
         self._found = self._features(x, near)
         self.looked, self.regions = int(counts[1]), int(counts[2])
-        self._pairs = np.concatenate([_picked(self._whole.facets.corners, x, near), kept])
-        self.followed = len(self._pairs)
+        self._touching, self._waiting = self._picked(x, near), waiting
+        self.followed = len(self._touching) + len(waiting)
         self._hits, self._known = FADE * self._hits + hits, FADE * self._known + known
         return self
 
     def find(self, state: State) -> Contacts:
-        return self._recorder.make(state, self._found, self._whole)
+        # of what is followed in part only, the deep inside is not looked for
+        return self._recorder.make(state, self._found, self._whole, lambda: self.spread == ALL)
 
     @property
     def estimated_recall(self) -> float:
@@ -108,27 +112,38 @@ class ActivePairsDetector:
         how much of all contact the known regions are. nan where none met any."""
         return self._known / self._hits if self._hits > 1e-3 else float("nan")
 
-    def _search(self, x: Floats, old: Ints, new: Ints, counts: NDArray[np.int64]) -> tuple[Ints, int, int]:
+    def _search(
+        self, x: Floats, touching: Ints, waiting: Ints, new: Ints, counts: NDArray[np.int64]
+    ) -> tuple[Ints, int, int]:
         """From the pairs that are followed and from new ones: those to follow that touch nothing yet; how many of the
         new ones met contacts, and how many of these known ones."""
         self._now += 1
-        stop, top = self.within + self._levels.edge, len(self._levels.graphs.start) - 1
-        old = old[self._spread_from(x, old, counts) == 0]
-        apart = self._lead(x, old, 0, 0.0)
-        old, apart = self._near_enough(old, apart)
-        free = self._spread_from(x, old, counts) == 0
-        waiting, gaps = [old[free]], [apart[free]]
-        self._lead(x, new, top, stop)
+        if self.spread == ALL:
+            waiting = np.concatenate([waiting, touching[self._spread_from(x, touching, counts) == 0]])
+        else:
+            self._spread_from(x, self._settled(x, touching), counts)
+        waiting, apart, _ = self._led(x, waiting, counts)
+        self._lead(x, new, len(self._levels.graphs.start) - 1, self.within + self._levels.edge)
+        new = new if self.spread == ALL else self._settled(x, new)
         met = self._spread_from(x, new, counts)
-        rest = new[met == 0]
-        apart = self._lead(x, rest, 0, 0.0)
-        rest, apart = self._near_enough(rest, apart)
-        late = self._spread_from(x, rest, counts)
-        met = np.concatenate([met, late])
-        waiting.append(rest[late == 0])
-        gaps.append(apart[late == 0])
-        free, order = np.concatenate(waiting), np.argsort(np.concatenate(gaps), kind="stable")
-        return free[order][: 4 * self.fresh], int((met > 0).sum()), int((met == 1).sum())
+        late, far, more = self._led(x, new[met == 0], counts)
+        met = np.concatenate([met, more])
+        free, order = np.concatenate([waiting, late]), np.argsort(np.concatenate([apart, far]), kind="stable")
+        return free[order][: self.fresh], int((met > 0).sum()), int((met == 1).sum())
+
+    def _settled(self, x: Floats, pairs: Ints) -> Ints:
+        """Pairs where they are nearest; those that would become neighbours as they are."""
+        there = pairs.copy()
+        apart = self._lead(x, there, 0, 0.0)
+        return np.where(apart[:, None] < 0.0, pairs, there)
+
+    def _led(self, x: Floats, pairs: Ints, counts: NDArray[np.int64]) -> tuple[Ints, Floats, NDArray[np.int8]]:
+        """Lead pairs to where they are nearest and spread from there: those that touch nothing and are near enough to
+        wait, their distances, and what all of them met."""
+        apart = self._lead(x, pairs, 0, 0.0)
+        pairs, apart = self._near_enough(pairs, apart)
+        met = self._spread_from(x, pairs, counts)
+        return pairs[met == 0], apart[met == 0], met
 
     def _spread_from(self, x: Floats, pairs: Ints, counts: NDArray[np.int64]) -> NDArray[np.int8]:
         status = np.zeros(len(pairs), np.int8)
@@ -152,7 +167,7 @@ class ActivePairsDetector:
 
     def _guess(self, x: Floats) -> Ints:
         """(fresh,2) vertices: one anywhere, and one of the other side's coarsest level that is near; of one side with
-        itself one that came near for how far it is along the surface. Half of the coarsest are left out each time."""
+        itself one that is much nearer than along the surface. Half of the coarsest are left out each time."""
         levels, ends = self._levels, []
         if not all(map(len, levels.rows)):
             return np.zeros((0, 2), np.int32)
@@ -163,7 +178,7 @@ class ActivePairsDetector:
             others = levels.coarse[-1 - k]
             skip = self._rng.random((count, len(others))) < 0.5
             to = np.empty(count, np.int64)
-            _descent.choose_far(x, rows, others, skip, levels.between, levels.home, to)
+            _descent.choose_near(x, rows, others, skip, levels.between, levels.home, to)
             ends.append(np.stack([rows, to] if k == 0 else [to, rows], 1))
         return np.concatenate(ends).astype(np.int32)
 
@@ -176,17 +191,20 @@ class ActivePairsDetector:
                 return out[:count]
             room = count + 1
 
+    def _picked(self, x: Floats, near: Ints) -> Ints:
+        """(k,2) vertices of what is near, to follow: of regions as a whole the first and some others, of regions that
+        are not followed to their ends the nearest, so that those that meet become one."""
+        first = np.flatnonzero(np.diff(near[:, 2], prepend=-1))
+        whole = self.spread == ALL
+        rows = np.union1d(first, np.arange(0, len(near), EVERY)) if whole else np.arange(len(near))
+        a, b = (self._whole.facets.corners[near[rows, k]] for k in (0, 1))
+        apart = ((x[a][:, :, None] - x[b][:, None]) ** 2).sum(3).reshape(-1, 9)
+        best, at = apart.argmin(1), np.arange(len(rows))
+        if not whole and len(near):
+            at = np.lexsort((apart[at, best], near[:, 2]))[first]
+        return np.stack([a[at, best[at] // 3], b[at, best[at] % 3]], 1)
+
 
 def _room(size: int) -> Seen:
     keys, stamp, where = np.zeros(size, np.int64), np.zeros(size, np.int32), np.zeros(size, np.int32)
     return Seen(keys, stamp, where, np.empty((size // 4, 3), np.int32))
-
-
-def _picked(corners: Ints, x: Floats, near: Ints) -> Ints:
-    """(k,2) nearest corners of the first pair of every region, and of some others in it."""
-    first = np.flatnonzero(np.diff(near[:, 2], prepend=-1))
-    rows = np.union1d(first, np.arange(0, len(near), EVERY))
-    a, b = corners[near[rows, 0]], corners[near[rows, 1]]
-    apart = ((x[a][:, :, None] - x[b][:, None]) ** 2).sum(3).reshape(-1, 9)
-    best, at = apart.argmin(1), np.arange(len(rows))
-    return np.stack([a[at, best // 3], b[at, best % 3]], 1)

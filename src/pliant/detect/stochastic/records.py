@@ -47,7 +47,7 @@ class Recorder:
         faces = [deep_a[there[:, 0]], deep_b[back[:, 0]]]
         if self.parts[0].side.body > self.parts[1].side.body:
             faces.reverse()
-        turn_inside(out, np.concatenate([*faces, within]), a.x, b.x)
+        turn_inside(out, np.concatenate([*faces, within]), state.x)
         return out
 
     def _deep(self, of: int, pose: Pose, pairs: Ints, go_on: Callable[[], bool]) -> tuple[Ints, NDArray[np.bool_]]:

@@ -6,11 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...contacts import EDGE_EDGE, Contacts
-from ...kernels import nearest as _nearest
 from ...kernels import pseudonormals as _normals
 from ...kernels import stochastic_sides as _kernels
 from ...kernels.jit import worth
-from ..features import Part, reach_of
+from ..features import Part
 from ..tree.depth import loose
 
 Floats = NDArray[np.float64]
@@ -44,11 +43,11 @@ class Closed:
         """Signed distances (n,) of `points` (n,3), and their nearest faces (n,) in the surroundings of `faces`."""
         found, place = np.zeros((len(points), 2), np.int64), np.empty((len(points), 3))
         found[:, 0] = faces
-        distance, nearest, normal = np.empty(len(points)), np.empty((len(points), 3)), np.empty((len(points), 3))
+        distance = np.empty(len(points))
         rings, n = self._rings, len(points)
         worth(_kernels.walk_near, n, _FEW)(self._surface, rings.by_vertex, rings.vertex_faces, points, found, place)
         worth(_normals.freshen, n, _FEW)(rings, self._surface, found)
-        worth(_nearest.tell_sides, n, _FEW)(self._surface, points, found, place, distance, nearest, normal)
+        _kernels.tell_near(self._surface, points, found, place, distance)
         return distance, found[:, 0]
 
     def holds_edges(self, x_a: Floats, edges_a: Ints, x_b: Floats, edges_b: Ints, pairs: Ints) -> NDArray[np.bool_]:
@@ -102,9 +101,16 @@ def with_deep(
     return pairs, inside
 
 
-def turn_inside(out: Contacts, kept: NDArray[np.bool_], x_a: Floats, x_b: Floats) -> None:
-    """Turn round the normals and distances of records that are inside; edges that cross have no gap to turn round."""
-    clear = (out["kind"] != EDGE_EDGE) | (out["distance"] > reach_of(0.0, x_a, x_b))
-    rows = np.flatnonzero(kept & clear)
+def turn_inside(out: Contacts, inside: NDArray[np.bool_], x: Floats) -> None:
+    """Turn round the normals and distances of records that are inside, for positions `x` of everything; edges that
+    cross have no gap to turn round."""
+    clear = (out["kind"] != EDGE_EDGE) | (out["distance"] > grown(0.0, x))
+    rows = np.flatnonzero(inside & clear)
     out["normal"][rows] *= -1.0
     out["distance"][rows] *= -1.0
+
+
+def grown(within: float, x: Floats) -> float:
+    """As `reach_of`, but twice as fast for many positions."""
+    largest = max(float(x.max(initial=0.0)), -float(x.min(initial=0.0)))
+    return within * (1.0 + 1e-12) + 1e-14 * largest

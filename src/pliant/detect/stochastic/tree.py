@@ -13,11 +13,12 @@ from ...kernels import stochastic_walk as _kernels
 from ...kernels.stochastic_walk import Queue, Walker
 from ...state import State
 from ..base import Finds, Side
-from ..features import Part, Pose, contacts_of, reach_of
+from ..features import Part, Pose, contacts_of
 from ..tree.depth import Depths
 from ..tree.tree import refit, tree_of
 from .facets import joined, sorted_pairs
 from .records import Recorder
+from .sides import grown
 
 Floats = NDArray[np.float64]
 LEAF = 8  # triangles in a leaf
@@ -124,7 +125,7 @@ class StochasticTreeDetector:
             hopes[0] = float(min(len(a.order), len(b.order)))
             _kernels.push(self._queue, 0, 0, 0, 0, 1.0, hopes[0])
             state[:2] = 1
-        reach = reach_of(self.within, x, x[:0])
+        reach = grown(self.within, x)
         while True:
             told = (a, b, self.same, self._whole.facets, x, reach, self.within, self.quality, WORK)
             _kernels.advance(*told, self._queue, state, hopes, self._lot, self._out)

@@ -107,11 +107,14 @@ void main() {
     int k = min(int(t), 4);
     albedo = mix(ramp[k], ramp[k + 1], t - float(k));
   }
+  bool shaded = ghost == 0.; // what is inside would be in the shadow of what it is in
+#else
+  const bool shaded = true;
 #endif
   vec3 v = normalize(eye - at);
-  float sky = mix(.42, 1., skylight(at, n));
+  float sky = shaded ? mix(.42, 1., skylight(at, n)) : 1.;
   vec3 ambient = mix(vec3(.20, .185, .17), vec3(.46, .49, .54), n.y * .5 + .5) * sky;
-  float key = max(dot(n, sun), 0.) * sunlight(at, n);
+  float key = max(dot(n, sun), 0.) * (shaded ? sunlight(at, n) : 1.);
   float fill = max(dot(n, normalize(vec3(-sun.x, .25, -sun.z))), 0.) * .10;
   vec3 light = ambient + key * vec3(.86, .82, .76) + fill;
   float rim = pow(1. - max(dot(n, v), 0.), 3.);

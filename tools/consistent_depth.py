@@ -1,0 +1,166 @@
+"""The picture and the figures of docs/detectors/consistent-depth.md.
+
+`python tools/consistent_depth.py` pushes bodies into each other and prints how good depth and direction are;
+`python tools/consistent_depth.py FILE` draws. Called by pictures.py too.
+"""
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+from sphere_surface import CHOSEN, GAP, PAPER, POINT, QUIET, SIDE, SPHERE, Tile
+
+import pliant
+from pliant.detect.base import Side
+from pliant.detect.consistent_depth import ConsistentDepth
+from pliant.detect.tet_hash import TetHash
+from pliant.mesh import Mesh
+from pliant.shapes import bar, creature, cylinder, tet_ball
+
+OTHER = (62, 142, 110)
+
+
+class Pair:
+    """Two bodies of tets, the second of which may be moved."""
+
+    def __init__(self, one: Mesh, other: Mesh) -> None:
+        meshes = one.welded, other.welded
+        self.sides = [Side(meshes[0], 0, 0), Side(meshes[1], meshes[0].n_vertices, 1)]
+        self.x = np.concatenate([mesh.vertices for mesh in meshes])
+        self.depth = ConsistentDepth(self.sides)
+        self.table = TetHash(self.x, self.depth.solids.tets)
+        links = meshes[0].links
+        self.size = float(np.linalg.norm(self.x[links[:, 0]] - self.x[links[:, 1]], axis=1).mean())
+
+    def at(self, way: Any, *, nearest: bool = False) -> tuple[np.ndarray, Any, float]:
+        """Positions when the second went `way`, contacts, and how long they took from the pairs on, s."""
+        x = self.x.copy()
+        x[self.sides[1].rows] += np.asarray(way)
+        pairs = self.table.update(x).pairs()
+        pairs = pairs[(pairs[:, 0] < self.sides[1].first) != (pairs[:, 1] < len(self.sides[0].mesh.tets))]
+        began = time.process_time()
+        found = self.depth.contacts(x, pairs, nearest=nearest)
+        return x, found, time.process_time() - began
+
+    def truth(self, x: np.ndarray, found: Any) -> np.ndarray:
+        """How deep the vertices are by the nearest point of the surface."""
+        deep = np.zeros(len(found))
+        for b, side in enumerate(self.sides):
+            rows = found["bodies"][:, 1] == b
+            if rows.any():
+                points = x[found["vertices"][rows, 0]]
+                deep[rows] = -pliant.closest_point(Mesh(x[side.rows], side.mesh.faces), points)[0]
+        return deep
+
+
+def across(mesh: Mesh, centre: tuple[float, float, float]) -> Mesh:
+    return mesh.moved(mesh.vertices[:, [1, 0, 2]] * (-1.0, 1.0, 1.0) + np.array(centre))
+
+
+PUSHES: dict[str, tuple[Callable[[], Pair], tuple[float, float, float]]] = {
+    "balls, to the middle": (lambda: Pair(tet_ball(), tet_ball(centre=(0.198, 0.011, 0.007))), (-0.098, 0, 0)),
+    "balls, elements half as large": (
+        lambda: Pair(tet_ball(0.1, 0.0125), tet_ball(0.1, 0.0125, centre=(0.198, 0.011, 0.007))),
+        (-0.098, 0, 0),
+    ),
+    "corners of boxes": (lambda: Pair(bar(0.2, 10), bar(0.2, 9, centre=(0.1401, 0.1532, 0.2005))), (0, 0, -0.08)),
+    "corners, elements half as large": (
+        lambda: Pair(bar(0.2, 18), bar(0.2, 17, centre=(0.1401, 0.1332, 0.2005))),
+        (0, 0, -0.06),
+    ),
+    "a box on a side of one": (lambda: Pair(bar(0.2, 8), bar(0.1, 5, centre=(0.01, 0.005, 0.155))), (0, 0, -0.05)),
+    "cylinders, crosswise": (lambda: Pair(cylinder(), across(cylinder(), (0.003, 0.004, 0.102))), (0, 0, -0.05)),
+    "creatures": (lambda: Pair(creature(), across(creature(), (0.012, 0.055, 0.07))), (0, 0, -0.04)),
+}
+
+
+def push(pair: Pair, way: Any, frames: int) -> tuple[float, ...]:
+    """Lengths in elements: how deep it gets, the worst error, the least dot product of directions of one vertex in two
+    frames, the most that depth changed beyond what was moved; microseconds a vertex at the end."""
+    known: dict[Any, Any] = {}
+    step, worst, least, jump, deepest = float(np.linalg.norm(way)) / frames, 0.0, 1.0, 0.0, 0.0
+    for t in range(frames + 1):
+        x, found, _ = pair.at(np.asarray(way, float) * t / frames)
+        deep = pair.truth(x, found)
+        worst = max(worst, float(np.abs(found["distance"] + deep).max(initial=0.0)))
+        deepest = max(deepest, float(deep.max(initial=0.0)))
+        now = {(c["vertices"][0], c["bodies"][1]): (c["normal"], c["distance"]) for c in found.copy()}
+        for node in now.keys() & known.keys():
+            least = min(least, float(now[node][0] @ known[node][0]))
+            jump = max(jump, abs(now[node][1] - known[node][1]) - step)
+        known = now
+    took = min(pair.at(way)[2] for _ in range(5)) / len(found) * 1e6
+    return len(found), deepest / pair.size, step / pair.size, worst / pair.size, least, jump / pair.size, took
+
+
+def table() -> None:
+    print("push, frames: vertices inside, deepest, step, worst error, least dot, jump (elements), us a vertex")
+    for name, (make, way) in PUSHES.items():
+        for frames in (30, 120):
+            told = push(make(), way, frames)
+            print(f"{name}, {frames}:", told[0], *(f"{value:.3g}" for value in told[1:]), flush=True)
+
+
+def sliced(tile: Tile, at: Callable[[Any], Any], mesh: Mesh, x: np.ndarray, color: Any) -> None:
+    """The line in which a surface cuts the plane z = 0."""
+    for face in x[mesh.faces]:
+        side = face[:, 2] >= 0.0
+        if side.all() or not side.any():
+            continue
+        ends = []
+        for k in range(3):
+            p, q = face[k], face[(k + 1) % 3]
+            if (p[2] >= 0.0) != (q[2] >= 0.0):
+                ends.append(at(p + (q - p) * p[2] / (p[2] - q[2])))
+        tile.line(ends, color, 2.0)
+
+
+def drawn(pair: Pair, way: Any, middle: Any, width: float, body: int, *, nearest: bool) -> Image.Image:
+    """A slice with the ways out of the vertices of one body near to it."""
+    tile = Tile()
+    x, found, _ = pair.at(way, nearest=nearest)
+    at = lambda p: (np.asarray(p)[:2] - middle) / width + 0.5  # noqa: E731
+    for side, color in zip(pair.sides, (SPHERE, OTHER), strict=True):
+        sliced(tile, at, side.mesh, x[side.rows], color)
+    for hit in found[found["bodies"][:, 0] == body]:
+        p = x[hit["vertices"][0]]
+        if abs(p[2]) < 0.6 * pair.size:
+            tile.line([at(p), at(p - hit["distance"] * hit["normal"])], CHOSEN, 1.4)
+            tile.disc(at(p), 0.009, POINT)
+    return tile.small()
+
+
+def picture() -> Image.Image:
+    balls = Pair(tet_ball(0.1, 0.02), tet_ball(0.1, 0.02, centre=(0.105, 0.0, 0.0)))
+    plate = Pair(bar((0.3, 0.05, 0.1), (24, 4, 6)), bar((0.07, 0.2, 0.07), (6, 16, 6), centre=(0.0, 0.093, 0.0)))
+    tiles = [
+        drawn(balls, (0, 0, 0), (0.052, 0.0), 0.23, 0, nearest=False),
+        drawn(balls, (0, 0, 0), (0.052, 0.0), 0.23, 0, nearest=True),
+        drawn(plate, (0, 0, 0), (0.0, 0.02), 0.17, 1, nearest=False),
+    ]
+    words = [
+        "out of the other ball, consistently",
+        "to the nearest point of the surface",
+        "beyond the middle of a plate: back",
+    ]
+    image = Image.new("RGB", (len(tiles) * (SIDE + GAP) - GAP, SIDE + 30), PAPER)
+    draw = ImageDraw.Draw(image)
+    for k, (tile, word) in enumerate(zip(tiles, words, strict=True)):
+        image.paste(tile, (k * (SIDE + GAP), 0))
+        at = (k * (SIDE + GAP) + SIDE / 2, SIDE + 16)
+        draw.text(at, word, QUIET, ImageFont.load_default(15), anchor="mm")
+    return image
+
+
+def draw_consistent_depth(save: Callable[[str, Any], None]) -> None:
+    save("consistent-depth", picture())
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        picture().save(sys.argv[1])
+    else:
+        table()
