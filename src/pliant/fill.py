@@ -11,6 +11,7 @@ import numpy as np
 from . import validate
 from .detect.surface import ClosestPoints
 from .detect.tree.crossings import intersections
+from .errors import TooBigError
 from .mesh import Mesh
 from .shapes.stuffing import NothingInsideError, stuffed
 from .validate import Floats
@@ -85,6 +86,7 @@ def filled(
             progress(len(points))
         return nearest.query(points)[0]
 
+    found: tuple[Mesh, Loss] | None = None
     sizes = _sizes(body) if size is None else [validate.length("size", size)]
     for h in sizes:
         h = validate.number("size", h, above=0.0, high=10.0 * body.size)
@@ -93,15 +95,19 @@ def filled(
                 distance, body.bounds[0], body.bounds[1], h, slope=1.0, name=surface.name, max_bytes=max_bytes
             )
         except NothingInsideError:
-            if h == sizes[-1]:
-                raise _too_thin(body, h) from None
             continue
-        loss = measured(body, mesh, h)
-        if not loss.words:
+        except TooBigError:
+            if found is None:
+                raise
+            break  # a smaller size would be better, but there is one
+        found = mesh, measured(body, mesh, h)
+        if not found[1].words:
             break
-    if loss.words:
-        _log.warning("%s: %s; use a smaller size", surface.name, loss.words)
-    return mesh, loss
+    if found is None:
+        raise _too_thin(body, sizes[-1])
+    if found[1].words:
+        _log.warning("%s: %s; use a smaller size", surface.name, found[1].words)
+    return found
 
 
 def _sizes(surface: Mesh) -> list[float]:

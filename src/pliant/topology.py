@@ -27,12 +27,11 @@ class Topology:
 
     @classmethod
     def of(cls, faces: Ints, n_vertices: int) -> "Topology":
-        ends = np.stack([faces, np.roll(faces, -1, 1)], 2).reshape(-1, 2).astype(np.int64)
-        low, high = ends.min(1), ends.max(1)
-        keys, index = np.unique(low * n_vertices + high, return_inverse=True)
+        start, end = faces.ravel(), np.roll(faces, -1, 1).ravel()
+        key = np.minimum(start, end).astype(np.int64) * n_vertices + np.maximum(start, end)
+        keys, index = np.unique(key, return_inverse=True)
         edges = np.stack([keys // n_vertices, keys % n_vertices], 1).astype(np.int32).reshape(-1, 2)
-        direction = np.where(ends[:, 0] < ends[:, 1], 1.0, -1.0)
-        direction[ends[:, 0] == ends[:, 1]] = 0.0
+        direction = np.sign(end - start)
         return cls(
             faces,
             n_vertices,

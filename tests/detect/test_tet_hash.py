@@ -180,6 +180,11 @@ def test_all_points_in_one_cell_or_each_in_its_own_are_all_found(rng, cell):
     np.testing.assert_array_equal(TetHash(x, tets, cell=cell).pairs(), brute(x, tets))
 
 
+def test_a_point_beside_a_flat_tet_by_the_smallest_number_is_outside():
+    x = [(0.1, -0.1, 0.0), (5e-324, 5e-324, 0.3), (0.6, 5e-324, 0.3), (5e-324, -0.0, 0.3), (0.0, 5e-324, 0.3)]
+    assert len(TetHash(x, [[0, 1, 2, 3]]).pairs()) == 0
+
+
 def test_many_pairs_are_all_kept():
     x = np.concatenate([np.zeros((300, 3)), np.array([[-1, -1, -1], [3, -1, -1], [-1, 3, -1], [-1, -1, 3.0]])])
     tets = np.repeat([[300, 301, 302, 303]], 40, 0)

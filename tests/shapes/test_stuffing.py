@@ -247,6 +247,7 @@ def test_soft_shapes_have_the_sizes_asked_for() -> None:
     [
         (lambda: around(0.0), "size = 0 must be greater than 0"),
         (lambda: around(1e-4, max_bytes=1e6), "use a larger size"),
+        (lambda: around(0.1, max_bytes=1e7), "filling with about 5.... tets needs .* use a larger size"),
         (lambda: around(9.0), "nothing is inside the function at size 9"),
         (lambda: stuffed(ball, (0, 0, 0), (1, 0, 1), 0.1), "must be below high"),
         (lambda: stuffed(ball, (0, 0, 0), (0.5, 0.5, 0.5), 0.1), "expected a box that holds all of its inside"),

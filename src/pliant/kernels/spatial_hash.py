@@ -141,6 +141,15 @@ def least_weight(r, n_b, n_c, n_d, volume):
 
 
 @kernel
+def holds(p, a, b, c, d):
+    """Exactly; the box first, which also tells numbers apart that are too small for the sums of the predicates."""
+    low, high = of_segment(a, b)
+    bottom, top = of_segment(c, d)
+    low, high = merge(low, high, bottom, top)
+    return contains(low, high, p) and point_in_tetra(p, a, b, c, d)
+
+
+@kernel
 def inside_range(table, x, tets, most, first, last, found, out):
     """Keys vertex * tets + tet of all vertices in tets (m,4) u4, of first..last-1, that are no corners of them, to
     `out`; how many.
@@ -194,7 +203,7 @@ def inside_range(table, x, tets, most, first, last, found, out):
             p = load(x, found[e])
             r = sub(p, a)
             least, margin = least_weight(r, n_b, n_c, n_d, volume), doubt * max(size, largest(r))
-            if least > margin or (not least < -margin and point_in_tetra(p, a, b, c, d)):
+            if least > margin or (not least < -margin and holds(p, a, b, c, d)):
                 if count < len(out):
                     out[count] = np.int64(found[e]) * len(tets) + np.int64(t)
                 count += 1
@@ -219,10 +228,6 @@ def every_pair(x, tets, held):
     for t in prange(len(tets)):
         i, j, k, m = tets[t, 0], tets[t, 1], tets[t, 2], tets[t, 3]
         a, b, c, d = load(x, i), load(x, j), load(x, k), load(x, m)
-        low, high = of_segment(a, b)
-        bottom, top = of_segment(c, d)
-        low, high = merge(low, high, bottom, top)
         for v in range(len(x)):
             p = load(x, v)
-            near = contains(low, high, p) and v != i and v != j and v != k and v != m
-            held[t, v] = near and point_in_tetra(p, a, b, c, d)
+            held[t, v] = v != i and v != j and v != k and v != m and holds(p, a, b, c, d)

@@ -24,6 +24,7 @@ Function = Callable[[Floats], Floats]
 LEAST_ANGLE, LARGEST_ANGLE = 10.78, 164.74
 _LIMITS = {LONG: 0.2851, SHORT: 0.3988}  # a cut nearer to a node than this share of the edge moves the node
 _ROUNDS = 40  # of bisection at the most; regula falsi needs about six
+_TET_BYTES = 550.0  # of memory for a tet while they are made; 500 were measured
 _CHUNK = 65_536  # points given to the function together
 _LOCAL = list(itertools.combinations(range(4), 2))  # the edges of a tet: local points 4 to 9 are the cuts on them
 _CUT = {frozenset(edge): 4 + k for k, edge in enumerate(_LOCAL)}
@@ -61,14 +62,17 @@ def stuffed(
     if (f[np.tile(beyond, 2)] < 0.0).any():
         at = lattice.points(np.flatnonzero(np.tile(beyond, 2) & (f < 0.0))[:1])[0]
         raise ValueError(f"the function is negative at {at.tolist()}; expected a box that holds all of its inside")
+    tets = 6 * int((f < 0.0).sum())  # each node has 24, each tet four nodes
+    advice = "use a larger size or raise max_bytes"
+    validate.budget(f"filling with about {tets} tets", _TET_BYTES * tets, advice, max_bytes)
     ends, kind = lattice.cut_edges(f)
     where = _cuts(function, lattice.points(ends[:, 0]), lattice.points(ends[:, 1]), f[ends])
-    x, tets, surface = filled(lattice, f, ends, kind, where)
-    tets = without_pinches(x, tets, surface)
-    if not len(tets):
+    x, pieces, surface = filled(lattice, f, ends, kind, where)
+    pieces = without_pinches(x, pieces, surface)
+    if not len(pieces):
         raise NothingInsideError(f"nothing is inside the function at size {size:g}; use a smaller size or another box")
-    kept, tets = np.unique(tets, return_inverse=True)
-    return Mesh.from_tets(x[kept], tets.reshape(-1, 4), name=name)
+    kept, corners = np.unique(pieces, return_inverse=True)
+    return Mesh.from_tets(x[kept], corners.reshape(-1, 4), name=name)
 
 
 def filled(

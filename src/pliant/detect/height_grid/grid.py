@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import maximum_filter1d
 
 from ... import validate
 from ...kernels import height_grid as _kernels
@@ -144,6 +143,8 @@ class HeightGrid:
 
     def _roof(self, reach: float) -> Floats:
         """(ni-1,nj-1) the highest node within `reach` metres of a cell, and a cell more; -inf where there is none."""
+        from scipy.ndimage import maximum_filter1d  # costs every start of the program a third of a second
+
         top = np.where(np.isnan(self.heights), -np.inf, self.heights)
         for axis, h in enumerate(self.spacing):
             nodes = min(math.ceil(min(reach / h, _MOST_NODES)) + 1, self.heights.shape[axis])

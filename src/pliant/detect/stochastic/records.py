@@ -34,8 +34,8 @@ class Recorder:
         for closed, pose in zip(self._closed, poses, strict=True):
             if closed is not None:
                 closed.update(pose.x)
-        there, deep_a = self._deep(0, a, there, go_on)
-        back, deep_b = self._deep(1, b, back, go_on)
+        there, deep_a = self._deep(0, a, there, edges, go_on)
+        back, deep_b = self._deep(1, b, back, edges[:, ::-1], go_on)
         e_a, e_b = (part.side.mesh.topology.edges for part in self.parts)
         within = np.zeros(len(edges), np.bool_)
         closed_a, closed_b = self._closed
@@ -50,8 +50,13 @@ class Recorder:
         turn_inside(out, np.concatenate([*faces, within]), state.x)
         return out
 
-    def _deep(self, of: int, pose: Pose, pairs: Ints, go_on: Callable[[], bool]) -> tuple[Ints, NDArray[np.bool_]]:
-        closed = self._closed[1 - of]
+    def _deep(
+        self, of: int, pose: Pose, pairs: Ints, edges: Ints, go_on: Callable[[], bool]
+    ) -> tuple[Ints, NDArray[np.bool_]]:
+        closed, top = self._closed[1 - of], self.parts[of].side.mesh.topology
         if closed is None:
             return pairs, np.zeros(len(pose.x), np.bool_)
-        return with_deep(pose.x, closed, pairs, self.parts[of].side.mesh.topology.neighbours, go_on)
+        # where edges cross, an end may be inside that is near no face
+        ends = top.edges[edges[:, 0]].ravel()
+        more = np.stack([ends, np.repeat(closed.beside(edges[:, 1]), 2)], 1)
+        return with_deep(pose.x, closed, pairs, more, top.neighbours, go_on)

@@ -50,6 +50,10 @@ class Closed:
         _kernels.tell_near(self._surface, points, found, place, distance)
         return distance, found[:, 0]
 
+    def beside(self, edges: Ints) -> Ints:
+        """(k,) a face beside each of this side's edges."""
+        return np.asarray(self._edge_faces[self._by_edge[edges]], np.int32)
+
     def holds_edges(self, x_a: Floats, edges_a: Ints, x_b: Floats, edges_b: Ints, pairs: Ints) -> NDArray[np.bool_]:
         """(k,) whether the points of a's edges that are nearest to edges of this side, b, are inside it."""
         inside = np.zeros(len(pairs), np.bool_)
@@ -59,17 +63,18 @@ class Closed:
 
 
 def with_deep(
-    x: Floats, closed: Closed, pairs: Ints, ring: tuple[Ints, Ints], go_on: Callable[[], bool]
+    x: Floats, closed: Closed, pairs: Ints, more: Ints, ring: tuple[Ints, Ints], go_on: Callable[[], bool]
 ) -> tuple[Ints, NDArray[np.bool_]]:
     """Vertex-face pairs of a side at x (n,3) with those of vertices deep inside a closed one, and which are inside.
 
     From vertices that are inside and near the surface on to their neighbours, each with the face that is nearest to it,
-    as long as these are inside and there is time.
+    as long as these are inside and there is time; also from the first of `more` (k,2), with a face nearby.
     """
     inside = np.zeros(len(x), np.bool_)
-    if not len(pairs):
-        return pairs, inside
     start, joined = ring
+    near, pairs_before = np.zeros(len(x), np.bool_), pairs
+    near[pairs[:, 0]] = True
+    pairs = np.concatenate([pairs, more])
     at, first = np.unique(pairs[:, 0], return_index=True)
     faces = np.zeros(len(x), np.int64)
     seen = np.zeros(len(x), np.bool_)
@@ -93,8 +98,9 @@ def with_deep(
         to, first = np.unique(to, return_index=True)
         seen[to], faces[to] = True, faces[source[first]]
         front = to.astype(np.int64)
-    deep = np.concatenate(extra)
-    deep = deep[~np.isin(deep, at)]
+    pairs = pairs_before
+    deep = np.concatenate(extra) if extra else np.zeros(0, np.int64)
+    deep = deep[~near[deep]]
     if len(deep):
         pairs = np.concatenate([pairs, np.stack([deep, faces[deep]], 1).astype(np.int32)])
         pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]

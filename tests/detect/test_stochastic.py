@@ -1,0 +1,174 @@
+"""A tree walked by probability: the tree's answer at quality 1, ever more of it on the way, and on time."""
+
+import numpy as np
+import pytest
+
+from detect.made import octahedron, rotation, sheet
+from pliant.bench.stochastic import folded_cloth, gut, sliding_tori
+from pliant.detect.base import Side
+from pliant.detect.brute_force import BruteForceDetector
+from pliant.detect.stochastic import StochasticTreeDetector, measured_recall, regions_of
+from pliant.detect.tree.detector import TreeDetector
+from pliant.kernels import jit
+from pliant.kernels import stochastic_walk as kernels
+from pliant.state import State
+
+QUALITIES = (0.0, 0.2, 0.5, 0.8, 0.95, 1.0)
+
+
+def scenes():
+    return [sliding_tori(16, 3), folded_cloth(40, 3), gut(14, 3)]
+
+
+def found_by(detector, x):
+    state = State.at(x)
+    return detector.update(state).find(state)
+
+
+def crumpled(rng):
+    """A sheet thrown about so that it is through itself."""
+    cloth = sheet(9, 1.0)
+    return cloth, cloth.vertices * (1.0, 1.0, 0.15) + rng.normal(0.0, 0.08, cloth.vertices.shape)
+
+
+@pytest.mark.compiled
+def test_at_quality_one_the_records_are_those_of_the_tree_bit_for_bit():
+    for scene in scenes():
+        exact = TreeDetector(*scene.sides, within=scene.within)
+        mine = StochasticTreeDetector(*scene.sides, within=scene.within)
+        for x in scene.frames:
+            wanted = found_by(exact, x)
+            assert len(wanted) > 10
+            assert found_by(mine, x).tobytes() == wanted.tobytes(), scene.name
+            assert mine.estimated_recall == 1.0
+
+
+def test_at_quality_one_it_is_brute_force_on_things_thrown_about(rng):
+    for _ in range(4):
+        cloth, x = crumpled(rng)
+        ball = octahedron(1)
+        y = 0.4 * ball.vertices @ rotation(rng).T + rng.normal(0.0, 0.2, 3)
+        one, two = Side(cloth, 0, 0), Side(ball, cloth.n_vertices, 1)
+        for sides, at in (([one], x), ([one, two], np.concatenate([x, y])), ([two, one], np.concatenate([x, y]))):
+            within = float(rng.uniform(0.0, 0.05))
+            wanted = found_by(BruteForceDetector(*sides, within=within), at)
+            assert found_by(StochasticTreeDetector(*sides, within=within), at).tobytes() == wanted.tobytes()
+
+
+@pytest.mark.compiled
+def test_recall_never_falls_as_quality_rises():
+    for scene in scenes():
+        exact = TreeDetector(*scene.sides, within=scene.within)
+        truth = [found_by(exact, x).copy() for x in scene.frames]
+        before = np.full(len(truth), -1.0)
+        for quality in QUALITIES:
+            mine = StochasticTreeDetector(*scene.sides, within=scene.within, quality=quality)
+            recall = np.array([measured_recall(found_by(mine, x), t).contacts for x, t in zip(scene.frames, truth)])
+            assert (recall >= before).all(), (scene.name, quality)
+            before = recall
+        assert (before == 1.0).all()
+
+
+@pytest.mark.compiled
+def test_most_is_found_before_half_of_the_pairs_of_nodes_are_opened():
+    scene = folded_cloth(112, 1)
+    truth = found_by(TreeDetector(*scene.sides, within=scene.within), scene.frames[0])
+    some, all_of_it = (StochasticTreeDetector(*scene.sides, within=scene.within, quality=q) for q in (0.5, 1.0))
+    found_by(all_of_it, scene.frames[0])
+    recall = measured_recall(found_by(some, scene.frames[0]), truth).contacts
+    assert recall > 0.5
+    assert some.opened < 0.5 * all_of_it.opened
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("quality", [0.4, 1.0])
+def test_the_same_input_gives_the_same_bits_on_one_and_two_threads_whatever_was_asked_before(quality):
+    before, told = jit.threads(), []
+    scene = sliding_tori(16, 3)
+    try:
+        for threads in (1, 2):
+            jit.set_threads(threads)
+            mine = StochasticTreeDetector(*scene.sides, within=scene.within, quality=quality)
+            told.append(found_by(mine, scene.frames[2]).tobytes())
+            found_by(mine, scene.frames[0])
+            told.append(found_by(mine, scene.frames[2]).tobytes())
+    finally:
+        jit.set_threads(before)
+    assert len(set(told)) == 1
+
+
+@pytest.mark.compiled
+def test_a_budget_stops_the_walk_in_time():
+    """By a clock that counts how often it is read: ten looks of a millisecond, and what comes after."""
+    ticks = iter(range(10**9))
+    scene = folded_cloth(64, 1)
+    clock = lambda: 1e-3 * next(ticks)  # noqa: E731
+    mine = StochasticTreeDetector(*scene.sides, within=scene.within, budget_ms=10.0, clock=clock)
+    found_by(mine, scene.frames[0])
+    assert 10 <= next(ticks) <= 16
+    assert mine.estimated_recall < 1.0
+    plenty = StochasticTreeDetector(*scene.sides, within=scene.within, budget_ms=1e9)
+    found_by(plenty, scene.frames[0])
+    assert plenty.estimated_recall == 1.0
+
+
+@pytest.mark.compiled
+def test_what_is_found_early_has_the_sides_and_depths_of_the_exact_records():
+    scene = sliding_tori(20, 2)
+    exact = found_by(TreeDetector(*scene.sides, within=scene.within), scene.frames[1])
+    mine = found_by(StochasticTreeDetector(*scene.sides, within=scene.within, quality=0.97), scene.frames[1])
+    key = lambda c: (c["kind"], *c["bodies"], *c["elements"])  # noqa: E731
+    known = {key(c): c for c in exact}
+    shared = [(c, known[key(c)]) for c in mine if key(c) in known]
+    assert len(shared) > 0.9 * len(exact) > 20
+    wrong = sum(np.sign(a["distance"]) != np.sign(b["distance"]) for a, b in shared)
+    assert (exact["distance"] < 0.0).sum() > 10
+    assert wrong <= 0.02 * len(shared)
+
+
+def test_the_queue_gives_the_most_likely_first_and_of_equals_the_latest(rng):
+    queue = kernels.Queue(np.empty(64, np.int64), np.empty((64, 2), np.int32), np.empty(64))
+    chance = rng.integers(0, 6, 60) / 6
+    for k, p in enumerate(chance):
+        kernels.push(queue, k, k, k, 2 * k, p, float(k))
+    order = []
+    for size in range(60, 0, -1):
+        i, j = queue.pair[0]
+        assert (j, queue.hope[0]) == (2 * i, i)
+        order.append(int(i))
+        kernels.pop(queue, size)
+    assert order == sorted(range(60), key=lambda k: (-chance[k], -k))
+
+
+def test_regions_are_what_hangs_together():
+    flat = sheet(6, 1.0)
+    x = np.concatenate([flat.vertices + np.array([0.0, 0.01, 0.0]), flat.vertices])
+    far = np.abs(flat.vertices[:, 0]) < 0.2
+    x[: flat.n_vertices][far, 1] += 1.0
+    hits = found_by(BruteForceDetector(Side(flat, 0, 0), Side(flat, flat.n_vertices, 1), within=0.02), x)
+    regions = regions_of(hits)
+    left = x[hits["vertices"][:, 0], 0] < 0.0
+    assert len(np.unique(regions)) == 2
+    assert (regions[left] == regions[0]).all() == left[0]
+    half = hits[regions == 0]
+    recall = measured_recall(half, hits)
+    assert (recall.regions, recall.n_regions, recall.extra) == (0.5, 2, 0)
+    assert recall.contacts == len(half) / len(hits)
+
+
+def test_bad_dials_are_named():
+    one = Side(sheet(2))
+    with pytest.raises(ValueError, match="quality"):
+        StochasticTreeDetector(one, within=0.1, quality=1.5)
+    with pytest.raises(ValueError, match="budget_ms"):
+        StochasticTreeDetector(one, within=0.1, budget_ms=0.0)
+
+
+@pytest.mark.long
+def test_four_milliseconds_are_kept_within_one_on_100_000_triangles():
+    from pliant.bench.stochastic import budget_table
+
+    table = budget_table([sliding_tori(), folded_cloth(), gut()], budget_ms=4.0, frames=200, progress=print)
+    for row in table.rows:
+        assert row["triangles"] > 99_000
+        assert row["late"] <= 0.02, row
