@@ -18,6 +18,7 @@ from continuous import draw_continuous
 from crossings import draw_crossings
 from dressing import draw_dressing
 from figures import G, slope, speeds
+from fix import draw_fix
 from height_grids import draw_height_grids
 from image_space import draw_image_space
 from impact import draw_impact
@@ -288,7 +289,7 @@ PICTURES: dict[str, Callable[[], None]] = {
     "reconstruction": reconstruction, "field-report": field_page,
     "replay": replay, "self-contact": lambda: draw_piles(save), "walk": lambda: draw_walk(save),
     "dressing": lambda: draw_dressing(save), "soft": lambda: draw_soft(save), "check": lambda: draw_check(save),
-    "responses": lambda: draw_responses(save), "stuffing": lambda: draw_stuffing(save),
+    "responses": lambda: draw_responses(save), "stuffing": lambda: draw_stuffing(save), "fix": lambda: draw_fix(save),
 }  # fmt: skip
 
 if __name__ == "__main__":

@@ -1,0 +1,94 @@
+"""The picture and the table of docs/fix.md: `tools/fix.py draw FOLDER`, `tools/fix.py tangles [COUNT]`."""
+
+import pathlib
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+import pliant
+from pliant import Clip, Mesh, shapes
+from pliant.audit.fix import fix
+from pliant.audit.untangle import Untangler
+from pliant.report.camera import Camera
+from pliant.report.picture import render
+
+WIDE, HIGH = 300, 330
+BODY, CLOTH = (0.78, 0.74, 0.70), (0.62, 0.16, 0.13)
+MOST = 500  # pairs of triangles that meet in a tangle
+
+
+def crumpled(seed: int, n: int = 36) -> Mesh:
+    """A square metre of n x n vertices bent by six waves of random direction, through itself or not."""
+    rng = np.random.default_rng(seed)
+    at = np.stack(np.meshgrid(*[np.linspace(-0.5, 0.5, n)] * 2), -1).reshape(-1, 2)
+    x = np.stack([at[:, 0], np.zeros(n * n), at[:, 1]], 1)
+    size = rng.uniform(0.12, 0.3)
+    for _ in range(6):
+        wave, phase = rng.normal(size=2) * rng.uniform(3, 9), rng.uniform(0, 2 * np.pi)
+        x += 0.5 * size * rng.normal(size=3) * np.sin(at @ wave + phase)[:, None]
+    return shapes.cloth(1.0, 1.0, n).moved(x)
+
+
+def draw_fix(save: Callable[[str, np.ndarray], None]) -> None:
+    """A skirt moved 3 cm into a mannequin, and a crumpled sheet, before and after."""
+    body = shapes.mannequin()
+    skirt = shapes.skirt()
+    skirt = skirt.moved(skirt.vertices + np.array([0.02, 0.0, -0.03]))
+    mended = fix(skirt, body, clearance=0.004)
+    tiles = []
+    camera = Camera.framing([still(skirt)], WIDE / HIGH, azimuth=0.45, elevation=0.15)
+    for mesh in (skirt, mended.garment.mesh):
+        tiles.append(render([still(mesh, CLOTH), still(body)], 0, WIDE, HIGH, camera, samples=3))
+    sheet = crumpled(6)
+    camera = Camera.framing([still(sheet)], WIDE / HIGH, azimuth=0.7, elevation=0.5)
+    for mesh in (sheet, fix(sheet).garment.mesh):
+        tiles.append(render([still(mesh, CLOTH)], 0, WIDE, HIGH, camera, samples=3))
+    gap = np.full((HIGH, 8, 3), 255, np.uint8)
+    save("fix", np.concatenate([part for tile in tiles for part in (gap, tile)][1:], 1))
+
+
+def still(mesh: Mesh, color: tuple[float, float, float] = BODY) -> Clip:
+    return Clip(mesh, mesh.vertices[None], color)
+
+
+def tangles(count: int) -> None:
+    """How `count` crumpled sheets with up to MOST intersections come out."""
+    rows, seed = [], -1
+    while len(rows) < count:
+        seed += 1
+        sheet = crumpled(seed)
+        pairs = len(pliant.intersections(sheet))
+        if not 0 < pairs <= MOST:
+            continue
+        began, work = time.perf_counter(), Untangler(sheet)
+        free = work.freed(sheet.vertices.copy())
+        x = sheet.vertices if free is None else work.back(free, sheet.vertices)
+        looks = 0 if work._guard is None else work._guard.looks
+        left, moved = len(work.pairs(x)), np.linalg.norm(x - sheet.vertices, axis=1) / work.edge
+        ends = sheet.topology.edges
+        one, two = (np.linalg.norm(p[ends[:, 1]] - p[ends[:, 0]], axis=1) for p in (sheet.vertices, x))
+        strain = float(np.abs(two / one - 1.0).mean())
+        rows.append((pairs, left, time.perf_counter() - began, looks, float(moved.mean()), strain))
+        print(f"{seed}: {pairs} -> {left}, {rows[-1][2]:.1f} s, strain {strain:.3f}", file=sys.stderr, flush=True)
+    table = np.array(rows)
+    print("| pairs | sheets | free | worse | s, median | s, most | looks, median | moved, edges | strain |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for low, high in ((0, 100), (100, 200), (200, 300), (300, 400), (400, 500), (0, MOST)):
+        part = table[(table[:, 0] > low) & (table[:, 0] <= high)]
+        if len(part):
+            free, worse = int((part[:, 1] == 0).sum()), int((part[:, 1] > part[:, 0]).sum())
+            middle = np.median(part, 0)
+            figures = f"{middle[2]:.1f} | {part[:, 2].max():.1f} | {middle[3]:.0f} | {part[:, 4].mean():.2f}"
+            print(f"| {low + 1} to {high} | {len(part)} | {free} | {worse} | {figures} | {part[:, 5].mean():.1%} |")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["tangles"]:
+        tangles(int(sys.argv[2]) if len(sys.argv) > 2 else 100)
+    else:
+        from PIL import Image
+
+        target = pathlib.Path(sys.argv[2])
+        draw_fix(lambda name, pixels: Image.fromarray(pixels).save(target / f"{name}.png"))
