@@ -27,6 +27,11 @@ def clip(name: str) -> Clip:
     return Clip(pliant.Mesh(kept["V_frames"][0], kept["F"], name=name), kept["V_frames"])
 
 
+def few_colours(image: Image.Image) -> Image.Image:
+    """With 256 colours that keep the rare ones: a palette by how often they occur would lose the scale of depth."""
+    return image.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, 2).convert("RGB")
+
+
 def draw_check(save: Callable[[str, Any], None]) -> None:
     """The sheet, and the page in a browser; needs the shared data, playwright and Chromium."""
     from playwright.sync_api import sync_playwright
@@ -36,7 +41,7 @@ def draw_check(save: Callable[[str, Any], None]) -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         sheet, path = pathlib.Path(folder) / "check.png", pathlib.Path(folder) / "check.html"
         report.to_png(sheet)
-        save("check", Image.open(sheet))
+        save("check", few_colours(Image.open(sheet)))
         report.to_html(path)
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=flags)
         page = browser.new_page(viewport={"width": 1200, "height": 1010}, color_scheme="light")
@@ -46,7 +51,7 @@ def draw_check(save: Callable[[str, Any], None]) -> None:
         page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
         shot = page.screenshot()
         browser.close()
-    save("check-page", Image.open(io.BytesIO(shot)))
+    save("check-page", few_colours(Image.open(io.BytesIO(shot))))
 
 
 if __name__ == "__main__":
