@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ... import validate
 from ...kernels import columns as _columns
 from ...kernels import layers as _kernels
-from ...kernels.jit import worth
+from ...kernels.jit import COMPILED, worth
 from ...kernels.layers import Screen
 from ...kernels.raster import REACH
 from ...mesh import Mesh
@@ -138,7 +138,9 @@ class DepthCamera:
         # unsigned: indexing need not look for negative ones
         self.faces = mesh.faces.view(np.uint32)
         n, m = mesh.n_vertices, mesh.n_faces
-        self.p, self._code = np.empty((n, 2), np.int32), np.empty(n, np.uint32)
+        # compiled loops multiply 32 bits to 64, plain Python does not
+        self.p = np.empty((n, 2), np.int32 if COMPILED else np.int64)
+        self._code = np.empty(n, np.uint32)
         self._kept, self._only = np.empty(m, np.int32), np.empty(m, np.int32)
         self._found = np.empty((-(-m // _kernels.FACES), 2), np.int64)
         self._hits = (np.empty(0, np.int32), np.empty(0), np.empty(0, np.int32))
