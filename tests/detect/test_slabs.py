@@ -22,9 +22,16 @@ def with_flat_faces() -> pliant.Mesh:
     return pliant.Mesh(x, faces)
 
 
+def leaning() -> pliant.Mesh:
+    """A steep sheet: beyond its border the sign jumps along x, also from the last node of a slab to the next one's."""
+    sheet = shapes.cloth(0.6, 0.3, 9)
+    turn = np.array([[0.3, -0.954, 0.0], [0.954, 0.3, 0.0], [0.0, 0.0, 1.0]])
+    return sheet.moved(sheet.vertices @ turn.T)
+
+
 MESHES = {
     "closed": lambda: shapes.torus(0.3, 0.1, 40, 16),
-    "open": lambda: shapes.cloth(0.6, 0.5, 9),
+    "open": leaning,
     "in doubt": with_flat_faces,
 }
 
@@ -34,7 +41,7 @@ MESHES = {
 @pytest.mark.parametrize("slabs", [1, 3, 100])
 def test_joined_slabs_are_the_whole_field(tmp_path, name, sign, slabs):
     mesh = MESHES[name]()
-    options = {"spacing": 0.008, "band": 2.5, "sign": sign}
+    options = {"spacing": 0.005 if name == "open" else 0.008, "band": 2.5, "sign": sign}
     whole = pliant.DistanceField.bake(mesh, **options)
     place = layout(mesh, slabs=slabs, **options)
     files = [tmp_path / f"{k}.npz" for k in range(place.slabs)]
@@ -42,7 +49,7 @@ def test_joined_slabs_are_the_whole_field(tmp_path, name, sign, slabs):
         save_slab(file, bake_slab(mesh, place, k))
     figures = join_slabs(tmp_path / "field.npz", mesh, place, files)
     joined = pliant.DistanceField.load(tmp_path / "field.npz")
-    assert place.slabs == min(slabs, int(place.grid.tiles[0])) >= min(slabs, 4)
+    assert place.slabs == min(slabs, int(place.grid.tiles[0])) >= min(slabs, 3)
     for one, other in zip(whole.grid, joined.grid):
         assert np.asarray(one).tobytes() == np.asarray(other).tobytes()
         assert np.shape(one) == np.shape(other)

@@ -36,12 +36,14 @@ friction = [0.1, 0.2, 0.3, 0.4]
 """
 LONG = """
 run = "drape"
-bodies = ["ball", "stone.ply"]
+bodies = ["stone.ply", "pebble.ply"]
+files = ["npz"]
+thumbnails = false
 [fixed]
 frames = 40
 [product]
 friction = [0.0, 0.2, 0.4, 0.6, 0.8]
-resolution = [8, 10, 12, 14]
+resolution = [6, 8, 10, 12]
 [random]
 count = 5
 seed = 3
@@ -53,6 +55,7 @@ def made(folder: pathlib.Path, text: str) -> pathlib.Path:
     """The sweep's file, with its bodies beside it."""
     folder.mkdir(exist_ok=True)
     pliant.save(folder / "stone.ply", pliant.shapes.ball(0.2, 0))
+    pliant.save(folder / "pebble.ply", pliant.shapes.ball(0.2, 2))
     (folder / "broken.ply").write_bytes((folder / "stone.ply").read_bytes()[:-7])
     (folder / "s.toml").write_text(text)
     return folder / "s.toml"

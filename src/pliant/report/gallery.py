@@ -13,6 +13,7 @@ from ..files import atomic_write
 from ..validate import size_text
 
 _MISSING = "–"
+_SHARES = ("stretch_most", "stretch_mean", "share_most")  # of 1, shown in percent
 
 
 class Card(NamedTuple):
@@ -55,9 +56,9 @@ def write_gallery(path: str | os.PathLike[str], **given: Any) -> None:
 
 
 def label(column: str) -> str:
-    """A column for readers: metres are shown as millimetres."""
+    """A column for readers: metres are shown as millimetres, shares in percent."""
     name = column.removesuffix("_m") + ", mm" if column.endswith("_m") else column
-    return name.replace("_", " ")
+    return name.replace("_", " ") + (", %" if column in _SHARES else "")
 
 
 def text(column: str, value: Any) -> str:
@@ -69,7 +70,7 @@ def text(column: str, value: Any) -> str:
     if column.endswith("bytes"):
         return size_text(value)
     if isinstance(value, (int, float)):
-        scaled = 1e3 * value if column.endswith("_m") else value
+        scaled = 1e3 * value if column.endswith("_m") else 1e2 * value if column in _SHARES else value
         return f"{scaled:,}" if isinstance(scaled, int) else f"{scaled:.4g}"
     return value if isinstance(value, str) else json.dumps(value)
 
@@ -82,7 +83,7 @@ def _key(value: Any) -> Any:
 def _card(number: int, card: Card, shown: Sequence[str]) -> str:
     row, error = card.row, card.row.get("error")
     facts = "".join(
-        f"<dt>{html.escape(label(c))}</dt><dd>{html.escape(text(c, row[c]))}</dd>"
+        f"<dt>{html.escape(label(c))}</dt><dd{_side(row[c])}>{html.escape(text(c, row[c]))}</dd>"
         for c in shown
         if row.get(c) is not None
     )
@@ -100,12 +101,16 @@ def _card(number: int, card: Card, shown: Sequence[str]) -> str:
     )
 
 
+def _side(value: Any) -> str:
+    """Numbers, and where they are missing, are flush right and not broken."""
+    return ' class="right"' if value is None or type(value) in (int, float) else ""
+
+
 def _row(number: int, card: Card, columns: Sequence[str]) -> str:
     cells = []
     for column in columns:
         value = card.row.get(column)
-        side = ' class="right"' if isinstance(value, (int, float)) and not isinstance(value, bool) else ""
-        cells.append(f"<td{side}>{html.escape(text(column, value))}</td>")
+        cells.append(f"<td{_side(value)}>{html.escape(text(column, value))}</td>")
     error = card.row.get("error")
     last = f'<td class="error">{html.escape(error)}</td>' if error is not None else "<td></td>"
     kind = ' class="failed"' if error is not None else ""

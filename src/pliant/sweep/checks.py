@@ -1,7 +1,10 @@
 """A check of a sweep: the same audit as `pliant check`."""
 
 import pathlib
+from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from ..audit.check import check
 from ..clip import Clip
@@ -14,7 +17,7 @@ _CLOTH, _SKIN = (0.45, 0.05, 0.035), (0.80, 0.60, 0.50)
 
 
 def check_run(run: Run, folder: pathlib.Path) -> Written:
-    """Figures of the worst frame and of all of them together, and the whole report as JSON where asked for."""
+    """Figures of the worst frame and of all of them together, and the report as the files it was asked for."""
     given = run.parameters
     worn, fps = _read(run.inputs["garment"], given, given.get("clip"), given.get("fps"))
     under = None
@@ -40,14 +43,20 @@ def check_run(run: Run, folder: pathlib.Path) -> Written:
             "inside_most": max(f.inside for f in frames),
             "share_most": max(f.share for f in frames),
             "clearance_m": min(f.clearance for f in frames),
+            "overlap_m3": float(np.max([f.overlap for f in frames])),
             "body_pairs_most": max(f.body_pairs for f in frames),
             "frames_with_inside": sum(bool(f.inside) for f in frames),
         }
     figures |= {"defects": worn.mesh.issues.words(defects_only=True), "unjudged": "; ".join(report.unjudged)}
     files = []
-    if "json" in run.files:
-        write_json(folder / "report.json", report.to_json())
-        files.append("report.json")
+    writers: dict[str, tuple[str, Callable[[pathlib.Path], None]]] = {
+        "json": ("report.json", lambda path: write_json(path, report.to_json())),
+        "report": ("report.html", report.to_html),
+        "sheet": ("sheet.png", report.to_png),
+    }
+    for name, write in (writers[kind] for kind in run.files):
+        write(folder / name)
+        files.append(name)
     if run.thumbnail:
         shown = [Clip(worn.mesh, worn.frames, _CLOTH, worn.poses)]
         shown += [] if under is None else [Clip(under.mesh, under.frames, _SKIN, under.poses)]

@@ -42,7 +42,7 @@ class Input:
             from .. import shapes
 
             function, arguments = (BODIES | GARMENTS)[self.name]
-            return getattr(shapes, function)(*arguments)  # type: ignore[no-any-return]
+            return getattr(shapes, function)(*arguments)
         from ..io import load
 
         return load(self.file, units=parameters.get("units", "m"), up=parameters.get("up", "y"))

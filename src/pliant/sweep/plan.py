@@ -20,7 +20,7 @@ _KEYS = ("run", "garments", "bodies", "scenes", "files", "thumbnails", "fixed", 
 _INPUTS = {"garments": "garment", "bodies": "body", "scenes": "scene"}
 FILES = {
     "drape": ("glb", "usda", "npz", "sheet", "replay"),
-    "check": ("json",),
+    "check": ("json", "report", "sheet"),
     "bake": (),
 }
 Row = dict[str, Any]  # one choice of some inputs and parameters

@@ -39,15 +39,23 @@ def carry_out(task: dict[str, Any]) -> dict[str, Any]:
             found.check()
         module, _, name = WORK[run.kind].partition(":")
         figures, files, times = getattr(importlib.import_module(module), name)(run, folder)
-        record = record_of(run, figures=figures, files=files, notes=notes.lines)
+        record = record_of(run, figures=figures, files=files, notes=[_named(run, line) for line in notes.lines])
     except Exception as error:
-        times, record = {}, record_of(run, error=in_one_line(error), notes=notes.lines)
+        told = [_named(run, line) for line in notes.lines]
+        times, record = {}, record_of(run, error=_named(run, in_one_line(error)), notes=told)
     finally:
         logger.removeHandler(notes)
     seconds = {"seconds": time.perf_counter() - began} | times
     write_json(folder / TIMES, seconds)
     write_json(folder / RECORD, record)
     return {"failed": record["error"] is not None}
+
+
+def _named(run: Run, line: str) -> str:
+    """Files as the sweep names them, wherever they lie on this machine."""
+    for found in run.inputs.values():
+        line = line if found.path is None else line.replace(found.path, found.name)
+    return line
 
 
 class _Notes(logging.Handler):

@@ -1,0 +1,93 @@
+"""One run of each kind: what it leaves in its folder."""
+
+import json
+import pathlib
+import re
+import tomllib
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import pliant
+from pliant.audit.check import check
+from pliant.sweep.plan import plan_of
+from pliant.sweep.tiles import bake_tile, tile_jobs
+from pliant.sweep.work import carry_out, read_record
+
+DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs" / "sweep.md"
+
+
+def done(tmp_path, table):
+    """The one run of the table, carried out here."""
+    (run,) = plan_of(table, "x", tmp_path).runs
+    folder = tmp_path / run.id
+    for job in tile_jobs(run, folder) if run.kind == "bake" else ():
+        bake_tile(job.task)
+    carry_out({"run": run.plain(), "folder": str(folder)})
+    record = read_record(run, folder)
+    assert record is not None
+    return record, folder
+
+
+@pytest.mark.compiled
+def test_a_check_records_what_pliant_check_finds(tmp_path):
+    worn, body = pliant.shapes.ball(0.2, 2), pliant.shapes.ball(0.2, 2)
+    pliant.save(tmp_path / "worn.ply", worn.moved(worn.vertices + np.array([0.1, 0.0, 0.0])))
+    pliant.save(tmp_path / "body.ply", body)
+    record, folder = done(tmp_path, {"run": "check", "garments": ["worn.ply"], "bodies": ["body.ply"]})
+    report = check(pliant.load(tmp_path / "worn.ply"), pliant.load(tmp_path / "body.ply"))
+    figures = record["figures"]
+    assert figures["penetration_m"] == report.worst_depth > 0.05
+    assert figures["inside_most"] == report.frames[0].inside > 0
+    assert figures["body_pairs_most"] == report.frames[0].body_pairs > 0
+    assert json.loads((folder / "report.json").read_text("utf-8"))["worst_depth_m"] == report.worst_depth
+    assert Image.open(folder / "thumbnail.jpg").size == (288, 216)
+
+
+@pytest.mark.compiled
+def test_a_bake_in_tiles_is_the_field_of_one_piece_and_its_tiles_go(tmp_path):
+    body = pliant.shapes.torus(0.3, 0.1, 40, 16)
+    pliant.save(tmp_path / "body.ply", body)
+    table = {"run": "bake", "bodies": ["body.ply"], "thumbnails": False, "fixed": {"resolution": 60, "tiles": 3}}
+    record, folder = done(tmp_path, table)
+    whole = pliant.DistanceField.bake(pliant.load(tmp_path / "body.ply"), 60)
+    joined = pliant.DistanceField.load(folder / "field.npz")
+    assert all(np.asarray(a).tobytes() == np.asarray(b).tobytes() for a, b in zip(whole.grid, joined.grid))
+    assert (record["figures"]["tiles_made"], record["figures"]["examined_points"]) == (3, whole.examined)
+    assert sorted(file.name for file in folder.iterdir()) == ["field.npz", "run.json", "times.json"]
+
+
+BAD = [
+    ({"run": "drape", "bodies": ["bad.ply"]}, "bad.ply"),
+    ({"run": "drape", "scenes": ["ribbon"], "fixed": {"place": "above"}}, "place has no meaning here"),
+    ({"run": "drape", "bodies": ["ball"], "fixed": {"clip": "walk"}}, "clip has no meaning here"),
+    ({"run": "check", "garments": ["bad.ply"]}, "bad.ply"),
+    ({"run": "check", "garments": ["skirt"], "fixed": {"body-clip": "walk"}}, "body-clip has no meaning here"),
+]
+
+
+@pytest.mark.parametrize(("table", "said"), BAD, ids=[said for _, said in BAD])
+def test_what_cannot_be_done_is_recorded_with_its_error(tmp_path, table, said):
+    (tmp_path / "bad.ply").write_text("ply\nformat ascii 1.0\nelement vertex 3\n")
+    record, folder = done(tmp_path, table)
+    assert said in record["error"]
+    assert "\n" not in record["error"]
+    assert str(tmp_path) not in record["error"]
+    assert record["figures"] == {}
+    assert sorted(file.name for file in folder.iterdir()) == ["run.json", "times.json"]
+
+
+def test_the_examples_of_the_page_are_sweeps(tmp_path):
+    text = DOCS.read_text("utf-8")
+    examples = [tomllib.loads(block) for block in re.findall(r"```toml\n(.*?)```", text, re.S)]
+    for name in {n for table in examples for key in ("garments", "bodies") for n in table.get(key, ())}:
+        if "." in name:
+            (tmp_path / name).parent.mkdir(exist_ok=True)
+            (tmp_path / name).write_text("")
+    for table in examples:
+        for name in (n for key in ("garments", "bodies") for n in table.get("zip", {}).get(key, ())):
+            (tmp_path / name).write_text("")
+    plans = [plan_of(table, "x", tmp_path) for table in examples]
+    assert len(plans) >= 3
+    assert f"{len(plans[0].runs)} drapes" in text
