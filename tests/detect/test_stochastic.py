@@ -43,6 +43,7 @@ def test_at_quality_one_the_records_are_those_of_the_tree_bit_for_bit():
             assert mine.estimated_recall == 1.0
 
 
+@pytest.mark.compiled
 def test_at_quality_one_it_is_brute_force_on_things_thrown_about(rng):
     for _ in range(4):
         cloth, x = crumpled(rng)
