@@ -16,7 +16,7 @@ RING = 4  # creatures that fall side by side
 COLOURS = ((0.62, 0.16, 0.13), (0.80, 0.52, 0.16), (0.30, 0.46, 0.24), (0.18, 0.36, 0.52), (0.45, 0.25, 0.45))
 
 
-def creatures(*, resolution: int = 10, count: int = 12, **options: Any) -> Scene:
+def creatures(*, resolution: int = 12, count: int = 12, **options: Any) -> Scene:
     """`count` creatures of 15 cm fall into a bowl, four at a time, each turned in another way.
 
     `resolution` counts edges from nose to tail.
