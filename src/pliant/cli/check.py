@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from . import output
-from .reading import PLAIN, FileOptions
+from .reading import PLAIN, FileOptions, read_clip
 from .writing import check_targets
 
 if TYPE_CHECKING:
     from ..audit.findings import Limits, Report
-    from ..clip import Clip
 
 HTML, PNG = (".html", ".htm"), (".png",)
 _SHOWN = 12  # frames in the table, of more the worst
@@ -93,10 +92,10 @@ def check(
     allowed = _limits(limits)
     inputs = [path for path in (file, body, frames.points, frames.body_points) if path is not None]
     check_targets([("--report", show.report, HTML), ("--sheet", show.sheet, PNG)], inputs)
-    worn, fps = _read(file, frames.points, frames.clip, frames.fps, files)
+    worn, fps = read_clip(file, frames.points, frames.clip, frames.fps, files)
     under = None
     if body is not None:
-        under, rate = _read(
+        under, rate = read_clip(
             body, frames.body_points, frames.body_clip, frames.fps or (None if worn.still else fps), files
         )
         fps = rate if worn.still else fps
@@ -142,18 +141,6 @@ def _limits(given: LimitOptions) -> "Limits":
         body_pairs=None if given.max_cuts is None else validate.whole("--max-cuts", given.max_cuts, low=0),
         clearance=None if given.min_clearance is None else validate.length("--min-clearance", given.min_clearance),
     )
-
-
-def _read(
-    path: pathlib.Path, points: pathlib.Path | None, clip: str | None, fps: float | None, files: FileOptions
-) -> "tuple[Clip, float]":
-    from ..io import size_warning
-    from ..io.footage import load_clip
-
-    found, rate = load_clip(path, points=points, clip=clip, fps=fps, units=files.units, up=files.up)
-    if warning := size_warning(found.mesh):
-        output.warn(f"{path}: {warning}")
-    return found, rate
 
 
 def _show_frames(report: Any) -> None:
