@@ -27,20 +27,27 @@ def small(**options: object) -> Simulation:
 
 
 class Judge:
-    """Who is inside whom, exactly: vertices in tets, vertices in the bowl, and triangles that meet."""
+    """Who is inside whom, exactly: vertices in tets of another, vertices in the bowl, and triangles that meet.
+
+    Vertices of the surface, which is what can be touched: in a leg that is squeezed flat one from within may stick out.
+    """
 
     def __init__(self, scene: Scene, x: np.ndarray) -> None:
         self.scene = scene
         tets = [scene.bodies[b].mesh.welded.tets + np.int32(scene.first[b]) for b in scene.soft]
-        self.table, self.soft = TetHash(x, np.concatenate(tets)), scene.soft_rows
+        self.table = TetHash(x, np.concatenate(tets))
+        skins = [scene.first[b] + np.unique(scene.bodies[b].mesh.welded.faces) for b in scene.soft]
+        self.skin = np.zeros(len(x), np.bool_)
+        self.skin[np.concatenate(skins)] = True
         self.body = np.repeat(np.arange(len(scene.bodies)), np.diff(scene.first))
         self.bowl = ClosestPoints(scene.bodies[scene.fixed[0]].mesh)
         self.meet = CrossingCount(scene, x)
 
     def at(self, x: np.ndarray) -> tuple[int, int, int]:
-        in_bowl = int((self.bowl.query(x[self.soft])[0] < 0.0).sum())
+        in_bowl = int((self.bowl.query(x[self.skin])[0] < 0.0).sum())
         vertex, tet = self.table.update(x).pairs().T
-        in_other = int((self.body[vertex] != self.body[self.table.tets[tet, 0]]).sum())
+        other = self.body[vertex] != self.body[self.table.tets[tet, 0]]
+        in_other = int((other & self.skin[vertex]).sum())
         return in_other, in_bowl, sum(self.meet.at(x))
 
 
