@@ -185,7 +185,7 @@ def _write(
         header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
         np.lib.format.write_array_header_2_0(stream, header)
         for part in parts:
-            block = memoryview(np.ascontiguousarray(part, dtype)).cast("B") if part.size else b""
+            block = np.ascontiguousarray(part, dtype).reshape(-1).view(np.uint8).data
             stream.write(block)
             if digest is not None:
                 digest.update(block)
