@@ -46,6 +46,13 @@ def test_an_animation_is_written_frame_by_frame(here, capsys):
     assert len(found) == 4
 
 
+def test_a_sequence_is_not_written_over_what_is_read(here, capsys):
+    mesh = pliant.load("sheet.obj")
+    pliant.save_animation("run.obj", [pliant.Clip(mesh, np.stack([mesh.vertices] * 3))], 24)
+    assert cli.run(["fix", "run_*.obj", "-b", "ball.obj", "-o", "run.obj"]) == 2
+    assert "a file that is read" in " ".join(capsys.readouterr().err.split())
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

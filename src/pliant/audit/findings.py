@@ -126,6 +126,10 @@ class Report:
                 f"{cut.body_pairs} pairs of triangles of garment and body meet in frame {cut.frame}; how deep cannot "
                 "be told, the body has no inside (allow them with --max-cuts)"
             )
+        if not self.sided and limits.inside is not None:
+            told.append("vertices inside cannot be counted: the body has no inside")
+        if not self.sided and limits.clearance is not None:
+            told.append("clearance cannot be told from depth: the body has no inside")
         least = min(self.frames, key=lambda f: f.clearance)
         if limits.clearance is not None and self.body is not None and least.clearance < limits.clearance:
             told.append(

@@ -11,7 +11,7 @@ from ..detect.tree.depth import Depths
 from ..mesh import Mesh
 from .check import as_clip, check
 from .clear import Clearing
-from .findings import Finding, Report
+from .findings import Report
 from .fixed import Fixed
 from .untangle import Untangler
 
@@ -46,6 +46,10 @@ def fix(
     if max_strain is not None:
         max_strain = validate.number("max_strain", max_strain, above=0.0)
     below = [as_clip("inner", each) for each in inner]
+    count = max(len(each) for each in (one, two) if each is not None)
+    for each in below:
+        if not each.still and len(each) != count:
+            raise ValueError(f"inner garment {each.mesh.name!r} has {len(each)} frames; expected {count}, or one")
     if below and two is None:
         raise ValueError("inner garments tell how far from a body this one has to be; give a body, too")
     tell = progress or (lambda share: None)
@@ -73,6 +77,8 @@ class _Fixing:
         self.garment, self.body, self.below, self.clearance = garment, body, below, clearance
         self.before, self.max_strain = before, max_strain
         mesh = garment.mesh.welded
+        if len(mesh.tets):
+            mesh = Mesh(mesh.vertices, mesh.faces, name=mesh.name)  # its surface, as any other
         self.mesh, self.first = mesh, np.unique(garment.mesh.weld_index, return_index=True)[1]
         self.tangles = Untangler(mesh)
         self.untangle = untangle
@@ -113,11 +119,12 @@ class _Fixing:
         out, kept = given.copy(), []
         for t in range(self.count):
             best = self._best(t, x[t], [self._snapped(each[t]) for each in (u, plain)] + [u[t], plain[t]])
-            if best is None or not best.any():
+            if best is not None:
+                # seams may part in later frames: each copy of a vertex goes the same way from where it is
+                out[t] += best[self.garment.mesh.weld_index]
+            elif sum(self._judged(t, x[t])[:2]):
                 kept.append(t)
-            else:
-                out[t] = (x[t] + best)[self.garment.mesh.weld_index]
-        return out, [t for t in kept if _wrong(self.before.frames[t])]
+        return out, kept
 
     def _cleared(self, t: int, x: Floats, u: Floats | None) -> Floats:
         self._place(t)
@@ -153,7 +160,9 @@ class _Fixing:
 
             y = np.asarray(clip.at(t), np.float64)
             height = np.maximum(self._ask(y)[0], 0.0)
-            around = cKDTree(y).query_ball_point(x, 1.5 * self.tangles.edge)
+            edges = clip.mesh.topology.edges
+            longest = float(np.linalg.norm(y[edges[:, 1]] - y[edges[:, 0]], axis=1).max(initial=0.0))
+            around = cKDTree(y).query_ball_point(x, max(1.5 * self.tangles.edge, longest))
             top = np.array([height[rows].max() if rows else -np.inf for rows in around])
             need = np.maximum(need, top + self.clearance)
         return need
@@ -212,7 +221,7 @@ class _Fixing:
         """Displacements after which nothing is inside the body, nor nearer than there is room for."""
         if self.depths is None:
             return u
-        return self.clearing.clear(x, np.full(len(x), 0.1 * self.clearance), self._ask, u, rounds=0)
+        return self.clearing.clear(x, self._need(t, x) - 0.9 * self.clearance, self._ask, u, rounds=0)
 
     def _outside(self, t: int, x: Floats) -> Callable[[Floats, int], Floats]:
         need = self._need(t, x)
@@ -230,23 +239,30 @@ class _Fixing:
         return np.where(small[:, None], 0.0, u)
 
     def _best(self, t: int, x: Floats, tried: list[Floats]) -> Floats | None:
-        """Of some displacements the best that is no worse than the frame as it was, in depth and in intersections."""
+        """Of some displacements the best that is better than the frame as it was, and in nothing worse: not in vertices
+        inside, nor in how deep they are, nor in intersections; None where there is none."""
         self._place(t)
-        old = self.before.frames[t]
-        best, least = None, (_deep(old), old.self_pairs, np.inf)
+        deep, pairs, close, depth = self._judged(t, x)
+        best, least = None, (deep + pairs, close, 0.0)
         for u in tried:
             if not np.isfinite(u).all():
                 continue
-            deep = 0
-            if self.depths is not None:
-                deep = int((self._ask(x + u)[0] < -NEARLY).sum())
-            pairs = len(self.tangles.pairs(x + u))
-            if deep > _deep(old) or pairs > old.self_pairs:
-                continue
-            score = (deep, pairs, float(np.abs(u).sum()))
-            if sum(score[:2]) < sum(least[:2]) or (score[:2] == least[:2] and score[2] < least[2]):
+            inside, meet, near, deepest = self._judged(t, x + u, x)
+            score = (inside + meet, near, float(np.abs(u).sum()))
+            worse = inside > deep or meet > pairs or deepest > max(depth, NEARLY)
+            if not worse and score < least:
                 best, least = u, score
         return best
+
+    def _judged(self, t: int, x: Floats, given: Floats | None = None) -> tuple[int, int, int, float]:
+        """Of a shape of frame t, which stands: vertices inside, pairs of faces that meet, vertices nearer to the body
+        than half of what they need (as `given` stood), and the largest depth."""
+        pairs = len(self.tangles.pairs(x))
+        if self.depths is None:
+            return 0, pairs, 0, 0.0
+        away = self._ask(x)[0]
+        need = self._need(t, x if given is None else given)
+        return int((away < -NEARLY).sum()), pairs, int((away < 0.5 * need).sum()), -float(away.min())
 
     def changes(self, frames: Floats) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
         """What `Fixed` says of all frames: moved, strain, bend."""
@@ -265,16 +281,8 @@ class _Fixing:
 def _strain(x: Floats, y: Floats, edges: NDArray[np.int32]) -> Floats:
     """(k,) by what share edges of the shape x are longer or shorter in y."""
     one, two = (np.linalg.norm(p[edges[:, 1]] - p[edges[:, 0]], axis=1) for p in (x, y))
-    return np.asarray(np.abs(two / np.maximum(one, 1e-300) - 1.0))
-
-
-def _deep(finding: Finding) -> int:
-    """Vertices inside, where any is deeper than what counts."""
-    return finding.inside if finding.deepest > NEARLY else 0
-
-
-def _wrong(finding: Finding) -> bool:
-    return _deep(finding) > 0 or finding.self_pairs > 0
+    # an edge that has no length cannot change by a share of it
+    return np.asarray(np.where(one > 0.0, np.abs(two / np.where(one > 0.0, one, 1.0) - 1.0), 0.0))
 
 
 def _evened(u: Floats) -> Floats:

@@ -39,10 +39,11 @@ class Fixed:
         one, two = self.before, self.after
         many = len(one.frames) > 1
         out = {}
-        if one.body is not None:
+        if one.body is not None and one.sided:
             most = [max(f.inside for f in report.frames) for report in (one, two)]
             out["vertices inside"] = f"{most[0]:,} -> {most[1]:,}" + (" (most in a frame)" if many else "")
             out["deepest"] = f"{1e3 * one.worst_depth:.3g} -> {1e3 * two.worst_depth:.3g} mm"
+        if one.body is not None:
             cuts = [max(f.body_pairs for f in report.frames) for report in (one, two)]
             out["garment cuts body"] = f"{cuts[0]:,} -> {cuts[1]:,} pairs of triangles"
         pairs = [sum(f.self_pairs for f in report.frames) for report in (one, two)]
@@ -55,7 +56,8 @@ class Fixed:
             )
             out["moved"] += f", most {_mm(at.max())}"
         out["edge strain"] = f"mean {self.strain.mean():.2%}, 99 % below {np.quantile(self.strain, 0.99):.1%}"
-        out["bending"] = f"mean {np.degrees(self.bend.mean()):.2f} degrees"
+        if self.bend.size:
+            out["bending"] = f"mean {np.degrees(self.bend.mean()):.2f} degrees"
         if len(self.moved) > 2:
             a, b = self.jitter
             ratio = f", {b / a:.2f} times" if a > 0.0 else ""

@@ -34,8 +34,8 @@ def audited(report: "Report") -> Audited:
     return Audited(
         title=f"{name} on {report.body.mesh.name}" if report.body is not None else name,
         verdict=verdict(report),
-        garment=_every(report.garment, every),
-        body=None if report.body is None else _every(report.body, every),
+        garment=_taken(report.garment, numbers),
+        body=None if report.body is None else _taken(report.body, numbers),
         fps=report.fps / every,
         numbers=numbers,
         away=report.away,
@@ -66,13 +66,13 @@ def verdict(report: "Report") -> str:
     return f"The garment {'; it '.join(told)}." if report.body is not None else f"The mesh {'; it '.join(told)}."
 
 
-def _every(clip: Clip, every: int) -> Clip:
+def _taken(clip: Clip, numbers: list[int]) -> Clip:
     """The frames that were looked at."""
-    if clip.still or every == 1:
+    if clip.still or len(numbers) == len(clip):
         return clip
     if clip.poses is not None:
-        return dataclasses.replace(clip, poses=clip.poses[::every], skin=None)
-    return dataclasses.replace(clip, frames=clip.frames[::every], skin=None)
+        return dataclasses.replace(clip, poses=clip.poses[numbers], skin=None)
+    return dataclasses.replace(clip, frames=clip.frames[numbers], skin=None)
 
 
 def _spots(report: "Report", numbers: list[int]) -> list[Spot]:

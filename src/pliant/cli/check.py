@@ -90,6 +90,10 @@ def check(
     from ..audit.check import check as audit
 
     allowed = _limits(limits)
+    about = {"max-inside": limits.max_inside, "max-cuts": limits.max_cuts, "min-clearance": limits.min_clearance}
+    for name, given in about.items():
+        if body is None and given is not None:
+            raise ValueError(f"--{name} is about a body; name one with --body")
     inputs = [path for path in (file, body, frames.points, frames.body_points) if path is not None]
     check_targets([("--report", show.report, HTML), ("--sheet", show.sheet, PNG)], inputs)
     worn, fps = read_clip(file, frames.points, frames.clip, frames.fps, files)

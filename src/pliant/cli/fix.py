@@ -62,16 +62,18 @@ def fix(
     check_targets([("--out", out, [ending for ending, use in FORMATS.items() if use[1] or use[2]])], inputs)
     check_libraries(out)
     worn, fps = read_clip(garment, frames.points, frames.clip, frames.fps, files)
-    if not worn.still and FORMATS[out.suffix.lower()][2] is None:
-        able = ", ".join(ending for ending, use in FORMATS.items() if use[2])
-        raise ValueError(
-            f"--out {out}: {garment.name} has {len(worn)} frames, and {out.suffix} holds one; one of: {able}"
-        )
     under = None
     if body is not None:
-        under, _ = read_clip(
-            body, frames.body_points, frames.body_clip, frames.fps or (None if worn.still else fps), files
-        )
+        rate = frames.fps or (None if worn.still else fps)
+        under, moved = read_clip(body, frames.body_points, frames.body_clip, rate, files)
+        fps = moved if worn.still else fps
+    elif frames.body_points is not None or frames.body_clip is not None:
+        raise ValueError("--body-points and --body-clip are for a --body; name one")
+    count = max(len(worn), 1 if under is None else len(under))
+    if count > 1 and FORMATS[out.suffix.lower()][2] is None:
+        able = ", ".join(ending for ending, use in FORMATS.items() if use[2])
+        raise ValueError(f"--out {out}: there are {count} frames, and {out.suffix} holds one; one of: {able}")
+    _spare_inputs(out, count, inputs)
     layers = [read_clip(path, None, None, frames.fps or fps, files)[0] for path in below]
     output.say_if_compiling("crossings.find_crossings")
     with output.shares(f"fixing {garment.name}") as done:
@@ -79,7 +81,8 @@ def fix(
             worn, under, clearance=apart, inner=layers, untangle=tangles, max_strain=max_strain, fps=fps, progress=done
         )
     written = _write(out, fixed.garment, fps)
-    left = fixed.after.broken(Limits(depth=NEARLY, self_pairs=0 if tangles else None))
+    depth = NEARLY if fixed.after.sided else None
+    left = fixed.after.broken(Limits(depth=depth, self_pairs=0 if tangles else None))
     if json:
         output.print_json(fixed.to_json() | {"remains": left, "written": written})
     else:
@@ -87,6 +90,20 @@ def fix(
         for text in (*fixed.after.unjudged, *(f"remains: {text}" for text in left)):
             output.warn(text)
     return int(bool(left))
+
+
+def _spare_inputs(out: pathlib.Path, count: int, inputs: list[pathlib.Path]) -> None:
+    """Files of a sequence have names of their own, which may be those of what is read."""
+    if count == 1 or out.suffix.lower() != ".obj":
+        return
+    read = set()
+    for path in inputs:
+        many = any(c in path.name for c in "*?")
+        files = path.iterdir() if path.is_dir() else path.parent.glob(path.name) if many else [path]
+        read |= {file.resolve() for file in files}
+    for name in (f"{out.stem}.mtl", *(f"{out.stem}_{t:04d}.obj" for t in range(count))):
+        if out.with_name(name).resolve() in read:
+            raise ValueError(f"--out {out} would write {name}, a file that is read; choose another name")
 
 
 def _write(out: pathlib.Path, garment: Any, fps: float) -> list[str]:

@@ -1,5 +1,6 @@
 """Animations in: a mesh and where its vertices are, frame by frame, from any file or files that say so."""
 
+import logging
 import os
 import pathlib
 import re
@@ -15,6 +16,7 @@ from ..validate import LARGEST, number, size_text
 from . import extension, is_animated, load, load_character
 from .reading import Input, default_limit, read_input
 
+log = logging.getLogger("pliant.io")
 FPS = 30.0  # of files that do not say
 _FASTEST = 240.0  # frames a second that keys may ask for
 
@@ -39,6 +41,8 @@ def load_clip(
     target = pathlib.Path(path)
     options: dict[str, Any] = {"units": units, "up": up, "max_bytes": max_bytes}
     rate = FPS if fps is None else number("fps", fps, above=0.0, high=1e6)
+    if clip is not None and (points is not None or target.is_dir() or any(c in target.name for c in "*?")):
+        raise MeshFileError(target, "", f"clip {clip!r} was asked for; only .glb and .gltf files have clips")
     if points is not None:
         mesh = load(target, **options)
         return Clip(mesh, _turned(_pc2(pathlib.Path(points), mesh, max_bytes), units, up)), rate
@@ -164,6 +168,9 @@ def _npz(path: pathlib.Path, max_bytes: int | None) -> tuple[Mesh, NDArray[Any],
             if key is None:
                 return None
             frames = array_of(file, archive, key, "f", (None, None, 3))
+            if "frames_1.npy" in names:
+                more = sum(name.startswith("frames_") for name in names) - 1
+                log.warning("%s holds %d more clips; its first is taken", path, more)
             faces = array_of(file, archive, key.replace("frames", "faces"), "iu", (None, 3))
             said = array_of(file, archive, "fps", "f", ())
     except BROKEN as error:

@@ -170,6 +170,7 @@ def _write(
     anchor: str,
 ) -> None:
     """In the built-in font, smaller where the text would not fit."""
+    text = " ".join(text.split())
     length = draw.textlength(text, ImageFont.load_default(size))
     fitting = ImageFont.load_default(max(6.0, size * min(1.0, room / max(length, 1.0))))
     draw.text(at, text, tuple(ink), fitting, anchor=anchor)

@@ -40,7 +40,9 @@ def gallery_html(
         "options": "".join(f'<option value="{k}">{html.escape(label(c))}</option>' for k, c in enumerate(listed)),
         "failed": "" if failed else " hidden",
         "cards": "".join(_card(n, card, shown) for n, card in enumerate(cards)),
-        "head": "".join(f'<th scope="col"><button data-k="{k}">{label(c)}</button></th>' for k, c in enumerate(listed)),
+        "head": "".join(
+            f'<th scope="col"><button data-k="{k}">{html.escape(label(c))}</button></th>' for k, c in enumerate(listed)
+        ),
         "rows": "".join(_row(n, card, listed) for n, card in enumerate(cards)),
         "keys": json.dumps(keys, allow_nan=False).replace("<", "\\u003c"),
         "made": f"pliant {html.escape(__version__)}; this page holds everything it shows and asks nobody for more.",

@@ -117,7 +117,7 @@ class Apart:
         if self.threads is not None:
             environment.setdefault("NUMBA_NUM_THREADS", str(self.threads))
         self.process = process = subprocess.Popen(
-            [sys.executable, "-c", f"from pliant.sweep.apart import serve; serve({self.idle})"],
+            [sys.executable, "-P", "-c", f"from pliant.sweep.apart import serve; serve({self.idle})"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=None if _debug() else subprocess.DEVNULL,

@@ -38,14 +38,14 @@ def check_run(run: Run, folder: pathlib.Path) -> Written:
     }
     if under is not None:
         figures |= {
-            "penetration_m": report.worst_depth,
+            "penetration_m": report.worst_depth if report.sided else None,
             "worst_frame": report.worst.frame,
-            "inside_most": max(f.inside for f in frames),
-            "share_most": max(f.share for f in frames),
+            "inside_most": max(f.inside for f in frames) if report.sided else None,
+            "share_most": max(f.share for f in frames) if report.sided else None,
             "clearance_m": min(f.clearance for f in frames),
             "overlap_m3": float(np.max([f.overlap for f in frames])),
             "body_pairs_most": max(f.body_pairs for f in frames),
-            "frames_with_inside": sum(bool(f.inside) for f in frames),
+            "frames_with_inside": sum(bool(f.inside) for f in frames) if report.sided else None,
         }
     figures |= {"defects": worn.mesh.issues.words(defects_only=True), "unjudged": "; ".join(report.unjudged)}
     files = []

@@ -8,6 +8,8 @@ import json
 import pathlib
 from typing import TYPE_CHECKING, Any
 
+from ..io.links import percent_decoded
+
 if TYPE_CHECKING:
     from ..mesh import Mesh
 
@@ -65,11 +67,13 @@ def find(where: str, name: Any, folder: pathlib.Path, made: dict[str, Any], extr
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise ValueError(f"{where}: no such file: {name}; {hint}shapes made in code: {', '.join(known)}")
-    return Input(name, str(path.resolve()), _digest_once(str(path.resolve())))
+    stamps = tuple((str(file), file.stat().st_mtime_ns, file.stat().st_size) for file in _files(path))
+    return Input(name, str(path.resolve()), _digest_once(str(path.resolve()), stamps))
 
 
 @functools.lru_cache(4096)
-def _digest_once(path: str) -> str:
+def _digest_once(path: str, stamps: tuple[tuple[str, int, int], ...]) -> str:
+    """Each file is read once, and again when it was written to."""
     return digest(pathlib.Path(path))
 
 
@@ -97,12 +101,17 @@ def _files(path: pathlib.Path) -> list[pathlib.Path]:
 
 
 def _buffers(path: pathlib.Path) -> list[pathlib.Path]:
-    """What a .gltf file keeps in others; whatever is wrong with it, its reader will say."""
+    """What a .gltf file keeps in others, or the other half of a TetGen mesh; whatever is wrong, its reader will say."""
+    if path.suffix.lower() in (".node", ".ele"):
+        other = path.with_suffix(".ele" if path.suffix.lower() == ".node" else ".node")
+        return [other] if other.is_file() else []
     if path.suffix.lower() != ".gltf":
         return []
     try:
         names = [buffer.get("uri", "") for buffer in json.loads(path.read_text("utf-8")).get("buffers", [])]
     except (ValueError, AttributeError, RecursionError):
         return []
-    near = (path.parent / name for name in names if isinstance(name, str) and not name.startswith("data:"))
+    near = (
+        path.parent / percent_decoded(name) for name in names if isinstance(name, str) and not name.startswith("data:")
+    )
     return [file for file in near if "\0" not in str(file) and file.is_file()]
