@@ -196,6 +196,10 @@ class Scene:
         put("bodies", tuple(self.bodies))
         pairs = validate.indices("overlaps", self.overlaps, 2, len(self.bodies), "bodies")
         put("overlaps", tuple((int(a), int(b)) for a, b in pairs))
+        for k, (a, b) in enumerate(self.overlaps):
+            if a == b:
+                raise ValueError(f"overlaps[{k}] = ({a}, {b}) is a body with itself; expected two bodies")
+        put("overlap_resolution", validate.whole("overlap_resolution", self.overlap_resolution, low=1, high=4096))
         if not self.bodies:
             raise ValueError("bodies is empty; a scene needs at least one Body")
         put("gravity", tuple(validate.floats("gravity", self.gravity, (3,)).tolist()))

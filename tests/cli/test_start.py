@@ -1,8 +1,10 @@
 """The command line starts quickly, fails politely and keeps stdout for results."""
 
+import inspect
 import json
 import logging
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -69,6 +71,19 @@ def test_every_command_is_in_the_help_and_has_help_of_its_own() -> None:
     for name in cli.COMMANDS:
         assert name in text
         assert call(name, "--help").stdout.startswith(f"Usage: pliant {name}")
+
+
+def test_the_help_names_every_scene_method_and_benchmark() -> None:
+    from pliant.bench import suite
+    from pliant.cli import bench, drape
+    from pliant.detect.base import Finds
+    from pliant.detect.methods import METHODS
+    from pliant.scenes import SCENES
+
+    texts = [inspect.getsource(drape), inspect.getsource(bench)]
+    soft = [name for name, detector in METHODS.items() if detector.finds & (Finds.SELF | Finds.PAIR)]
+    for text, names in zip(texts, ([*SCENES, *soft], [*suite.TASKS, *suite.REPORTS, *suite.PAPERS]), strict=True):
+        assert [name for name in names if not re.search(rf"(?<![\w-]){name}(?![\w-])", text)] == []
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,10 @@ from pliant.detect.stochastic.facets import levels_of
 from pliant.detect.tree.detector import TreeDetector
 from pliant.kernels import jit
 from pliant.kernels import stochastic_descent as descent
+from pliant.kernels.stochastic_flood import LOT, flood
+from pliant.mesh import Mesh
 from pliant.state import State
+from pliant.validate import TooBigError
 
 
 def scenes(frames=12):
@@ -148,6 +151,42 @@ def test_seams_are_no_borders():
     recall = measured_recall(found_by(ActivePairsDetector(*sides, within=0.1), x), wanted)
     assert len(wanted) > 20
     assert recall.contacts > 0.97
+
+
+def cone(faces):
+    """Its tip at the origin, its rim above."""
+    angle = 2.0 * np.pi * np.arange(faces) / faces
+    rim = np.stack([np.cos(angle), np.ones(faces), np.sin(angle)], 1)
+    at = np.arange(faces)
+    return Mesh(np.concatenate([np.zeros((1, 3)), rim]), np.stack([0 * at, 1 + (at + 1) % faces, 1 + at], 1))
+
+
+@pytest.mark.compiled
+def test_more_faces_around_two_tips_than_the_table_holds_make_it_grow():
+    for faces, whole in ((60, False), (80, True)):
+        tip = cone(faces)
+        x = np.concatenate([tip.vertices, -tip.vertices - (0.0, 0.01, 0.0)])
+        sides = Side(tip, 0, 0), Side(tip, tip.n_vertices, 1)
+        pairs = ActivePairsDetector(*sides, within=0.02)
+        # 60 x 60 nearly fill the table, and from 65 x 65 on there would be no end
+        state, status, size = np.zeros(4, np.int64), np.zeros(1, np.int8), len(pairs._seen.keys)
+        ends = np.array([[0, tip.n_vertices]], np.int32)
+        assert size < faces**2 + LOT * 2
+        flood(pairs._whole.facets, x, False, 0.02, 0.02, ends, 10**9, pairs._seen, 1, state, status)
+        assert state[3] == 1
+        assert state[1] <= size // 2 + LOT
+        if whole:
+            wanted = found_by(BruteForceDetector(*sides, within=0.02), x)
+            assert found_by(pairs, x).tobytes() == wanted.tobytes()
+            assert len(pairs._seen.keys) > size
+
+
+def test_a_mesh_of_too_many_pieces_is_refused_before_memory_is_taken():
+    corners = np.repeat(np.arange(300.0), 3)[:, None] + np.tile(np.eye(3), (300, 1)) / 4.0
+    soup = Mesh(corners, np.arange(900).reshape(-1, 3))
+    with pytest.raises(TooBigError, match=r"300 coarse vertices .* limit .*; use the tree"):
+        ActivePairsDetector(Side(soup), within=0.1, max_bytes=1e6)
+    ActivePairsDetector(Side(soup), within=0.1, max_bytes=1e7)
 
 
 def test_nothing_to_look_at_gives_nothing():

@@ -204,6 +204,23 @@ def test_nothing_inside_is_no_contact():
     assert len(consistent_depth(sides, x, np.zeros((0, 2), np.int64))) == 0
 
 
+def test_pairs_and_positions_that_do_not_fit_are_told_from():
+    sides = sides_of(bar(0.1, 1), bar(0.1, 1, centre=(0.05, 0.0, 0.0)))
+    x, tets = positions(sides), sum(len(side.mesh.tets) for side in sides)
+    more = np.concatenate([x, x])
+    assert tets < len(x)
+    for pairs, told in (
+        ([[0, 0], [len(x), 0]], r"pairs\[:, 0\]\[1, 0\] = 16 but there are 16 vertices"),
+        ([[0, tets]], rf"pairs\[:, 1\]\[0, 0\] = {tets} but there are {tets} tets"),
+        ([[-1, 0]], r"= -1 but there are 16 vertices"),
+        ([[0, 1, 2]], r"pairs"),
+    ):
+        with pytest.raises(ValueError, match=told):
+            consistent_depth(sides, more, pairs)
+    with pytest.raises(ValueError, match="x has 15 rows; the sides have 16 vertices"):
+        consistent_depth(sides, x[:-1], [[0, 6]])
+
+
 def test_tets_without_a_surface_are_told_from():
     mesh = bar(0.1, 1)
     with pytest.raises(ValueError, match=r"1 sides of tets belong to one tet and are no face; use pliant.Mesh.from_t"):

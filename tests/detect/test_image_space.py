@@ -238,6 +238,40 @@ def test_a_bar_whose_ends_are_in_each_other_is_found_and_one_whose_ends_are_apar
     assert len(stretches) > 100
 
 
+def test_vertices_without_a_face_that_has_an_area_are_not_inside():
+    ball = shapes.tet_ball(size=0.06)
+    assert ball.n_vertices > len(np.unique(ball.faces))  # some are in the middle
+    assert len(pliant.detector("image-space", ball).find()) == 0
+    # a box with an edge cut in two by a face without area: all of its corners are looked at, and none is inside
+    one = box()
+    a, b = one.faces[0, :2]
+    x = np.concatenate([one.vertices, [(one.vertices[a] + one.vertices[b]) / 2]])
+    k = one.n_vertices
+    cut = Mesh(x, [[a, k, one.faces[0, 2]], [k, b, one.faces[0, 2]], [a, b, k], *one.faces[1:].tolist()])
+    assert cut.issues.closed
+    assert not cut.face_normals.any(1).all()
+    assert len(pliant.detector("image-space", cut).find()) == 0
+    two = Mesh(np.concatenate([x, 0.25 * x]), np.concatenate([cut.faces, cut.faces + len(x)]))  # one in the other
+    hits = pliant.detector("image-space", two).find()
+    assert hits["elements"][:, 0].tolist() == list(range(len(x), 2 * len(x)))
+
+
+def test_a_vertex_that_lies_on_another_part_of_its_body_is_a_contact_of_depth_zero_across_the_face():
+    below, above = box((2.0, 2.0, 0.5)), box((0.5, 0.5, 0.25), (0.125, 0.25, 0.375))
+    both = Mesh(np.concatenate([below.vertices, above.vertices]), np.concatenate([below.faces, above.faces + 8]))
+    hits = pliant.detector("image-space", both).find()
+    assert hits["elements"][:, 0].tolist() == (8 + np.flatnonzero(above.vertices[:, 2] == 0.25)).tolist()
+    assert hits["normal"].tolist() == [[0.0, 0.0, 1.0]] * 4
+    assert hits["distance"].tolist() == [0.0] * 4
+
+
+def test_what_is_too_large_to_be_drawn_is_refused_before_it_is_made(monkeypatch):
+    found = pliant.overlap(box(), box(centre=(0.5, 0.25, 0.75)), resolution=8)
+    monkeypatch.setattr(pliant.validate, "free_memory", lambda: 1000)
+    with pytest.raises(pliant.validate.TooBigError, match="lower the resolution"):
+        found.mesh()
+
+
 @pytest.mark.compiled
 def test_the_bits_do_not_depend_on_the_number_of_threads(rng):
     a, b = octahedron(6), octahedron(6)

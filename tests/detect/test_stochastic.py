@@ -8,6 +8,7 @@ from pliant.bench.stochastic import folded_cloth, gut, sliding_tori
 from pliant.detect.base import Side
 from pliant.detect.brute_force import BruteForceDetector
 from pliant.detect.stochastic import StochasticTreeDetector, measured_recall, regions_of
+from pliant.detect.stochastic import tree as walked
 from pliant.detect.tree.detector import TreeDetector
 from pliant.kernels import jit
 from pliant.kernels import stochastic_walk as kernels
@@ -155,6 +156,49 @@ def test_regions_are_what_hangs_together():
     recall = measured_recall(half, hits)
     assert (recall.regions, recall.n_regions, recall.extra) == (0.5, 2, 0)
     assert recall.contacts == len(half) / len(hits)
+
+
+@pytest.mark.compiled
+def test_a_node_of_eight_that_is_opened_with_itself_stays_within_the_queue():
+    cloth = sheet(16)
+    mine = StochasticTreeDetector(Side(cloth), within=2.0, arity=8)
+    room = kernels.Queue(np.full(64, -7), np.full((64, 2), -7, np.int32), np.full(64, -7.0))
+    x, state, hopes = State.at(cloth.vertices).x, np.array([1, 1, 0, 0, 0]), np.ones(2)
+    for size in (20, 35):
+        queue = kernels.Queue(*(part[:size] for part in room))
+        kernels.push(queue, 0, 0, 0, 0, 1.0, 1.0)
+        walker, facets = mine._walkers[0], mine._whole.facets
+        told = (walker, walker, True, facets, x, 2.0, 2.0, 1.0, 1)
+        kernels.advance(*told, queue, state, hopes, mine._lot, mine._out)
+        assert state[0] == 1
+        assert state[4] == 2, "more room is asked for"
+        assert all((part[size:] == -7).all() for part in room)
+    mine._queue = kernels.Queue(*(part[:20].copy() for part in room))
+    mine._grow(1, 0)
+    assert len(mine._queue.key) >= 40
+
+
+@pytest.mark.compiled
+def test_what_was_reached_when_time_is_up_is_told(monkeypatch):
+    """The first look at the clock is too late, and comes when the queue is empty but the last leaves wait."""
+    monkeypatch.setattr(walked, "WORK", 1)
+    flat = sheet(2)
+    sides = Side(flat, 0, 0), Side(flat, flat.n_vertices, 1)
+    x = np.concatenate([flat.vertices, flat.vertices + np.array([0.0, 0.01, 0.0])])
+    ticks = iter(range(10**9))
+    mine = StochasticTreeDetector(*sides, within=0.02, budget_ms=1.0, clock=lambda: float(next(ticks)))
+    wanted = found_by(BruteForceDetector(*sides, within=0.02), x)
+    assert len(wanted) > 10
+    assert len(found_by(mine, x)) == len(wanted)
+    assert mine.estimated_recall == 1.0
+
+
+@pytest.mark.parametrize("option", ["volume", "leaf"])
+def test_options_of_other_trees_are_refused_by_name(option):
+    with pytest.raises(TypeError, match=f"'{option}'"):
+        StochasticTreeDetector(Side(sheet(2)), within=0.1, **{option: "sphere"})
+    with pytest.raises(ValueError, match="arity = 3"):
+        StochasticTreeDetector(Side(sheet(2)), within=0.1, arity=3)
 
 
 def test_bad_dials_are_named():

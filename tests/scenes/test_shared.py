@@ -58,3 +58,14 @@ def test_two_figures_are_apart_at_first_share_something_when_they_meet_and_part(
 def test_a_pair_of_bodies_that_are_not_there_is_named():
     with pytest.raises(ValueError, match=r"overlaps\[0, 1\] = 3 but there are 1 bodies"):
         Scene([Body(box((1.0, 1.0, 1.0), (1, 1, 1)), fixed=True)], overlaps=[(0, 3)])
+
+
+def test_a_body_with_itself_and_a_resolution_of_nothing_are_refused():
+    bodies = [Body(box((1.0, 1.0, 1.0), (1, 1, 1)), fixed=True)] * 2
+    with pytest.raises(ValueError, match=r"overlaps\[1\] = \(1, 1\) is a body with itself"):
+        Scene(bodies, overlaps=[(0, 1), (1, 1)])
+    with pytest.raises(ValueError, match="overlap_resolution = 0 must be in 1"):
+        Scene(bodies, overlaps=[(0, 1)], overlap_resolution=0)
+    for name in ("resolution", "count"):
+        with pytest.raises(ValueError, match=f"{name} = 0 must be"):
+            SCENES["creatures"](**{name: 0})

@@ -157,7 +157,7 @@ def pairs_table(
 
 
 def budget_table(moving: Sequence[Moving], *, budget_ms: float, frames: int, progress: Progress) -> Table:
-    """How well a time budget is kept, by the clock of the process (others may have the machine in between)."""
+    """How well a time budget is kept: processor time on one thread."""
     rows = []
     with timing.threads(1):
         for scene in moving:

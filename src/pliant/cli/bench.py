@@ -33,12 +33,13 @@ def bench(
     what
         peers: the same work by OpenVDB, Open3D, Warp, libigl, scipy, the IPC Toolkit, Coal, FCL and Newton, those that
         are installed. growth: how a bake grows with the resolution. skins: what touches a skin that bones move, by
-        boxes on bones, fields on bones and the tree. trees: every volume, arity, build and update over meshes that
-        deform.
+        boxes on bones, fields on bones and the tree. stochastic: how much the detectors that may miss find, at what
+        cost, and how they keep to a time budget. trees: every volume, arity, build and update over meshes that deform.
     tasks
         Of peers: T1 (bake a band), T2 (distance and gradient at points), T3 (nearest points), T4 (pairs of cloth that
         are near), T5 (largest step without collision), T6 (intersecting triangles), T6b (a tree follows), T7
-        (vertices in tetrahedra), T8 (a frame of cloth in contact); all where none is named.
+        (vertices in tetrahedra), T8 (a frame of cloth in contact), T9 (images of all layers of depth), T9b (points
+        inside a mesh that deforms); all where none is named.
     paper
         fuhrmann2003: table 1 of the paper, and the same bakes here. jung2005: spheres on triangles against the cubic
         while a ribbon piles up. neal: what a query costs as a height grid grows.

@@ -38,7 +38,8 @@ class BetweenOptions:
     """How cloth is kept from cloth, where it is not the guard alone."""
 
     self_method: str | None = None
-    "detector for cloth on cloth: tree, sphere-surface, continuous, brute-force; the guard looks itself without it"
+    """detector for what is soft with itself and each other: tree, sphere-surface, continuous, spatial-hash,
+    stochastic-tree, active-pairs, brute-force, image-space (closed bodies); the guard looks itself without it"""
     self_response: str | None = None
     "what keeps cloth from cloth: projection, penalty, geometric, penalty+geometric, separate"
     levels: int | None = None
@@ -104,7 +105,8 @@ def drape(
         cloth-on-face (made for --method height-grid);
         with bodies that move: rod, spinning-ball, waving-mannequin; with a mannequin that walks: walking-skirt,
         cloth-on-shoulder, walking-trousers; with cloth that meets itself: ribbon, twist, stack, pinch, curtain;
-        with soft bodies: cylinders, creatures, intestine, liver.
+        with soft bodies: cylinders, intestine, liver, creatures; with two mannequins that walk through each other, the
+        volume that they share measured: two-figures.
     config
         A TOML file with any of these options, by the same names; what is typed here wins.
     frames
@@ -125,7 +127,8 @@ def drape(
         0 absorbs impacts, 1 returns them.
     self_contact
         off: cloth passes through itself; push: it is kept apart, some may pass; safe: what starts without intersections
-        never gets one. Without it, what the scene has: safe for the last six, off for the others.
+        never gets one. Without it, what the scene has: safe where cloth meets itself and for
+        soft bodies (ribbon, twist, stack, pinch, curtain, cylinders, intestine, liver, creatures), off for the others.
     thickness
         Metres kept between layers of cloth; EPS without it, or what the scene has.
     wind

@@ -117,8 +117,14 @@ class ConsistentDepth:
 def consistent_depth(sides: Sequence[Side], x: Any, pairs: Any) -> Contacts:
     """What `ConsistentDepth` answers, once: records of pairs (k,2) of a row of x (n,3) and a tet that holds it."""
     count = max((side.rows.stop for side in sides), default=0)
-    found = validate.indices("pairs", pairs, 2, max(count, sum(len(side.mesh.tets) for side in sides)), "rows")
-    return ConsistentDepth(sides).contacts(validate.floats("x", x, (None, 3)), found)
+    tets = sum(len(side.mesh.tets) for side in sides)
+    given, at = np.asarray(pairs), validate.floats("x", x, (None, 3))
+    if len(at) < count:
+        raise ValueError(f"x has {len(at)} rows; the sides have {count} vertices")
+    if given.ndim == 2 and given.shape[1] == 2:
+        validate.rows("pairs[:, 0]", given[:, 0], count, "vertices")
+        validate.rows("pairs[:, 1]", given[:, 1], tets, "tets")
+    return ConsistentDepth(sides).contacts(at, validate.indices("pairs", pairs, 2, max(count, tets), "rows"))
 
 
 def _beside(tets: Ints, faces: Ints) -> Ints:

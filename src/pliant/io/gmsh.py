@@ -88,7 +88,7 @@ def _nodes_2(cursor: Cursor, binary: bool, order: str) -> Nodes:
 
 
 def _nodes_4(cursor: Cursor, binary: bool, order: str) -> Nodes:
-    blocks = _head_4(cursor, binary, order, "nodes")
+    blocks, declared, head = _head_4(cursor, binary, order, "nodes")
     tags, points, places = [np.zeros(0, np.int64)], [np.zeros((0, 3))], [(0, cursor.places(1))]
     total = 0
     for _ in range(blocks):
@@ -109,21 +109,28 @@ def _nodes_4(cursor: Cursor, binary: bool, order: str) -> Nodes:
             values = cursor.floats(n * wide, "coordinates of nodes")
         points.append(values.reshape(-1, wide)[:, :3])
         total += n
+    _same_4(cursor, head, "nodes", declared, total)
 
     def place(row: int) -> str:
-        first, name = max((p for p in places if p[0] <= row), key=lambda p: p[0])
+        first, name = [p for p in places if p[0] <= row][-1]
         return name(row - first)
 
     return np.concatenate(tags), np.concatenate(points), place
 
 
-def _head_4(cursor: Cursor, binary: bool, order: str, what: str) -> int:
-    """How many blocks a section of version 4.1 has."""
+def _head_4(cursor: Cursor, binary: bool, order: str, what: str) -> tuple[int, int, str]:
+    """How many blocks a section of version 4.1 has, how many `what` in all of them, and where it says so."""
+    byte = cursor.at
     counts = cursor.raw(4, order + "u8", "counts") if binary else cursor.wholes(4, f"counts of {what}", 0)
     blocks, total = (int(c) for c in counts[:2])
     cursor.need(blocks, 20 if binary else 8, f"blocks of {what}")
     cursor.need(total, 16 if binary else 4, what)
-    return blocks
+    return blocks, total, f"byte {byte}" if binary else cursor.where
+
+
+def _same_4(cursor: Cursor, head: str, what: str, declared: int, total: int) -> None:
+    if declared != total:
+        raise cursor.file.fail(head, f"{declared} {what} declared, but the blocks have {total}")
 
 
 def _block_4(cursor: Cursor, binary: bool, order: str, what: str) -> tuple[int, int, int, int]:
@@ -159,8 +166,9 @@ def _elements_2(cursor: Cursor, binary: bool, order: str) -> Elements:
 
 
 def _elements_4(cursor: Cursor, binary: bool, order: str) -> Elements:
-    found = Elements()
-    for _ in range(_head_4(cursor, binary, order, "elements")):
+    found, total = Elements(), 0
+    blocks, declared, head = _head_4(cursor, binary, order, "elements")
+    for _ in range(blocks):
         _, _, kind, n = _block_4(cursor, binary, order, "elements")
         if kind not in KINDS:
             raise _other(cursor.file, cursor.where, kind)
@@ -169,6 +177,8 @@ def _elements_4(cursor: Cursor, binary: bool, order: str) -> Elements:
         place = cursor.bytes_of(8 * width) if binary else cursor.places(width)
         flat = cursor.raw(n * width, order + "u8", "elements") if binary else cursor.wholes(n * width, "elements")
         found.add(KINDS[kind], flat.astype(np.int64).reshape(-1, width)[:, 1:], place)
+        total += n
+    _same_4(cursor, head, "elements", declared, total)
     return found
 
 
@@ -207,6 +217,8 @@ def _each(cursor: Cursor, n: int, version_1: bool) -> Elements:
         rows.setdefault(kind, []).append(row)
         starts.setdefault(kind, []).append(at)
         at = first + nodes
+    if at < len(words):
+        raise cursor.file.fail(place(at), f"{n} elements declared, but more numbers follow them")
     found = Elements()
     for kind, nodes_of in rows.items():
         found.add(KINDS[kind], np.array(nodes_of), functools.partial(_line, place, starts[kind]))

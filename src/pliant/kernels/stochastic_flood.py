@@ -105,6 +105,10 @@ def flood(facets, x, same, reach, within, pairs, spread, seen, now, state, statu
                 lot[n, 0], lot[n, 1] = around[u], around[v]
                 n += 1
                 if n == LOT:
+                    if state[1] >= most:
+                        # a full table would be searched for ever
+                        state[3] = 1
+                        return
                     count, more = look(facets, x, same, reach, within, lot, n, region, seen, now, count)
                     state[1], known, n = state[1] + n, known + more, 0
         count, more = look(facets, x, same, reach, within, lot, n, region, seen, now, count)

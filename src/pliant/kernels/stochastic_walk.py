@@ -21,6 +21,7 @@ SAMPLES = 256  # points at which the surface of a node is counted, at least
 STEPS = 1 << 12  # probabilities the queue tells apart; of equal ones the latest goes first, and so down
 KIN = 512  # triangles of a node that has as much room for folds as not
 LOT = 64  # pairs of triangles whose features are taken together
+OPENED = 40  # entries that opening one may add, at least: a node of 8 children with itself gives 36
 
 
 class Walker(NamedTuple):
@@ -151,7 +152,7 @@ def advance(a, b, same, facets, x, reach, within, quality, work, queue, state, h
             if size == 0 or (quality < 1.0 and told >= quality):
                 state[4] = 1
                 return
-        if size + 16 > len(queue.key) or state[2] + 16 * len(lot) > len(out):
+        if size + OPENED > len(queue.key) or state[2] + 16 * len(lot) > len(out):
             state[4] = 2
             return
         i, j = queue.pair[0, 0], queue.pair[0, 1]

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import shapes
+from .. import shapes, validate
 from ..mesh import Mesh
 from ..scene import Body, Scene, Solid
 
@@ -21,6 +21,8 @@ def creatures(*, resolution: int = 12, count: int = 12, **options: Any) -> Scene
 
     `resolution` counts edges from nose to tail.
     """
+    resolution = validate.whole("resolution", resolution, low=5, high=1000)
+    count = validate.whole("count", count, low=1, high=10_000)
     stuff = options.pop("material", None)
     stuff = stuff if isinstance(stuff, Solid) else JELLY  # the command line has a cloth for every scene
     one, bodies = shapes.creature(LENGTH, LENGTH / resolution), []

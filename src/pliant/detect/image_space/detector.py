@@ -9,9 +9,10 @@ from ... import validate
 from ...contacts import Contacts, Pool, empty
 from ...kernels import brute_force as _pairs
 from ...kernels import records as _records
+from ...mesh import Mesh
 from ...state import State
 from ..base import Finds, Side
-from ..features import Part, Pose, contacts_of
+from ..features import Part, Pose, clear_faces, contacts_of, numbers
 from ..tree.depth import Depths
 from .points import PointsInside
 
@@ -65,20 +66,43 @@ class ImageSpaceDetector:
         inside, part = self._inside[0], self.one
         if inside is None:
             raise ValueError("expected a closed mesh")  # the constructor lets no other through
-        surface = Pose(part, x).surface
-        lifted = surface.x + _HAIR * part.side.mesh.size * surface.vertex_normals
-        rows = np.flatnonzero(inside.rays.winding(surface.x, lifted) > 0).astype(np.int32)
+        pose = Pose(part, x)
+        rows, lifted = self._inside_itself(pose, inside.rays)
         if not len(rows):
             return empty()
-        _, face = inside.rays.first_faces(surface.x, lifted[rows], rows)
+        _, face = inside.rays.first_faces(pose.surface.x, lifted, rows)
         rows, face = rows[face >= 0], face[face >= 0]
         pairs = np.stack([part.rows[rows], face], 1).astype(np.int32)
         pairs = pairs[np.argsort(pairs[:, 0], kind="stable")]
         out, unclear = self._pool.take(len(pairs)), np.empty(len(pairs), np.bool_)
-        side = part.side
-        first, bodies = np.array([side.first] * 2, np.int32), np.array([side.body] * 2, np.int32)
-        _records.fill_faces(x, x, side.mesh.faces, pairs, -np.ones(len(x)), first, bodies, out, unclear)
-        return out[~unclear] if unclear.any() else out
+        first, bodies = numbers(pose, pose)
+        side = -np.ones(len(x))
+        _records.fill_faces(x, x, part.side.mesh.faces, pairs, side, first, bodies, out, unclear)
+        clear_faces(pose, pose, pairs, side, unclear, out)
+        return out
+
+    def _inside_itself(self, pose: Pose, rays: PointsInside) -> tuple[NDArray[np.int32], Floats]:
+        """Welded vertices (k,) that are inside another part of the body, and where (k,3) they are asked, a hair outside
+        their own faces. Those that no face with an area has do not count."""
+        surface = pose.surface
+        x, faces, clear = surface.x, surface.faces, np.asarray(surface.vertex_normals.any(1))
+        vertex = np.flatnonzero(clear)
+        lift = surface.vertex_normals[vertex]
+        # beside faces without area, and where four meet at an edge, no direction is sure: all of them must say inside
+        face, corner = np.nonzero(~clear[faces] & np.any(surface.face_normals, 1, keepdims=True))
+        if len(face):
+            own = faces[face, corner]
+            mean = Mesh(x, faces).vertex_normals[own]
+            some = mean.any(1)
+            vertex = np.concatenate([vertex, own[some], own])
+            lift = np.concatenate([lift, mean[some], surface.face_normals[face]])
+        lifted = x[vertex] + _HAIR * self.one.side.mesh.size * lift
+        inside, at = np.zeros(len(x), np.bool_), np.zeros(len(x), np.int64)
+        inside[vertex] = True
+        inside[vertex[rays.winding(x, lifted) <= 0]] = False
+        at[vertex[::-1]] = np.arange(len(vertex))[::-1]  # where each is asked first
+        rows = np.flatnonzero(inside)
+        return rows.astype(np.int32), lifted[at[rows]]
 
 
 class _Inside:

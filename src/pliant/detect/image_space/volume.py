@@ -23,8 +23,9 @@ _SOME = 4000  # pixels
 class Overlap:
     """What two bodies share.
 
-    volume: cubic metres. least, most: the true volume lies between them; all but the pixels into which the surfaces of
-    both bodies come at one depth is exact. box (2,3): the overlap of the bodies' boxes. Piece k of a ray through a
+    volume: cubic metres. least, most: the true volume lies between them, for bodies that do not overlap themselves; an
+    overlap of a body with itself that no pixel sees is not caught. All but the pixels into which the surfaces of both
+    bodies come at one depth is exact. box (2,3): the overlap of the bodies' boxes. Piece k of a ray through a
     pixel's centre is in both bodies from depth[k, 0] to depth[k, 1] (m,2), metres along the screen's axis, in pixel[k]
     (m,).
     """
@@ -67,7 +68,6 @@ class Overlap:
             return None
         s, edge = self.screen, 2 + int(np.ceil(2.0 * smooth))
         field, low = self._cells(edge)
-        validate.budget(f"a mesh of {field.size} cells", 40.0 * field.size, "lower the resolution")
         field = gaussian_filter(field, smooth) if smooth else field
         # thin parts have no cell that is half full: they are drawn by what they have
         x, faces, _, _ = marching_cubes(field, min(0.5, 0.5 * float(field.max())))
@@ -82,11 +82,15 @@ class Overlap:
         """How full each cube of a pixel's size is, with `edge` empty ones around; the depth where they begin."""
         s, low = self.screen, float(self.depth.min())
         deep = int(np.ceil((float(self.depth.max()) - low) * s.across)) + 1
+        size = (s.height + 2 * edge, s.width + 2 * edge, deep + 2 * edge)
+        cells = float(np.prod(size, dtype=np.float64))
+        needed = 40.0 * (cells + float(len(self.pixel)) * deep)
+        validate.budget(f"a mesh of {cells:.0f} cells", needed, "lower the resolution")
         rows, columns = self.pixel // s.width, self.pixel % s.width
         cell = np.arange(deep)
         begin, end = ((self.depth[:, k] - low)[:, None] * s.across - cell for k in (0, 1))
         full = np.clip(end, 0.0, 1.0) - np.clip(begin, 0.0, 1.0)
-        field = np.zeros((s.height + 2 * edge, s.width + 2 * edge, deep + 2 * edge), np.float32)
+        field = np.zeros(size, np.float32)
         np.add.at(field[:, :, edge : edge + deep], (rows + edge, columns + edge), full.astype(np.float32))
         return field, low
 

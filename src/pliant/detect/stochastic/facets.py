@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import validate
 from ...kernels import stochastic_descent as _descent
 from ...kernels.proximity import BACKWARD, EDGES
 from ...kernels.stochastic_descent import Graphs
@@ -17,6 +18,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 Rows = NDArray[np.int64]
 COARSE = 256  # vertices of a side on the coarsest level, about
+_BYTES = 24  # memory for a pair of them while the distances along a surface are made
 
 
 class Joined(NamedTuple):
@@ -79,7 +81,7 @@ class Levels(NamedTuple):
     edge: float  # the median length of the edges, metres
 
 
-def levels_of(parts: Sequence[Part], x: Floats) -> Levels:
+def levels_of(parts: Sequence[Part], x: Floats, *, max_bytes: float | None = None) -> Levels:
     """The mesh as a graph, and coarser ones on some of its vertices, down to about COARSE of them."""
     stop = max(part.side.rows.stop for part in parts)
     links, rows = [], []
@@ -108,15 +110,18 @@ def levels_of(parts: Sequence[Part], x: Floats) -> Levels:
     for few in kept:
         number[few] = np.arange(len(few))
     graphs = Graphs(np.stack(starts).astype(np.int32), np.concatenate(rings).astype(np.int32))
-    between = _along(x, level, kept[0], number) if len(parts) == 1 else np.zeros((0, 0))
+    between = _along(x, level, kept[0], number, max_bytes) if len(parts) == 1 else np.zeros((0, 0))
     return Levels(graphs, tuple(rows), tuple(kept), number[home], between, edge)
 
 
-def _along(x: Floats, links: Rows, kept: Rows, number: Rows) -> Floats:
+def _along(x: Floats, links: Rows, kept: Rows, number: Rows, max_bytes: float | None) -> Floats:
     """Metres between vertices along the edges of a level; between pieces that are not joined as far as anything."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import dijkstra
 
+    what = f"{len(kept)} coarse vertices (each piece of a mesh has one or more): the table of their distances"
+    advice = "use the tree for a mesh of so many pieces, join them, or raise max_bytes"
+    validate.budget(what, _BYTES * len(kept) ** 2, advice, max_bytes)
     length = np.linalg.norm(x[links[:, 0]] - x[links[:, 1]], axis=1)
     ends = number[links]
     far = dijkstra(coo_array((length, (ends[:, 0], ends[:, 1])), shape=(len(kept), len(kept))).tocsr(), directed=False)

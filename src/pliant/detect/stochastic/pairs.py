@@ -69,7 +69,7 @@ class ActivePairsDetector:
         rest = np.zeros((max(side.rows.stop for side in sides), 3))
         for side in sides:
             rest[side.rows] = side.mesh.vertices
-        self._levels = levels_of(parts, rest)
+        self._levels = levels_of(parts, rest, max_bytes=max_bytes)
         self.far = 4.0 * self.within + 2.0 * self._levels.edge if far is None else validate.number("far", far, low=0.0)
         self._recorder = Recorder(parts)
         self._found = np.zeros((0, 3), np.int32)

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ... import validate
 from ...contacts import Contacts
 from ...kernels import stochastic_walk as _kernels
+from ...kernels.stochastic_features import add_features
 from ...kernels.stochastic_walk import Queue, Walker
 from ...state import State
 from ..base import Finds, Side
@@ -52,7 +53,8 @@ class StochasticTreeDetector:
         budget_ms: float | None = None,
         clock: Callable[[], float] = time.perf_counter,
         max_bytes: float | None = None,
-        **tree: Any,
+        arity: int = 4,
+        split: str = "longest-least",
     ) -> None:
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
         self.quality = validate.number("quality", quality, low=0.0, high=1.0)
@@ -65,7 +67,7 @@ class StochasticTreeDetector:
         self._walkers, self._trees = [], []
         for k, side in enumerate(sides):
             mesh = side.mesh
-            made = tree_of(mesh.vertices, mesh.faces, leaf=LEAF, **tree)
+            made = tree_of(mesh.vertices, mesh.faces, leaf=LEAF, arity=arity, split=split)
             fill = np.empty(len(made.nodes))
             _kernels.fill_cells(made.nodes, made.order, mesh.vertices, mesh.faces, fill)
             self._trees.append(made)
@@ -134,6 +136,11 @@ class StochasticTreeDetector:
             if state[4] == 2:
                 self._grow(int(state[0]), int(state[2]))
                 state[4] = 0
+        if state[3]:
+            # time is up: what lies in the lot was reached, and counts
+            self._grow(int(state[0]), int(state[2]))
+            lot = (self._lot, 0, state[3], self.within, self._out, state[2])
+            state[2] = add_features(self._whole.facets, x, self.same, *lot)
         self._found = self._out[: state[2]]
         self.opened = int(state[1])
         rate = (state[2] + 1.0) / (hopes[1] + 1.0)
@@ -148,7 +155,7 @@ class StochasticTreeDetector:
 
     def _grow(self, size: int, found: int) -> None:
         """Twice the room for what is too full."""
-        if size + 16 > len(self._queue.key):
+        if size + _kernels.OPENED > len(self._queue.key):
             more = _queue(2 * len(self._queue.key))
             for old, new in zip(self._queue, more, strict=True):
                 new[:size] = old[:size]
