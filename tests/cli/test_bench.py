@@ -93,10 +93,10 @@ def test_tasks_of_trees_and_cloth_come_out_as_json_page_and_files(alone, capsys,
 
 
 BAD = [
-    ([], "what shall be measured? one of: peers, growth, skins, trees, --paper fuhrmann2003 | jung2005"),
+    ([], "what shall be measured? one of: peers, growth, skins, stochastic, trees, --paper fuhrmann2003 | jung2005"),
     (["peers", "--paper", "fuhrmann2003"], "what shall be measured?"),
     (["pears"], "did you mean 'peers'?"),
-    (["peers", "T9"], "unknown task 'T9'"),
+    (["peers", "T99"], "unknown task 'T99'"),
     (["growth", "T1"], "only peers has tasks"),
     (["--paper", "nobody1999"], "nobody1999"),
     (["peers", "--repeats", "0"], "repeats = 0"),
