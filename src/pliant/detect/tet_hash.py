@@ -126,7 +126,7 @@ def _sorted(vertices: Rows, bits: Rows, shape: Rows) -> Table:
     buckets = count if dense else mask + 1
     step = np.array([1, shape[0], shape[0] * shape[1]] if dense else _PRIMES, np.int64)
     room = n + 4 * n * rounds + 1
-    words, order = np.empty(room, np.int64), np.zeros(room, np.uint32)
+    words, order = np.zeros(room, np.int64), np.zeros(room, np.uint32)
     words[:n] = vertices
     start = np.zeros(rounds * buckets + 2, np.uint32)
     _kernels.sort_words(n, bits, step, mask, buckets, start, words, order)
