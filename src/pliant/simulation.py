@@ -24,6 +24,7 @@ from .detect.methods import METHODS, method_name
 from .dynamics import SoftDynamics
 from .errors import MeshFileError
 from .guard import Guard
+from .hand import Hand, grab
 from .kernels import pose as _pose
 from .last_look import LastLook
 from .motion import Motion
@@ -96,6 +97,7 @@ class Simulation:
         self.response.look = self._look
         self.last = LastLook(scene, self.detectors)
         self.guard = _guard(scene, self_method, self_options, self_response)
+        self.hands: list[Hand] = []
         self.state.pose, self.state.bones = scene.poses(self.state.time), scene.bones(self.state.time)
         self.state.pose_start = self.state.pose.copy()
         self._warn_of_speed()
@@ -125,6 +127,8 @@ class Simulation:
                 self.response.hold(state, dt)
             with clock("relax"):
                 self.dynamics.relax(state, dt)
+                for hand in self.hands:
+                    hand.pull(state, dt)
             if guard:
                 with clock("guard"):
                     guard.follow(state)
@@ -157,6 +161,16 @@ class Simulation:
         """The next `frames` steps, one at a time."""
         for _ in range(validate.whole("frames", frames, low=0)):
             yield self.step()
+
+    def grab(self, origin: Any, along: Any) -> Hand | None:
+        """Take hold of what a ray from `origin` (3,) along `along` (3,) meets first; None where that is not soft.
+
+        Set `to` of the hand to where it shall go, and take it out of `hands` to let go. Hands are not in checkpoints.
+        """
+        hand = grab(self.scene, self.state, origin, along)
+        if hand is not None:
+            self.hands.append(hand)
+        return hand
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """A checkpoint, atomically: what `load` needs to go on with the same bits, beside the scene itself."""

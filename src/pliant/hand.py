@@ -1,0 +1,107 @@
+"""Hand: holds a spot of something soft and draws it along, gently, before contact has its say."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import validate
+from .scene import Scene
+from .state import State
+
+Floats = NDArray[np.float64]
+GRAVITIES = 8.0  # a hand lifts what it holds with no more than this times 9.81 m/s2
+FASTEST, SLOWEST = 4.0, 1.0  # m/s that a hand follows at, depending on how far a small step may go
+SPREAD = 2.5  # edges around the spot that share the pull; a single triangle would be torn out of shape
+
+
+class Hand:
+    """Vertices `rows` (k,) of one soft body, whose mean by `weights` (k,) is drawn to `to` (3,), metres.
+
+    The pull is a constraint like those of the cloth, with a limit to its force, and contacts are answered after it: what
+    is held cannot be drawn through a body. It goes where it is told no faster than small steps allow.
+    """
+
+    def __init__(self, scene: Scene, rows: Any, weights: Any, to: Any) -> None:
+        self.rows = validate.rows("rows", rows, int(scene.first[-1]))
+        share = validate.floats("weights", weights, (len(self.rows),))
+        self.weights = share / share.sum()
+        self.to = validate.floats("to", to, (3,))
+        self.at = self.to.copy()  # where it is on its way there
+        self.step = 0.5 * scene.eps  # metres that it may move in a small step
+        self._w = scene.inverse_masses[self.rows]
+        self._pull = self.weights * self._w
+        self._give = float(self.weights @ self._pull)
+        body = int(np.searchsorted(scene.first, self.rows[0], side="right")) - 1
+        self._force = GRAVITIES * 9.81 * float(scene.masses[scene.rows(body)].sum())
+
+    @classmethod
+    def at_point(cls, scene: Scene, state: State, body: int, face: int, where: Any) -> Self:
+        """At barycentric place `where` (3,) of a face of a soft body's welded mesh, with all vertices around it."""
+        mesh, first = scene.bodies[body].mesh.welded, int(scene.first[body])
+        corners = mesh.faces[face]
+        share = validate.floats("where", where, (3,))
+        ends = mesh.vertices[corners]
+        reach = SPREAD * float(np.linalg.norm(ends - np.roll(ends, 1, 0), axis=1).max())
+        # near in the shape it was made in: in a pile, what is near by now may be another fold
+        apart = np.linalg.norm(mesh.vertices - share @ ends, axis=1)
+        near = np.flatnonzero((apart < reach) & (scene.inverse_masses[scene.rows(body)] > 0.0))
+        rows = (first + near).astype(np.int32)
+        if not len(rows):
+            raise ValueError(f"face {face} of body {scene.bodies[body].label!r} is held by pins; nothing there can move")
+        weights = (1.0 - (apart[near] / reach) ** 2) ** 2 + 1e-6
+        made = cls(scene, rows, weights, np.zeros(3))
+        made.put(made.point(state))
+        return made
+
+    def point(self, state: State) -> Floats:
+        """(3,) the middle of what is held."""
+        return np.asarray(self.weights @ state.x[self.rows])
+
+    def put(self, to: Any) -> None:
+        """Hold still at `to` (3,) from now on."""
+        self.to = validate.floats("to", to, (3,))
+        self.at = self.to.copy()
+
+    def pull(self, state: State, dt: float) -> None:
+        """One small step: go on towards `to`, and draw along what is held."""
+        way = self.to - self.at
+        far, most = float(np.linalg.norm(way)), min(max(self.step, SLOWEST * dt), FASTEST * dt)
+        self.at = self.to.copy() if far <= most else self.at + way * (most / far)
+        gap = self.at - self.point(state)
+        far, most = float(np.linalg.norm(gap)), self._force * self._give * dt * dt
+        if far > most:
+            gap *= most / far
+        state.x[self.rows] += (self._pull / self._give)[:, None] * gap
+
+
+def grab(scene: Scene, state: State, origin: Any, along: Any) -> Hand | None:
+    """A hand where a ray from `origin` (3,) first meets something, if that is soft and can move; else None."""
+    hit = _first_hit(scene, state, validate.floats("origin", origin, (3,)), validate.floats("along", along, (3,)))
+    if hit is None or scene.bodies[hit[0]].fixed:
+        return None
+    return Hand.at_point(scene, state, *hit)
+
+
+def _first_hit(scene: Scene, state: State, origin: Floats, along: Floats) -> tuple[int, int, Floats] | None:
+    """Body, face and barycentric place that the ray meets first."""
+    best: tuple[float, int, int, Floats] | None = None
+    for b, body in enumerate(scene.bodies):
+        x = state.x[scene.rows(b)]
+        faces = body.mesh.welded.faces
+        a = x[faces[:, 0]] - origin
+        u, v = x[faces[:, 1]] - origin - a, x[faces[:, 2]] - origin - a
+        cross = np.cross(along, v)
+        area = (u * cross).sum(1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            s = -(a * cross).sum(1) / area
+            turned = np.cross(-a, u)
+            t = (turned @ along) / area
+            far = (v * turned).sum(1) / area
+            good = (s >= 0.0) & (t >= 0.0) & (s + t <= 1.0) & (far > 0.0)
+        if not good.any():
+            continue
+        f = int(np.argmin(np.where(good, far, np.inf)))
+        if best is None or far[f] < best[0]:
+            best = float(far[f]), b, f, np.array([1.0 - s[f] - t[f], s[f], t[f]])
+    return None if best is None else best[1:]
