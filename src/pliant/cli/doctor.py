@@ -12,7 +12,7 @@ from typing import Any
 
 from . import output
 
-PACKAGES = ("pliant", "numpy", "numba", "llvmlite", "scipy", "scikit-image", "pillow", "cyclopts", "rich")
+PACKAGES = ("pliant", "numpy", "numba", "llvmlite", "scipy", "scikit-image", "pillow", "cyclopts", "rich", "websockets")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
 
 

@@ -1,0 +1,1 @@
+"""`pliant play`: a running simulation in a page, and a hand that reaches into it."""
