@@ -9,8 +9,7 @@ from .reading import FileOptions, read_mesh
 
 if TYPE_CHECKING:
     from ..scene import Scene
-
-TIMES = 3  # that a clip is shown which repeats itself
+    from ..scenes.pace import Pace
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,15 +26,6 @@ class WearOptions:
     "mesh file of a garment worn over the first; once for each, inner to outer"
 
 
-@dataclasses.dataclass(frozen=True)
-class Pace:
-    """What runs at which pace, where nothing was typed."""
-
-    frames: int = 250
-    substeps: int = 16
-    method: str = "distance-field"
-
-
 def stage(
     cloth: pathlib.Path | None,
     body: pathlib.Path | None,
@@ -49,6 +39,7 @@ def stage(
     from .. import validate
     from ..io import is_animated
     from ..scenes import SCENES, drape_scene, tablecloth_for
+    from ..scenes.pace import Pace, pace_of
 
     if scene is not None and (cloth or body):
         raise ValueError(f"--scene {scene} brings its own cloth and body; give either it or files")
@@ -63,12 +54,12 @@ def stage(
         name = "tablecloth-on-bust" if scene is None else validate.choice("scene", scene, tuple(SCENES))
         with output.progress(f"making {name}"):
             made = SCENES[name](**options)
-        return made, _pace(made)
+        return made, pace_of(made)
     if cloth is not None and is_animated(body):
         if place == "above":
             raise ValueError(f"--place above is for bodies that stand; {body} is a character, and wears what fits it")
         made = _dressed(cloth, body, files, wear, options)
-        return made, _pace(made)
+        return made, pace_of(made)
     _refuse(wear, f"{body} is not a .glb or .gltf file with a clip")
     rigid, count = read_mesh(body, files), options.pop("resolution", 36)
     if cloth is None:
@@ -101,18 +92,3 @@ def _dressed(
         return dress_scene(
             garments, character, clip=wear.clip, lead_in=wear.lead_in, hold=wear.hold, name=name, **options
         )
-
-
-def _pace(scene: "Scene") -> Pace:
-    """A character plays its clip once, or some times where it is one to be repeated, at 100 frames a second."""
-    from ..deforming import Recorded, Skinned
-
-    played = [shape.times[-1] for shape in scene.shapes.values() if isinstance(shape, Recorded)]
-    if played and not scene.soft:  # nothing but recorded frames: there is nothing to make small steps for
-        return Pace(max(1, round(100.0 * float(max(played)))), 1, "tree")
-    spans = [
-        shape.duration + shape.loop * (TIMES - 1) * (shape.duration - shape.lead_in)
-        for shape in scene.shapes.values()
-        if isinstance(shape, Skinned)
-    ]
-    return Pace(max(1, round(100.0 * max(spans))), 3, "bone-boxes") if spans else Pace()

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ..deforming import Skinned
 from ..io import is_animated, load_character
 from ..report.result import Result, record
 from ..scene import Cloth, Scene
 from ..scenes import SCENES, drape_scene, tablecloth_for
 from ..scenes.dressing import dress_scene
+from ..scenes.pace import Pace, pace_of
 from ..simulation import Simulation
 from .inputs import TABLECLOTH
 from .plan import Run
@@ -42,17 +42,17 @@ _FIGURES = (
 def drape_run(run: Run, folder: pathlib.Path) -> Written:
     """Figures of the run, the files it was asked for, and how long its frames took."""
     given = run.parameters
-    scene, frames, substeps, method = _staged(run)
+    scene, pace = _staged(run)
     sim = Simulation(
         scene,
         given.get("dt", 0.01),
-        substeps=given.get("substeps", substeps),
-        method=given.get("method", method),
+        substeps=given.get("substeps", pace.substeps),
+        method=given.get("method", pace.method),
         self_method=given.get("self-method"),
         self_response=given.get("self-response"),
     )
     measure = given.get("measure", True)
-    result = record(sim, given.get("frames", frames), measure=measure, crossings=measure)
+    result = record(sim, given.get("frames", pace.frames), measure=measure, crossings=measure)
     summary = result.summary
     figures = {name: summary[name] for name in _FIGURES}
     figures |= {"contacts_at_end": int(result.contacts[-1])} | _stretch(result)
@@ -66,8 +66,8 @@ def drape_run(run: Run, folder: pathlib.Path) -> Written:
     return figures, files, {"ms_per_frame": summary["ms_per_frame"], "compute_s": summary["compute_s"]}
 
 
-def _staged(run: Run) -> tuple[Scene, int, int, str]:
-    """The scene, and its frames, substeps and method where the sweep says nothing of them."""
+def _staged(run: Run) -> tuple[Scene, Pace]:
+    """The scene, and how it is run where the sweep says nothing of it."""
     given = run.parameters
     options: dict[str, Any] = {name.replace("-", "_"): given[name] for name in _SCENE if name in given}
     stuff = {name.partition(".")[2]: value for name, value in given.items() if name.startswith("material.")}
@@ -77,7 +77,7 @@ def _staged(run: Run) -> tuple[Scene, int, int, str]:
         if "resolution" in given:
             options["resolution"] = given["resolution"]
         made = SCENES[run.inputs["scene"].name](**options)
-        return made, *_pace(made)
+        return made, pace_of(made)
     garment, body = run.inputs["garment"], run.inputs["body"]
     if body.file is not None and garment.name != TABLECLOTH and is_animated(body.file):
         _refuse(given, ("place",), f"{body.name} is a character, and wears what fits it")
@@ -85,7 +85,7 @@ def _staged(run: Run) -> tuple[Scene, int, int, str]:
         character = load_character(body.file, units=given.get("units", "m"), up=given.get("up", "y"))
         worn = {name.replace("-", "_"): given[name] for name in _WORN if name in given}
         made = dress_scene([garment.load(given)], character, **worn, **options)
-        return made, *_pace(made)
+        return made, pace_of(made)
     _refuse(given, _WORN, f"{body.name} is not a .glb or .gltf file with a clip")
     under = body.load(given)
     if garment.name == TABLECLOTH:
@@ -94,7 +94,7 @@ def _staged(run: Run) -> tuple[Scene, int, int, str]:
         _ignore_resolution(given, garment.name)
         over, place = garment.load(given), given.get("place", "auto")
     made = drape_scene(over, under, place=place, **options)
-    return made, *_pace(made)
+    return made, pace_of(made)
 
 
 def _refuse(given: dict[str, Any], names: tuple[str, ...], why: str) -> None:
@@ -108,16 +108,6 @@ def _ignore_resolution(given: dict[str, Any], name: str) -> None:
     """As `pliant drape` does; it is for the tablecloths of the same sweep."""
     if "resolution" in given:
         log.warning("resolution is not used: %s has its own", name)
-
-
-def _pace(scene: Scene) -> tuple[int, int, str]:
-    """As `pliant drape` has it: a character plays its clip once, or three times where it repeats itself."""
-    spans = [
-        shape.duration + shape.loop * 2.0 * (shape.duration - shape.lead_in)
-        for shape in scene.shapes.values()
-        if isinstance(shape, Skinned)
-    ]
-    return (max(1, round(100.0 * max(spans))), 3, "bone-boxes") if spans else (250, 16, "distance-field")
 
 
 def _stretch(result: Result) -> dict[str, float]:
