@@ -28,6 +28,8 @@ class FakeSession:
         self.rate, self.serial, self.world, self.time = rate, 0, 1, 0.0
         self.cloth, self.ball = shapes.cloth(0.9, 0.9, side), shapes.ball(0.25, 2)
         self.rest = np.asarray(self.cloth.vertices, np.float32)
+        clips = [Clip(self.cloth, self.rest[None], (0.7, 0.2, 0.2)), Clip(self.ball, self.ball.vertices[None])]
+        self.packed = [pack(clip) for clip in clips]
         self.commands: list[tuple[int, Command]] = []
         self.left: list[int] = []
         self.held_by: int | None = None
@@ -125,13 +127,12 @@ class FakeSession:
         return start + header + b"".join(a.astype("<f4").tobytes() for a in arrays.values())
 
     def _introduce(self) -> str:
-        clips = [Clip(self.cloth, self.rest[None], (0.7, 0.2, 0.2)), Clip(self.ball, self.ball.vertices[None])]
         units = {"friction": "", "gravity": "m/s2", "wind_x": "m/s"}
         return json.dumps(
             {
                 "hello": {
                     "world": self.world, "scene": self.chosen["scene"], "title": "a cloth that waves", "dt": 0.01,
-                    "clips": [pack(clip) for clip in clips], "moving": [True, False], "box": KNOWN.box,
+                    "clips": self.packed, "moving": [True, False], "box": KNOWN.box,
                     "elevation": 0.3, "chosen": self.chosen,
                     "choices": {what: [[n, n, ""] for n in names] for what, names in KNOWN.choices.items()},
                     "ranges": {

@@ -121,7 +121,7 @@ def test_more_than_64_kib_are_refused_with_1009(letter: str) -> None:
     assert refused(long + " ").code == 1009
 
 
-@pytest.mark.parametrize("message", [*BAD.values(), b"\xff", "x" * 70_000], ids=[*BAD, "bytes", "long"])
+@pytest.mark.parametrize("message", [*BAD.values(), b"\xff", "x" * 70_000], ids=[*BAD, "bytes", "lengthy"])
 def test_the_reason_fits_into_a_close_frame(message: str | bytes) -> None:
     assert len(refused(message).why.encode("ascii")) <= 123
 

@@ -50,7 +50,8 @@ def test_the_origin_must_be_the_host_itself() -> None:
     [
         "null", "", "http://evil.com", "http://localhost.evil.com:8420", "http://localhost.evil.com",
         "http://localhost:8421", "http://localhost", "https://localhost:8420", "http://127.0.0.1:8420",
-        "localhost:8420", "http://localhost:8420/", "http://localhost:8420.evil.com", "http://evil.com#http://localhost:8420", "file://",
+        "localhost:8420", "http://localhost:8420/", "http://localhost:8420.evil.com", "http://evil.com#http://localhost:8420",
+        "file://",
     ],
 )  # fmt: skip
 def test_no_other_origin_opens_a_socket(origin: str) -> None:

@@ -124,6 +124,11 @@ class Server:
         )
         self.session.listen(self._changed)
 
+    @property
+    def sockets(self) -> tuple[socket.socket, ...]:
+        """Those that listen."""
+        return tuple(self._sockets.sockets) if self._sockets is not None else ()
+
     async def close(self) -> None:
         """Close every socket: politely, and after `limits.closing` without asking."""
         if self._watch is not None:
