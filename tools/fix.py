@@ -10,7 +10,6 @@ import numpy as np
 import pliant
 from pliant import Clip, Mesh, shapes
 from pliant.audit.fix import fix
-from pliant.audit.untangle import Untangler
 from pliant.report.camera import Camera
 from pliant.report.picture import render
 
@@ -62,26 +61,33 @@ def tangles(count: int) -> None:
         pairs = len(pliant.intersections(sheet))
         if not 0 < pairs <= MOST:
             continue
-        began, work = time.perf_counter(), Untangler(sheet)
-        free = work.freed(sheet.vertices.copy())
-        x = sheet.vertices if free is None else work.back(free, sheet.vertices)
-        looks = 0 if work._guard is None else work._guard.looks
-        left, moved = len(work.pairs(x)), np.linalg.norm(x - sheet.vertices, axis=1) / work.edge
-        ends = sheet.topology.edges
-        one, two = (np.linalg.norm(p[ends[:, 1]] - p[ends[:, 0]], axis=1) for p in (sheet.vertices, x))
-        strain = float(np.abs(two / one - 1.0).mean())
-        rows.append((pairs, left, time.perf_counter() - began, looks, float(moved.mean()), strain))
-        print(f"{seed}: {pairs} -> {left}, {rows[-1][2]:.1f} s, strain {strain:.3f}", file=sys.stderr, flush=True)
+        began = time.perf_counter()
+        fixed = fix(sheet)
+        took = time.perf_counter() - began
+        left, steps = fixed.after.self_intersections, fixed.steps
+        moved = float(fixed.moved.mean() / np.median(lengths(sheet)))
+        rows.append((pairs, left, took, steps, moved, float(fixed.strain.mean())))
+        print(f"{seed}: {pairs} -> {left}, {took:.1f} s, {steps} steps", file=sys.stderr, flush=True)
     table = np.array(rows)
-    print("| pairs | sheets | free | worse | s, median | s, most | looks, median | moved, edges | strain |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    print(
+        "| pairs | sheets | free | better | worse | s, median | most | steps, median | most | moved, edges | strain |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|---|---|")
     for low, high in ((0, 100), (100, 200), (200, 300), (300, 400), (400, 500), (0, MOST)):
         part = table[(table[:, 0] > low) & (table[:, 0] <= high)]
         if len(part):
-            free, worse = int((part[:, 1] == 0).sum()), int((part[:, 1] > part[:, 0]).sum())
-            middle = np.median(part, 0)
-            figures = f"{middle[2]:.1f} | {part[:, 2].max():.1f} | {middle[3]:.0f} | {part[:, 4].mean():.2f}"
-            print(f"| {low + 1} to {high} | {len(part)} | {free} | {worse} | {figures} | {part[:, 5].mean():.1%} |")
+            free, better, worse = (
+                int(np.sum(w)) for w in (part[:, 1] == 0, part[:, 1] < part[:, 0], part[:, 1] > part[:, 0])
+            )
+            middle, most = np.median(part, 0), part.max(0)
+            figures = f"{middle[2]:.1f} | {most[2]:.1f} | {middle[3]:.0f} | {most[3]:.0f} | {part[:, 4].mean():.2f}"
+            counts = f"{len(part)} | {free} | {better} | {worse}"
+            print(f"| {low + 1} to {high} | {counts} | {figures} | {part[:, 5].mean():.1%} |")
+
+
+def lengths(mesh: Mesh) -> np.ndarray:
+    a, b = (mesh.vertices[mesh.topology.edges[:, k]] for k in range(2))
+    return np.linalg.norm(b - a, axis=1)
 
 
 if __name__ == "__main__":

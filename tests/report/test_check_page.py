@@ -35,10 +35,10 @@ def hot(pixels: np.ndarray) -> np.ndarray:
 
 def test_heat_is_128_on_the_surface_and_255_at_the_end_of_the_scale(report):
     found = audited(report)
-    deep = report.away < 0.0
-    assert ((found.heat > 128) <= deep).all()
-    assert (found.heat[deep] >= 128).all()
-    assert found.heat[report.away < -found.top].min(initial=255) == 255
+    deep, heat = report.away < 0.0, found.heat(found.top)
+    assert ((heat > 128) <= deep).all()
+    assert (heat[deep] >= 128).all()
+    assert heat[report.away < -found.top].min(initial=255) == 255
     assert found.top == pytest.approx(0.2)
 
 

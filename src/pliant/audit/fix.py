@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from .. import validate
 from ..clip import Clip
+from ..detect.tree.crossings import Crossings
 from ..detect.tree.depth import Depths
 from ..mesh import Mesh
 from .check import as_clip, check
@@ -58,7 +59,7 @@ def fix(
     frames, kept = work.run(lambda share: tell(0.1 + 0.8 * share))
     done = Clip(one.mesh.moved(frames[0]), frames, one.color)
     after = check(done, two, fps=fps, progress=lambda share: tell(0.9 + 0.1 * share))
-    return Fixed(done, before, after, *work.changes(frames), tuple(kept))
+    return Fixed(done, before, after, *work.changes(frames), tuple(kept), work.tangles.steps)
 
 
 class _Fixing:
@@ -84,6 +85,8 @@ class _Fixing:
         self.untangle = untangle
         self.clearing = Clearing(mesh, self.tangles.links, self.tangles.degree)
         self.depths = None if body is None else Depths(body.mesh)
+        self.cross = None if body is None else Crossings(mesh, body.mesh)
+        self._placed = np.zeros((0, 3))
         self.open = body is not None and not body.mesh.issues.closed
         self.turned = -1.0 if body is not None and body.mesh.issues.inward else 1.0
         self._normals = np.zeros((0, 3))
@@ -122,7 +125,7 @@ class _Fixing:
             if best is not None:
                 # seams may part in later frames: each copy of a vertex goes the same way from where it is
                 out[t] += best[self.garment.mesh.weld_index]
-            elif sum(self._judged(t, x[t])[:2]):
+            elif sum(self._judged(t, x[t])[:3]):
                 kept.append(t)
         return out, kept
 
@@ -138,6 +141,7 @@ class _Fixing:
         if self.depths is not None and self.body is not None:
             x = np.asarray(self.body.at(t), np.float64)
             self.depths.update(x)
+            self._placed = x
             if self.open:
                 self._normals = self.body.mesh.moved(x).face_normals
 
@@ -240,29 +244,31 @@ class _Fixing:
 
     def _best(self, t: int, x: Floats, tried: list[Floats]) -> Floats | None:
         """Of some displacements the best that is better than the frame as it was, and in nothing worse: not in vertices
-        inside, nor in how deep they are, nor in intersections; None where there is none."""
+        inside, nor in how deep they are, nor in intersections; None where there is none. Between equals fewer cuts
+        through the body are better, then more room."""
         self._place(t)
-        deep, pairs, close, depth = self._judged(t, x)
-        best, least = None, (deep + pairs, close, 0.0)
+        deep, pairs, cuts, close, depth = self._judged(t, x)
+        best, least = None, (deep + pairs, cuts, close, 0.0)
         for u in tried:
             if not np.isfinite(u).all():
                 continue
-            inside, meet, near, deepest = self._judged(t, x + u, x)
-            score = (inside + meet, near, float(np.abs(u).sum()))
+            inside, meet, cut, near, deepest = self._judged(t, x + u, x)
+            score = (inside + meet, cut, near, float(np.abs(u).sum()))
             worse = inside > deep or meet > pairs or deepest > max(depth, NEARLY)
             if not worse and score < least:
                 best, least = u, score
         return best
 
-    def _judged(self, t: int, x: Floats, given: Floats | None = None) -> tuple[int, int, int, float]:
-        """Of a shape of frame t, which stands: vertices inside, pairs of faces that meet, vertices nearer to the body
-        than half of what they need (as `given` stood), and the largest depth."""
+    def _judged(self, t: int, x: Floats, given: Floats | None = None) -> tuple[int, int, int, int, float]:
+        """Of a shape of frame t, which stands: vertices inside, pairs of its faces that meet, pairs of its and the
+        body's that do, vertices nearer to the body than half of what they need (as `given` stood), the deepest."""
         pairs = len(self.tangles.pairs(x))
-        if self.depths is None:
-            return 0, pairs, 0, 0.0
+        if self.depths is None or self.cross is None:
+            return 0, pairs, 0, 0, 0.0
+        cuts = self.cross.update(x, self._placed).count
         away = self._ask(x)[0]
         need = self._need(t, x if given is None else given)
-        return int((away < -NEARLY).sum()), pairs, int((away < 0.5 * need).sum()), -float(away.min())
+        return int((away < -NEARLY).sum()), pairs, cuts, int((away < 0.5 * need).sum()), -float(away.min())
 
     def changes(self, frames: Floats) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
         """What `Fixed` says of all frames: moved, strain, bend."""

@@ -1,6 +1,8 @@
 """What became of a garment that was fixed: how far it moved, how much it was stretched and bent, what remains."""
 
 import dataclasses
+import os
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,7 @@ class Fixed:
 
     moved: (T,n) how far each vertex went, metres. strain: (T,k) change of length of each edge, as a share of what it
     was. bend: (T,h) change of the angle of each hinge, radians. kept: frames that were left as they were, since
-    nothing better was found.
+    nothing better was found. steps: how many it took to come back from where nothing met itself.
     """
 
     garment: Clip
@@ -26,6 +28,7 @@ class Fixed:
     strain: NDArray[np.float32]
     bend: NDArray[np.float32]
     kept: tuple[int, ...]
+    steps: int = 0
 
     @property
     def jitter(self) -> tuple[float, float]:
@@ -34,21 +37,31 @@ class Fixed:
         return one, two
 
     @property
-    def facts(self) -> dict[str, str]:
-        """A small table for people: before and after."""
+    def compared(self) -> list[tuple[str, str, str]]:
+        """Rows of what `check` says: (what, before, after)."""
         one, two = self.before, self.after
         many = len(one.frames) > 1
-        out = {}
+        at, rows = ", most in a frame" if many else "", []
+
+        def add(name: str, tell: Callable[[Report], str]) -> None:
+            rows.append((name, tell(one), tell(two)))
+
         if one.body is not None and one.sided:
-            most = [max(f.inside for f in report.frames) for report in (one, two)]
-            out["vertices inside"] = f"{most[0]:,} -> {most[1]:,}" + (" (most in a frame)" if many else "")
-            out["deepest"] = f"{1e3 * one.worst_depth:.3g} -> {1e3 * two.worst_depth:.3g} mm"
+            add(f"vertices inside{at}", lambda report: f"{max(f.inside for f in report.frames):,}")
+            add("deepest", lambda report: _mm(report.worst_depth))
         if one.body is not None:
-            cuts = [max(f.body_pairs for f in report.frames) for report in (one, two)]
-            out["garment cuts body"] = f"{cuts[0]:,} -> {cuts[1]:,} pairs of triangles"
-        pairs = [sum(f.self_pairs for f in report.frames) for report in (one, two)]
-        out["self-intersections"] = f"{pairs[0]:,} -> {pairs[1]:,} pairs of triangles" + (" in all" if many else "")
-        at = self.moved[self.moved > 0.0]
+            add("least clearance", lambda report: _mm(min(f.clearance for f in report.frames)))
+            add(f"garment cuts body{at}", lambda report: _cut(report, "body_pairs", "loops", "loop_length"))
+        add(f"cuts itself{at}", lambda report: _cut(report, "self_pairs", "self_loops", "self_length"))
+        if many:
+            add("cuts itself, all frames", lambda report: f"{sum(f.self_pairs for f in report.frames):,} pairs")
+        return rows
+
+    @property
+    def changes(self) -> dict[str, str]:
+        """How much of it is another: moved, stretched, bent, unsteady."""
+        out, at = {}, self.moved[self.moved > 0.0]
+        out["moved"] = "nothing"
         if len(at):
             share = len(at) / self.moved.size
             out["moved"] = (
@@ -61,10 +74,22 @@ class Fixed:
         if len(self.moved) > 2:
             a, b = self.jitter
             ratio = f", {b / a:.2f} times" if a > 0.0 else ""
-            out["jitter"] = f"{_mm(a)} -> {_mm(b)} a frame squared{ratio}"
+            out["jitter"] = f"{_mm(a)} before, {_mm(b)} after, a frame squared{ratio}"
         if self.kept:
             out["left as they were"] = f"{len(self.kept)} frames, the first {self.kept[0]}: nothing better was found"
         return out
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """A small table for people: before and after."""
+        return {name: f"{a} -> {b}" for name, a, b in self.compared} | self.changes
+
+    def to_html(self, path: str | os.PathLike[str]) -> None:
+        """One page that needs no network: before and after side by side with their depth as colour, what changed."""
+        from ..report.fix_page import write_fix_page
+        from .shown import mended
+
+        write_fix_page(path, mended(self))
 
     def to_json(self) -> dict[str, Any]:
         """Figures, and both reports."""
@@ -79,9 +104,20 @@ class Fixed:
             "bend_mean_rad": float(self.bend.mean()) if self.bend.size else 0.0,
             "jitter_m": [a, b],
             "kept": list(self.kept),
+            "steps": self.steps,
             "before": self.before.to_json(),
             "after": self.after.to_json(),
         }
+
+
+def _cut(report: Report, pairs: str, loops: str, length: str) -> str:
+    """In the frame where most triangles meet."""
+    most = max(report.frames, key=lambda f: getattr(f, pairs))
+    count, curves = getattr(most, pairs), getattr(most, loops)
+    if not count:
+        return "none"
+    words = f"{count:,} pair{'s' * (count != 1)}, {curves:,} curve{'s' * (curves != 1)}"
+    return f"{words} of {_mm(getattr(most, length))}"
 
 
 def _jitter(clip: Clip) -> float:
@@ -96,4 +132,4 @@ def _jitter(clip: Clip) -> float:
 
 
 def _mm(metres: Any) -> str:
-    return f"{1e3 * float(metres):.3g} mm"
+    return f"{1e3 * float(metres):.3g} mm" if abs(metres) < 0.9995 else f"{float(metres):.3g} m"

@@ -8,9 +8,11 @@ from numpy.typing import NDArray
 
 from ..clip import Clip
 from ..report.audited import Audited, Spot
+from ..report.fix_page import Mended
 
 if TYPE_CHECKING:
     from .findings import Place, Report
+    from .fixed import Fixed
 
 WORDS = {"inside": "inside the body", "self": "cuts itself", "body": "cuts the body"}
 _ONE_SPOT = 0.04  # of the garment's size: places of several frames that are nearer on it are one
@@ -46,6 +48,10 @@ def audited(report: "Report") -> Audited:
         facts=report.facts,
         notes=report.unjudged,
     )
+
+
+def mended(fixed: "Fixed") -> Mended:
+    return Mended(audited(fixed.before), audited(fixed.after), fixed.compared, fixed.changes, fixed.moved)
 
 
 def verdict(report: "Report") -> str:

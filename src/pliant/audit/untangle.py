@@ -46,6 +46,7 @@ class Untangler:
         body = Body(mesh, material=Cloth())
         self._scene = Scene([body], eps=self.thickness, thickness=self.thickness, **options)
         self._guard: Guard | None = None
+        self.steps = 0  # of all ways back so far
 
     def pairs(self, x: Floats) -> Pairs:
         """(k,2) faces that meet in the shape x (n,3)."""
@@ -93,6 +94,7 @@ class Untangler:
         guard, state.x[:] = self._guard, x
         left, slow = np.inf, 0
         for k in range(steps):
+            self.steps += 1
             guard.begin(state, 1.0, 1)
             state.x_start[:] = state.x
             aim = state.x + STEP * (target - state.x)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from . import output
-from .check import FRAMES, FrameOptions
+from .check import FRAMES, HTML, FrameOptions
 from .reading import PLAIN, FileOptions, read_clip
 from .writing import check_targets
 
@@ -19,6 +19,7 @@ def fix(
     inner: Annotated[list[pathlib.Path] | None, Parameter(name="--over", consume_multiple=False)] = None,
     clearance: str = "1mm",
     max_strain: float | None = None,
+    report: pathlib.Path | None = None,
     tangles: Annotated[bool, Parameter(negative="--no-tangles")] = True,
     frames: Annotated[FrameOptions, Parameter(name="*")] = FRAMES,
     files: Annotated[FileOptions, Parameter(name="*")] = PLAIN,
@@ -43,6 +44,8 @@ def fix(
         How far from the body: 1mm, 0.2cm, or metres.
     max_strain
         By what share edges may become longer or shorter; what does not come out then remains, and is told.
+    report
+        Write a page with before and after: an .html file that needs no network.
     tangles
         Also untangle it from itself.
     json
@@ -59,7 +62,8 @@ def fix(
         raise ValueError("--every is for pliant check; every frame is fixed")
     below = list(inner or [])
     inputs = [path for path in (garment, body, frames.points, frames.body_points, *below) if path is not None]
-    check_targets([("--out", out, [ending for ending, use in FORMATS.items() if use[1] or use[2]])], inputs)
+    endings = [ending for ending, use in FORMATS.items() if use[1] or use[2]]
+    check_targets([("--out", out, endings), ("--report", report, HTML)], inputs)
     check_libraries(out)
     worn, fps = read_clip(garment, frames.points, frames.clip, frames.fps, files)
     under = None
@@ -81,13 +85,19 @@ def fix(
             worn, under, clearance=apart, inner=layers, untangle=tangles, max_strain=max_strain, fps=fps, progress=done
         )
     written = _write(out, fixed.garment, fps)
+    if report is not None:
+        with output.progress(f"writing {report.name}"):
+            fixed.to_html(report)
+        written.append(str(report))
     depth = NEARLY if fixed.after.sided else None
     left = fixed.after.broken(Limits(depth=depth, self_pairs=0 if tangles else None))
     if json:
         output.print_json(fixed.to_json() | {"remains": left, "written": written})
     else:
         output.table(("", garment.name), [*fixed.facts.items(), *(("written", name) for name in written)])
-        for text in (*fixed.after.unjudged, *(f"remains: {text}" for text in left)):
+        between = fixed.after.broken(Limits(depth=None, self_pairs=None, body_pairs=0))
+        told = [f"remains: {text}" for text in left] + [f"between vertices {text}" for text in between]
+        for text in (*fixed.after.unjudged, *told):
             output.warn(text)
     return int(bool(left))
 

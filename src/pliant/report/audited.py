@@ -65,10 +65,9 @@ class Audited:
         deep = -self.away[self.away < 0.0].astype(np.float64)
         return nice(max(float(np.quantile(deep, 0.99)), 1e-9)) if len(deep) else 1e-3
 
-    @property
-    def heat(self) -> NDArray[np.uint8]:
+    def heat(self, top: float) -> NDArray[np.uint8]:
         """(T,n) 128 on the body's surface, 255 at `top` inside, 1 as far outside, 0 where nothing is known."""
-        share = np.clip(-self.away.astype(np.float64) / self.top, -1.0, 1.0)
+        share = np.clip(-self.away.astype(np.float64) / top, -1.0, 1.0)
         return np.where(np.isfinite(share), 128.0 + np.rint(127.0 * np.nan_to_num(share)), 0.0).astype(np.uint8)
 
     def camera_on(self, spot: Spot, zoom: float = 1.0) -> Camera:

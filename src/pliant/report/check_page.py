@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import __version__, validate
+from ..clip import Clip
 from ..files import atomic_write
-from .audited import COLOURS, Audited, angles, srgb_to_linear
+from .audited import COLOURS, Audited, Spot, angles, srgb_to_linear
 from .camera import open_elevation
 from .pack import check, pack, planes
 
@@ -26,40 +27,51 @@ MOST_SPOTS = 40
 def check_page(found: Audited) -> str:
     """The page as text; it holds everything it shows."""
     clips = found.clips
-    frames = check(clips)
     run = {
+        "clips": [pack(clip, found.heat(found.top) if k == 0 else None) for k, clip in enumerate(clips)],
+        "cuts": cuts(found),
+        "series": [{"name": name, "unit": unit, "values": short(some)} for name, (unit, some) in found.series.items()],
+        "spots": spots(found),
+        "unlisted": max(len(found.spots) - MOST_SPOTS, 0),
+    }
+    facts = "".join(row(name, value) for name, value in found.facts.items())
+    return filled(found, clips, run, SCRIPTS, {"verdict": html.escape(found.verdict), "facts": facts})
+
+
+def filled(
+    found: Audited, clips: Sequence[Clip], run: dict[str, Any], scripts: Sequence[str], parts: dict[str, str]
+) -> str:
+    """The page of a check, and of what else is shown in the same way: `parts` of it, and what its `scripts` run on."""
+    run |= {
         "fps": validate.number("fps", found.fps, above=0.0),
-        "frameCount": frames,
+        "frameCount": check(clips),
         "elevation": open_elevation(clips),
         "facts": [],
-        "clips": [pack(clip, found.heat if k == 0 else None) for k, clip in enumerate(clips)],
         "ramp": srgb_to_linear(COLOURS).round(5).tolist(),
-        "cuts": {"own": _cuts(found.own), "body": _cuts(found.cut)},
         "numbers": [int(n) for n in found.numbers],
-        "series": [
-            {"name": name, "unit": unit, "values": [_short(v) for v in values]}
-            for name, (unit, values) in found.series.items()
-        ],
-        "spots": [_spot(found, k) for k in range(min(len(found.spots), MOST_SPOTS))],
     }
-    facts = "".join(
-        f'<tr><th scope="row">{html.escape(name)}</th><td>{html.escape(value)}</td></tr>'
-        for name, value in found.facts.items()
-    )
-    parts = {
+    common = {
         "title": html.escape(found.title),
-        "verdict": html.escape(found.verdict),
-        "style": _static("replay.css") + _static("check.css"),
+        "style": static("replay.css") + static("check.css"),
         "bar": _bar(),
-        "facts": facts,
         "notes": "".join(f"<li>{html.escape(text)}</li>" for text in found.notes),
         "unnoted": "" if found.notes else "hidden",
         "legend": _legend(found),
-        "script": "\n".join(_static(name) for name in SCRIPTS),
+        "pair": "",
+        "sides": "",
+        "more": "",
+        "script": "\n".join(static(name) for name in scripts),
         "run": json.dumps(run, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
         "made": f"pliant {html.escape(__version__)}; this page holds everything it shows and asks nobody for more.",
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda hole: parts[hole[1]], _static("check.html"))
+    filling = common | parts
+    return re.sub(r"\{\{(\w+)\}\}", lambda hole: filling[hole[1]], static("check.html"))
+
+
+def row(name: str, *values: str) -> str:
+    """Of a table: what it is about, and what is said of it."""
+    cells = "".join(f"<td>{html.escape(value)}</td>" for value in values)
+    return f'<tr><th scope="row">{html.escape(name)}</th>{cells}</tr>'
 
 
 def write_check_page(path: str | os.PathLike[str], found: Audited) -> None:
@@ -91,8 +103,12 @@ def _legend(found: Audited) -> str:
     return "".join(rows)
 
 
-def _spot(found: Audited, k: int) -> dict[str, Any]:
-    spot = found.spots[k]
+def spots(found: Audited, **more: Any) -> list[dict[str, Any]]:
+    """The worst places, with `more` said of each."""
+    return [_spot(found, spot) | more for spot in found.spots[:MOST_SPOTS]]
+
+
+def _spot(found: Audited, spot: Spot) -> dict[str, Any]:
     azimuth, elevation = angles(found.direction(spot))
     return {
         "frame": spot.frame,
@@ -106,23 +122,28 @@ def _spot(found: Audited, k: int) -> dict[str, Any]:
     }
 
 
+def cuts(found: Audited, when: str = "", **more: Any) -> dict[str, Any]:
+    """Curves of intersection; `when` follows their names, where there are several of a kind."""
+    return {f"own{when}": _cuts(found.own) | more, f"body{when}": _cuts(found.cut) | more}
+
+
 def _cuts(frames: Sequence[NDArray[np.float32]]) -> dict[str, Any]:
     every = np.concatenate([np.zeros((0, 2, 3), np.float32), *frames]).astype("<f4")
     return {"counts": [len(segments) for segments in frames], "ends": planes(every)}
 
 
-def _short(value: float) -> float | None:
+def short(values: Sequence[float]) -> list[float | None]:
     """Four digits are more than a chart shows; None where there is no number."""
-    return float(f"{value:.4g}") if np.isfinite(value) else None
+    return [float(f"{value:.4g}") if np.isfinite(value) else None for value in values]
 
 
 def _bar() -> str:
     """The controls of the replay."""
-    found = re.search(r'<section id="bar".*?</section>', _static("replay.html"), re.DOTALL)
+    found = re.search(r'<section id="bar".*?</section>', static("replay.html"), re.DOTALL)
     if found is None:
         raise AssertionError("replay.html has no section 'bar'")
     return found[0]
 
 
-def _static(name: str) -> str:
+def static(name: str) -> str:
     return importlib.resources.files(__package__).joinpath("static", name).read_text("utf-8")

@@ -39,6 +39,7 @@ async function decodeClip(packed) {
     extent: packed.extent,
     color: packed.color,
     open: packed.open,
+    side: packed.side, // 0 before, 1 after; undefined: always
     faces: sumRows(new Uint32Array(await unpack(packed.faces, 4)), 3),
     weld: packed.weld ? sumRows(new Uint32Array(await unpack(packed.weld, 4)), 1) : null,
     heat: packed.heat ? sumRows(new Uint8Array(await unpack(packed.heat, 1)), n) : null, // wraps at 256

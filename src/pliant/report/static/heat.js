@@ -2,34 +2,14 @@
 
 const heated = (source) => source.replace("#version 300 es", "#version 300 es\n#define HEAT");
 
-// A segment is a strip of four corners, some pixels wide: lines of WebGL are one pixel, which nobody sees.
-const CUT_VERTEX = `#version 300 es
-layout(location = 0) in vec3 from;
-layout(location = 1) in vec3 to;
-uniform mat4 project;
-uniform vec2 screen; // pixels
-uniform float width;
-void main() {
-  vec4 a = project * vec4(from, 1.), b = project * vec4(to, 1.);
-  vec2 along = (b.xy / b.w - a.xy / a.w) * screen;
-  float span = length(along);
-  vec2 t = span > 0. ? along / span : vec2(1., 0.);
-  bool end = gl_VertexID > 1;
-  vec4 p = end ? b : a;
-  vec2 out_of = vec2(-t.y, t.x) * ((gl_VertexID & 1) == 0 ? -1. : 1.) + t * (end ? .6 : -.6);
-  p.xy += out_of * width / screen * p.w;
-  p.z -= 2e-4 * p.w; // before the surfaces it lies in
-  gl_Position = p;
-}`;
-
 const CUT_INKS = { own: [0.62, 0.05, 0.55], body: [0.10, 0.28, 0.80] }; // sRGB, as in check.css
 
 // Segments of every frame, one after the other: where each frame begins, and their ends.
 async function decodeCuts(packed) {
   const out = {};
-  for (const [name, { counts, ends }] of Object.entries(packed)) {
+  for (const [name, { counts, ends, side }] of Object.entries(packed)) {
     const start = counts.reduce((sums, n) => [...sums, sums[sums.length - 1] + n], [0]);
-    out[name] = { start, ends: new Float32Array(await unpack(ends, 4)) };
+    out[name] = { start, side, ends: new Float32Array(await unpack(ends, 4)) };
   }
   return out;
 }
@@ -38,11 +18,11 @@ class HeatScene extends Scene {
   constructor(gl, clips, cuts, ramp) {
     super(gl, clips);
     this.lit = program(gl, heated(LIT_VERTEX), heated(LIT_FRAGMENT));
-    this.cut = program(gl, CUT_VERTEX, LINE_FRAGMENT);
+    this.cut = program(gl, STRIP_VERTEX, LINE_FRAGMENT);
     gl.useProgram(this.lit.made);
     gl.uniform3fv(this.lit.uniforms["ramp[0]"], new Float32Array(ramp.flat()));
     this.xray = true;
-    this.curves = Object.entries(cuts).map(([name, kept]) => ({ ...kept, ink: CUT_INKS[name], ...this.strip() }));
+    this.curves = Object.entries(cuts).map(([name, kept]) => ({ ...kept, ink: CUT_INKS[name.split(" ")[0]], ...this.strip() }));
   }
 
   strip() {
@@ -74,7 +54,7 @@ class HeatScene extends Scene {
     gl.uniform1f(lit.ghost, 0.8);
     gl.enable(gl.POLYGON_OFFSET_FILL); // as the common picture was drawn, else it would be behind itself
     gl.depthFunc(gl.GREATER);
-    for (const drawing of this.drawings.filter(({ heat }) => heat)) {
+    for (const drawing of this.shown.filter(({ heat }) => heat)) {
       gl.uniform3fv(lit.color, drawing.clip.color);
       gl.uniform1i(lit.open, drawing.clip.open ? 1 : 0);
       gl.uniform2f(lit.weave, 0, 12);
@@ -88,11 +68,11 @@ class HeatScene extends Scene {
   drawCuts(frame, project) {
     const { gl } = this, line = this.use(this.cut, project);
     const pixels = Math.min(window.devicePixelRatio || 1, 2);
-    gl.uniform2f(line.screen, gl.drawingBufferWidth, gl.drawingBufferHeight);
+    gl.uniform2f(line.screen, ...this.area.slice(2));
     gl.uniform1f(line.width, 2.2 * pixels);
-    for (const { start, ends, ink, array, buffer } of this.curves) {
+    for (const { start, side, ends, ink, array, buffer } of this.curves) {
       const count = start[frame + 1] - start[frame];
-      if (!count) continue;
+      if (!count || (side ?? this.side) !== this.side) continue;
       gl.bindVertexArray(array);
       gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
       gl.bufferData(gl.ARRAY_BUFFER, ends.subarray(6 * start[frame], 6 * start[frame + 1]), gl.DYNAMIC_DRAW);

@@ -54,21 +54,37 @@ class Drawing {
   constructor(gl, clip) {
     this.clip = clip;
     this.frame = -1;
+    this.buffers = [];
     this.solid = gl.createVertexArray();
     gl.bindVertexArray(this.solid);
     this.positions = this.attribute(gl, 0, 3, clip.positions);
     this.normals = this.attribute(gl, 1, 3, clip.normals);
     if (clip.uv) this.attribute(gl, 2, 2, clip.uv);
     if (clip.heat) this.heat = this.attribute(gl, 3, 1, clip.heat.subarray(0, clip.count), gl.UNSIGNED_BYTE);
-    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, gl.createBuffer());
-    gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, clip.faces, gl.STATIC_DRAW);
+    this.indices(gl, clip.faces);
     this.lines = null; // made when first asked for
     gl.bindVertexArray(null);
   }
 
+  buffer(gl, kind) {
+    const made = gl.createBuffer();
+    this.buffers.push(made);
+    gl.bindBuffer(kind, made);
+    return made;
+  }
+
+  indices(gl, values) {
+    this.buffer(gl, gl.ELEMENT_ARRAY_BUFFER);
+    gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, values, gl.STATIC_DRAW);
+  }
+
+  free(gl) {
+    for (const array of [this.solid, this.lines]) gl.deleteVertexArray(array);
+    for (const buffer of this.buffers) gl.deleteBuffer(buffer);
+  }
+
   attribute(gl, place, width, values, kind = gl.FLOAT) {
-    const buffer = gl.createBuffer();
-    gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
+    const buffer = this.buffer(gl, gl.ARRAY_BUFFER);
     gl.bufferData(gl.ARRAY_BUFFER, values, gl.DYNAMIC_DRAW);
     gl.enableVertexAttribArray(place);
     gl.vertexAttribPointer(place, width, kind, kind !== gl.FLOAT, 0, 0);
@@ -85,7 +101,7 @@ class Drawing {
     const wanted = this.clip.moments === 1 ? 0 : frame;
     if (wanted === this.frame) return;
     this.frame = wanted;
-    fillPositions(this.clip, wanted);
+    if (!this.clip.live) fillPositions(this.clip, wanted); // a live one has been given its positions
     fillNormals(this.clip);
     for (const [buffer, values] of [[this.positions, this.clip.positions], [this.normals, this.clip.normals]]) {
       gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
@@ -107,8 +123,7 @@ class Drawing {
       gl.bindBuffer(gl.ARRAY_BUFFER, this.positions);
       gl.enableVertexAttribArray(0);
       gl.vertexAttribPointer(0, 3, gl.FLOAT, false, 0, 0);
-      gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, gl.createBuffer());
-      gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, edges, gl.STATIC_DRAW);
+      this.indices(gl, edges);
     }
     gl.bindVertexArray(this.lines);
     gl.drawElements(gl.LINES, this.lineCount, gl.UNSIGNED_INT, 0);
@@ -166,7 +181,6 @@ class OverlayDrawing {
 class Scene {
   constructor(gl, clips, overlays = []) {
     this.gl = gl;
-    this.drawings = clips.map((clip) => new Drawing(gl, clip));
     this.overlays = overlays.map((overlay) => new OverlayDrawing(gl, overlay));
     this.depth = program(gl, DEPTH_VERTEX, EMPTY_FRAGMENT);
     this.lit = program(gl, LIT_VERTEX, LIT_FRAGMENT);
@@ -174,16 +188,10 @@ class Scene {
     this.line = program(gl, DEPTH_VERTEX, LINE_FRAGMENT);
     if (overlays.length) this.glow = program(gl, LIT_VERTEX, GLOW_FRAGMENT);
     this.empty = gl.createVertexArray();
-    this.low = [0, 1, 2].map((k) => Math.min(...clips.map((c) => c.box[0][k])));
-    this.high = [0, 1, 2].map((k) => Math.max(...clips.map((c) => c.box[1][k])));
-    this.middle = [0, 1, 2].map((k) => (this.low[k] + this.high[k]) / 2);
-    this.size = Math.hypot(...sub(this.high, this.low)) || 1;
     this.sunMap = shadowMap(gl, 2048);
     this.skyMap = shadowMap(gl, 512);
-    // the sun's map reaches past the box so that long shadows on the floor stay inside
-    this.sunProject = this.mapProject(SUN, 0.62);
-    this.skyProject = this.mapProject([0, 1, 0], 0.75);
-    this.shadowsOf = -1;
+    this.drawings = [];
+    this.load(clips);
     this.taps = 16; // looks into a shadow map per pixel
     this.compare = gl.createSampler();
     for (const [name, value] of [
@@ -193,21 +201,45 @@ class Scene {
     ]) gl.samplerParameteri(this.compare, name, value);
   }
 
+  // What is drawn from now on, and `boxes` around it; the programs and the maps stay.
+  load(clips, boxes = clips.map((clip) => clip.box)) {
+    for (const drawing of this.drawings) drawing.free(this.gl);
+    this.drawings = clips.map((clip) => new Drawing(this.gl, clip));
+    this.low = [0, 1, 2].map((k) => Math.min(...boxes.map((box) => box[0][k])));
+    this.high = [0, 1, 2].map((k) => Math.max(...boxes.map((box) => box[1][k])));
+    this.middle = [0, 1, 2].map((k) => (this.low[k] + this.high[k]) / 2);
+    this.size = Math.hypot(...sub(this.high, this.low)) || 1;
+    // the sun's map reaches past the box so that long shadows on the floor stay inside
+    this.sunProject = this.mapProject(SUN, 0.62);
+    this.skyProject = this.mapProject([0, 1, 0], 0.75);
+    this.shadowsOf = -1;
+    this.side = 0; // of clips that are seen only before, or only after
+    this.port = null; // x, y, width, height of the part of the canvas to draw on, pixels; all of it without
+  }
+
   mapProject(towards, reach) {
     return multiply(parallel(this.size * reach, this.size), lookAt(madd(this.middle, towards, 1e-6 * this.size), this.middle));
   }
 
+  get shown() {
+    return this.drawings.filter(({ clip }) => clip.side === undefined || clip.side === this.side);
+  }
+
+  get area() {
+    return this.port ?? [0, 0, this.gl.drawingBufferWidth, this.gl.drawingBufferHeight];
+  }
+
   castShadows(frame) {
-    const { gl } = this;
-    if (this.shadowsOf === frame) return;
-    this.shadowsOf = frame;
+    const { gl } = this, what = 2 * frame + this.side;
+    if (this.shadowsOf === what) return;
+    this.shadowsOf = what;
     gl.useProgram(this.depth.made);
     for (const [map, project] of [[this.sunMap, this.sunProject], [this.skyMap, this.skyProject]]) {
       gl.bindFramebuffer(gl.FRAMEBUFFER, map.frame);
       gl.viewport(0, 0, map.size, map.size);
       gl.clear(gl.DEPTH_BUFFER_BIT);
       gl.uniformMatrix4fv(this.depth.uniforms.project, false, project);
-      for (const drawing of this.drawings) drawing.drawSolid(gl);
+      for (const drawing of this.shown) drawing.drawSolid(gl);
     }
     gl.bindFramebuffer(gl.FRAMEBUFFER, null);
   }
@@ -236,16 +268,19 @@ class Scene {
     const { gl } = this;
     gl.enable(gl.DEPTH_TEST);
     gl.disable(gl.BLEND);
-    for (const drawing of this.drawings) drawing.moveTo(gl, frame);
+    for (const drawing of this.shown) drawing.moveTo(gl, frame);
     this.castShadows(frame);
-    gl.viewport(0, 0, gl.drawingBufferWidth, gl.drawingBufferHeight);
+    gl.viewport(...this.area);
+    gl.enable(gl.SCISSOR_TEST);
+    gl.scissor(...this.area);
     gl.clearColor(0, 0, 0, 0);
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
+    gl.disable(gl.SCISSOR_TEST);
     gl.enable(gl.POLYGON_OFFSET_FILL);
     gl.polygonOffset(1, 1);
     const lit = this.use(this.lit, project);
     gl.uniform3fv(lit.eye, eye);
-    for (const drawing of this.drawings) {
+    for (const drawing of this.shown) {
       const { clip } = drawing;
       gl.uniform3fv(lit.color, clip.color);
       gl.uniform1i(lit.open, clip.open ? 1 : 0);
@@ -278,7 +313,7 @@ class Scene {
 
   drawWire(project) {
     const { gl } = this, line = this.use(this.line, project);
-    for (const drawing of this.drawings) {
+    for (const drawing of this.shown) {
       gl.uniform4f(line.ink, 0.05, 0.06, 0.09, drawing.clip.open ? 0.45 : 0.15);
       drawing.drawLines(gl);
     }

@@ -169,3 +169,23 @@ precision mediump float;
 uniform vec4 ink;
 out vec4 pixel;
 void main() { pixel = vec4(ink.rgb * ink.a, ink.a); }`;
+
+// A segment is a strip of four corners, some pixels wide: lines of WebGL are one pixel, which nobody sees.
+const STRIP_VERTEX = `#version 300 es
+layout(location = 0) in vec3 from;
+layout(location = 1) in vec3 to;
+uniform mat4 project;
+uniform vec2 screen; // pixels
+uniform float width;
+void main() {
+  vec4 a = project * vec4(from, 1.), b = project * vec4(to, 1.);
+  vec2 along = (b.xy / b.w - a.xy / a.w) * screen;
+  float span = length(along);
+  vec2 t = span > 0. ? along / span : vec2(1., 0.);
+  bool end = gl_VertexID > 1;
+  vec4 p = end ? b : a;
+  vec2 out_of = vec2(-t.y, t.x) * ((gl_VertexID & 1) == 0 ? -1. : 1.) + t * (end ? .6 : -.6);
+  p.xy += out_of * width / screen * p.w;
+  p.z -= 2e-4 * p.w; // before the surfaces it lies in
+  gl_Position = p;
+}`;

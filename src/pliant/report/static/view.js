@@ -8,6 +8,8 @@ class View {
     this.home = home; // the elevation it starts at, radians
     Object.assign(this, { canvas, points, middle, size, changed });
     this.pointers = new Map();
+    this.head = 0; // pixels at the top that something lies over
+    this.parts = 1; // pictures side by side on the canvas
     // inside a notebook the wheel scrolls the notebook until the picture has been clicked
     this.engaged = window === window.parent;
     this.reset();
@@ -22,7 +24,7 @@ class View {
   }
 
   get aspect() {
-    return (this.canvas.clientWidth || 1) / (this.canvas.clientHeight || 1);
+    return (this.canvas.clientWidth || 1) / this.parts / (this.canvas.clientHeight || 1);
   }
 
   reset() {
@@ -39,7 +41,7 @@ class View {
     const [right, up, back] = basis(this.towards().map((v) => -v));
     const tan = Math.tan(FOV / 2), side = tan * this.aspect * 0.9;
     const bar = Math.min(0.5, 150 / (this.canvas.clientHeight || 1)); // twice its height, as a part of the picture's half
-    const rise = tan * 0.88, down = tan * (0.95 - bar);
+    const rise = tan * (0.88 - (2 * this.head) / (this.canvas.clientHeight || 1)), down = tan * (0.95 - bar);
     let east = -Infinity, west = Infinity, high = -Infinity, low = Infinity;
     const { points, middle } = this;
     for (let i = 0; i < points.length; i += 3) {

@@ -1,0 +1,96 @@
+"""One HTML file with a garment before and after it was fixed: both in the colours of their depth, and what changed."""
+
+import dataclasses
+import html
+import os
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..files import atomic_write
+from .audited import Audited
+from .check_page import MOST_SPOTS, SCRIPTS, cuts, filled, row, short, spots, static
+from .histogram import histogram_svg
+from .pack import pack
+
+_AT = SCRIPTS.index("heat.js") + 1
+FIX_SCRIPTS = (*SCRIPTS[:_AT], "pair.js", *SCRIPTS[_AT:], "fix.js")
+SIDES = ("before", "both", "after")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Mended:
+    """What the page shows: before and after as of any check; rows of (what, before, after); what else is said of the
+    change; moved: (T,n) how far each vertex went, metres."""
+
+    before: Audited
+    after: Audited
+    figures: Sequence[tuple[str, str, str]]
+    changes: Mapping[str, str]
+    moved: NDArray[np.float32]
+
+
+def fix_page(found: Mended) -> str:
+    """The page as text; it holds everything it shows."""
+    one, two = found.before, found.after
+    garment, *body = one.clips
+    clips = [garment, two.clips[0], *body]
+    top = one.top if (one.away < 0.0).any() else two.top  # one scale for both
+    left, were = spots(two, group="What remains", side=1), spots(one, group="What was wrong before", side=0)
+    run = {
+        "pair": True,
+        "clips": [
+            pack(clips[0], one.heat(top)) | {"side": 0},
+            pack(clips[1], two.heat(top)) | {"side": 1},
+            *(pack(clip) for clip in body),
+        ],
+        "cuts": cuts(one, side=0) | cuts(two, " after", side=1),
+        "series": [
+            {"name": name, "unit": unit, "values": short(some), "after": short(two.series[name][1])}
+            for name, (unit, some) in one.series.items()
+        ],
+        "spots": left + were,
+        "unlisted": sum(max(len(each.spots) - MOST_SPOTS, 0) for each in (one, two)),
+        "opens": len(left) if were else 0,
+    }
+    heads = '<th scope="col" class="before">before</th><th scope="col" class="after">after</th>'
+    both = "".join(f"<div><b>{when}</b> {html.escape(each.verdict)}</div>" for when, each in _named(one, two))
+    parts = {
+        "verdict": both,
+        "style": "".join(static(name) for name in ("replay.css", "check.css", "fix.css")),
+        "facts": f"<thead><tr><td></td>{heads}</tr></thead>" + "".join(row(*each) for each in found.figures),
+        "pair": '<div class="ring" hidden></div><div id="captions"><span class="before">before</span>'
+        '<span class="after">after</span></div>',
+        "sides": _sides(),
+        "more": _changes(found),
+    }
+    return filled(one, clips, run, FIX_SCRIPTS, parts)
+
+
+def write_fix_page(path: str | os.PathLike[str], found: Mended) -> None:
+    """Write the page to `path`, whole or not at all."""
+    page = fix_page(found)
+    with atomic_write(path, "w") as stream:
+        stream.write(page)
+
+
+def _named(one: Audited, two: Audited) -> tuple[tuple[str, Audited], ...]:
+    return ("Before:", one), ("After:", two)
+
+
+def _sides() -> str:
+    buttons = "".join(f'<button type="button" value="{name}">{name}</button>' for name in SIDES)
+    return f'<div id="sides" role="group" aria-label="What is seen (B)">{buttons}</div>'
+
+
+def _changes(found: Mended) -> str:
+    """How much was changed, and how far vertices went."""
+    rows = "".join(row(name, value) for name, value in found.changes.items())
+    at, drawn = found.moved[found.moved > 0.0].astype(np.float64), ""
+    if len(at):
+        chart = histogram_svg(at, float(at.max()), float(np.quantile(at, 0.95)))
+        words = "How far the vertices that moved went: the share of them, over millimetres. 95 % are left of the line."
+        drawn = f"<figure>{chart}<figcaption>{words}</figcaption></figure>"
+    table = f"<table>{rows}</table>"
+    return f'<section id="changes"><h2 id="changes-title">What was changed</h2>{table}{drawn}</section>'
