@@ -17,6 +17,7 @@ from .clock import Clock
 from .contacts import Contacts
 from .deforming import Skinned
 from .detect.base import Detector, Side
+from .detect.choose import AUTO, Chosen, method_for
 from .detect.distance_field.bone_fields import BoneFieldsDetector
 from .detect.distance_field.parts import PartsDetector
 from .detect.lifted import Lifted, raised
@@ -53,8 +54,8 @@ class Frame:
 class Simulation:
     """Runs a scene in steps of `dt` seconds, each in `substeps` small ones.
 
-    `method` names the detector between every cloth and every fixed body, and `options` goes to each of them; pass
-    `detectors` to make them yourself. `response` is one of RESPONSES: "projection", or the papers' "surface-tag" for
+    `method` names the detector between every cloth and every fixed body ("auto": `chosen` says which and why), and
+    `options` goes to each of them; pass `detectors` to make them yourself. `response` is one of RESPONSES: "projection", or the papers' "surface-tag" for
     vertices on a skin, "penalty", "geometric", "penalty+geometric", and "separate" for what is deep inside. Where soft
     bodies are kept from themselves and from each other, `self_method` (with `self_options`) and `self_response` say by
     which detector and which response; without either the guard does it, see docs/self-contact.md.
@@ -83,9 +84,10 @@ class Simulation:
         if self.state.x.shape != (int(scene.first[-1]), 3):
             raise ValueError(f"state has {len(self.state.x)} vertices; the scene has {int(scene.first[-1])}")
         self.clock = clock or Clock(on=False)
-        self.method = "" if detectors is not None else method_name(method)
+        chosen = method_for(scene) if method == AUTO else Chosen(method_name(method), "asked for")
+        self.method, self.chosen = ("", None) if detectors is not None else (chosen.name, chosen)
         self.dynamics = SoftDynamics(scene)
-        self.detectors = list(detectors) if detectors is not None else _detectors(scene, method, options or {})
+        self.detectors = list(detectors) if detectors is not None else _detectors(scene, chosen.name, options or {})
         self._moving = scene.moving
         self._posed = [b for b in self._moving if b not in scene.shapes]
         # only detectors that look at the vertices of obstacles need them in every small step

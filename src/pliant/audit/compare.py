@@ -1,0 +1,207 @@
+"""Compare: every method that applies, on the same states, against what is exactly there."""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import validate
+from ..clip import Clip
+from ..deforming import Skinned
+from ..detect.base import Finds
+from ..detect.distance_field.bone_fields import BoneFieldsDetector
+from ..detect.methods import METHODS, method_name
+from ..mesh import Mesh
+from ..scene import Scene
+from ..state import State
+from .check import as_clip
+from .compared import ROLES, Comparison, Role, Row, Unfit, row_of
+from .footage import Footage, of_clips, of_scene
+from .footprint import nbytes
+from .judge import judge, kind_of
+from .questions import Facts, Question
+
+FRAMES = 8
+PASSES = 5  # times that a method is timed, at least
+_AGAIN = 10.0  # s: what takes no longer is built twice
+_RUN = 0.3  # share of the time that a run takes, about
+# besides every method as it is, ways to use one that are worth a row of their own
+VARIANTS: dict[str, dict[str, Any]] = {"stochastic-tree": {"quality": 0.9}}
+FLAGS = {"obstacle": Finds.OBSTACLE, "pair": Finds.PAIR, "self": Finds.SELF}
+
+
+def compare(
+    a: Scene | Mesh | Clip,
+    b: Mesh | Clip | None = None,
+    *,
+    within: float | None = None,
+    frames: int = FRAMES,
+    every: int | None = None,
+    methods: Iterable[str] | None = None,
+    seed: int = 0,
+    progress: Callable[[float], None] | None = None,
+) -> Comparison:
+    """All methods on `frames` states: of a run of a scene, of mesh `a` on mesh `b`, or of `a` with itself.
+
+    `within` metres; without it twice what the scene keeps, or would keep. `every`: steps between two states of a run,
+    15 without it, or frames of an animation, spread over all of it without it. `methods`: their names; all without it.
+    `seed` is for methods that guess. Each is judged by its own kind of contact against exact distances; see
+    docs/compare.md.
+    """
+    tell = progress or (lambda share: None)
+    frames = validate.whole("frames", frames, low=1, high=100_000)
+    every = None if every is None else validate.whole("every", every, low=1)
+    seed = validate.whole("seed", seed, low=0)
+    if within is not None:
+        within = validate.number("within", within, above=0.0, high=validate.LARGEST)
+    names = list(METHODS) if methods is None else list(dict.fromkeys(method_name(name) for name in methods))
+    if not names:
+        raise ValueError(f"methods is empty; one or more of: {', '.join(METHODS)}")
+    if isinstance(a, Scene):
+        if b is not None:
+            raise ValueError("a scene has its own bodies; give either a scene or two meshes")
+        seen = of_scene(a, frames, every, lambda share: tell(_RUN * share))
+    else:
+        seen = of_clips(as_clip("a", a), None if b is None else as_clip("b", b), frames, every)
+    trials = [(name, name, _options(name, seed)) for name in names]
+    trials += [(f"{name} {_words(more)}", name, more) for name, more in VARIANTS.items() if name in names]
+    asked = [(role, *_near(seen, role, within)) for role in ROLES]
+    asked = [each for each in asked if each[1]]
+    if not asked:
+        raise ValueError(
+            f"nothing of {seen.title!r} comes near anything in {len(seen.states)} frames; ask for more frames"
+        )
+    roles, base = [], _RUN if isinstance(a, Scene) else 0.0
+    for k, (role, questions, reach) in enumerate(asked):
+        first, last = (base + (1.0 - base) * (k + step) / len(asked) for step in (0, 1))
+        share = _between(tell, first, last)
+        roles.append(_Trials(role, questions, seen.states, reach, seed).run(trials, share))
+    return Comparison(seen.title, tuple(roles), tuple(seen.states), tuple(seen.meshes), seed)
+
+
+def _between(tell: Callable[[float], None], first: float, last: float) -> Callable[[float], None]:
+    return lambda share: tell(first + (last - first) * share)
+
+
+def _options(name: str, seed: int) -> dict[str, Any]:
+    # a field from the cache would tell nothing about baking
+    return {"active-pairs": {"seed": seed}, "distance-field": {"cache": False}}.get(name, {})
+
+
+def _words(options: dict[str, Any]) -> str:
+    return ", ".join(f"{key} {value:g}" for key, value in options.items())
+
+
+def _near(seen: Footage, role: str, within: float | None) -> tuple[list[Question], float]:
+    """The questions of a role that ever have something within the distance, by their boxes."""
+    reach = seen.within[role] if within is None else within
+    asked = [question for question in seen.questions if question.role == role]
+    return [q for q in asked if q.other is None or any(_close(q, state, reach) for state in seen.states)], reach
+
+
+def _close(question: Question, state: State, reach: float) -> bool:
+    x, y = state.x[question.one.rows], state.x[question.two.rows]
+    return bool((x.min(0) <= y.max(0) + reach).all() and (y.min(0) <= x.max(0) + reach).all())
+
+
+class _Trials:
+    """All methods on the questions of one role."""
+
+    def __init__(
+        self, role: str, questions: Sequence[Question], states: Sequence[State], within: float, seed: int
+    ) -> None:
+        self.role, self.questions, self.states, self.within, self.seed = role, questions, states, within, seed
+        self._facts: dict[tuple[int, int], Facts] = {}
+
+    def run(self, trials: Sequence[tuple[str, str, dict[str, Any]]], tell: Callable[[float], None]) -> Role:
+        rows, unfit = [], []
+        for k, (label, name, options) in enumerate(trials):
+            made = self._try(label, name, options, _between(tell, k / len(trials), (k + 1) / len(trials)))
+            if isinstance(made, Row):
+                rows.append(made)
+            elif label == name:
+                unfit.append(made)
+            tell((k + 1) / len(trials))
+        labels = tuple(question.label for question in self.questions)
+        return Role(self.role, labels, self.within, tuple(rows), tuple(unfit))
+
+    def _try(self, label: str, name: str, options: dict[str, Any], tell: Callable[[float], None]) -> Row | Unfit:
+        detectors, refused, built = self._build(name, options)
+        if detectors and built < _AGAIN:  # the first time may have waited for code to be compiled or read
+            detectors, refused, built = self._build(name, options)
+        if not detectors:
+            return Unfit(name, METHODS[name].needs, refused)
+        rulings, seconds, recalls = [], [], []
+        for t, state in enumerate(self.states):
+            spent, told = 0.0, []
+            for k, detector in detectors.items():
+                began = time.process_time()
+                found = detector.update(state).find(state)
+                spent += time.process_time() - began
+                told.append(judge(detector, self._fact(k, t), np.array(found)))
+                if hasattr(detector, "estimated_recall"):
+                    recalls.append(detector.estimated_recall)
+            rulings.append(told)
+            seconds.append(spent)
+            tell((t + 1) / len(self.states))
+        while len(seconds) < PASSES + 1:
+            seconds += [_timed(detectors.values(), state) for state in self.states]
+        first = next(iter(detectors))
+        size = sum(nbytes(detector, _given(self.questions[k])) for k, detector in detectors.items())
+        return row_of(
+            label,
+            detectors[first],
+            kind_of(detectors[first], self.questions[first]),
+            rulings,
+            # the first answer is left out: it may wait for compiled code to be read
+            seconds=float(np.median(seconds[1:])),
+            build=built,
+            size=size,
+            estimate=float(np.nanmean(recalls)) if np.isfinite(recalls).any() else float("nan"),
+            asked=(len(detectors), len(self.questions)),
+            refused=refused,
+        )
+
+    def _build(self, name: str, options: dict[str, Any]) -> tuple[dict[int, Any], str, float]:
+        """Detectors by the number of their question, why there is none for others, and seconds of processor time."""
+        detectors, refused, began = {}, "", time.process_time()
+        for k, question in enumerate(self.questions):
+            try:
+                detectors[k] = fitting(name, question, self.within, options)
+            except (ValueError, MemoryError) as error:
+                refused = refused or str(error)
+        return detectors, refused, time.process_time() - began
+
+    def _fact(self, k: int, t: int) -> Facts:
+        if (k, t) not in self._facts:
+            self._facts[k, t] = Facts(self.questions[k], self.states[t], self.within, self.seed)
+        return self._facts[k, t]
+
+
+def _timed(detectors: Iterable[Any], state: State) -> float:
+    began = time.process_time()
+    for detector in detectors:
+        detector.update(state).find(state)
+    return time.process_time() - began
+
+
+def _given(question: Question) -> tuple[Mesh, ...]:
+    """What a detector was given, and does not count as its own memory."""
+    sides = (question.one, question.other, *question.whole)
+    return tuple(side.mesh for side in sides if side is not None)
+
+
+def fitting(name: str, question: Question, within: float, options: dict[str, Any]) -> Any:
+    """A detector for a question, as a simulation would make it; ValueError says why there is none."""
+    made = METHODS[name]
+    if not made.finds & FLAGS[question.role]:
+        does = " and ".join(str(flag.name).lower() for flag in Finds if flag in made.finds)
+        raise ValueError(f"finds {does} only")
+    if made.name == BoneFieldsDetector.name and isinstance(question.two.motion, Skinned):
+        made = BoneFieldsDetector
+    if (question.bends or question.glides) and not made.follows:
+        how = "bends" if question.bends else "moves by its vertices alone"
+        raise ValueError(f"needs a body that keeps its shape; {question.two.mesh.name!r} {how}")
+    one, other = question.whole if getattr(made, "volume", False) else (question.one, question.other)
+    return made(one, *(() if other is None else (other,)), within=within, **options)

@@ -1,0 +1,267 @@
+"""What a comparison found: a row for each method and role, who does not apply, and whether promises were kept."""
+
+import dataclasses
+import os
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..mesh import Mesh
+from ..report.tables import BYTES, Column, Table
+from ..state import State
+from .judge import KINDS
+from .rulings import Ruling, added
+
+Floats = NDArray[np.float64]
+ROLES = {
+    "obstacle": "on bodies that do not give way",
+    "pair": "of two soft bodies",
+    "self": "of a body with itself",
+}
+COLUMNS = (
+    Column("method"),
+    Column("class"),
+    Column("there", show="{:,}"),
+    Column("found", show="{:,}"),
+    Column("missed", show="{:,}"),
+    Column("extra", show="{:,}"),
+    Column("beyond", show="{:,}"),
+    Column("recall", show="{:.4f}"),
+    Column("estimated", show="{:.3f}"),
+    Column("depth_max_m", "depth-max", "{:.3g}"),
+    Column("depth_mean_m", "mean", "{:.3g}"),
+    Column("bound_m", "bound", "{:.3g}"),
+    Column("normal_max_deg", "normal-max", "{:.3g}"),
+    Column("normal_mean_deg", "normal-mean", "{:.3g}"),
+    Column("cpu_ms", "CPU-ms", "{:.3g}"),
+    Column("build_ms", "build-ms", "{:.3g}"),
+    Column("bytes", "memory", BYTES),
+    Column("counts", detail=True),
+    Column("unreached", detail=True),
+    Column("kept", detail=True),
+    Column("needs", detail=True),
+    Column("note", detail=True),
+)
+
+
+class Unfit(NamedTuple):
+    """A method that was not asked, and why."""
+
+    name: str
+    needs: str
+    why: str
+
+
+class Worst(NamedTuple):
+    """The state in which a method differs most, and where; places are (k,3), metres."""
+
+    frame: int
+    right: Floats
+    missed: Floats
+    extra: Floats
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One method over all states and questions of a role. Lengths in metres, angles in radians."""
+
+    method: str
+    guarantee: str  # A, B or C
+    kind: str  # what it counts: one of KINDS
+    needs: str
+    expected: int
+    found: int  # of these
+    missed: int
+    extra: int
+    beyond: int  # missed, extra and wrong distances that its bound does not excuse
+    unreached: int  # beyond what it says that it sees; not expected
+    depth_max: float
+    depth_mean: float
+    normal_max: float
+    normal_mean: float
+    bound: float  # nan where none is stated
+    seconds: float  # processor time of update and find, median over states
+    build: float  # s
+    size: int  # bytes
+    estimate: float  # of its recall, by the method itself; nan
+    asked: tuple[int, int]  # questions that it could be asked, of how many
+    refused: str
+    worst: Worst
+
+    @property
+    def recall(self) -> float:
+        return 1.0 - self.missed / self.expected if self.expected else 1.0
+
+    @property
+    def kept(self) -> bool:
+        """Whether it kept what it promises: all and nothing else (A), nothing beyond a bound (B, and C that has one)."""
+        exact = self.guarantee != "A" or not (self.missed or self.extra)
+        return exact and not self.beyond
+
+    @property
+    def note(self) -> str:
+        """What the figures do not say."""
+        said = []
+        if self.unreached:
+            said.append(f"{self.unreached:,} more are deeper than it looks")
+        if self.asked[0] < self.asked[1]:
+            said.append(f"asked about {self.asked[0]} of {self.asked[1]} pairs of bodies: {self.refused}")
+        return "; ".join(said)
+
+    def plain(self) -> dict[str, Any]:
+        """For tables and JSON; None where there is no figure."""
+        degrees, told = 180.0 / np.pi, self.found > 0
+        return {
+            "method": self.method,
+            "class": self.guarantee,
+            "there": self.expected,
+            "found": self.found,
+            "missed": self.missed,
+            "extra": self.extra,
+            "beyond": self.beyond,
+            "recall": self.recall,
+            "estimated": self.estimate if np.isfinite(self.estimate) else None,
+            "depth_max_m": self.depth_max if told else None,
+            "depth_mean_m": self.depth_mean if told else None,
+            "bound_m": self.bound if np.isfinite(self.bound) else None,
+            "normal_max_deg": degrees * self.normal_max if told else None,
+            "normal_mean_deg": degrees * self.normal_mean if told else None,
+            "cpu_ms": 1e3 * self.seconds,
+            "build_ms": 1e3 * self.build,
+            "bytes": self.size,
+            "counts": self.kind,
+            "unreached": self.unreached,
+            "kept": self.kept,
+            "needs": self.needs,
+            "note": self.note,
+        }
+
+
+def row_of(
+    label: str,
+    detector: Any,
+    kind: str,
+    rulings: Sequence[Sequence[Ruling]],
+    *,
+    seconds: float,
+    build: float,
+    size: int,
+    estimate: float,
+    asked: tuple[int, int],
+    refused: str,
+) -> Row:
+    """The rulings of all states, each over all questions, as one row."""
+    states = [added(each) for each in rulings]
+    every = added(states)
+    frame = int(np.argmax([(len(s.missed) + len(s.extra)) * 1e6 + len(s.right) * 1e-3 for s in states]))
+    worst = Worst(frame, states[frame].right, states[frame].missed, states[frame].extra)
+    return Row(
+        method=label,
+        guarantee=detector.guarantee,
+        kind=kind,
+        needs=detector.needs,
+        expected=every.expected,
+        found=len(every.right),
+        missed=len(every.missed),
+        extra=len(every.extra),
+        beyond=every.beyond,
+        unreached=every.unreached,
+        depth_max=float(every.depth.max(initial=0.0)),
+        depth_mean=float(every.depth.mean()) if len(every.depth) else 0.0,
+        normal_max=float(every.turn.max(initial=0.0)),
+        normal_mean=float(every.turn.mean()) if len(every.turn) else 0.0,
+        bound=every.bound,
+        seconds=seconds,
+        build=build,
+        size=size,
+        estimate=estimate,
+        asked=asked,
+        refused=refused,
+        worst=worst,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Role:
+    """What was asked of all methods: `labels` say who of whom, `within` metres."""
+
+    role: str
+    labels: tuple[str, ...]
+    within: float
+    rows: tuple[Row, ...]
+    unfit: tuple[Unfit, ...]
+
+    @property
+    def title(self) -> str:
+        who = self.labels[0] if len(self.labels) == 1 else f"{len(self.labels)} pairs of bodies"
+        if self.role == "self" and len(self.labels) > 1:
+            who = f"{len(self.labels)} bodies"
+        return f"Contacts {ROLES[self.role]}: {who}, within {1e3 * self.within:.3g} mm"
+
+    @property
+    def table(self) -> Table:
+        return Table(f"compare-{self.role}", self.title, COLUMNS, [row.plain() for row in self.rows])
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Comparison:
+    """roles: what was asked, with a row for each method. states: in which. meshes: what there is to see, with its first
+    row in the positions and its colour."""
+
+    title: str
+    roles: tuple[Role, ...]
+    states: tuple[State, ...]
+    meshes: tuple[tuple[Mesh, int, tuple[float, float, float]], ...]
+    seed: int = 0
+
+    @property
+    def broken(self) -> list[str]:
+        """Promises that were not kept, in words."""
+        said = []
+        for role in self.roles:
+            for row in role.rows:
+                if not row.kept:
+                    bound = "exact" if not row.bound else f"bound {row.bound:.3g} m"
+                    count = f"{row.missed} missed, {row.extra} extra, {row.beyond} beyond what it promises"
+                    said.append(f"{row.method} ({row.guarantee}, {bound}), contacts {ROLES[role.role]}: {count}")
+        return said
+
+    def row(self, method: str, role: str | None = None) -> Row:
+        """That of a method, in a role or in the first that has it."""
+        for asked in self.roles:
+            for row in asked.rows:
+                if row.method == method and role in (None, asked.role):
+                    return row
+        raise ValueError(f"no row for method {method!r} in role {role or 'any'!r}")
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values: SI units, angles in degrees, processor time in milliseconds."""
+        return {
+            "title": self.title,
+            "frames": len(self.states),
+            "times_s": [state.time for state in self.states],
+            "seed": self.seed,
+            "kept": not self.broken,
+            "broken": self.broken,
+            "counts": KINDS,
+            "roles": [
+                {
+                    "role": role.role,
+                    "title": role.title,
+                    "within_m": role.within,
+                    "asked": list(role.labels),
+                    "methods": [row.plain() for row in role.rows],
+                    "not_applicable": [unfit._asdict() for unfit in role.unfit],
+                }
+                for role in self.roles
+            ],
+        }
+
+    def to_html(self, path: str | os.PathLike[str]) -> None:
+        """One page that needs no network: tables, and pictures of where methods differ."""
+        from ..report.compare_page import write_compare_page
+        from .compared_page import shown
+
+        write_compare_page(path, shown(self))

@@ -1,0 +1,36 @@
+"""Judges what a method found by what it says that it finds: its kind of contact, its distance, its stated bound."""
+
+from collections.abc import Callable
+from typing import Any
+
+from ..contacts import Contacts
+from . import pairwise, pointwise
+from .questions import Facts, Question
+from .rulings import Ruling
+
+KINDS = {
+    "features": "pairs of vertex and face or of two edges within the distance, and vertices inside",
+    "points": "vertices and middles of edges within the distance, or inside",
+    "inside": "vertices inside a closed mesh",
+    "tets": "vertices inside tetrahedra",
+}
+_JUDGES: dict[str, Callable[[Any, Facts, Contacts], Ruling]] = {
+    "features": pairwise.features,
+    "points": pointwise.points,
+    "inside": pointwise.inside,
+    "tets": pointwise.in_tets,
+}
+
+
+def kind_of(detector: Any, question: Question) -> str:
+    """What the method counts: one of KINDS."""
+    if getattr(detector, "inner", False):
+        return "inside"
+    if getattr(detector, "volume", False) and question.tets:
+        return "tets"
+    return "points" if isinstance(detector, pointwise.POINTWISE) else "features"
+
+
+def judge(detector: Any, facts: Facts, found: Contacts) -> Ruling:
+    """What is right and wrong about `found`, of a detector that has just answered."""
+    return _JUDGES[kind_of(detector, facts.question)](detector, facts, found)

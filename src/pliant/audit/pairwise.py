@@ -1,0 +1,127 @@
+"""Judges methods that report pairs of features: vertices and faces, edges and edges."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..contacts import EDGE_EDGE, Contacts
+from ..detect.continuous import ContinuousDetector
+from ..detect.sphere_surface import SphereSurfaceDetector
+from .questions import Facts
+from .rulings import CLEAR, Ruling, added, repeated, turns
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+THERE, BACK, EDGES = 0, 1, 2  # vertices of the first side, of the second, edges
+
+
+class _Claims(NamedTuple):
+    """Records of one of the three sorts, and the pairs (k,2) that they name, as `Facts.near` numbers them."""
+
+    records: Contacts
+    pairs: Rows
+
+
+def features(detector: Any, facts: Facts, found: Contacts) -> Ruling:
+    """Pairs within the distance, each once; vertices deep inside a closed side with a face that is nearest."""
+    bounds = detector.bounds if isinstance(detector, SphereSurfaceDetector) else (0.0, 0.0)
+    parts = [_sort(detector, facts, k, claims, bounds[k == EDGES]) for k, claims in enumerate(_claims(found, facts))]
+    if detector.guarantee == "A" or max(bounds):
+        return added(parts)._replace(bound=max(bounds))
+    return added(parts)._replace(bound=float("nan"), beyond=0)
+
+
+def _sort(detector: Any, facts: Facts, sort: int, claims: _Claims, bound: float) -> Ruling:
+    slack, near, (records, pairs) = facts.slack, facts.near[sort], claims
+    d, truth, own = near.distance, _keys(near.pairs), _keys(pairs)
+    at = np.minimum(np.searchsorted(truth, own), max(len(truth) - 1, 0))
+    known = np.isin(own, truth)
+    away, deep = _deep(facts, sort, not isinstance(detector, SphereSurfaceDetector))
+    # of vertices deep inside only one face counts, and any that is as near as the nearest will do
+    fits = ~known & deep[pairs[:, 0]] if len(deep) else np.zeros(len(own), np.bool_)
+    fits[fits] = np.abs(records["distance"][fits] - away[pairs[fits, 0]]) <= CLEAR * slack
+    sure, perhaps, touched = _met(detector, facts, sort)
+    on_the_way = np.isin(own, _keys(perhaps))
+    lost = ~np.isin(truth, own) & (d <= facts.within - slack)
+    if len(touched):
+        # a near pair that would lead on through what a vertex of it has met is left out: see `continuous.joined`
+        lost &= ~np.isin(_vertices(facts, sort, near.pairs), touched).any(1)
+    deep_lost = deep.copy()
+    deep_lost[pairs[fits, 0]] = False
+    unmet = sure[~np.isin(_keys(sure), own)]
+    wrong = (~known & ~fits & ~on_the_way) | repeated(own)
+    told = known & ~on_the_way
+    side = _sides(facts, sort, claims)[told]
+    error = np.abs(records["distance"][told] - side * d[at[told]])
+    turn = turns(records["normal"][told], side[:, None] * near.gap[at[told]], CLEAR * slack)
+    beyond = int((d[lost] <= facts.within - bound - slack).sum() + deep_lost.sum() + len(unmet) + wrong.sum())
+    missing = [near.pairs[lost], np.flatnonzero(deep_lost)[:, None].repeat(2, 1), unmet]
+    return Ruling(
+        expected=int((d <= facts.within - slack).sum() + deep.sum() + (~np.isin(_keys(sure), truth)).sum()),
+        right=_places(facts, sort, pairs[~wrong]),
+        missed=_places(facts, sort, np.concatenate(missing)),
+        extra=_places(facts, sort, pairs[wrong]),
+        beyond=beyond + int((error > bound + CLEAR * slack).sum()),
+        unreached=0,
+        depth=error,
+        turn=turn,
+        bound=bound,
+    )
+
+
+def _claims(found: Contacts, facts: Facts) -> list[_Claims]:
+    elements, edges = found["elements"].astype(np.int64), found["kind"] == EDGE_EDGE
+    back = found["bodies"][:, 0] != facts.question.one.body
+    pairs = np.where((edges & back)[:, None], elements[:, ::-1], elements)
+    if facts.question.other is None:
+        pairs = np.where(edges[:, None], np.sort(pairs, 1), pairs)
+    return [_Claims(found[mask], pairs[mask]) for mask in (~edges & ~back, ~edges & back, edges)]
+
+
+def _keys(pairs: Rows) -> Rows:
+    """A number for each pair, ascending where they are."""
+    return pairs[:, 0] << 32 | pairs[:, 1]
+
+
+def _deep(facts: Facts, sort: int, counts: bool) -> tuple[Floats, Bools]:
+    """Of a side's vertices the signed distance from the other, and which are inside of it farther than any near face;
+    nothing where that does not count."""
+    if not counts or sort == EDGES or facts.question.other is None or not facts.question.solid[1 - sort]:
+        return np.zeros(0), np.zeros(0, np.bool_)
+    away = facts.vertices[sort].distance
+    return away, away < -facts.within - facts.slack
+
+
+def _sides(facts: Facts, sort: int, claims: _Claims) -> Floats:
+    """(k,) 1 outside, -1 inside; of edges what the record says, because the amount alone is judged."""
+    if sort == EDGES:
+        return np.where(claims.records["distance"] < 0.0, -1.0, 1.0)
+    if facts.question.other is None or not facts.question.solid[1 - sort]:
+        return np.ones(len(claims.pairs))
+    return np.where(facts.vertices[sort].distance[claims.pairs[:, 0]] < 0.0, -1.0, 1.0)
+
+
+def _met(detector: Any, facts: Facts, sort: int) -> tuple[Rows, Rows, Rows]:
+    """Pairs that surely and perhaps touch on the way, and all vertices that do; for a method that looks at the way."""
+    none = np.zeros((0, 2), np.int64)
+    if not isinstance(detector, ContinuousDetector):
+        return none, none, none[:, 0]
+    touched = [_vertices(facts, k, perhaps).ravel() for k, (_, perhaps) in enumerate(facts.met)]
+    return *facts.met[sort], np.unique(np.concatenate(touched))
+
+
+def _vertices(facts: Facts, sort: int, pairs: Rows) -> Rows:
+    """(k,4) rows of all vertices of pairs in the one array of positions."""
+    one, two = facts.question.one, facts.question.two
+    if sort == BACK:
+        one, two = two, one
+    first = one.mesh.topology.edges[pairs[:, 0]] if sort == EDGES else pairs[:, :1]
+    second = two.mesh.topology.edges[pairs[:, 1]] if sort == EDGES else two.mesh.faces[pairs[:, 1]]
+    return np.concatenate([first + one.first, second + two.first], 1).astype(np.int64)
+
+
+def _places(facts: Facts, sort: int, pairs: Rows) -> Floats:
+    """(k,3) where the first feature of each pair is."""
+    return (facts.x, facts.y, facts.middles)[sort][pairs[:, 0]]

@@ -1,0 +1,152 @@
+"""Judges methods that report points: near a surface, inside a closed mesh, inside tetrahedra."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..contacts import MIDPOINT_FIELD, Contacts
+from ..detect.bone_boxes import BoneBoxesDetector
+from ..detect.distance_field import DistanceFieldDetector
+from ..detect.distance_field.bone_fields import BoneFieldsDetector
+from ..detect.height_grid import HeightGridDetector
+from ..motion import brought
+from .questions import Exact, Facts, exact_from
+from .rulings import CLEAR, Ruling, added, repeated, turns
+from .truth import from_triangles
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Rows = NDArray[np.int64]
+CELL = 0.8661  # of the spacing: how far a trilinear field can be off (docs/detectors/distance-field.md)
+POINTWISE = (DistanceFieldDetector, BoneFieldsDetector, HeightGridDetector, BoneBoxesDetector)
+
+
+def points(detector: Any, facts: Facts, found: Contacts) -> Ruling:
+    """Vertices and middles of edges of the first side that are within the distance of the second, or inside it."""
+    slack, within, d = facts.slack, facts.within, facts.points.distance
+    at = np.concatenate([facts.x, facts.middles])
+    rows = found["elements"][:, 0] + np.where(found["kind"] == MIDPOINT_FIELD, len(facts.x), 0)
+    if isinstance(detector, BoneBoxesDetector) and not facts.question.solid[1]:
+        # behind an open mesh is as near as before it
+        far = np.abs(d)
+    else:
+        far = d
+    bound, seen = _bound(detector, facts, at)
+    got, there = _marked(rows, len(d)), far <= within - slack
+    missed, extra = there & seen & ~got, got & (far > within + slack)
+    fine = far[rows] <= within + slack
+    again = repeated(rows)
+    error = np.abs(found["distance"][fine] - d[rows[fine]])
+    if isinstance(detector, HeightGridDetector):
+        # sides are promised, and only beyond the bound; distances are estimates
+        beyond = int((missed & (d < -bound)).sum()) if facts.question.solid[1] else 0
+        beyond += _stray(detector, facts, at[extra])
+    else:
+        # comparisons with a bound that is not stated, nan, are never true
+        beyond = int((far[missed] <= within - bound - slack).sum() + (far[extra] > within + bound + slack).sum())
+        beyond += int((error > bound + CLEAR * slack).sum())
+    return Ruling(
+        expected=int((there & (seen | got)).sum()),
+        right=at[rows[fine]],
+        missed=at[missed],
+        extra=np.concatenate([at[extra], at[rows[again]]]),
+        beyond=beyond + int(again.sum()),
+        unreached=int((there & ~seen & ~got).sum()),
+        depth=error,
+        turn=_turns(found[fine], facts.points, rows[fine], slack),
+        bound=bound,
+    )
+
+
+def _bound(detector: Any, facts: Facts, at: Floats) -> tuple[float, Bools]:
+    """The stated bound, metres, nan where there is none; and which points the method says that it can see."""
+    seen = np.ones(len(at), np.bool_)
+    if isinstance(detector, BoneFieldsDetector):
+        return float("nan"), seen
+    if isinstance(detector, HeightGridDetector):
+        return float(detector.grids.bound), seen
+    if not isinstance(detector, DistanceFieldDetector):
+        return 0.0, seen
+    field, body, pose = detector.field, detector.rigid.body, facts.state.pose
+    seen = np.abs(facts.points.distance) < (field.band - 2.0 * CELL) * field.spacing
+    if not facts.question.solid[1]:  # where the side jumps without a surface, a field says that it does not know
+        seen &= np.isfinite(field.sample(brought(at, pose[body]) if body < len(pose) else at)[0])
+    return CELL * field.spacing, seen
+
+
+def _stray(detector: HeightGridDetector, facts: Facts, suspects: Floats) -> int:
+    """How many of points (k,3) no direction excuses: farther than sqrt(3) (within + 3 cells) from all that lies below
+    the tops of the mesh, whichever way it is looked at."""
+    limit, stray = np.sqrt(3.0) * (facts.within + 3.0 * detector.grids.bound), 0
+    corners = facts.y[facts.question.two.mesh.faces]
+    for p in suspects:
+        held = False
+        for axis in range(3):
+            flat, foot = corners.copy(), p.copy()
+            flat[:, :, axis] = foot[axis] = 0.0
+            near = ((flat.min(1) <= foot + limit) & (flat.max(1) >= foot - limit)).all(1)
+            gap = from_triangles(np.broadcast_to(foot, (int(near.sum()), 3)), flat[near])
+            heights = corners[near][np.linalg.norm(gap, axis=1) <= limit][:, :, axis]
+            held |= bool((heights.max(1) >= p[axis] - limit).any() or (heights.min(1) <= p[axis] + limit).any())
+        stray += not held
+    return stray
+
+
+def inside(detector: Any, facts: Facts, found: Contacts) -> Ruling:
+    """Vertices inside the other, closed, side; of one side those inside another part of it."""
+    question, slack = facts.question, facts.slack
+    if question.other is None:
+        asked, sure, perhaps = facts.inside_itself
+        told = np.unique(found["elements"][:, 0]).astype(np.int64)
+        return _sets(told[np.isin(told, asked)], sure, perhaps, facts.x)
+    parts = []
+    for which, (x, exact) in enumerate(zip((facts.x, facts.y), facts.vertices, strict=True)):
+        records = found[found["bodies"][:, 0] == (question.one, question.two)[which].body]
+        rows = records["elements"][:, 0].astype(np.int64)
+        d = exact.distance if question.solid[1 - which] else np.full(len(x), np.inf)
+        part = _sets(rows, np.flatnonzero(d < -slack), np.flatnonzero(d <= slack), x)
+        fine = d[rows] <= slack
+        error = np.abs(records["distance"] - d[rows])[fine]
+        beyond = part.beyond + int((error > CLEAR * slack).sum())
+        turn = _turns(records[fine], exact, rows[fine], slack)
+        parts.append(part._replace(beyond=beyond, depth=error, turn=turn))
+    return added(parts)
+
+
+def in_tets(detector: Any, facts: Facts, found: Contacts) -> Ruling:
+    """Vertices inside tetrahedra of the other side, or of their own. The way out is not the shortest, and its length is
+    shown, not judged."""
+    question, parts = facts.question, []
+    sides = [(question.one, question.two, facts.y), (question.two, question.one, facts.x)]
+    for (side, other, y), (x, sure, perhaps) in zip(sides, facts.in_tets):
+        records = found[found["bodies"][:, 0] == side.body]
+        rows = records["elements"][:, 0].astype(np.int64)
+        part = _sets(np.unique(rows), sure, perhaps, x)
+        if question.other is not None:
+            # vertices that are not on the surface count as well
+            exact = exact_from(other, y, x[rows])
+            every = np.arange(len(rows))
+            error = np.abs(records["distance"] - exact.distance)
+            part = part._replace(depth=error, turn=_turns(records, exact, every, facts.slack))
+        parts.append(part)
+    return added(parts)
+
+
+def _sets(told: Rows, sure: Rows, perhaps: Rows, x: Floats) -> Ruling:
+    """Rows of x that a method named, beside those that it must and those that it may."""
+    right, missed, extra = np.intersect1d(told, perhaps), np.setdiff1d(sure, told), np.setdiff1d(told, perhaps)
+    none = np.zeros(0)
+    return Ruling(len(sure), x[right], x[missed], x[extra], len(missed) + len(extra), 0, none, none, 0.0)
+
+
+def _marked(rows: Rows, count: int) -> Bools:
+    out = np.zeros(count, np.bool_)
+    out[rows] = True
+    return out
+
+
+def _turns(records: Contacts, exact: Exact, rows: Rows, slack: float) -> Floats:
+    """Of points that are far enough from the surface to have a direction."""
+    clear = np.abs(exact.distance[rows]) > CLEAR * slack
+    return turns(records["normal"][clear], exact.normal[rows[clear]], 0.5)
