@@ -118,18 +118,25 @@ class Raw:
         taken, self._had = self._had[:count], self._had[count:]
         return taken
 
-    def code(self, answered: bytes | None = None) -> int | None:
+    def code(self, answer: bytes | None = None) -> int | None:
         """How the server closes: its code, 1005 without one, 1006 where it says nothing (RFC 6455, section 7.1.5).
-        None: it did not, and answered a ping of this content."""
+        None: it did not, but answered a ping."""
         try:
             while True:
                 opcode, content = self.read()
                 if opcode == CLOSE:
                     return int(struct.unpack("!H", content[:2])[0]) if content else 1005
-                if opcode == PONG and content == answered:
+                if opcode == PONG and content == answer:
                     return None
         except (EOFError, ConnectionError):
             return 1006
+
+    def alive(self) -> int | None:
+        """None where the server answers a ping, or how it closes."""
+        mark = os.urandom(8)
+        with contextlib.suppress(OSError):
+            self.send(frame(PING, mark))
+        return self.code(mark)
 
     def words(self, key: str) -> Any:
         """The next text that has `key`."""

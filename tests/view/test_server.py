@@ -218,14 +218,14 @@ def fuzz(count: int, rng: np.random.Generator) -> dict[int | None, int]:
     session = small()
     with running(session, Limits(closing=0.2)) as server:
         client = Raw(server.port)
-        for k in range(count):
+        for _ in range(count):
             said, whole = _mutant(seeds, rng)
-            mark = k.to_bytes(4, "big")
             with contextlib.suppress(ConnectionError):  # it may have closed before it had read all
-                client.send(said + frame(PING, mark) if whole else said)
+                client.send(said)
                 if not whole:
                     client.socket.shutdown(socket.SHUT_WR)
-            code = client.code(mark)
+            # a ping is answered before a message is looked at, but two of them are not
+            code = client.alive() or client.alive()
             codes[code] = codes.get(code, 0) + 1
             if code is not None:
                 client.socket.close()

@@ -15,6 +15,7 @@ from .. import __version__
 # name -> where its function is, the line in `pliant --help`
 COMMANDS = {
     "drape": ("pliant.cli.drape:drape", "Drape a cloth over a body: an animation, a replay, a picture."),
+    "play": ("pliant.cli.play:play", "Play a scene in a page: drag the cloth, change method and numbers."),
     "check": ("pliant.cli.check:check", "What is wrong with a mesh, a garment on a body, or an animation."),
     "sweep": ("pliant.cli.sweep:sweep", "Many drapes, checks or bakes over garments, bodies and parameters."),
     "fix": ("pliant.cli.fix:fix", "Bring a garment out of a body and out of itself."),

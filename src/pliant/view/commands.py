@@ -189,7 +189,9 @@ def _choose(asked: dict[str, Any], known: Known) -> Command:
 
 def _set(asked: dict[str, Any], known: Known) -> Command:
     name = _name("set", asked["set"], known.ranges)
-    return Set(name, _number(name, asked["to"], *known.ranges[name]))
+    low, high = known.ranges[name]
+    spare = 1e-6 * (high - low)  # a slider that works in powers of ten may end beside its end
+    return Set(name, min(max(_number(name, asked["to"], low - spare, high + spare), low), high))
 
 
 def _show(asked: dict[str, Any], known: Known) -> Command:

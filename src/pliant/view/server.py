@@ -63,6 +63,10 @@ class Line(ServerConnection):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
+        wire = transport.get_extra_info("socket")
+        wire.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self.house.limits.sent_ahead)
+        # asyncio does so only where it made the socket itself; without it, words after words take 40 ms each
+        wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.house.lines.add(self)
         if len(self.house.lines) > self.house.limits.connections:
             self.transport.abort()
@@ -106,7 +110,6 @@ class Server:
 
     async def start(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self.limits.sent_ahead)
         self._sockets = await serve_sockets(
             self._meet,  # type: ignore[arg-type]
             sock=self._listening,
