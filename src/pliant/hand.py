@@ -18,8 +18,8 @@ SPREAD = 2.5  # edges around the spot that share the pull; a single triangle wou
 class Hand:
     """Vertices `rows` (k,) of one soft body, whose mean by `weights` (k,) is drawn to `to` (3,), metres.
 
-    The pull is a constraint like those of the cloth, with a limit to its force, and contacts are answered after it: what
-    is held cannot be drawn through a body. It goes where it is told no faster than small steps allow.
+    The pull is a constraint like those of the cloth, with a limit to its force, and contacts are answered after it:
+    what is held cannot be drawn through a body. It goes where it is told no faster than small steps allow.
     """
 
     def __init__(self, scene: Scene, rows: Any, weights: Any, to: Any) -> None:
@@ -48,7 +48,9 @@ class Hand:
         near = np.flatnonzero((apart < reach) & (scene.inverse_masses[scene.rows(body)] > 0.0))
         rows = (first + near).astype(np.int32)
         if not len(rows):
-            raise ValueError(f"face {face} of body {scene.bodies[body].label!r} is held by pins; nothing there can move")
+            raise ValueError(
+                f"face {face} of body {scene.bodies[body].label!r} is held by pins; nothing there can move"
+            )
         weights = (1.0 - (apart[near] / reach) ** 2) ** 2 + 1e-6
         made = cls(scene, rows, weights, np.zeros(3))
         made.put(made.point(state))

@@ -1,0 +1,313 @@
+"""Session: the thread in which a scene runs, what it is told, and what it has to show."""
+
+import collections
+import json
+import logging
+import pathlib
+import threading
+import time
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import contacts as _contacts
+from ..hand import Hand
+from ..report.referee import Referee
+from ..simulation import Frame
+from .commands import Choose, Command, Do, FreePins, Grab, Known, LetGo, Pull, Set, Show
+from .face import News
+from .looks import Looks
+from .recording import Recording
+from .stage import FRAME, Choice, Stage
+from .wire import encode
+from .world import World
+
+log = logging.getLogger("pliant.view")
+QUEUE = 1000  # commands that may wait
+SHOWN = 1 / 60  # seconds between frames that are shown, at least
+SLOW = 0.028  # seconds a frame may take before it is cut into more
+MEASURED = 0.25  # seconds between looks of the exact referee
+KEPT = 20  # lines that pages which come later can still read
+_FACTOR = {"1/4": 0.25, "1/2": 0.5, "1": 1.0, "2": 2.0}
+
+
+class Session:
+    """A stage in a thread of its own. Everything that others may read is replaced as a whole.
+
+    Commands wait until the frame at hand is done; of a hand's or a slider's movements only the newest counts. `folder`
+    is where recordings go.
+    """
+
+    def __init__(self, choice: Choice | None = None, folder: pathlib.Path | None = None) -> None:
+        self._choice, self._folder = choice or Choice(), folder or pathlib.Path()
+        self.newest = News(0, 0, b"")
+        self.said: tuple[tuple[int, str], ...] = ()
+        self.known = Known({}, {}, {}, ((-1.0, -1.0, -1.0), (1.0, 1.0, 1.0)))
+        self._hello = ""
+        self._calls: list[Callable[[], None]] = []
+        self._queue: collections.deque[tuple[int, Command | None]] = collections.deque(maxlen=QUEUE)
+        self._lock = threading.Lock()
+        self._wake, self._over = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._live, name="pliant simulation", daemon=True)
+        self._paused, self._once, self._speed = False, False, "1"
+        self._holds: dict[int, tuple[Hand, bool]] = {}  # client -> its hand, and whether it shall stay
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._over.set()
+        self._wake.set()
+        if self._thread.ident is not None:
+            self._thread.join(1.5)
+
+    def hello(self) -> str:
+        return self._hello
+
+    def listen(self, call: Callable[[], None]) -> None:
+        self._calls.append(call)
+
+    def post(self, client: int, command: Command) -> None:
+        with self._lock:
+            last = self._queue[-1] if self._queue else None
+            if last is not None and last[0] == client and _moves_on(last[1], command):
+                self._queue.pop()
+            self._queue.append((client, command))
+        self._wake.set()
+
+    def leave(self, client: int) -> None:
+        with self._lock:
+            self._queue.append((client, None))
+        self._wake.set()
+
+    # from here on in the thread of the simulation
+
+    def _live(self) -> None:
+        try:
+            self._tell("note", "making the scene; the very first start compiles for about a minute ...")
+            self._stage = Stage(self._choice)
+            self._open()
+            while not self._over.is_set():
+                self._obey()
+                if self._paused and not self._once:
+                    self._rest(0.2)
+                else:
+                    self._once = False
+                    self._go()
+        except Exception as error:  # the page must hear of it, whatever it is
+            log.exception("the simulation ended")
+            self._tell("problem", f"the simulation ended: {error}")
+
+    def _open(self) -> None:
+        """A new scene is there."""
+        scene = self._stage.scene
+        self._world, self._looks = World(scene), Looks(scene)
+        self._referee = Referee(scene) if scene.soft and scene.fixed else None
+        self._holds.clear()
+        self._recording: Recording | None = None
+        self._part, self._least, self._asked = 0, float("nan"), 0.0
+        self._forget_times()
+        self._greet(new=True)
+        self._publish(self._as_it_is())
+        self._stage.step()  # not shown, so that compiling is not taken for a slow scene
+        self._stage.reset()
+        self._forget_times()
+        self._tell("note", "")
+
+    def _forget_times(self) -> None:
+        self._stage.clock.seconds.clear()
+        self._due = self._shown = self._ended = time.perf_counter()
+        self._mean, self._rate = 0.0, 0.0
+        self._ms: dict[str, float] = {}
+
+    def _greet(self, new: bool = False) -> None:
+        """Tell pages anew what there is; a `new` world is drawn from its beginning."""
+        stage, world = self._stage, self.newest.world + 1
+        self.known = self._world.known(stage)
+        self._hello = self._world.hello(world, stage, self._looks, self._speed)
+        self.newest = News(world, self.newest.serial, b"" if new else self.newest.data)
+        self._call()
+
+    def _tell(self, kind: str, text: str) -> None:
+        number = self.said[-1][0] + 1 if self.said else 1
+        self.said = (*self.said, (number, json.dumps({kind: text})))[-KEPT:]
+        self._call()
+
+    def _note(self, text: str) -> None:
+        self._tell("note", text)
+
+    def _call(self) -> None:
+        for call in self._calls:
+            call()
+
+    def _rest(self, seconds: float) -> None:
+        self._wake.wait(seconds)
+        self._wake.clear()
+
+    def _as_it_is(self) -> Frame:
+        sim = self._stage.sim
+        return Frame(sim.index, sim.state.time, sim.state.x.copy(), sim.state.pose.copy(), _contacts.empty(), 0.0)
+
+    def _go(self) -> None:
+        """One frame: shown where the last one was long enough ago, and no earlier than the clock says."""
+        stage, began = self._stage, time.perf_counter()
+        stage.clock.seconds.clear()
+        try:
+            frame = stage.step()
+        except FloatingPointError as error:
+            self._tell("problem", f"{error}; back to the beginning")
+            stage.reset()
+            return
+        self._time(time.perf_counter() - began)
+        self._part = (self._part + 1) % stage.parts
+        if self._recording is not None and self._part == 0 and not self._recording.keep(frame):
+            self._tell("problem", "the recording is full: keep it or drop it")
+            self._paused = True
+        if self._paused or time.perf_counter() - self._shown >= SHOWN - 0.003:
+            self._publish(frame)
+        if self._mean > SLOW and stage.lighten():
+            self._mean, self._part = 0.0, 0
+        self._wait(stage.sim.dt / _FACTOR[self._speed])
+
+    def _time(self, took: float) -> None:
+        """Means of late: how long frames take, and what a whole hundredth of a second spends it on."""
+        self._mean = took if not self._mean else self._mean + 0.1 * (took - self._mean)
+        for name, seconds in self._stage.clock.seconds.items():
+            spent = 1e3 * seconds * self._stage.parts
+            self._ms[name] = self._ms.get(name, spent) + 0.1 * (spent - self._ms.get(name, spent))
+
+    def _wait(self, span: float) -> None:
+        """Until the frame is due; a scene that is late does not hurry afterwards."""
+        now = time.perf_counter()
+        self._due = max(self._due + span, now - span)
+        while (left := self._due - time.perf_counter()) > 0.0 and not self._queue and not self._over.is_set():
+            self._rest(min(left, 0.05))
+        now = time.perf_counter()
+        self._rate += 0.05 * (1.0 / max(now - self._ended, 1e-4) - self._rate) if self._rate else 1.0 / span
+        self._ended = now
+
+    def _publish(self, frame: Frame) -> None:
+        self._shown, stage = time.perf_counter(), self._stage
+        scene = stage.scene
+        if self._referee is not None and self._shown - self._asked > MEASURED:
+            self._least, self._asked = self._referee.least_distance(frame.x, frame.pose), self._shown
+        arrays: dict[str, NDArray[np.generic]] = {
+            f"x{b}": frame.x[scene.rows(b)][body.mesh.weld_index]
+            for b, body in enumerate(scene.bodies)
+            if not body.fixed or body.motion is not None
+        }
+        own = [(hand, pin) for hand, pin in self._holds.values()]
+        if own:
+            arrays["hand"] = np.array([own[0][0].point(stage.sim.state), own[0][0].to])
+        if pins := [h.at for h in stage.hands if all(h is not hand for hand, _ in own)]:
+            arrays["pins"] = np.array(pins)
+        arrays |= self._looks.draw(stage.sim, frame)
+        header = {
+            "time": frame.time,
+            "frame": frame.index,
+            "paused": self._paused,
+            "recording": len(self._recording) if self._recording is not None else 0,
+            "fps": round(self._rate, 1),
+            "ms": {name: round(ms, 3) for name, ms in self._ms.items()},
+            "contacts": len(frame.contacts),
+            "least": None if np.isnan(self._least) or np.isinf(self._least) else round(1e3 * self._least, 4),
+            "deepest": None if np.isnan(self._least) else round(max(0.0, -1e3 * self._least), 4),
+            "held": bool(own),
+            "pins": len(stage.hands) - len(own),
+            "slow": round(self._rate * stage.sim.dt, 3),
+        }
+        news = self.newest
+        self.newest = News(news.world, news.serial + 1, encode(news.world, news.serial + 1, header, arrays))
+        self._call()
+
+    def _obey(self) -> None:
+        """All commands that wait."""
+        while self._queue:
+            with self._lock:
+                client, command = self._queue.popleft()
+            try:
+                self._do(client, command)
+            except ValueError as error:
+                self._tell("problem", str(error))
+                self._greet()
+            except OSError as error:
+                self._tell("problem", f"not written: {error}")
+
+    def _do(self, client: int, command: Command | None) -> None:
+        stage = self._stage
+        if command is None or isinstance(command, LetGo):
+            self._let_go(client)
+        elif isinstance(command, Do):
+            self._act(command.what)
+        elif isinstance(command, Choose):
+            self._choose(command.what, command.to)
+        elif isinstance(command, Set):
+            stage.tune(command.name, command.to, self._note)
+        elif isinstance(command, Show):
+            self._looks.on[command.name] = command.on
+            if command.level is not None:
+                self._looks.level[command.name] = command.level
+        elif isinstance(command, Grab):
+            self._let_go(client)
+            hand = stage.sim.grab(command.origin, command.along)
+            if hand is not None:
+                self._holds[client] = hand, command.pin
+        elif isinstance(command, Pull):
+            if client in self._holds:
+                self._holds[client][0].to = np.array(command.to)
+        elif isinstance(command, FreePins):
+            stage.hands[:] = [hand for hand, _ in self._holds.values()]
+        if self._paused:
+            self._publish(self._as_it_is())
+
+    def _let_go(self, client: int) -> None:
+        hand, stays = self._holds.pop(client, (None, False))
+        if hand is not None and not stays:
+            self._stage.hands.remove(hand)
+        elif hand is not None:
+            hand.put(hand.point(self._stage.sim.state))
+
+    def _act(self, what: str) -> None:
+        if what in ("pause", "go"):
+            self._paused = what == "pause"
+            self._due = time.perf_counter()
+        elif what == "step":
+            self._paused = self._once = True
+        elif what == "reset":
+            self._holds.clear()
+            self._stage.reset()
+        elif what == "record":
+            self._recording, self._part = Recording(self._stage.scene, FRAME), 0
+            self._recording.keep(self._as_it_is())
+        elif self._recording is not None:
+            if what == "keep" and len(self._recording) > 1:
+                self._note("writing the recording ...")
+                written = self._recording.write(self._folder)
+                self._note("written: " + ", ".join(str(path) for path in written))
+            self._recording = None
+
+    def _choose(self, what: str, to: str) -> None:
+        stage = self._stage
+        if what == "scene":
+            stage.put_on(to, None, self._note)
+            self._open()
+            return
+        if what == "method":
+            stage.use(to, self._note)
+            self._forget_times()
+        elif what == "self":
+            stage.keep_apart(to)
+        elif what == "response":
+            stage.respond(to)
+        else:
+            self._speed = to
+        self._note("")
+        self._greet()
+
+
+def _moves_on(before: Command | None, now: Command) -> bool:
+    """Whether a command makes the one before it pointless."""
+    if isinstance(before, Set) and isinstance(now, Set):
+        return before.name == now.name
+    return isinstance(before, Pull) and isinstance(now, Pull)

@@ -1,0 +1,248 @@
+"""Stage: a scene that runs, and all of it that can be changed while it does."""
+
+import dataclasses
+import inspect
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..clock import Clock
+from ..detect.base import Detector, Finds
+from ..detect.methods import METHODS, method_name
+from ..hand import Hand
+from ..respond import RESPONSES
+from ..scene import SELF_CONTACT, Cloth, Scene, Solid
+from ..scenes import SCENES
+from ..scenes.pace import Pace, pace_of
+from ..simulation import Frame, Simulation
+from ..state import State
+
+log = logging.getLogger("pliant.view")
+FRAME = 0.01  # seconds of a scene between its frames, as in `pliant drape`
+SPEEDS = ("1/4", "1/2", "1", "2")
+OWN = "your files"
+
+
+@dataclasses.dataclass(frozen=True)
+class Range:
+    """A number that a slider sets: what it is called, its unit, between what and what; `log` where factors count."""
+
+    label: str
+    unit: str
+    low: float
+    high: float
+    log: bool = False
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Choice:
+    """What to begin with. own: a scene made of files, which is in the menu then."""
+
+    scene: str = "tablecloth-on-bust"
+    method: str | None = None
+    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    own: Scene | None = None
+
+
+_COMMON = {
+    "friction": Range("friction", "", 0.0, 1.5),
+    "eps": Range("distance kept from bodies", "m", 0.001, 0.02, True),
+    "gravity": Range("gravity", "m/s²", 0.0, 20.0),
+    "wind_x": Range("wind, x", "m/s", -12.0, 12.0),
+    "wind_y": Range("wind, y", "m/s", -12.0, 12.0),
+    "wind_z": Range("wind, z", "m/s", -12.0, 12.0),
+}
+_APART = {"thickness": Range("distance kept from itself", "m", 0.001, 0.02, True)}
+_CLOTH = {
+    "stretch": Range("stiffness, stretching", "N/m", 20.0, 20_000.0, True),
+    "shear": Range("stiffness, shearing", "N/m", 5.0, 5_000.0, True),
+    "bend": Range("stiffness, bending", "N m", 1e-6, 1e-2, True),
+    "density": Range("weight of the cloth", "kg/m²", 0.05, 1.0, True),
+    "damping": Range("internal friction", "m²/s", 0.0, 0.1),
+}
+_SOLID = {
+    "young": Range("stiffness of the bodies", "Pa", 2e3, 1e6, True),
+    "poisson": Range("Poisson's ratio", "", 0.0, 0.48),
+}
+
+
+class Stage:
+    """One scene at a time. `sim` is the simulation, made anew where something changed, from the state it had."""
+
+    def __init__(self, choice: Choice) -> None:
+        self.choice, self.clock = choice, Clock()
+        self.hands: list[Hand] = []
+        self.put_on(OWN if choice.own is not None else choice.scene, choice.method)
+
+    @property
+    def scenes(self) -> tuple[str, ...]:
+        return (OWN, *SCENES) if self.choice.own is not None else tuple(SCENES)
+
+    def put_on(self, name: str, method: str | None = None, tell: Callable[[str], None] = lambda _: None) -> None:
+        """Another scene, from its beginning."""
+        if name == OWN and self.choice.own is not None:
+            scene = self.choice.own
+        else:
+            tell(f"making {name} ...")
+            made = SCENES[name]
+            scene = made(**{k: v for k, v in self.choice.options.items() if k in inspect.signature(made).parameters})
+        pace = pace_of(scene)
+        wanted = pace.method if method is None else method_name(method)
+        self._begin(name, scene, pace, wanted, tell)
+
+    def _begin(self, name: str, scene: Scene, pace: Pace, method: str, tell: Callable[[str], None]) -> None:
+        self._made: dict[tuple[str, float], list[Detector]] = {}
+        self.name, self.start, self.scene, self.pace, self.small = name, scene, scene, pace, pace.substeps
+        self.method, self.response = method, "projection"
+        self.hands.clear()
+        self.sim = self._simulation(scene, method, self.response, scene.start(), tell)
+
+    @property
+    def at_rest(self) -> dict[str, float]:
+        """What every slider says at the beginning of the scene."""
+        return {name: value_of(self.start, name) for name in self.ranges}
+
+    @property
+    def ranges(self) -> dict[str, Range]:
+        """Sliders for this scene; a range always holds the value that the scene has."""
+        found = dict(_COMMON) if self.scene.soft else {}
+        if self.scene.self_contact != "off":
+            found |= _APART
+        found |= (_CLOTH if self.scene.cloths else {}) | (_SOLID if self.scene.solids else {})
+        for name, r in found.items():
+            values = value_of(self.start, name), value_of(self.scene, name)
+            found[name] = dataclasses.replace(r, low=min(r.low, *values), high=max(r.high, *values))
+        return found
+
+    def methods(self) -> dict[str, str]:
+        """Every method, and why it cannot be used here; empty where it can."""
+        bends = [self.scene.bodies[b].label for b in self.scene.shapes]
+        found = {}
+        for name, method in METHODS.items():
+            why = ""
+            if not (self.scene.soft and self.scene.fixed):
+                why = "nothing soft meets a body here"
+            elif Finds.OBSTACLE not in method.finds:
+                why = "does not find contacts with bodies"
+            elif bends and not method.follows:
+                why = f"needs bodies that keep their shape, and {bends[0]!r} bends"
+            found[name] = why
+        return found
+
+    @property
+    def responses(self) -> tuple[str, ...]:
+        return tuple(RESPONSES)
+
+    @property
+    def modes(self) -> tuple[str, ...]:
+        return SELF_CONTACT
+
+    def use(self, method: str, tell: Callable[[str], None]) -> None:
+        """Find contacts by another method from now on; the cloth stays where it is."""
+        self.sim = self._simulation(self.scene, method, self.response, self.sim.state, tell)
+        self.method = method
+
+    def respond(self, response: str) -> None:
+        self.sim = self._simulation(self.scene, self.method, response, self.sim.state)
+        self.response = response
+
+    def keep_apart(self, mode: str) -> None:
+        """How cloth is kept from itself, from now on."""
+        self._tuned(dataclasses.replace(self.scene, self_contact=mode))
+
+    def tune(self, name: str, to: float, tell: Callable[[str], None] = lambda _: None) -> None:
+        """Set what a slider says."""
+        self._tuned(tuned(self.scene, name, to), tell)
+
+    def reset(self) -> None:
+        """Back to the beginning; sliders stay, hands let go."""
+        self.hands.clear()
+        self.sim = self._simulation(self.scene, self.method, self.response, self.scene.start())
+
+    def lighten(self) -> bool:
+        """Show frames more often, with fewer small steps of the same length in each; False where it cannot be."""
+        for divisor in (2, 3):
+            if self.small % divisor == 0 and self.small > 1:
+                self.small //= divisor
+                self.sim = self._simulation(self.scene, self.method, self.response, self.sim.state)
+                return True
+        return False
+
+    @property
+    def parts(self) -> int:
+        """How many frames are shown in a hundredth of a second."""
+        return self.pace.substeps // self.small
+
+    def step(self) -> Frame:
+        frame = self.sim.step()
+        if not np.abs(frame.x).max(initial=0.0) < 1e6:  # nan too
+            raise FloatingPointError("the cloth flew apart; milder forces or a stiffness nearer to the default help")
+        return frame
+
+    def _tuned(self, scene: Scene, tell: Callable[[str], None] = lambda _: None) -> None:
+        self.sim = self._simulation(scene, self.method, self.response, self.sim.state, tell)
+        self.scene = scene
+
+    def _simulation(
+        self,
+        scene: Scene,
+        method: str,
+        response: str,
+        state: State,
+        tell: Callable[[str], None] = lambda _: None,
+    ) -> Simulation:
+        key = (method, scene.eps)
+        dt = FRAME * self.small / self.pace.substeps
+        if key not in self._made and scene.soft and scene.fixed:
+            tell(f"preparing {method} ...")
+        options = {"cache": True} if method == "distance-field" else None
+        sim = Simulation(
+            scene,
+            dt,
+            substeps=self.small,
+            method=method,
+            options=options,
+            detectors=self._made.get(key),
+            response=response,
+            state=state,
+            clock=self.clock,
+        )
+        self._made[key] = sim.detectors
+        sim.hands = self.hands
+        return sim
+
+
+def value_of(scene: Scene, name: str) -> float:
+    """What a slider would say."""
+    if name == "gravity":
+        return float(np.linalg.norm(scene.gravity))
+    if name.startswith("wind_"):
+        return float(scene.wind["xyz".index(name[-1])])
+    if name in _CLOTH or name in _SOLID:
+        bodies = scene.cloths if name in _CLOTH else scene.solids
+        return float(getattr(scene.bodies[bodies[0]].material, name))
+    return float(getattr(scene, name))
+
+
+def tuned(scene: Scene, name: str, to: float) -> Scene:
+    """The scene with another number; a material's of all cloths, or of all solids."""
+    if name == "gravity":
+        length = float(np.linalg.norm(scene.gravity))
+        down = np.asarray(scene.gravity) / length if length else np.array([0.0, -1.0, 0.0])
+        return dataclasses.replace(scene, gravity=tuple((down * to).tolist()))
+    if name.startswith("wind_"):
+        wind = list(scene.wind)
+        wind["xyz".index(name[-1])] = to
+        return dataclasses.replace(scene, wind=(wind[0], wind[1], wind[2]))
+    if name in _CLOTH or name in _SOLID:
+        kind = Cloth if name in _CLOTH else Solid
+        bodies = [
+            dataclasses.replace(body, material=dataclasses.replace(body.material, **{name: to}))  # type: ignore[arg-type]
+            if not body.fixed and isinstance(body.material, kind)
+            else body
+            for body in scene.bodies
+        ]
+        return dataclasses.replace(scene, bodies=bodies)
+    return dataclasses.replace(scene, **{name: to})  # type: ignore[arg-type]

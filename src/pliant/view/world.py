@@ -1,0 +1,69 @@
+"""World: what a page builds itself from, and what it may ask for then."""
+
+import dataclasses
+import json
+from typing import Any
+
+import numpy as np
+
+from ..clip import Clip
+from ..report.camera import open_elevation
+from ..report.pack import pack
+from ..scene import Scene
+from .commands import Known, Point
+from .looks import OVERLAYS, Looks
+from .stage import FRAME, SPEEDS, Stage, value_of
+
+
+class World:
+    """The bodies of a scene as a page takes them; packed once."""
+
+    def __init__(self, scene: Scene) -> None:
+        clips = [Clip(body.mesh, body.mesh.vertices[None], body.color or (0.8, 0.8, 0.8)) for body in scene.bodies]
+        self.packed, self.elevation = [pack(clip) for clip in clips], open_elevation(clips)
+        bounds = np.array([clip.bounds for clip in clips])
+        self.box: tuple[Point, Point] = _point(bounds[:, 0].min(0)), _point(bounds[:, 1].max(0))
+
+    def known(self, stage: Stage) -> Known:
+        """What commands are checked against."""
+        choices = {what: tuple(name for name, _, _ in rows) for what, rows in _choices(stage).items()}
+        ranges = {name: (r.low, r.high) for name, r in stage.ranges.items()}
+        return Known(choices, ranges, {name: most for name, (_, most) in OVERLAYS.items()}, self.box)
+
+    def hello(self, number: int, stage: Stage, looks: Looks, speed: str) -> str:
+        """JSON text; see docs/play.md for its fields."""
+        scene, first = stage.scene, stage.at_rest
+        chosen = {"scene": stage.name, "method": stage.method, "self": scene.self_contact}
+        hello: dict[str, Any] = {
+            "world": number,
+            "scene": stage.name,
+            "title": scene.name,
+            "dt": FRAME,
+            "clips": self.packed,
+            "moving": [not body.fixed or body.motion is not None for body in scene.bodies],
+            "soft": [not body.fixed for body in scene.bodies],
+            "box": self.box,
+            "elevation": self.elevation,
+            "choices": _choices(stage),
+            "chosen": chosen | {"response": stage.response, "speed": speed},
+            "ranges": {
+                name: dataclasses.asdict(r) | {"value": first[name], "now": value_of(scene, name)}
+                for name, r in stage.ranges.items()
+            },
+            "overlays": {
+                name: {"label": label, "levels": most, "on": looks.on[name], "level": looks.level[name]}
+                for name, (label, most) in OVERLAYS.items()
+            },
+        }
+        return json.dumps({"hello": hello}, separators=(",", ":"), allow_nan=False)
+
+
+def _choices(stage: Stage) -> dict[str, list[tuple[str, str, str]]]:
+    """What may be chosen: name, title, and why it cannot be, empty where it can."""
+    plain = {"scene": stage.scenes, "self": stage.modes, "response": stage.responses, "speed": SPEEDS}
+    found = {what: [(name, name, "") for name in names] for what, names in plain.items()}
+    return found | {"method": [(name, name, why) for name, why in stage.methods().items()]}
+
+
+def _point(x: Any) -> Point:
+    return float(x[0]), float(x[1]), float(x[2])
