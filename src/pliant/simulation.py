@@ -55,10 +55,11 @@ class Simulation:
     """Runs a scene in steps of `dt` seconds, each in `substeps` small ones.
 
     `method` names the detector between every cloth and every fixed body ("auto": `chosen` says which and why), and
-    `options` goes to each of them; pass `detectors` to make them yourself. `response` is one of RESPONSES: "projection", or the papers' "surface-tag" for
-    vertices on a skin, "penalty", "geometric", "penalty+geometric", and "separate" for what is deep inside. Where soft
-    bodies are kept from themselves and from each other, `self_method` (with `self_options`) and `self_response` say by
-    which detector and which response; without either the guard does it, see docs/self-contact.md.
+    `options` goes to each of them; pass `detectors` to make them yourself. `response` is one of RESPONSES:
+    "projection", or the papers' "surface-tag" for vertices on a skin, "penalty", "geometric", "penalty+geometric", and
+    "separate" for what is deep inside. Where soft bodies are kept from themselves and from each other, `self_method`
+    (with `self_options`) and `self_response` say by which detector and which response; without either the guard does
+    it, see docs/self-contact.md.
     """
 
     def __init__(
@@ -85,7 +86,8 @@ class Simulation:
             raise ValueError(f"state has {len(self.state.x)} vertices; the scene has {int(scene.first[-1])}")
         self.clock = clock or Clock(on=False)
         chosen = method_for(scene) if method == AUTO else Chosen(method_name(method), "asked for")
-        self.method, self.chosen = ("", None) if detectors is not None else (chosen.name, chosen)
+        self.chosen: Chosen | None = chosen if detectors is None else None
+        self.method = chosen.name if detectors is None else ""
         self.dynamics = SoftDynamics(scene)
         self.detectors = list(detectors) if detectors is not None else _detectors(scene, chosen.name, options or {})
         self._moving = scene.moving
