@@ -11,6 +11,7 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from . import geometry as geometry
     from . import shapes as shapes
     from .audit.check import check as check
+    from .audit.compare import compare as compare
     from .audit.fix import fix as fix
     from .character import Character as Character
     from .clip import Clip as Clip
@@ -20,6 +21,7 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from .deforming import Skinned as Skinned
     from .detect import detector as detector
     from .detect import find_contacts as find_contacts
+    from .detect.choose import choose_method as choose_method
     from .detect.continuous import collision_free_step as collision_free_step
     from .detect.distance_field import DistanceField as DistanceField
     from .detect.height_grid import HeightGrid as HeightGrid
@@ -68,8 +70,10 @@ _HOME = {
     "Skinned": "deforming",
     "Solid": "scene",
     "check": "audit.check",
+    "choose_method": "detect.choose",
     "closest_point": "detect.surface",
     "collision_free_step": "detect.continuous",
+    "compare": "audit.compare",
     "contacts": "contacts",
     "cut": "cutting",
     "detector": "detect",

@@ -10,6 +10,7 @@ from .. import validate
 from ..clip import Clip
 from ..deforming import Skinned
 from ..detect.base import Finds
+from ..detect.choose import Chosen, choose_method, method_for
 from ..detect.distance_field.bone_fields import BoneFieldsDetector
 from ..detect.methods import METHODS, method_name
 from ..mesh import Mesh
@@ -77,7 +78,16 @@ def compare(
         first, last = (base + (1.0 - base) * (k + step) / len(asked) for step in (0, 1))
         share = _between(tell, first, last)
         roles.append(_Trials(role, questions, seen.states, reach, seed).run(trials, share))
-    return Comparison(seen.title, tuple(roles), tuple(seen.states), tuple(seen.meshes), seed)
+    picks = tuple((role.role, pick) for role in roles if (pick := _pick(a, seen, role)) is not None)
+    return Comparison(seen.title, tuple(roles), tuple(seen.states), tuple(seen.meshes), picks, seed)
+
+
+def _pick(a: Scene | Mesh | Clip, seen: Footage, role: Role) -> Chosen | None:
+    """What `auto` picks: for a simulation where there is a scene, else for all contacts; nobody asks it for others."""
+    if isinstance(a, Scene):
+        return method_for(a) if role.role == "obstacle" else None
+    first = seen.questions[0]
+    return choose_method(first.one.mesh, None if first.other is None else first.other.mesh, role.within)
 
 
 def _between(tell: Callable[[float], None], first: float, last: float) -> Callable[[float], None]:
@@ -86,7 +96,8 @@ def _between(tell: Callable[[float], None], first: float, last: float) -> Callab
 
 def _options(name: str, seed: int) -> dict[str, Any]:
     # a field from the cache would tell nothing about baking
-    return {"active-pairs": {"seed": seed}, "distance-field": {"cache": False}}.get(name, {})
+    options: dict[str, dict[str, Any]] = {"active-pairs": {"seed": seed}, "distance-field": {"cache": False}}
+    return options.get(name, {})
 
 
 def _words(options: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..detect.choose import Chosen
 from ..mesh import Mesh
 from ..report.tables import BYTES, Column, Table
 from ..state import State
@@ -30,9 +31,9 @@ COLUMNS = (
     Column("beyond", show="{:,}"),
     Column("recall", show="{:.4f}"),
     Column("estimated", show="{:.3f}"),
-    Column("depth_max_m", "depth-max", "{:.3g}"),
-    Column("depth_mean_m", "mean", "{:.3g}"),
-    Column("bound_m", "bound", "{:.3g}"),
+    Column("depth_max_mm", "depth-max", "{:.3g}"),
+    Column("depth_mean_mm", "depth-mean", "{:.3g}"),
+    Column("bound_mm", "bound", "{:.3g}"),
     Column("normal_max_deg", "normal-max", "{:.3g}"),
     Column("normal_mean_deg", "normal-mean", "{:.3g}"),
     Column("cpu_ms", "CPU-ms", "{:.3g}"),
@@ -44,6 +45,7 @@ COLUMNS = (
     Column("needs", detail=True),
     Column("note", detail=True),
 )
+_ROUNDING = 1e-6  # mm and degrees: less is nothing, for readers
 
 
 class Unfit(NamedTuple):
@@ -96,7 +98,7 @@ class Row:
 
     @property
     def kept(self) -> bool:
-        """Whether it kept what it promises: all and nothing else (A), nothing beyond a bound (B, and C that has one)."""
+        """Whether it kept what it promises: all and nothing else (A), nothing beyond a bound (B, C that has one)."""
         exact = self.guarantee != "A" or not (self.missed or self.extra)
         return exact and not self.beyond
 
@@ -110,8 +112,16 @@ class Row:
             said.append(f"asked about {self.asked[0]} of {self.asked[1]} pairs of bodies: {self.refused}")
         return "; ".join(said)
 
+    def shown(self) -> dict[str, Any]:
+        """For tables: millimetres, and rounding errors as 0."""
+        row = self.plain()
+        row |= {key[:-1] + "mm": None if row[key] is None else 1e3 * row[key] for key in row if key.endswith("_m")}
+        for key in ("depth_max_mm", "depth_mean_mm", "normal_max_deg", "normal_mean_deg"):
+            row[key] = 0.0 if row[key] is not None and row[key] < _ROUNDING else row[key]
+        return row
+
     def plain(self) -> dict[str, Any]:
-        """For tables and JSON; None where there is no figure."""
+        """For JSON; None where there is no figure."""
         degrees, told = 180.0 / np.pi, self.found > 0
         return {
             "method": self.method,
@@ -202,18 +212,19 @@ class Role:
 
     @property
     def table(self) -> Table:
-        return Table(f"compare-{self.role}", self.title, COLUMNS, [row.plain() for row in self.rows])
+        return Table(f"compare-{self.role}", self.title, COLUMNS, [row.shown() for row in self.rows])
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Comparison:
-    """roles: what was asked, with a row for each method. states: in which. meshes: what there is to see, with its first
-    row in the positions and its colour."""
+    """roles: what was asked, with a row for each method. states: in which. meshes: what there is to see, its first row
+    among the positions, and whether it is fixed. picks: for roles, what `auto` picks and why."""
 
     title: str
     roles: tuple[Role, ...]
     states: tuple[State, ...]
-    meshes: tuple[tuple[Mesh, int, tuple[float, float, float]], ...]
+    meshes: tuple[tuple[Mesh, int, bool], ...]
+    picks: tuple[tuple[str, Chosen], ...] = ()
     seed: int = 0
 
     @property
@@ -245,6 +256,7 @@ class Comparison:
             "seed": self.seed,
             "kept": not self.broken,
             "broken": self.broken,
+            "auto": {role: pick._asdict() for role, pick in self.picks},
             "counts": KINDS,
             "roles": [
                 {

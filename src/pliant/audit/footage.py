@@ -22,13 +22,13 @@ DT = 0.01  # s
 
 
 class Footage(NamedTuple):
-    """Questions in states. meshes: what there is to see, with the row of its first vertex and its colour."""
+    """Questions in states. meshes: what there is to see, with the row of its first vertex, and whether it is fixed."""
 
     title: str
     questions: list[Question]
     states: list[State]
     within: dict[str, float]  # role -> metres, where nobody says otherwise
-    meshes: list[tuple[Mesh, int, tuple[float, float, float]]]
+    meshes: list[tuple[Mesh, int, bool]]
 
 
 def of_scene(scene: Scene, frames: int, every: int | None, tell: Callable[[float], None]) -> Footage:
@@ -44,9 +44,7 @@ def of_scene(scene: Scene, frames: int, every: int | None, tell: Callable[[float
         tell((k + 1) / (frames * count))
     within = {"obstacle": 2.0 * scene.eps}
     within["pair"] = within["self"] = 2.0 * (scene.eps if scene.thickness is None else scene.thickness)
-    meshes = [
-        (body.mesh.surface, int(scene.first[b]), body.color or (0.8, 0.8, 0.8)) for b, body in enumerate(scene.bodies)
-    ]
+    meshes = [(body.mesh.surface, int(scene.first[b]), body.fixed) for b, body in enumerate(scene.bodies)]
     return Footage(scene.name, _questions(scene), states, within, meshes)
 
 
@@ -100,8 +98,7 @@ def of_clips(a: Clip, b: Clip | None, frames: int, every: int | None) -> Footage
     if other is not None:
         glides = b is not None and not b.still
         asked = [Question("obstacle", sides[0], other, (sides[0], other), glides=glides)]
-    colours = ((0.36, 0.42, 0.52), (0.80, 0.77, 0.73))
-    seen = [(side.mesh, side.first, colour) for side, colour in zip(sides, colours)]
+    seen = [(side.mesh, side.first, side.body > 0) for side in sides]
     title = meshes[0].name if b is None else f"{meshes[0].name} on {meshes[1].name}"
     return Footage(title, asked, states, dict.fromkeys(("obstacle", "pair", "self"), within), seen)
 

@@ -17,6 +17,10 @@ COMMANDS = {
     "drape": ("pliant.cli.drape:drape", "Drape a cloth over a body: an animation, a replay, a picture."),
     "play": ("pliant.cli.play:play", "Play a scene in a page: drag the cloth, change method and numbers."),
     "check": ("pliant.cli.check:check", "What is wrong with a mesh, a garment on a body, or an animation."),
+    "compare": (
+        "pliant.cli.compare:compare",
+        "Every method on the same scene or meshes, against what is exactly there.",
+    ),
     "sweep": ("pliant.cli.sweep:sweep", "Many drapes, checks or bakes over garments, bodies and parameters."),
     "fix": ("pliant.cli.fix:fix", "Bring a garment out of a body and out of itself."),
     "field": ("pliant.cli.field:field", "Bake a distance field of a mesh and measure its error."),

@@ -138,7 +138,8 @@ def drape(
     place
         above: centre the cloth over the body; as-is: leave it; auto: move it only where it starts inside or away.
     method
-        How contacts are found; see pliant methods. distance-field without it, bone-boxes for a character.
+        How contacts are found; see pliant methods. auto, as without it: distance-field for bodies that keep their
+        shape, bone-boxes for a character, tree for others that bend; the table says which and why.
     measure
         Have the exact referee look at every frame.
     cache
@@ -147,6 +148,7 @@ def drape(
         Print the summary as JSON.
     """
     from .. import validate
+    from ..detect.choose import AUTO, Chosen, method_for
     from ..detect.methods import method_name
     from ..io import FORMATS, check_libraries
     from ..report.result import record
@@ -179,11 +181,12 @@ def drape(
     kept_apart = _kept_apart(between)
     output.say_if_compiling("xpbd.relax_serial")
     made, pace = stage(cloth, body, scene, place, files, wear, options)
-    frames, method, substeps = frames or pace.frames, method or pace.method, substeps or pace.substeps
-    fielded = method_name(method) == "distance-field"
+    frames, substeps = frames or pace.frames, substeps or pace.substeps
+    picked = method_for(made) if method in (None, AUTO) else Chosen(method_name(str(method)), "asked for")
+    fielded = picked.name == "distance-field"
     with output.shares("baking the field" if fielded else "preparing") as baked:
         chosen = {"progress": baked, "cache": cache} if fielded else None
-        sim = Simulation(made, dt, substeps=substeps, method=method, options=chosen, **kept_apart)
+        sim = Simulation(made, dt, substeps=substeps, method=picked.name, options=chosen, **kept_apart)
     with output.progress(f"draping {made.name}", frames) as advance:
         # who names a mode of self-contact, off included, is told what it let through
         counted = True if self_contact is not None else None
@@ -195,9 +198,10 @@ def drape(
                 several = write(path)
             written += [str(file) for file in several or [path]]
     if json:
-        output.print_json(result.summary | {"eps_m": made.eps, "files": written})
+        output.print_json(result.summary | {"eps_m": made.eps, "method": picked._asdict(), "files": written})
     else:
-        output.table(("", made.name), [*result.facts.items(), *(("written", name) for name in _told(written))])
+        told = [("method", f"{picked.name} ({picked.why})"), *(("written", name) for name in _told(written))]
+        output.table(("", made.name), [*result.facts.items(), *told])
     for line in complaints(result):
         output.warn(line)
     return int(result.penetrates or result.broken)

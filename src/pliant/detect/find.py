@@ -9,15 +9,22 @@ from ..contacts import Contacts
 from ..mesh import Mesh
 from ..state import State
 from .base import Finds, Side
+from .choose import AUTO, Chosen, choose_method
 from .methods import METHODS, method_name
 
 
 class LooseDetector:
-    """A detector on two meshes (or one) whose vertices you move. Vertices of `b` are numbered after those of `a`."""
+    """A detector on two meshes (or one) whose vertices you move. Vertices of `b` are numbered after those of `a`.
+
+    chosen: the method, and why it is this one.
+    """
 
     def __init__(self, method: str, a: Mesh, b: Mesh | None, within: float, options: dict[str, Any]) -> None:
-        method = method_name(method)
         within = validate.number("within", within, low=0.0)
+        self.chosen = (
+            Chosen(method_name(method), "asked for") if method != AUTO else choose_method(a, b, within, often=True)
+        )
+        method = self.chosen.name
         kind = METHODS[method]
         wanted = Finds.SELF if b is None else Finds.OBSTACLE
         if not kind.finds & wanted:
@@ -64,7 +71,8 @@ def _positions(name: str, x: Any, mesh: Mesh) -> Any:
 
 
 def detector(method: str, a: Mesh, b: Mesh | None = None, *, within: float = 0.002, **options: Any) -> LooseDetector:
-    """A detector for a loop of your own; `b=None` means self-contact.
+    """A detector for a loop of your own; `b=None` means self-contact, method "auto" leaves the choice to
+    `choose_method`.
 
     >>> hits = pliant.detector("brute-force", cloth, body, within=0.005).update(x_cloth, x_body).find()
     """
@@ -75,6 +83,7 @@ def find_contacts(a: Mesh, b: Mesh | None = None, *, method: str = "auto", withi
     """All contacts of mesh `a` with mesh `b` (None: with itself) closer than `within` metres, as records.
 
     `contacts["vertices"]` numbers the vertices of `a`, then those of `b`; `elements` are rows of each mesh's own
-    vertices, faces or `topology.edges`. method "auto" is the exact one.
+    vertices, faces or `topology.edges`. method "auto" is an exact one: `choose_method` says which, and why.
     """
-    return detector("brute-force" if method == "auto" else method, a, b, within=within).find()
+    name = choose_method(a, b, within).name if method == AUTO else method
+    return detector(name, a, b, within=within).find()

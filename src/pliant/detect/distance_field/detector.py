@@ -12,6 +12,7 @@ from ...contacts import CONTACT, MIDPOINT_FIELD, VERTEX_FIELD, Contacts
 from ...kernels import distance_field as _kernels
 from ...kernels import field_edges as _edges
 from ...kernels import pose as _pose
+from ...mesh import Mesh
 from ...state import State
 from ..base import Finds, Side
 from .cache import baked
@@ -135,11 +136,18 @@ def _field_for(
 ) -> DistanceField:
     """Cells no larger than `within`, and a band that half an edge of the cloth cannot jump, if that is affordable."""
     longest = float((rigid.mesh.bounds[1] - rigid.mesh.bounds[0]).max())
-    # a body smaller than `within` still gets cells that show its shape, as far as grid and band allow
-    finest = max(longest / (_MOST_CELLS - 2.0 * _WIDEST_BAND), within / (_WIDEST_BAND - 2.0))
-    spacing = max(min(within, longest / _FEWEST_CELLS), finest)
+    spacing = max(min(within, longest / _FEWEST_CELLS), finest_cells(rigid.mesh, within))
     band = min(max(_LEAST_BAND, _reach(soft, within) / spacing + 2.0), _WIDEST_BAND)
     return baked(rigid.mesh, cache=cache, spacing=spacing, band=band, max_bytes=max_bytes, progress=progress)
+
+
+def finest_cells(body: Mesh, within: float) -> float:
+    """Metres: no field made here for `within` has smaller cells.
+
+    A body smaller than `within` still gets cells that show its shape, as far as grid and band allow.
+    """
+    longest = float((body.bounds[1] - body.bounds[0]).max())
+    return max(longest / (_MOST_CELLS - 2.0 * _WIDEST_BAND), within / (_WIDEST_BAND - 2.0))
 
 
 def _reach(soft: Side, within: float) -> float:

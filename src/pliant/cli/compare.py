@@ -1,0 +1,148 @@
+"""`pliant compare`: every method on the same states, against what is exactly there; in somebody's CI, too."""
+
+import dataclasses
+import pathlib
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from . import output
+from .reading import PLAIN, FileOptions, read_clip
+from .writing import check_targets
+
+if TYPE_CHECKING:
+    from ..audit.compared import Comparison
+
+HTML = (".html", ".htm")
+
+
+@dataclasses.dataclass(frozen=True)
+class StateOptions:
+    """The states that are looked at."""
+
+    frames: int = 8
+    "how many"
+    every: int | None = None
+    "steps of a run, or frames of an animation, between two; 15, or spread over all of it, without it"
+    resolution: int | None = None
+    "of a scene: particles along the side of the cloth; what the scene has without it"
+
+
+STATES = StateOptions()
+
+
+def compare(
+    scene_or_a: Annotated[str | None, Parameter(name="SCENE")] = None,
+    b: Annotated[pathlib.Path | None, Parameter(name="B")] = None,
+    *,
+    states: Annotated[StateOptions, Parameter(name="*")] = STATES,
+    within: str | None = None,
+    methods: str | None = None,
+    seed: int = 0,
+    report: Annotated[pathlib.Path | None, Parameter(name=["--report", "--out", "-o"])] = None,
+    files: Annotated[FileOptions, Parameter(name="*")] = PLAIN,
+    json: bool = False,
+) -> int:
+    """Compare all detection methods on SCENE, on mesh A against mesh B, or on mesh A with itself.
+
+    Each is judged by the kind of contact that it says it finds, against exact distances: found, missed, extra, errors
+    of depth and normal, processor time, memory. The exit code is 1 when a method of class A missed anything or found
+    what is not there, or when one left its stated bound.
+
+    Parameters
+    ----------
+    scene_or_a
+        A ready scene (pliant drape --help names them; tablecloth-on-bust without it), which is run and looked at on the
+        way; or a mesh file, or an animation as pliant check reads them.
+    b
+        Another mesh file or animation, as many frames long, or standing still.
+    within
+        How near counts as contact: 2mm, 0.5cm, or metres. Twice what the scene keeps between things without it.
+    methods
+        Their names with commas between; all without it.
+    seed
+        For methods that guess.
+    report
+        One HTML page that needs no network: sorted tables, and pictures of where methods differ.
+    json
+        Print JSON instead of tables.
+    """
+    from .. import validate
+    from ..audit.compare import compare as audit
+    from ..detect.methods import method_name
+
+    reach = None if within is None else validate.length("--within", within)
+    if reach is not None:
+        validate.number("--within", reach, above=0.0)
+    names = None if methods is None else [method_name(name.strip()) for name in methods.split(",") if name.strip()]
+    validate.whole("--frames", states.frames, low=1, high=100_000)
+    if states.every is not None:
+        validate.whole("--every", states.every, low=1)
+    validate.whole("--seed", seed, low=0)
+    inputs = [pathlib.Path(scene_or_a) if scene_or_a else None, b]
+    check_targets([("--report", report, HTML)], inputs)
+    one, other = _given(scene_or_a, b, states, files)
+    output.say_if_compiling("tree_walk.walk_pairs")
+    with output.shares(f"comparing on {scene_or_a or 'tablecloth-on-bust'}") as done:
+        found = audit(
+            one,
+            other,
+            within=reach,
+            frames=states.frames,
+            every=states.every,
+            methods=names,
+            seed=seed,
+            progress=done,
+        )
+    if report is not None:
+        with output.progress(f"writing {report.name}"):
+            found.to_html(report)
+        output.say(f"wrote {report}")
+    if json:
+        output.print_json(found.to_json() | {"files": [] if report is None else [str(report)]})
+    else:
+        _show(found)
+    for text in found.broken:
+        output.warn(text)
+    return int(bool(found.broken))
+
+
+def _given(what: str | None, b: pathlib.Path | None, states: StateOptions, files: FileOptions) -> tuple[Any, Any]:
+    """The scene, or the clips."""
+    from .. import validate
+    from ..scenes import SCENES
+
+    name = "tablecloth-on-bust" if what is None else what
+    if name in SCENES:
+        if b is not None:
+            raise ValueError(f"scene {name} has its own bodies; give either a scene or two files")
+        options = (
+            {} if states.resolution is None else {"resolution": validate.whole("resolution", states.resolution, low=2)}
+        )
+        with output.progress(f"making {name}"):
+            return SCENES[name](eps=None, **options), None
+    path = pathlib.Path(name)
+    if not path.suffix and not path.exists() and not any(c in name for c in "*?"):
+        validate.choice("scene", name, tuple(SCENES))
+    if states.resolution is not None:
+        raise ValueError("--resolution is for a scene; files have what they have")
+    clips = [None if each is None else read_clip(each, None, None, None, files)[0] for each in (path, b)]
+    return clips[0], clips[1]
+
+
+def _show(found: "Comparison") -> None:
+    screen = output.console()
+    for role in found.roles:
+        table = role.table
+        output.table(table.headings, table.texts(), title=table.title, right=" ".join(table.right), keys=2)
+        if role.unfit:
+            rows = [(unfit.name, unfit.why, unfit.needs) for unfit in role.unfit]
+            output.table(("method", "does not apply", "needs"), rows)
+        for row in role.rows:
+            if row.note:
+                screen.print(f"{row.method}: {row.note}", markup=False)
+    for role_name, pick in found.picks:
+        screen.print(f"auto picks {pick.name} ({role_name}): {pick.why}", markup=False)
+    screen.print(
+        "lengths in mm, angles in degrees; there, found, missed and extra are sums over all states", markup=False
+    )

@@ -1,0 +1,65 @@
+"""Where a method differs from what is there: a picture of a state with small marks on it, seen through everything."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..clip import Clip
+from ..mesh import Mesh
+from .camera import Camera
+from .overlay import painted
+from .picture import views
+
+Floats = NDArray[np.float64]
+Pixels = NDArray[np.uint8]
+SOFT, HARD = (0.36, 0.42, 0.52), (0.80, 0.77, 0.73)  # linear RGB of what touches and of what is touched
+RIGHT, MISSED, EXTRA = (0.86, 0.88, 0.80), (0.80, 0.02, 0.02), (0.02, 0.14, 0.85)
+MARK = 0.0075  # of what is seen: the size of a mark
+MOST = 4000  # marks of one colour; of more some
+_BUSY = 200_000  # faces; above it one ray a pixel
+_CORNERS = np.array([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]], float)
+_SIDES = np.array([[0, 2, 4], [2, 1, 4], [1, 3, 4], [3, 0, 4], [2, 0, 5], [1, 2, 5], [3, 1, 5], [0, 3, 5]])
+
+
+class Scenery:
+    """A state of meshes (mesh, positions, colour), and from where it is looked at: so that all `places` are seen."""
+
+    def __init__(
+        self,
+        meshes: Sequence[tuple[Mesh, Floats, tuple[float, float, float]]],
+        places: Floats,
+        width: int = 480,
+        height: int = 360,
+    ) -> None:
+        clips = [Clip(mesh, x[None], colour) for mesh, x, colour in meshes]
+        low = np.min([x.min(0) for _, x, _ in meshes], 0)
+        high = np.max([x.max(0) for _, x, _ in meshes], 0)
+        size = float(np.linalg.norm(high - low))
+        if len(places):
+            low, high = places.min(0), places.max(0)
+        room = max(0.12 * float(np.linalg.norm(high - low)), 0.05 * size)
+        box = np.stack(np.meshgrid(*np.stack([low - room, high + room], 1)), -1).reshape(-1, 3)
+        frame = Clip(Mesh(box, np.zeros((0, 3), np.int32), name="box"), box[None], SOFT)
+        self.camera = Camera.framing([frame], width / height, elevation=0.45)
+        self.size = float(np.linalg.norm(np.ptp(box, axis=0)))
+        samples = 1 if sum(mesh.n_faces for mesh, _, _ in meshes) > _BUSY else 2
+        self.plain = views(clips, 0, width, height, [self.camera], samples=samples)[0]
+
+    def marked(self, right: Floats, missed: Floats, extra: Floats) -> Pixels:
+        """The picture with places (k,3): pale where the method is right, red where it missed, blue what it has too
+        many."""
+        picture = self.plain
+        for places, colour, size in ((right, RIGHT, 0.55), (extra, EXTRA, 1.0), (missed, MISSED, 1.0)):
+            if len(places):
+                picture = painted(picture, marks(places, size * MARK * self.size), self.camera, colour)
+        return picture
+
+
+def marks(places: Floats, radius: float) -> Mesh:
+    """Small octahedra at places (k,3), one for each that is different."""
+    some = np.unique(np.round(places, 9), axis=0)
+    some = some[:: -(-len(some) // MOST)]
+    x = some[:, None] + radius * _CORNERS
+    faces = 6 * np.arange(len(some))[:, None, None] + _SIDES
+    return Mesh(x.reshape(-1, 3), faces.reshape(-1, 3), name="marks")
