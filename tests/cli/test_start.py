@@ -19,7 +19,7 @@ from conftest import hear_ctrl_c
 from pliant import cli
 from pliant.cli import output
 
-HEAVY = ("numpy", "numba", "scipy", "skimage", "PIL")
+HEAVY = ("numpy", "numba", "scipy", "skimage", "PIL", "websockets")
 
 
 def call(*words: str, **env: str) -> subprocess.CompletedProcess[str]:

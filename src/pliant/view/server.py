@@ -34,6 +34,7 @@ from .page import FRONT, Page, table
 LINK = "/link"  # where pages open their socket
 LOG = logging.getLogger("pliant.view.sockets")
 LOG.setLevel(logging.WARNING)  # the library would log every frame where pliant is debugged
+IN_ALL = 1.0  # seconds from Ctrl-C until nobody waits for the session any more
 AT_ONCE = 64  # messages of one client before the others have their turn
 
 
@@ -319,8 +320,8 @@ def run(
     limits: Limits = USUAL,
     ready: Callable[[], None] | None = None,
 ) -> None:
-    """Serve until Ctrl-C; then everything is closed within two seconds."""
-    started: list[float] = []
+    """Serve until Ctrl-C; then all sockets are closed within a second, and the session is told to stop."""
+    ended: list[float] = []
 
     async def serving() -> None:
         server, over = Server(session, listening, gate, limits), asyncio.Event()
@@ -331,7 +332,7 @@ def run(
             with _hearing_signals(over):
                 await over.wait()
         finally:
-            started.append(time.monotonic())
+            ended.append(time.monotonic())
             stopping.start()
             await server.close()
 
@@ -340,7 +341,7 @@ def run(
     session.start()
     with contextlib.suppress(KeyboardInterrupt):  # where signals cannot be heard, asyncio makes them this
         asyncio.run(serving())
-    stopping.join(max(0.0, 1.7 - (time.monotonic() - started[0])))
+    stopping.join(max(0.0, IN_ALL - (time.monotonic() - ended[0])))
 
 
 @contextlib.contextmanager

@@ -1,0 +1,178 @@
+"""`pliant play` from its start to Ctrl-C; what the page shows is tried in tests/view."""
+
+import contextlib
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import time
+import webbrowser
+from collections.abc import Iterator
+
+import pytest
+
+from conftest import hear_ctrl_c
+from pliant import cli, shapes
+from pliant.cli import play as command
+from pliant.io import save
+from pliant.view import server
+from view.fake import FakeSession
+from view.raw import Raw
+
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+# the command with a session that computes nothing
+FAKE = (
+    f"import sys; sys.path.insert(0, {str(TESTS)!r})\n"
+    "from pliant import cli; from pliant.cli import play; from view.fake import FakeSession\n"
+    "play.make_session = lambda *_: FakeSession(side=100)\n"
+    "cli.main(['play', *sys.argv[1:]])"
+)
+unix = pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to a single process there")
+
+
+@contextlib.contextmanager
+def playing(*words: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A running command, and the address that it printed."""
+    with subprocess.Popen(words, stdout=-1, stderr=-1, text=True, preexec_fn=hear_ctrl_c) as process:
+        assert process.stdout is not None
+        try:
+            yield process, process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
+def end(process: subprocess.Popen[str]) -> tuple[float, int, str]:
+    """Press Ctrl-C: seconds until the end, exit code and what was left on stderr."""
+    start = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, talk = process.communicate(timeout=20)
+    return time.monotonic() - start, process.returncode, talk
+
+
+@unix
+def test_ctrl_c_closes_every_kind_of_connection_in_two_seconds() -> None:
+    with playing(sys.executable, "-c", FAKE, "--port", "0") as (process, url):
+        port = int(url.rsplit(":", 1)[1].strip("/"))
+        assert url == f"http://127.0.0.1:{port}/"
+        with Raw(port) as reading, Raw(port, taken=4096) as stalled, socket.create_connection(("127.0.0.1", port)):
+            assert reading.words("hello")["world"] == 1
+            assert stalled.status == 101
+            for _ in range(30):
+                reading.picture()
+            took, code, talk = end(process)
+            assert reading.code() == 1001
+        assert (code, talk) == (0, "Ctrl-C ends it\n")
+        assert took < 2.0
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port))
+
+
+@unix
+@pytest.mark.long
+def test_ctrl_c_ends_a_simulation_in_two_seconds_at_any_time() -> None:
+    """The first time while it is being made, or compiled, and then while it runs."""
+    words = (sys.executable, "-m", "pliant", "play", "cloth-on-box-corner", "--port", "0")
+    for running in (False, True):
+        with playing(*words) as (process, url):
+            with Raw(int(url.rsplit(":", 1)[1].strip("/"))) as client:
+                client.socket.settimeout(300.0)
+                if running:
+                    for _ in range(20):
+                        client.picture()
+                else:
+                    assert "making" in client.words("note")
+                took, code, talk = end(process)
+                assert client.code() == 1001
+            assert (code, talk) == (0, "Ctrl-C ends it\n")
+            assert took < 2.0
+
+
+def test_a_port_in_use_is_one_line_that_says_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert cli.run(["play", "--port", str(port)]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.count("\n") == 1
+    assert said.err.startswith(f"error: port {port} is in use")
+    assert "--port" in said.err
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["tablecloth-on-bsut"], "unknown scene 'tablecloth-on-bsut'; did you mean 'tablecloth-on-bust'?"),
+        (["skirt.obj"], "a body is missing: pliant play skirt.obj BODY; or pliant play --body skirt.obj"),
+        (["rod", "body.obj"], "rod brings its own body; give either its name or files"),
+        (["rod", "--clip", "walk"], "--clip, --lead-in, --hold and --layer are for a garment on a character"),
+        (["skirt.obj", "no-such-body.obj"], "no-such-body.obj"),
+        (["--method", "bhv"], "unknown method 'bhv'"),
+        (["--port", "65536"], "--port = 65536 must be in 0..65535"),
+        (["--fps", "0"], "--fps = 0 must be in 1..1000"),
+        (["--host", "192.0.2.1"], "--host 192.0.2.1 is not an address of this machine"),
+        (["--folder", __file__], "is a file; give a folder for recordings"),
+        (["--resolution", "1"], "resolution = 1 must be in 2..2000"),
+    ],
+)
+def test_bad_use_is_told_before_anything_is_served(
+    words: list[str], why: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "run", lambda *_: pytest.fail("it was served"))
+    monkeypatch.setattr(command.play, "__kwdefaults__", command.play.__kwdefaults__ | {"port": 0})
+    assert cli.run(["play", *words]) == 2
+    assert why in capsys.readouterr().err
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
+    """What would have been served; the browser is told nothing either."""
+    calls: list[tuple[object, ...]] = []
+
+    def run(session, listening, gate, limits, ready) -> None:
+        calls.append((listening.getsockname(), gate, limits))
+        ready()
+
+    monkeypatch.setattr(server, "run", run)
+    monkeypatch.setattr(command, "make_session", lambda *_: FakeSession(side=4))
+    monkeypatch.setattr(os, "_exit", lambda code: None)  # the browser's thread may still be there
+    return calls
+
+
+def test_the_address_is_on_stdout_and_of_this_machine_alone(served, capsys) -> None:
+    assert cli.run(["play", "--port", "0"]) == 0
+    (((host, port), gate, _),) = served
+    assert (host, gate.token) == ("127.0.0.1", None)
+    assert capsys.readouterr() == (f"http://127.0.0.1:{port}/\n", "Ctrl-C ends it\n")
+
+
+def test_another_host_is_served_with_a_token_in_the_address_and_a_warning(served, capsys) -> None:
+    assert cli.run(["play", "--port", "0", "--host", "0.0.0.0"]) == 0
+    (((host, _), gate, _),) = served
+    said = capsys.readouterr()
+    assert host == "0.0.0.0"
+    assert gate.token is not None
+    assert said.out.endswith(f"/?token={gate.token}\n")
+    assert "warning: everyone who has this address can play" in said.err
+
+
+@pytest.mark.parametrize(("words", "opened"), [(["--open"], 1), (["--no-open"], 0), ([], 0)])
+def test_a_browser_is_opened_where_that_is_wanted(words, opened, served, capsys, monkeypatch) -> None:
+    pages: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", lambda url: not pages.append(url))
+    assert cli.run(["play", "--port", "0", *words]) == 0
+    deadline = time.monotonic() + 5.0
+    while len(pages) < opened and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert pages == [capsys.readouterr().out.strip()] * opened
+
+
+def test_files_become_the_scene(tmp_path: pathlib.Path) -> None:
+    for name, mesh in (("cloth.obj", shapes.cloth(0.5, 0.5, 6)), ("body.obj", shapes.ball(0.2, 2))):
+        save(tmp_path / name, mesh)
+    made = command.make_session(
+        str(tmp_path / "cloth.obj"), tmp_path / "body.obj", "tree", tmp_path, "auto", command.PLAIN, command._WORN, {}
+    )
+    assert made._choice.own.name == "cloth on body"
+    assert made._choice.method == "tree"
