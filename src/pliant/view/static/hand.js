@@ -1,0 +1,126 @@
+// The hand: which face a ray meets, and the drag of the point that was taken.
+
+// The nearest face along the ray, { t, clip } or null. Every face is asked: twenty thousand of them take about a millisecond.
+function castRay(clips, from, along) {
+  let best = Infinity, found = -1;
+  const [ox, oy, oz] = from, [dx, dy, dz] = along;
+  clips.forEach(({ faces, positions: x }, k) => {
+    for (let f = 0; f < faces.length; f += 3) {
+      const a = 3 * faces[f], b = 3 * faces[f + 1], c = 3 * faces[f + 2];
+      const ax = x[a], ay = x[a + 1], az = x[a + 2];
+      const ux = x[b] - ax, uy = x[b + 1] - ay, uz = x[b + 2] - az;
+      const vx = x[c] - ax, vy = x[c + 1] - ay, vz = x[c + 2] - az;
+      const px = dy * vz - dz * vy, py = dz * vx - dx * vz, pz = dx * vy - dy * vx;
+      const det = ux * px + uy * py + uz * pz;
+      if (det === 0) continue;
+      const sx = ox - ax, sy = oy - ay, sz = oz - az;
+      const s = (sx * px + sy * py + sz * pz) / det;
+      if (!(s >= 0 && s <= 1)) continue;
+      const qx = sy * uz - sz * uy, qy = sz * ux - sx * uz, qz = sx * uy - sy * ux;
+      const t = (dx * qx + dy * qy + dz * qz) / det;
+      if (!(t >= 0 && s + t <= 1)) continue;
+      const reach = (vx * qx + vy * qy + vz * qz) / det;
+      if (reach > 0 && reach < best) { best = reach; found = k; }
+    }
+  });
+  return found < 0 ? null : { t: best, clip: found };
+}
+
+class Hand {
+  // look() gives { view, clips, soft (bool per clip), scene } or null; send(command) tells the server; changed() draws anew
+  constructor(canvas, { look, send, changed }) {
+    Object.assign(this, { canvas, look, send, changed });
+    this.held = null; // { id, touch, at (the point taken), target, pointer, sent }
+    this.hover = null; // where the pointer is, while it is nowhere pressed
+    const stage = canvas.parentElement;
+    // the stage hears it before the camera does
+    stage.addEventListener("pointerdown", (event) => this.down(event), true);
+    stage.addEventListener("dblclick", (event) => { if (event.target === canvas && this.hit(event)) event.stopPropagation(); }, true);
+    canvas.addEventListener("pointermove", (event) => this.move(event));
+    canvas.addEventListener("pointerleave", () => { this.hover = null; });
+    for (const name of ["pointerup", "pointercancel", "lostpointercapture"]) canvas.addEventListener(name, (event) => { if (event.pointerId === this.held?.id) this.drop(); });
+    addEventListener("blur", () => this.drop());
+  }
+
+  // Origin and direction of the ray through a pixel of the window.
+  ray({ clientX, clientY }) {
+    const { view } = this.look(), box = this.canvas.getBoundingClientRect();
+    const x = ((clientX - box.left) / box.width) * 2 - 1, y = 1 - ((clientY - box.top) / box.height) * 2;
+    const [right, up, back] = basis(view.towards().map((v) => -v)), tan = Math.tan(FOV / 2);
+    return { from: view.eye, along: unit(madd(madd(back.map((v) => -v), right, x * tan * view.aspect), up, y * tan)) };
+  }
+
+  // What is soft and under the pointer, with nothing before it.
+  hit(event) {
+    const world = this.look();
+    if (!world) return null;
+    const { from, along } = this.ray(event), found = castRay(world.clips, from, along);
+    return found && world.soft[found.clip] ? { from, along, at: madd(from, along, found.t) } : null;
+  }
+
+  down(event) {
+    if (event.target !== this.canvas) return;
+    if (this.held) return this.second(event);
+    if (event.button !== 0) return;
+    const found = this.hit(event);
+    if (!found) return;
+    event.stopPropagation();
+    event.preventDefault();
+    this.canvas.focus({ preventScroll: true });
+    this.canvas.setPointerCapture(event.pointerId);
+    const near = Math.min(this.look().scene.size, 0.99 * Math.hypot(...sub(found.at, found.from)));
+    const pointer = { clientX: event.clientX, clientY: event.clientY };
+    this.held = { id: event.pointerId, touch: event.pointerType === "touch", at: found.at, target: found.at, pointer, sent: found.at, pin: event.shiftKey };
+    // from near the cloth: the camera may be farther away than the server lets a ray begin
+    this.send({ grab: madd(found.at, found.along, -near), along: found.along, pin: event.shiftKey });
+    this.hover = null;
+    this.cursor();
+    this.changed();
+  }
+
+  // A second finger means the camera: the first one lets go, and both turn it.
+  second(event) {
+    const { held } = this;
+    if (!held.touch || event.pointerType !== "touch") return event.stopPropagation();
+    this.drop();
+    this.look().view.pointers.set(held.id, [held.pointer.clientX, held.pointer.clientY]);
+  }
+
+  move(event) {
+    const place = { clientX: event.clientX, clientY: event.clientY };
+    if (event.pointerId === this.held?.id) this.held.pointer = place;
+    else if (!event.buttons && event.pointerType !== "touch") this.hover = place;
+    else return;
+    this.changed();
+  }
+
+  drop() {
+    if (!this.held) return;
+    this.pull();
+    this.held = null;
+    this.send({ let: "go" });
+    this.cursor();
+    this.changed();
+  }
+
+  // Once for each picture drawn: the target follows the pointer, in the plane of the screen through the point taken.
+  tick() {
+    if (this.held) this.pull();
+    else if (this.hover) this.cursor();
+  }
+
+  pull() {
+    const { held } = this, { view, scene } = this.look(), { from, along } = this.ray(held.pointer), back = view.towards();
+    const t = dot(sub(held.at, from), back) / dot(along, back);
+    const away = sub(madd(from, along, t), scene.middle), far = Math.hypot(...away), limit = 3 * scene.size;
+    held.target = madd(scene.middle, away, far > limit ? limit / far : 1);
+    if (Math.hypot(...sub(held.target, held.sent)) < 1e-5 * scene.size) return;
+    held.sent = held.target;
+    this.send({ pull: held.target });
+  }
+
+  cursor() {
+    const over = this.hover && this.hit(this.hover);
+    this.canvas.dataset.over = this.held ? "held" : over ? "soft" : "";
+  }
+}

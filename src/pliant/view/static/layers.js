@@ -1,0 +1,265 @@
+// What is drawn over the scene: contacts, normals, boxes, a slice, a veil, pins and the hand.
+
+const DOT_VERTEX = `#version 300 es
+layout(location = 0) in vec3 position;
+layout(location = 1) in float depth; // metres
+uniform mat4 project;
+uniform float width, deepest;
+out float heat;
+void main() {
+  heat = deepest > 0. ? clamp(depth / deepest, 0., 1.) : 0.;
+  gl_Position = project * vec4(position, 1.);
+  gl_Position.z -= 2e-4 * gl_Position.w;
+  gl_PointSize = width;
+}`;
+
+// Round, with a dark or bright edge so that it shows on any cloth. ink.a = 0: coloured by depth.
+const DOT_FRAGMENT = `#version 300 es
+precision mediump float;
+in float heat;
+uniform vec4 ink, edge;
+uniform float alpha;
+uniform vec3 ramp[4];
+out vec4 pixel;
+void main() {
+  vec2 p = gl_PointCoord * 2. - 1.;
+  float r = length(p), soft = fwidth(r);
+  float t = heat * 3.;
+  int k = min(int(t), 2);
+  vec3 c = ink.a > 0. ? ink.rgb : mix(ramp[k], ramp[k + 1], t - float(k));
+  c = mix(c, edge.rgb, edge.a * smoothstep(.62 - soft, .62 + soft, r));
+  float a = alpha * (1. - smoothstep(1. - 2. * soft, 1., r));
+  pixel = vec4(c * a, a);
+}`;
+
+const SLICE_VERTEX = `#version 300 es
+layout(location = 0) in vec3 position;
+uniform mat4 project;
+out vec2 at;
+void main() {
+  at = vec2(((gl_VertexID + 1) >> 1) & 1, gl_VertexID >> 1); // corners go around, from the first pixel of the image
+  gl_Position = project * vec4(position, 1.);
+}`;
+
+const SLICE_FRAGMENT = `#version 300 es
+precision mediump float;
+in vec2 at;
+uniform sampler2D image;
+uniform float alpha;
+out vec4 pixel;
+void main() {
+  vec4 c = texture(image, at);
+  pixel = vec4(c.rgb, 1.) * c.a * alpha;
+}`;
+
+const VEIL_VERTEX = `#version 300 es
+layout(location = 0) in vec3 position;
+uniform mat4 project;
+out vec3 at;
+void main() {
+  at = position;
+  gl_Position = project * vec4(position, 1.);
+}`;
+
+const VEIL_FRAGMENT = `#version 300 es
+precision highp float;
+in vec3 at;
+uniform vec3 eye, color;
+out vec4 pixel;
+void main() {
+  vec3 n = normalize(cross(dFdx(at), dFdy(at)));
+  float graze = 1. - abs(dot(n, normalize(eye - at)));
+  float a = .16 + .34 * graze * graze;
+  pixel = vec4(color * (.75 + .25 * abs(n.y)) * a, a);
+}`;
+
+// From just touching to deepest; the same in play.css for the legend.
+const DEPTH_RAMP = [[0.13, 0.83, 0.78], [0.98, 0.87, 0.25], [0.98, 0.50, 0.13], [0.86, 0.10, 0.35]];
+const BOX_INKS = { light: [0.10, 0.32, 0.72], dark: [0.55, 0.78, 1.0] };
+const VEIL_INK = [0.36, 0.24, 0.86];
+const HAND_INK = [0.18, 0.44, 0.86];
+
+class Layers {
+  constructor(gl) {
+    this.gl = gl;
+    this.dots = program(gl, DOT_VERTEX, DOT_FRAGMENT);
+    this.strips = program(gl, STRIP_VERTEX, LINE_FRAGMENT);
+    this.sheet = program(gl, SLICE_VERTEX, SLICE_FRAGMENT);
+    this.veil = program(gl, VEIL_VERTEX, VEIL_FRAGMENT);
+    gl.useProgram(this.dots.made);
+    gl.uniform3fv(this.dots.uniforms["ramp[0]"], new Float32Array(DEPTH_RAMP.flat()));
+    this.kept = {}; // vertex arrays and their buffers, by name
+    this.texture = gl.createTexture();
+    gl.bindTexture(gl.TEXTURE_2D, this.texture);
+    for (const name of [gl.TEXTURE_WRAP_S, gl.TEXTURE_WRAP_T]) gl.texParameteri(gl.TEXTURE_2D, name, gl.CLAMP_TO_EDGE);
+    for (const name of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) gl.texParameteri(gl.TEXTURE_2D, name, gl.LINEAR);
+    this.deepest = 0; // metres, of the colours
+    this.frame = null;
+  }
+
+  // Arrays of a vertex array `name`, each [place, width, stride, offset, divisor] of its buffer.
+  fill(name, buffers) {
+    const { gl } = this;
+    if (!this.kept[name]) {
+      const made = { array: gl.createVertexArray(), buffers: buffers.map(() => gl.createBuffer()) };
+      gl.bindVertexArray(made.array);
+      buffers.forEach(([, ...places], k) => {
+        gl.bindBuffer(gl.ARRAY_BUFFER, made.buffers[k]);
+        for (const [place, width, stride, offset, divisor] of places) {
+          gl.enableVertexAttribArray(place);
+          gl.vertexAttribPointer(place, width, gl.FLOAT, false, stride, offset);
+          gl.vertexAttribDivisor(place, divisor);
+        }
+      });
+      gl.bindVertexArray(null);
+      this.kept[name] = made;
+    }
+    buffers.forEach(([values], k) => {
+      gl.bindBuffer(gl.ARRAY_BUFFER, this.kept[name].buffers[k]);
+      gl.bufferData(gl.ARRAY_BUFFER, values, gl.DYNAMIC_DRAW);
+    });
+    return this.kept[name].array;
+  }
+
+  drawDots(name, points, depths, project, { width, ink = [0, 0, 0, 0], edge, alpha }) {
+    const { gl } = this, dots = this.dots.uniforms;
+    gl.useProgram(this.dots.made);
+    gl.uniformMatrix4fv(dots.project, false, project);
+    gl.uniform1f(dots.width, width * this.pixels);
+    gl.uniform1f(dots.deepest, this.deepest);
+    gl.uniform4f(dots.ink, ...ink);
+    gl.uniform4f(dots.edge, ...edge);
+    gl.uniform1f(dots.alpha, alpha);
+    gl.bindVertexArray(this.fill(name, [[points, [0, 3, 0, 0, 0]], [depths ?? new Float32Array(points.length / 3), [1, 1, 0, 0, 0]]]));
+    gl.drawArrays(gl.POINTS, 0, points.length / 3);
+  }
+
+  drawStrips(name, ends, project, width, ink) {
+    const { gl } = this, strips = this.strips.uniforms;
+    gl.useProgram(this.strips.made);
+    gl.uniformMatrix4fv(strips.project, false, project);
+    gl.uniform2f(strips.screen, gl.drawingBufferWidth, gl.drawingBufferHeight);
+    gl.uniform1f(strips.width, width * this.pixels);
+    gl.uniform4f(strips.ink, ...ink);
+    gl.bindVertexArray(this.fill(name, [[ends, [0, 3, 24, 0, 1], [1, 3, 24, 12, 1]]]));
+    gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, ends.length / 6);
+  }
+
+  drawSlice(corners, image, [height, width], project) {
+    const { gl } = this, sheet = this.sheet.uniforms;
+    gl.useProgram(this.sheet.made);
+    gl.uniformMatrix4fv(sheet.project, false, project);
+    gl.activeTexture(gl.TEXTURE0);
+    gl.bindSampler(0, null);
+    gl.bindTexture(gl.TEXTURE_2D, this.texture);
+    gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, width, height, 0, gl.RGBA, gl.UNSIGNED_BYTE, image);
+    gl.uniform1i(sheet.image, 0);
+    gl.uniform1f(sheet.alpha, 1);
+    gl.bindVertexArray(this.fill("slice", [[corners, [0, 3, 0, 0, 0]]]));
+    gl.depthMask(true); // what is drawn after it is before or behind it
+    gl.drawArrays(gl.TRIANGLE_FAN, 0, 4);
+    gl.depthMask(false);
+  }
+
+  drawVeil(corners, eye, project) {
+    const { gl } = this, veil = this.veil.uniforms;
+    gl.useProgram(this.veil.made);
+    gl.uniformMatrix4fv(veil.project, false, project);
+    gl.uniform3fv(veil.eye, eye);
+    gl.uniform3fv(veil.color, VEIL_INK);
+    gl.bindVertexArray(this.fill("veil", [[corners, [0, 3, 0, 0, 0]]]));
+    gl.drawArrays(gl.TRIANGLES, 0, corners.length / 3);
+  }
+
+  // Twice: faint where something is before it, strong where it is in front.
+  through(faint, draw) {
+    const { gl } = this;
+    for (const [order, alpha] of [[gl.GREATER, faint], [gl.LEQUAL, 1]]) {
+      gl.depthFunc(order);
+      draw(alpha);
+    }
+    gl.depthFunc(gl.LESS);
+  }
+
+  // `arrays` of a frame; `grip` [point, target] of the hand or null
+  draw({ arrays, shapes }, grip, eye, project, { dark, size }) {
+    const { gl } = this, { points, normals, depths, lines, pins } = arrays;
+    this.pixels = gl.drawingBufferWidth / (gl.canvas.clientWidth || 1);
+    gl.enable(gl.BLEND);
+    gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
+    gl.depthMask(false);
+    if (arrays.slice && arrays.slice_image) this.drawSlice(arrays.slice, arrays.slice_image, shapes.slice_image, project);
+    if (arrays.veil?.length) this.through(0.5, () => this.drawVeil(arrays.veil, eye, project));
+    const box = BOX_INKS[dark ? "dark" : "light"];
+    if (lines?.length) this.through(0.28, (alpha) => this.drawStrips("lines", lines, project, 1.1, [...box, 0.75 * alpha]));
+    if (normals?.length && points) {
+      const ends = this.ends(points, normals, 0.028 * size), ink = dark ? [1, 0.86, 0.55] : [0.13, 0.13, 0.2];
+      this.through(0.55, (alpha) => this.drawStrips("normals", ends, project, 1.2, [...ink, 0.9 * alpha]));
+    }
+    if (depths?.length && points) {
+      const most = depths.reduce((a, b) => Math.max(a, b), 0);
+      this.deepest += (most - this.deepest) * (most > this.deepest ? 0.5 : 0.02); // the colours must not flicker
+      this.through(0.6, (alpha) => this.drawDots("points", points, depths, project, { width: 9, edge: [0.05, 0.06, 0.1, 0.75], alpha }));
+    }
+    if (pins?.length) this.through(0.5, (alpha) => this.drawDots("pins", pins, null, project, { width: 13, ink: [...HAND_INK, 1], edge: [1, 1, 1, 1], alpha }));
+    if (grip) this.drawGrip(grip, project);
+    gl.depthMask(true);
+    gl.bindVertexArray(null);
+  }
+
+  ends(points, normals, length) {
+    const out = new Float32Array(2 * points.length);
+    for (let i = 0; i < points.length; i += 3) {
+      for (let k = 0; k < 3; k++) {
+        out[2 * i + k] = points[i + k];
+        out[2 * i + 3 + k] = points[i + k] + length * normals[i + k];
+      }
+    }
+    return out;
+  }
+
+  drawGrip([point, target], project) {
+    const { gl } = this;
+    gl.disable(gl.DEPTH_TEST);
+    this.drawStrips("grip", new Float32Array([...point, ...target]), project, 3.6, [1, 1, 1, 0.9]);
+    this.drawStrips("grip", new Float32Array([...point, ...target]), project, 2, [...HAND_INK, 1]);
+    this.drawDots("ends", new Float32Array([...point]), null, project, { width: 15, ink: [1, 1, 1, 1], edge: [...HAND_INK, 1], alpha: 1 });
+    this.drawDots("ends", new Float32Array([...target]), null, project, { width: 11, ink: [...HAND_INK, 1], edge: [1, 1, 1, 1], alpha: 1 });
+    gl.enable(gl.DEPTH_TEST);
+  }
+}
+
+class LiveScene extends Scene {
+  constructor(gl) {
+    super(gl, []);
+    this.layers = new Layers(gl);
+    this.current = { arrays: {}, shapes: {} };
+    this.pictures = 0; // counts what must be drawn anew
+    this.grip = null;
+  }
+
+  // A new world; `box` around where it will be.
+  enter(clips, moving, box) {
+    clips.forEach((clip, k) => {
+      fillPositions(clip, 0);
+      if (moving[k]) Object.assign(clip, { live: true, moments: Infinity });
+    });
+    this.load(clips, [box, ...clips.map((clip) => clip.box)]);
+    this.current = { arrays: {}, shapes: {} };
+    this.pictures++;
+  }
+
+  take(frame) {
+    this.drawings.forEach(({ clip }, k) => {
+      const x = frame.arrays[`x${k}`];
+      if (x?.length === 3 * clip.count) clip.positions = x;
+    });
+    this.current = frame;
+    this.pictures++;
+  }
+
+  draw(eye, project, options) {
+    super.draw(this.pictures, eye, project, options);
+    this.layers.draw(this.current, this.grip, eye, project, { ...options, size: this.size });
+  }
+}

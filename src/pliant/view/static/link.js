@@ -1,0 +1,84 @@
+// The socket: the newest frame as it came, texts as they come, and a new try when the server is gone.
+
+const MAGIC = 0x504c5931; // "PLY1"
+const TYPES = { f4: Float32Array, u4: Uint32Array, u1: Uint8Array };
+
+// World and serial of a frame without looking further, or null where it is not one.
+function stamp(data) {
+  const view = new DataView(data);
+  return data.byteLength >= 16 && view.getUint32(0, true) === MAGIC ? { world: view.getUint32(4, true), serial: view.getUint32(8, true) } : null;
+}
+
+// The other half of view/wire.py: the header, and its arrays as views of the message.
+function decodeFrame(data) {
+  const length = new DataView(data).getUint32(12, true);
+  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 16, length)));
+  const arrays = {}, shapes = {};
+  let at = 16 + length;
+  for (const [name, type, shape] of header.arrays) {
+    const Type = TYPES[type], count = shape.reduce((product, n) => product * n, 1);
+    arrays[name] = at % Type.BYTES_PER_ELEMENT ? new Type(data.slice(at, at + count * Type.BYTES_PER_ELEMENT)) : new Type(data, at, count);
+    shapes[name] = shape;
+    at += count * Type.BYTES_PER_ELEMENT;
+  }
+  return { header, arrays, shapes };
+}
+
+// How many frames came in the last two seconds, per second.
+class Rate {
+  constructor() { this.times = []; }
+
+  count(now) {
+    this.since ??= now;
+    this.times.push(now);
+    if (this.times.length > 400) this.times.splice(0, 200);
+  }
+
+  at(now) {
+    const recent = this.times.filter((time) => now - time < 2000);
+    return recent.length ? (1000 * recent.length) / Math.min(2000, Math.max(now - this.since, 100)) : 0;
+  }
+}
+
+class Link {
+  // heard(message) is told each text, came() that there is a newer frame, fell(reason) and rose() how the line is
+  constructor(address, { heard, came, fell, rose }) {
+    Object.assign(this, { address, heard, came, fell, rose });
+    this.newest = null; // { world, serial, data }
+    this.delivered = 0;
+    this.rate = new Rate();
+    this.tries = 0;
+    this.open();
+  }
+
+  get ready() { return this.socket?.readyState === WebSocket.OPEN; }
+
+  open() {
+    const socket = new WebSocket(this.address);
+    this.socket = socket;
+    socket.binaryType = "arraybuffer";
+    socket.onopen = () => { this.tries = 0; this.newest = null; this.rose(); };
+    socket.onmessage = ({ data }) => (typeof data === "string" ? this.heard(JSON.parse(data)) : this.frame(data));
+    socket.onclose = ({ code, reason }) => this.again(code, reason);
+  }
+
+  frame(data) {
+    const found = stamp(data);
+    if (!found) return;
+    this.delivered++;
+    this.rate.count(performance.now());
+    this.newest = { ...found, data };
+    this.came();
+  }
+
+  again(code, reason) {
+    const wait = Math.min(5000, 300 * 2 ** this.tries++);
+    this.fell(code, reason, wait);
+    setTimeout(() => this.open(), wait);
+  }
+
+  send(command) {
+    if (this.ready) this.socket.send(JSON.stringify(command));
+    return this.ready;
+  }
+}

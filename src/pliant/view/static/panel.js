@@ -1,0 +1,168 @@
+// The controls, made from what the server says there is.
+
+const SHOW_KEYS = { contacts: "c", normals: "n", boxes: "b", slice: "f", layers: "l" };
+const FRACTIONS = { "1/4": "¼×", "1/2": "½×" };
+const MENUS = { scene: "Scene", method: "Detection", self: "Self-contact", response: "Response" };
+
+function make(tag, properties = {}, ...children) {
+  const element = Object.assign(document.createElement(tag), properties);
+  element.append(...children);
+  return element;
+}
+
+const SUPER = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
+
+// Three digits, as a person writes them.
+function legible(value) {
+  const size = Math.abs(value);
+  if (size === 0) return "0";
+  if (size >= 1e-3 && size < 1e5) return String(Number(value.toPrecision(3)));
+  const power = Math.floor(Math.log10(size));
+  return `${Number((value / 10 ** power).toPrecision(2))}×10${[...String(power)].map((c) => SUPER[c]).join("")}`;
+}
+
+// With its unit; small lengths in millimetres.
+function measured(value, unit) {
+  return unit === "m" && Math.abs(value) < 0.1 ? `${legible(1000 * value)} mm` : `${legible(value)} ${unit}`.trim();
+}
+
+// A range as a slider of a thousand steps; `log` where equal steps are equal factors.
+class Slider {
+  constructor(name, range, value, changed) {
+    Object.assign(this, { name, range, home: range.value, changed });
+    this.output = make("output");
+    this.input = make("input", { type: "range", min: 0, max: 1000, step: 1, id: `set-${name}`, title: `Double-click: back to ${measured(range.value, range.unit)}` });
+    this.input.oninput = () => this.set(this.at(Number(this.input.value) / 1000));
+    this.input.ondblclick = () => this.set(this.home);
+    this.element = make("label", { className: "slider" }, make("span", {}, range.label), this.output, this.input);
+    this.show(value);
+  }
+
+  get log() { return this.range.log && this.range.low > 0; }
+
+  at(t) {
+    const { low, high } = this.range;
+    const value = this.log ? low * (high / low) ** t : low + (high - low) * t;
+    return Math.min(high, Math.max(low, t > 0 && t < 1 ? Number(value.toPrecision(4)) : value));
+  }
+
+  show(value) {
+    const { low, high, unit } = this.range, text = measured(value, unit);
+    this.value = value;
+    this.input.value = 1000 * (this.log ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low));
+    this.input.setAttribute("aria-valuetext", text);
+    this.output.textContent = text;
+    this.element.classList.toggle("moved", value !== this.home);
+  }
+
+  set(value) {
+    this.show(value);
+    this.changed(this.name, value);
+  }
+}
+
+class Panel {
+  constructor(send) {
+    this.send = send;
+    this.values = {}; // what was set in which scene: it stays through another method
+    this.pending = new Map();
+    this.shown = {};
+  }
+
+  build(hello) {
+    const focused = document.activeElement?.id;
+    this.hello = hello;
+    $("menus").replaceChildren(this.menu("scene"), this.chips("method"));
+    $("ways").replaceChildren(this.menu("self"), this.menu("response"));
+    if (this.values.scene !== hello.scene) this.values = { scene: hello.scene };
+    this.sliders = Object.entries(hello.ranges).map(([name, range]) => new Slider(name, range, range.now ?? this.values[name] ?? range.value, (...set) => this.later(...set)));
+    $("sliders").replaceChildren(...this.sliders.map(({ element }) => element));
+    this.overlays(hello.overlays);
+    const speeds = (hello.choices.speed ?? []).map(([value, text]) => make("option", { value, textContent: FRACTIONS[text] ?? `${text}×` }));
+    $("speed").replaceChildren(...speeds);
+    $("speed").hidden = !speeds.length;
+    $("speed").value = hello.chosen.speed ?? "";
+    $("speed").onchange = () => this.choose("speed", $("speed").value);
+    if (focused) $(focused)?.focus({ preventScroll: true });
+  }
+
+  choose(what, to) {
+    if (to !== this.hello.chosen[what]) this.send({ choose: what, to });
+    this.hello.chosen[what] = to;
+  }
+
+  menu(what) {
+    const rows = this.hello.choices[what] ?? [];
+    const select = make("select", { id: `choose-${what}` }, ...rows.map(([value, text, why]) => make("option", { value, textContent: text, disabled: !!why, title: why })));
+    select.value = this.hello.chosen[what] ?? "";
+    select.onchange = () => { this.choose(what, select.value); $("picture").focus({ preventScroll: true }); };
+    return make("div", { className: "menu", hidden: rows.length < 2 }, make("label", { htmlFor: select.id }, MENUS[what]), select, this.reasons(rows));
+  }
+
+  // One press for each method: to switch while the cloth hangs there is what they are for.
+  chips(what) {
+    const rows = this.hello.choices[what] ?? [], chosen = this.hello.chosen[what];
+    const chip = ([value, text]) => {
+      const input = make("input", { type: "radio", name: what, value, id: `${what}-${value}`, checked: value === chosen });
+      input.onchange = () => this.choose(what, value);
+      return make("label", { className: "chip" }, input, make("span", {}, text));
+    };
+    const field = make("fieldset", { className: "menu", hidden: !rows.length }, make("legend", {}, MENUS[what]));
+    field.append(make("div", { className: "chips" }, ...rows.filter(([, , why]) => !why).map(chip)), this.reasons(rows));
+    return field;
+  }
+
+  reasons(rows) {
+    const not = rows.filter(([, , why]) => why);
+    if (!not.length) return "";
+    const list = make("dl", {}, ...not.flatMap(([, text, why]) => [make("dt", {}, text), make("dd", {}, why)]));
+    return make("details", {}, make("summary", {}, not.length === 1 ? "one does not apply here" : `${not.length} do not apply here`), list);
+  }
+
+  overlays(overlays) {
+    this.shown = {};
+    const rows = Object.entries(overlays).map(([name, { label, levels, on, level }]) => {
+      const key = SHOW_KEYS[name], box = make("input", { type: "checkbox", id: `show-${name}`, checked: on });
+      const slider = make("input", { type: "range", min: 0, max: levels, step: 1, value: level, id: `level-${name}`, disabled: !on });
+      slider.setAttribute("aria-label", `level of ${label}`);
+      const output = make("output", { textContent: levels ? level : "" });
+      const tell = () => {
+        slider.disabled = !box.checked;
+        output.textContent = levels ? slider.value : "";
+        this.send({ show: name, on: box.checked, ...(levels ? { level: Number(slider.value) } : {}) });
+      };
+      box.onchange = tell;
+      slider.oninput = () => { output.textContent = slider.value; this.pending.set(`show ${name}`, tell); this.ask(); };
+      this.shown[name] = box;
+      const text = make("label", { className: "chip", title: key ? `${label} (${key.toUpperCase()})` : label }, box, make("span", {}, label));
+      return make("div", { className: levels ? "overlay levelled" : "overlay" }, text, ...(levels ? [slider, output] : []));
+    });
+    $("overlays").replaceChildren(make("legend", {}, "Show"), ...rows);
+    $("overlays").hidden = !rows.length;
+  }
+
+  toggleOverlay(name) { this.shown[name]?.click(); }
+
+  // The next of what applies, for a key.
+  nextMethod(by) {
+    const rows = (this.hello.choices.method ?? []).filter(([, , why]) => !why);
+    const at = rows.findIndex(([value]) => value === this.hello.chosen.method);
+    if (rows.length > 1) $(`method-${rows[(at + by + rows.length) % rows.length][0]}`).click();
+  }
+
+  // At most once for each picture, however fast a slider is moved.
+  later(name, value) {
+    this.values[name] = value;
+    this.pending.set(name, () => this.send({ set: name, to: value }));
+    this.ask();
+  }
+
+  ask() {
+    if (this.asked) return;
+    this.asked = requestAnimationFrame(() => {
+      this.asked = 0;
+      for (const act of this.pending.values()) act();
+      this.pending.clear();
+    });
+  }
+}

@@ -1,0 +1,298 @@
+// The page: what came is drawn, what is pressed is sent; and `window.pliant`, by which tests look inside.
+
+const $ = (id) => document.getElementById(id);
+const stage = $("stage"), canvas = $("picture");
+const night = matchMedia("(prefers-color-scheme: dark)");
+const state = {
+  hello: null, scene: null, view: null, clips: [], soft: [],
+  frame: null, from: null, // the newest frame, decoded, and what it was decoded from
+  taken: null, // the one on the page
+  waiting: true, // for the first frame of a world
+  connected: false, controls: true, wire: false, open: true, told: 0,
+};
+const ROUGH = [[16, 1], [4, 0.7], [4, 0.5]]; // looks into a shadow map per pixel, pixels of the picture per one of the screen
+const quality = { level: 0, ratio: 1, slowness: 16, asked: 0, since: 0, settle: 0 }; // slowness: ms from asking for a picture to drawing it
+let pending = 0, announced = () => {};
+
+function say(text) { $("message").textContent = text; }
+
+function changed() {
+  if (pending || !state.scene || !state.view) return;
+  quality.asked = performance.now();
+  pending = requestAnimationFrame(draw);
+}
+
+function resize() {
+  const ratio = Math.min(window.devicePixelRatio || 1, 2) * quality.ratio;
+  const width = Math.max(1, Math.round(canvas.clientWidth * ratio)), height = Math.max(1, Math.round(canvas.clientHeight * ratio));
+  if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
+}
+
+// On a slow machine the moving picture is coarser; as soon as it stands still it is fine again.
+function pace() {
+  const now = performance.now(), { slowness, level } = quality;
+  quality.slowness += (Math.min(now - quality.asked, 1000) - slowness) * 0.15;
+  const wanted = slowness > 45 ? Math.min(level + 1, ROUGH.length - 1) : slowness < 12 ? Math.max(level - 1, 0) : level;
+  if (wanted !== level && now - quality.since > 1500) Object.assign(quality, { level: wanted, since: now });
+  smoothly(quality.level);
+  clearTimeout(quality.settle);
+  if (quality.level) quality.settle = setTimeout(() => { if (state.scene && !pending) { smoothly(0); paint(); } }, 300 + 2 * slowness);
+}
+
+function smoothly(level) {
+  [state.scene.taps, quality.ratio] = ROUGH[level];
+  resize();
+}
+
+// The newest frame of the world on the page, decoded once.
+function latest() {
+  const { newest } = link;
+  if (newest && newest !== state.from && newest.world === state.hello?.world) {
+    state.from = newest;
+    state.frame = decodeFrame(newest.data);
+    state.frame.serial = newest.serial;
+  }
+  return state.frame;
+}
+
+function draw(now) {
+  pending = 0;
+  if (!state.scene) return;
+  const frame = latest();
+  if (frame && frame !== state.taken) {
+    state.taken = frame;
+    state.scene.take(frame);
+    follow(frame.header, now);
+  }
+  hand.tick();
+  pace();
+  paint();
+  if (frame) announced();
+}
+
+function paint() {
+  const { scene, view, frame } = state, grip = frame?.arrays.hand;
+  const point = grip && frame.header.held ? [...grip.subarray(0, 3)] : null;
+  if (hand.held) scene.grip = [point ?? hand.held.at, hand.held.target];
+  else scene.grip = point ? [point, [...grip.subarray(3, 6)]] : null;
+  scene.draw(view.eye, view.project, { wire: state.wire, dark: night.matches });
+}
+
+const readings = {};
+function read(id, text) {
+  if (readings[id] === text) return;
+  readings[id] = text;
+  $(id).textContent = text;
+}
+
+// What a frame says beside where things are.
+function follow(header, now) {
+  if (state.waiting) { state.waiting = false; settleNote(); say(""); }
+  chart.add(now, header);
+  stage.classList.toggle("playing", !header.paused);
+  stage.classList.toggle("taping", header.recording > 0);
+  $("recording").hidden = !(header.recording > 0);
+  $("record").setAttribute("aria-pressed", String(header.recording > 0));
+  $("free").hidden = !header.pins;
+  read("frames", `${header.recording} frame${header.recording === 1 ? "" : "s"}`);
+  read("free", header.pins === 1 ? "free the pin" : `free ${header.pins} pins`);
+  read("clock", `${header.time.toFixed(2)} s`);
+  if (now - state.told < 200) return;
+  state.told = now;
+  read("read-rate", link.rate.at(performance.now()).toFixed(0));
+  read("read-slow", `${header.slow < 0.995 ? header.slow.toFixed(2) : header.slow.toFixed(1)}×`);
+  read("read-contacts", String(header.contacts));
+  $("deep").classList.toggle("bad", header.deepest > 0);
+  read("read-deepest", header.deepest === null ? "–" : header.deepest.toFixed(header.deepest < 9.95 ? 2 : 1));
+  $("inside").hidden = header.inside === null || header.inside === undefined;
+  $("inside").classList.toggle("bad", header.inside > 0);
+  read("read-inside", String(header.inside));
+  const { deepest } = state.scene.layers, colours = "depths" in state.frame.arrays;
+  $("legend").hidden = !colours;
+  if (colours) read("legend-most", `${legible(1000 * deepest)} mm`);
+}
+
+function note(text) {
+  $("note").textContent = text;
+  $("note").hidden = !text;
+  $("note").classList.toggle("busy", state.waiting);
+  clearTimeout(note.timer);
+  if (!state.waiting) note.timer = setTimeout(() => note(""), 6000);
+}
+
+function settleNote() { if ($("note").classList.contains("busy")) note(""); }
+
+function problem(text) {
+  $("problem").textContent = text;
+  $("problem").hidden = !text;
+  clearTimeout(problem.timer);
+  if (text) problem.timer = setTimeout(() => problem(""), 12000);
+}
+
+// Whether the meshes of two worlds are the same ones.
+function alike(a, b) {
+  return a?.scene === b.scene && a.clips.length === b.clips.length && a.clips.every((clip, k) => clip.faces === b.clips[k].faces && clip.vertices === b.clips[k].vertices);
+}
+
+// A new world: other meshes, or the same ones under another method. Then they hang where they hang until a frame comes.
+async function enter(hello) {
+  const same = alike(state.hello, hello), clips = same ? state.clips : await Promise.all(hello.clips.map(decodeClip));
+  if (hello !== enter.newest) return; // another one came meanwhile
+  Object.assign(state, { hello, clips, soft: hello.soft ?? hello.moving, waiting: true, from: null });
+  if (!same) show(hello, clips);
+  const title = hello.title.includes(" ") ? hello.title : hello.title.replaceAll("-", " ").replace(/^./, (first) => first.toUpperCase());
+  $("title").textContent = title;
+  document.title = `${title} · pliant play`;
+  panel.build(hello);
+  for (const id of ["bar", "readings"]) $(id).hidden = false;
+  fold(state.open);
+  changed();
+}
+
+function show(hello, clips) {
+  state.frame = null;
+  state.scene.enter(clips, hello.moving, hello.box);
+  const { middle, size } = state.scene, points = somePoints(clips);
+  if (!state.view) state.view = new View(canvas, points, middle, size, hello.elevation, changed);
+  Object.assign(state.view, { points, middle, size, home: hello.elevation, head: innerHeight > 420 ? 50 : 0 }); // the readings lie over its head
+  state.view.reset();
+  chart.clear();
+}
+
+const HEARD = {
+  hello(hello) { enter.newest = hello; enter(hello).catch((error) => problem(error.message)); },
+  note,
+  problem(text) { state.waiting = false; problem(text); settleNote(); },
+  refused(text) { problem(text); },
+  controls(has) { state.controls = has; $("watching").hidden = has; },
+};
+
+function heard(message) {
+  for (const [name, value] of Object.entries(message)) HEARD[name]?.(value);
+}
+
+function fell(code, reason, wait) {
+  state.connected = false;
+  state.waiting = true;
+  document.body.classList.add("gone");
+  hand.held = null;
+  note("");
+  const why = reason || (code === 1006 ? "it does not answer" : `code ${code}`);
+  say(`The server is gone (${why}). Trying again ${wait < 1000 ? "at once" : `in ${Math.round(wait / 1000)} s`} …`);
+}
+
+function rose() {
+  state.connected = true;
+  document.body.classList.remove("gone");
+  say(state.hello ? "" : "Connected, waiting for the scene …");
+}
+
+function send(command) {
+  if ("choose" in command && ["scene", "method"].includes(command.choose)) {
+    state.waiting = true;
+    note("switching …");
+  }
+  problem("");
+  return link.send(command);
+}
+
+function fold(open) {
+  state.open = open;
+  $("panel").hidden = !open || !state.hello;
+  document.body.classList.toggle("open", open);
+  $("fold").setAttribute("aria-pressed", String(open));
+}
+
+const act = (what) => () => send({ do: what });
+const ACTS = {
+  pause: () => send({ do: state.frame?.header.paused ? "go" : "pause" }),
+  step: act("step"), reset: act("reset"), keep: act("keep"), drop: act("drop"),
+  record: () => send({ do: state.frame?.header.recording > 0 ? "keep" : "record" }),
+  free: () => send({ free: "pins" }),
+  wire() { state.wire = !state.wire; $("wire").setAttribute("aria-pressed", String(state.wire)); changed(); },
+  home: () => state.view.reset(),
+  help() { $("keys").hidden = !$("keys").hidden; $("help").setAttribute("aria-pressed", String(!$("keys").hidden)); },
+  fold: () => fold(!state.open),
+};
+const KEYS = { " ": "pause", s: "step", r: "reset", e: "record", p: "free", w: "wire", v: "home", "?": "help", h: "fold" };
+const HELP = [
+  ["drag the cloth", "pull it"], ["shift-drag", "pin it there"], ["drag beside it", "turn; two fingers move and zoom"],
+  ["right-drag, wheel", "move, zoom"], ["space, S, R", "pause, one step, begin again"], ["M", "next method"],
+  ["C N B F L", "contacts, normals, boxes, slice, layers"], ["E, P", "record and keep, free pins"], ["W, V, H", "wireframe, whole view, controls"],
+];
+
+function press(event) {
+  const { target } = event, tag = target.tagName;
+  if (event.ctrlKey || event.metaKey || event.altKey || tag === "SELECT") return;
+  if (event.key === " " && (["BUTTON", "SUMMARY"].includes(tag) || (["checkbox", "radio"].includes(target.type) && !target.checked))) return; // it does what it says
+  const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+  const overlay = Object.keys(SHOW_KEYS).find((name) => SHOW_KEYS[name] === key);
+  if (key === "Escape") { hand.drop(); if (!$("keys").hidden) ACTS.help(); return; }
+  if (!state.hello || !(KEYS[key] || overlay || key === "m")) return;
+  event.preventDefault();
+  if (KEYS[key]) ACTS[KEYS[key]]();
+  else if (overlay) panel.toggleOverlay(overlay);
+  else panel.nextMethod(event.shiftKey ? -1 : 1);
+}
+
+function listen() {
+  for (const [id, does] of Object.entries(ACTS)) $(id).onclick = does;
+  addEventListener("keydown", press);
+  // what was pressed by mouse shall not take the space bar from then on
+  addEventListener("click", (event) => { if (event.detail && event.target.closest("button, .chip")) canvas.focus({ preventScroll: true }); });
+  new ResizeObserver(() => {
+    resize();
+    if (!state.view) return;
+    if (!state.view.touched) state.view.fit();
+    paint(); // at once: a resized canvas is empty until drawn
+  }).observe(canvas);
+  night.addEventListener("change", changed);
+  canvas.addEventListener("webglcontextlost", (event) => {
+    event.preventDefault();
+    state.scene = null;
+    say("The graphics card was taken away. Reload the page to go on.");
+  });
+  $("keys").append(...HELP.map(([how, what]) => make("p", {}, make("kbd", {}, how), what)));
+}
+
+const panel = new Panel(send), chart = new Chart($("chart"), $("stages"));
+const hand = new Hand(canvas, { look: () => (state.view && state.scene && state.connected ? state : null), send, changed });
+let link = { newest: null, delivered: 0, rate: new Rate(), send: () => false };
+
+function start() {
+  const gl = canvas.getContext("webgl2", { antialias: true, alpha: true, premultipliedAlpha: true });
+  if (!gl) throw new Error("This page needs WebGL2, which this browser does not offer or has switched off.");
+  if (typeof DecompressionStream === "undefined") throw new Error("This page needs a browser of 2023 or later.");
+  state.scene = new LiveScene(gl);
+  state.open = innerWidth > 760;
+  listen();
+  const address = new URL(`link${location.search}`, location.href);
+  address.protocol = location.protocol === "https:" ? "wss:" : "ws:";
+  address.hash = "";
+  link = new Link(address.href, { heard, came: changed, fell, rose });
+  return new Promise((done) => { announced = done; });
+}
+
+window.pliant = {
+  ready: (async () => start())().catch((error) => { say(error.message); throw error; }), // when the first frame is drawn
+  get state() {
+    const { connected, waiting, controls, wire, hello } = state, { paused, recording, pins, held } = latest()?.header ?? {};
+    return { connected, waiting, controls, wire, paused, recording, pins, held, dragging: !!hand.held, world: hello?.world, scene: hello?.scene, chosen: { ...hello?.chosen } };
+  },
+  get header() { return latest()?.header ?? null; },
+  get serial() { return latest()?.serial ?? -1; },
+  get delivered() { return link.delivered; },
+  get rate() { return link.rate.at(performance.now()); },
+  get view() { const { azimuth, elevation, distance, target } = state.view; return { azimuth, elevation, distance, target: [...target] }; },
+  // positions of a clip's vertices in the newest frame, metres
+  positions(clip) { return Array.from(latest()?.arrays[`x${clip}`] ?? state.clips[clip].positions); },
+  // the pixel of the window where a point is seen
+  project(point) {
+    const m = state.view.project, box = canvas.getBoundingClientRect();
+    const [x, y, , w] = [0, 1, 2, 3].map((r) => m[r] * point[0] + m[4 + r] * point[1] + m[8 + r] * point[2] + m[12 + r]);
+    return [box.left + (x / w * 0.5 + 0.5) * box.width, box.top + (0.5 - y / w * 0.5) * box.height];
+  },
+  // the point of the cloth seen at a pixel of the window, or null
+  pick(clientX, clientY) { latest(); return hand.hit({ clientX, clientY })?.at ?? null; },
+  send,
+};

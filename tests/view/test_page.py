@@ -1,0 +1,330 @@
+"""The live page in a real browser: it shows what is sent, sends what is done, and comes back when the line breaks."""
+
+import io
+import json
+import time
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from pliant.view.commands import Choose, Do, FreePins, Grab, LetGo, Pull, Set, Show
+from report.test_replay import browser
+from view.fake import FakeSession
+from view.running import running
+
+__all__ = ["browser"]  # a fixture
+pytestmark = pytest.mark.browser
+
+WIDTH, HEIGHT = 800, 500
+
+
+class PlainSession(FakeSession):
+    """The cloth hangs still, and more of the protocol is spoken: an overlay, a recording, a reason why not."""
+
+    def tick(self) -> None:
+        self.time = 0.0  # a wave would move what the mouse points at
+        super().tick()
+
+    def post(self, client, command) -> None:
+        super().post(client, command)
+        self.recording = {"record": 7, "drop": 0}.get(getattr(command, "what", ""), getattr(self, "recording", 0))
+        if isinstance(command, Grab) and command.pin:
+            self.pins = np.array([[0.1, 0.4, 0.1]], np.float32)
+        self.tick()
+
+    def _frame(self, arrays):
+        if self.shown["contacts"]:
+            points = arrays["x0"][:: max(1, len(arrays["x0"]) // 60)]
+            arrays["points"], arrays["depths"] = points, np.linspace(0.0, 0.002, len(points), dtype=np.float32)
+        data = super()._frame(arrays)
+        length = int.from_bytes(data[12:16], "little")
+        header = json.loads(data[16 : 16 + length])
+        header |= {"recording": getattr(self, "recording", 0), "contacts": 4321, "deepest": None}
+        text = json.dumps(header).encode()
+        text += b" " * (-len(text) % 4)
+        return data[:12] + len(text).to_bytes(4, "little") + text + data[16 + length :]
+
+    def _introduce(self) -> str:
+        hello = json.loads(super()._introduce())
+        hello["hello"]["choices"]["method"].append(["height-grid", "height-grid", "needs a relief <b>"])
+        return json.dumps(hello)
+
+
+class Visit:
+    """A page with what it said."""
+
+    def __init__(self, browser, url: str, **how) -> None:
+        self.context = browser.new_context(viewport={"width": WIDTH, "height": HEIGHT}, **how)
+        self.page = self.context.new_page()
+        self.complaints: list[str] = []
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("console", self.console)
+        self.page.goto(url)
+        self.page.evaluate("pliant.ready")
+
+    def console(self, line) -> None:
+        if line.type in ("error", "warning"):
+            self.complaints.append(line.text)
+
+    def positions(self) -> np.ndarray:
+        return np.reshape(self.page.evaluate("pliant.positions(0)"), (-1, 3))
+
+    def pixel(self, point) -> np.ndarray:
+        return np.array(self.page.evaluate("p => pliant.project(p)", [float(v) for v in point]))
+
+    def drawn(self) -> np.ndarray:
+        self.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        picture = self.page.screenshot(clip={"x": 0, "y": 90, "width": 440, "height": 330})
+        return np.asarray(Image.open(io.BytesIO(picture)).convert("RGB"), float)
+
+
+def after(session: FakeSession, kind: type, since: int, seconds: float = 5.0):
+    """The first command of a kind that came after the first `since`."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        for _, command in session.commands[since:]:
+            if isinstance(command, kind):
+                return command
+        time.sleep(0.005)
+    raise AssertionError(f"no {kind.__name__} came, only {session.commands[since:]}")
+
+
+@pytest.fixture(scope="module")
+def session():
+    return PlainSession(side=16, rate=20.0)
+
+
+@pytest.fixture(scope="module")
+def server(session):
+    with running(session) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def visit(browser, server):
+    visit = Visit(browser, server.url)
+    yield visit
+    visit.context.close()
+
+
+@pytest.fixture
+def since(session, visit):
+    """How many commands there were before the test."""
+    return len(session.commands)
+
+
+def test_positions_on_the_page_are_those_that_were_sent(visit, session):
+    sent = session.rest.copy()
+    sent[:, 1] = 0.35 + 0.08 * np.sin(4.0 * sent[:, 0] + 0.03) * np.cos(3.0 * sent[:, 2])
+    assert np.abs(visit.positions() - sent).max() < 1e-6
+
+
+def test_the_page_says_what_the_frame_says(visit):
+    visit.page.wait_for_function("() => document.getElementById('read-contacts').textContent === '4321'")
+    assert visit.page.inner_text("h1") == "a cloth that waves"
+    assert visit.page.inner_text("#read-deepest") == "–"
+    assert visit.page.inner_text("#stages").split()[:2] == ["predict", "0.4"]
+    assert 8.0 < visit.page.evaluate("pliant.rate") < 32.0
+    filled = visit.page.evaluate(
+        "(() => { const c = document.getElementById('chart');"
+        " const p = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;"
+        " return p.filter((v, k) => k % 4 === 3 && v > 250).length / (p.length / 4); })()"
+    )
+    assert filled > 0.01
+
+
+def test_dragging_the_cloth_pulls_the_point_under_the_mouse_in_the_plane_of_the_screen(visit, session, since):
+    at = visit.pixel(visit.positions()[100])
+    taken = np.array(visit.page.evaluate("([x, y]) => pliant.pick(x, y)", at.tolist()))
+    before = visit.page.evaluate("pliant.view")
+    visit.page.mouse.move(*at)
+    visit.page.mouse.down()
+    visit.page.mouse.move(at[0] + 90, at[1] - 60, steps=4)
+    visit.page.wait_for_function("() => pliant.state.held")
+    held = visit.drawn()
+    visit.page.mouse.up()
+    after(session, LetGo, since)
+    grab = after(session, Grab, since)
+    pull = [c for _, c in session.commands[since:] if isinstance(c, Pull)][-1]
+    away = np.cross(taken - grab.origin, grab.along)
+    assert np.linalg.norm(away) < 1e-4
+    assert grab.pin is False
+    assert np.abs(visit.pixel(pull.to) - at - (90, -60)).max() < 1.0
+    eye = np.array(before["target"]) + before["distance"] * towards(before)
+    assert abs((np.array(pull.to) - taken) @ towards(before)) < 1e-3 * np.linalg.norm(eye - taken)
+    assert visit.page.evaluate("pliant.view") == before
+    assert (np.abs(visit.drawn() - held).max(-1) > 30).sum() > 100  # the line to the target is gone
+
+
+def towards(view) -> np.ndarray:
+    flat = np.cos(view["elevation"])
+    return np.array([flat * np.sin(view["azimuth"]), np.sin(view["elevation"]), flat * np.cos(view["azimuth"])])
+
+
+def test_dragging_beside_the_cloth_turns_the_view_and_sends_nothing(visit, session, since):
+    before = visit.page.evaluate("pliant.view")
+    visit.page.mouse.move(20, 380)
+    visit.page.mouse.down()
+    visit.page.mouse.move(80, 380, steps=2)
+    visit.page.mouse.up()
+    assert visit.page.evaluate("pliant.view")["azimuth"] != before["azimuth"]
+    visit.page.keyboard.press("v")
+    assert visit.page.evaluate("pliant.view") == before
+    assert session.commands[since:] == []
+
+
+def test_what_is_hidden_by_a_body_is_not_taken(visit):
+    visit.page.mouse.move(20, 380)
+    visit.page.mouse.down()
+    visit.page.mouse.move(20, 260, steps=2)  # from below, the ball is before the cloth
+    visit.page.mouse.up()
+    at = visit.pixel((0.0, -0.1, 0.0))
+    assert visit.page.evaluate("([x, y]) => pliant.pick(x, y)", at.tolist()) is None
+    visit.page.keyboard.press("v")
+
+
+def test_with_shift_it_is_pinned_and_pins_can_be_freed(visit, session, since):
+    at = visit.pixel(visit.positions()[120])
+    visit.page.keyboard.down("Shift")
+    visit.page.mouse.move(*at)
+    visit.page.mouse.down()
+    visit.page.mouse.move(at[0] + 30, at[1], steps=2)
+    visit.page.mouse.up()
+    visit.page.keyboard.up("Shift")
+    assert after(session, Grab, since).pin is True
+    visit.page.wait_for_selector("#free:visible")
+    assert visit.page.inner_text("#free") == "free the pin"
+    visit.page.keyboard.press("p")
+    after(session, FreePins, since)
+    visit.page.wait_for_selector("#free", state="hidden")
+
+
+def test_another_method_keeps_the_camera_and_says_why_some_do_not_apply(visit, session, since):
+    visit.page.mouse.wheel(0, -150)
+    visit.page.wait_for_function("() => pliant.view.distance !== 0")
+    before, world = visit.page.evaluate("[pliant.view, pliant.state.world]")
+    visit.page.locator("#method-distance-field").check(force=True)
+    assert after(session, Choose, since) == Choose("method", "distance-field")
+    visit.page.wait_for_function("w => pliant.state.world > w && !pliant.state.waiting", arg=world)
+    assert visit.page.evaluate("pliant.view") == before
+    assert visit.page.locator("#method-distance-field").is_checked()
+    assert visit.page.locator("#method-height-grid").count() == 0
+    assert visit.page.locator("#menus details dd").all_text_contents() == ["needs a relief <b>"]
+    visit.page.keyboard.press("m")
+    visit.page.wait_for_function("() => pliant.state.chosen.method === 'tree' && !pliant.state.waiting")
+
+
+def test_sliders_send_their_number_and_a_double_click_brings_it_back(visit, session, since):
+    slider = visit.page.locator("#set-friction")
+    slider.fill("600")
+    assert after(session, Set, since) == Set("friction", 0.6)
+    assert visit.page.locator(".slider.moved output").all_text_contents() == ["0.6"]
+    count = len(session.commands)
+    slider.dispatch_event("dblclick")
+    assert after(session, Set, count) == Set("friction", 0.3)
+
+
+def test_keys_pause_step_record_and_let_go_on(visit, session, since):
+    for key, what in ((" ", "pause"), ("s", "step"), (" ", "go"), ("e", "record")):
+        count = len(session.commands)
+        visit.page.keyboard.press(key)
+        assert after(session, Do, count) == Do(what)
+        visit.page.wait_for_function("p => pliant.state.paused === p", arg=what in ("pause", "step"))
+    visit.page.wait_for_selector("#drop:visible")
+    assert visit.page.inner_text("#frames") == "7 frames"
+    visit.page.click("#drop")
+    assert after(session, Do, len(session.commands) - 1) == Do("drop")
+
+
+def test_contacts_are_drawn_in_the_colours_of_their_depth(visit, session, since):
+    without = visit.drawn()
+    visit.page.keyboard.press("c")
+    assert after(session, Show, since) == Show("contacts", True)
+    visit.page.wait_for_function("() => pliant.header.arrays.some(([name]) => name === 'depths')")
+    shown = visit.drawn()
+    teal = (shown[..., 1] > 150) & (shown[..., 2] > 140) & (shown[..., 0] < 90)
+    assert teal.sum() > 20
+    assert (np.abs(shown - without).max(-1) > 40).mean() > 0.002
+    visit.page.keyboard.press("c")
+
+
+def test_notes_and_problems_are_shown(visit, session):
+    session.say(note="written: play-1.glb")
+    session.say(problem="the cloth <flew> apart")
+    visit.page.wait_for_selector("#problem:visible")
+    assert visit.page.inner_text("#note") == "written: play-1.glb"
+    assert visit.page.inner_text("#problem") == "the cloth <flew> apart"
+
+
+def test_a_second_page_only_watches(browser, visit, server):
+    visit.page.keyboard.press("w")
+    other = Visit(browser, server.url)
+    visit.page.keyboard.press("s")
+    other.page.wait_for_selector("#watching:visible")
+    other.page.keyboard.press(" ")
+    other.page.wait_for_selector("#problem:visible")
+    assert "someone else has the controls" in other.page.inner_text("#problem")
+    assert other.complaints == []
+    other.context.close()
+
+
+def test_a_broken_line_is_said_and_mended(visit, server):
+    assert visit.complaints == []
+    visit.page.evaluate(
+        "() => { window.lines = []; const said = document.getElementById('message');"
+        " new MutationObserver(() => lines.push(said.textContent)).observe(said, {childList: true}); }"
+    )
+    count = visit.page.evaluate("pliant.delivered")
+    server.loop.call_soon_threadsafe(lambda: [line.transport.abort() for line in tuple(server.server.lines)])
+    visit.page.wait_for_function(
+        "() => lines.some((line) => line.includes('The server is gone')) && pliant.state.connected"
+    )
+    visit.page.wait_for_function(
+        "n => pliant.state.connected && pliant.delivered > n && !pliant.state.waiting", arg=count
+    )
+    assert visit.page.inner_text("#message") == ""
+
+
+def test_a_finger_pulls_and_two_fingers_turn(browser, server, session):
+    phone = Visit(browser, server.url, has_touch=True, is_mobile=True, color_scheme="dark")
+    phone.page.set_viewport_size({"width": 390, "height": 844})
+    phone.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    since, wire = len(session.commands), phone.context.new_cdp_session(phone.page)
+    at = phone.pixel(phone.positions()[100]).tolist()
+
+    def touch(kind: str, *points) -> None:
+        touched = [{"x": x, "y": y, "id": k} for k, (x, y) in enumerate(points)]
+        wire.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touched})
+
+    touch("touchStart", at)
+    touch("touchMove", (at[0] + 20, at[1] - 20))
+    after(session, Pull, since)
+    far = phone.page.evaluate("pliant.view.distance")
+    touch("touchStart", (at[0] + 20, at[1] - 20), (at[0] + 20, at[1] + 60))
+    after(session, LetGo, since)
+    touch("touchMove", (at[0] + 20, at[1] - 90), (at[0] + 20, at[1] + 90))
+    touch("touchEnd")
+    assert phone.page.evaluate("pliant.view.distance") < far
+    bar = phone.page.locator("#bar").bounding_box()
+    assert bar["x"] >= 0
+    assert bar["x"] + bar["width"] <= 390
+    assert phone.complaints == []
+    phone.context.close()
+
+
+def test_a_frame_of_10_000_vertices_is_ready_to_draw_within_a_sixtieth_of_a_second(browser):
+    with running(FakeSession(side=100, rate=5.0)) as started:
+        visit = Visit(browser, started.url)
+        best = visit.page.evaluate(
+            "() => Math.min(...Array.from({length: 12}, () => { const t = performance.now();"
+            " const { arrays } = decodeFrame(link.newest.data);"
+            " fillNormals({ ...state.clips[0], positions: arrays.x0 }); return performance.now() - t; }))"
+        )
+        pick = visit.page.evaluate(
+            "() => Math.min(...Array.from({length: 12}, () => { const t = performance.now();"
+            " pliant.pick(400, 300); return performance.now() - t; }))"
+        )
+        visit.context.close()
+    assert best < 16.0
+    assert pick < 16.0
