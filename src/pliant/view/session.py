@@ -106,7 +106,7 @@ class Session:
         self._referee = Referee(scene) if scene.soft and scene.fixed else None
         self._holds.clear()
         self._recording: Recording | None = None
-        self._part, self._least, self._asked = 0, float("nan"), 0.0
+        self._least, self._asked = float("nan"), 0.0
         self._forget_times()
         self._greet(new=True)
         self._publish(self._as_it_is())
@@ -118,7 +118,7 @@ class Session:
     def _forget_times(self) -> None:
         self._stage.clock.seconds.clear()
         self._due = self._shown = self._ended = time.perf_counter()
-        self._mean, self._rate = 0.0, 0.0
+        self._mean, self._rate, self._count, self._part = 0.0, 0.0, 0, 0
         self._ms: dict[str, float] = {}
 
     def _greet(self, new: bool = False) -> None:
@@ -166,8 +166,7 @@ class Session:
             self._paused = True
         if self._paused or time.perf_counter() - self._shown >= SHOWN - 0.003:
             self._publish(frame)
-        if self._mean > SLOW and stage.lighten():
-            self._mean, self._part = 0.0, 0
+        self._cut()
         self._wait(stage.sim.dt / _FACTOR[self._speed])
 
     def _time(self, took: float) -> None:
@@ -176,6 +175,16 @@ class Session:
         for name, seconds in self._stage.clock.seconds.items():
             spent = 1e3 * seconds * self._stage.parts
             self._ms[name] = self._ms.get(name, spent) + 0.1 * (spent - self._ms.get(name, spent))
+
+    def _cut(self) -> None:
+        """Frames that take too long are cut into more, and very short ones are joined; two are waited for."""
+        stage, self._count = self._stage, self._count + 1
+        if self._count < 3 or SLOW / 4 < self._mean < SLOW or self._part:
+            return
+        before = stage.small
+        stage.cut_for(self._mean / before, 0.7 * SLOW)
+        if stage.small != before:
+            self._mean, self._count = 0.0, 0
 
     def _wait(self, span: float) -> None:
         """Until the frame is due; a scene that is late does not hurry afterwards."""

@@ -94,7 +94,7 @@ class Stage:
 
     def _begin(self, name: str, scene: Scene, pace: Pace, method: str, tell: Callable[[str], None]) -> None:
         self._made: dict[tuple[str, float], list[Detector]] = {}
-        self.name, self.start, self.scene, self.pace, self.small = name, scene, scene, pace, pace.substeps
+        self.name, self.start, self.scene, self.pace, self.small = name, scene, scene, pace, 1
         self.method, self.response = method, "projection"
         self.hands.clear()
         self.sim = self._simulation(scene, method, self.response, scene.start(), tell)
@@ -141,6 +141,7 @@ class Stage:
 
     def use(self, method: str, tell: Callable[[str], None]) -> None:
         """Find contacts by another method from now on; the cloth stays where it is."""
+        self.small = 1  # until it is known how long it takes
         self.sim = self._simulation(self.scene, method, self.response, self.sim.state, tell)
         self.method = method
 
@@ -161,14 +162,18 @@ class Stage:
         self.hands.clear()
         self.sim = self._simulation(self.scene, self.method, self.response, self.scene.start())
 
-    def lighten(self) -> bool:
-        """Show frames more often, with fewer small steps of the same length in each; False where it cannot be."""
-        for divisor in (2, 3):
-            if self.small % divisor == 0 and self.small > 1:
-                self.small //= divisor
-                self.sim = self._simulation(self.scene, self.method, self.response, self.sim.state)
-                return True
-        return False
+    def cut(self, small: int) -> None:
+        """Show a frame after every `small` small steps, which divide the hundredth of a second as before."""
+        if self.pace.substeps % small:
+            raise ValueError(f"{small} small steps do not divide {self.pace.substeps}")
+        if small != self.small:
+            self.small = small
+            self.sim = self._simulation(self.scene, self.method, self.response, self.sim.state)
+
+    def cut_for(self, seconds: float, most: float) -> None:
+        """As many small steps a frame as take `most` seconds to compute, where one takes `seconds`; one at least."""
+        fit = [n for n in range(1, self.pace.substeps + 1) if self.pace.substeps % n == 0 and n * seconds <= most]
+        self.cut(max(fit, default=1))
 
     @property
     def parts(self) -> int:

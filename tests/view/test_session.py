@@ -1,0 +1,221 @@
+"""The thread in which a scene runs: it does what it is told, shows the newest frame, and never stands still."""
+
+import json
+import time
+
+import numpy as np
+import pytest
+
+from pliant.detect.methods import METHODS
+from pliant.io.footage import load_clip
+from pliant.report.referee import Referee
+from pliant.view.commands import Choose, Do, FreePins, Grab, LetGo, Pull, Set, Show
+from pliant.view.looks import OVERLAYS, box_edges, depths_of
+from pliant.view.session import Session
+from pliant.view.stage import Choice, Stage, tuned, value_of
+from pliant.view.wire import decode, encode
+
+pytestmark = pytest.mark.compiled
+SMALL = Choice(scene="tablecloth-on-ball", method="tree", options={"resolution": 16})
+
+
+def until(what, seconds=200.0):
+    end = time.monotonic() + seconds
+    while not (found := what()):
+        assert time.monotonic() < end, "it did not come"
+        time.sleep(0.005)
+    return found
+
+
+@pytest.fixture
+def session(tmp_path):
+    made = Session(SMALL, tmp_path)
+    made.start()
+    until(lambda: made.newest.data and header(made)["frame"] >= 2)
+    yield made
+    made.stop()
+    assert not made._thread.is_alive()
+
+
+def header(session):
+    return decode(session.newest.data)[2]
+
+
+def arrays(session):
+    return decode(session.newest.data)[3]
+
+
+def shown_after(session, command, client=1):
+    """The first frame that was begun after a command was taken."""
+    session.post(client, command)
+    until(lambda: not session._queue)
+    serial = session.newest.serial
+    until(lambda: session.newest.serial > serial + 1)
+    return decode(session.newest.data)
+
+
+def problems(session):
+    return [json.loads(text)["problem"] for _, text in session.said if "problem" in json.loads(text)]
+
+
+def test_frames_are_read_as_they_were_written():
+    rng = np.random.default_rng(0)
+    given = {
+        "x0": rng.normal(size=(7, 3)),
+        "image": rng.integers(0, 255, (4, 3, 4)).astype(np.uint8),
+        "no": np.empty(0),
+    }
+    world, serial, header, found = decode(encode(3, 2**32 + 5, {"time": 0.25}, given))
+    assert (world, serial, header["time"]) == (3, 5, 0.25)
+    assert found["x0"].tobytes() == given["x0"].astype("<f4").tobytes()
+    assert (found["image"] == given["image"]).all()
+    assert found["no"].shape == (0,)
+
+
+def test_every_slider_says_what_the_scene_has_and_changes_it():
+    stage = Stage(SMALL)
+    for name, r in stage.ranges.items():
+        to = 0.5 * (r.low + r.high)
+        assert r.low <= value_of(stage.scene, name) <= r.high
+        assert value_of(tuned(stage.scene, name, to), name) == pytest.approx(to)
+        stage.tune(name, to)
+        assert stage.sim.scene is stage.scene
+        assert value_of(stage.sim.scene, name) == pytest.approx(to)
+
+
+def test_a_slider_changes_the_run_and_not_where_the_cloth_is():
+    stage = Stage(SMALL)
+    stage.cut(16)
+    for _ in range(5):
+        stage.step()
+    before = stage.sim.state.x.copy()
+    stage.tune("wind_y", 12.0)
+    assert (stage.sim.state.x == before).all()
+    after = [stage.step() for _ in range(10)][-1].x
+    assert after[:256, 1].mean() > before[:256, 1].mean()  # blown upwards, against gravity
+
+
+def test_smaller_frames_are_the_same_run():
+    one, two = Stage(SMALL), Stage(SMALL)
+    one.cut(16)
+    two.cut(8)
+    assert (one.parts, two.parts) == (1, 2)
+    for _ in range(20):
+        a = one.step()
+        two.step()
+        b = two.step()
+    np.testing.assert_allclose(a.x, b.x, atol=1e-9)
+
+
+def test_it_goes_at_the_pace_of_the_clock(session):
+    a, began = header(session)["time"], time.monotonic()
+    time.sleep(0.5)
+    b, passed = header(session)["time"], time.monotonic() - began
+    assert 0.0 < b - a < 1.3 * passed + 0.05  # a busy machine may be slower than the clock
+
+
+def test_pause_step_and_go(session):
+    session.post(1, Do("pause"))
+    until(lambda: header(session)["paused"])
+    stood = header(session)["frame"]
+    time.sleep(0.1)
+    assert header(session)["frame"] == stood
+    session.post(1, Do("step"))
+    until(lambda: header(session)["frame"] == stood + 1)
+    session.post(1, Do("go"))
+    until(lambda: header(session)["frame"] > stood + 3)
+
+
+def test_every_method_goes_on_from_where_the_cloth_is(session):
+    until(lambda: header(session)["time"] > 0.4)
+    referee = Referee(session._stage.scene)
+    for name, why in session._stage.methods().items():
+        assert not why
+        before = header(session)["time"]
+        *_, head, _ = shown_after(session, Choose("method", name))
+        assert head["time"] >= before
+        assert session._stage.method == name
+        session.post(1, Do("pause"))
+        until(lambda: header(session)["paused"])
+        x = session._stage.sim.state.x
+        if METHODS[name].guarantee != "C":  # those may miss
+            assert referee.least_distance(x) > 0.0, name
+        session.post(1, Do("go"))
+    assert not problems(session)
+
+
+def test_a_drag_moves_the_cloth_and_leaving_lets_it_go(session):
+    until(lambda: header(session)["time"] > 0.3)
+    x = arrays(session)["x0"]
+    corner = x[np.argmax(x[:, 0] + x[:, 2])].astype(float)
+    *_, head, found = shown_after(session, Grab(tuple(corner + np.array([-0.01, 1.0, -0.01])), (0.0, -1.0, 0.0), False))
+    assert head["held"]
+    to = found["hand"][0] + [0.15, 0.25, 0.15]
+    session.post(1, Pull(tuple(to.tolist())))
+    until(lambda: np.linalg.norm(arrays(session)["hand"][0] - to) < 0.03)
+    session.leave(1)
+    until(lambda: not header(session)["held"])
+    assert not session._stage.hands
+
+
+def test_a_pin_stays_until_it_is_freed(session):
+    session.post(1, Do("pause"))
+    x = arrays(session)["x0"]
+    at = x[len(x) // 2].astype(float)
+    session.post(1, Grab(tuple(at + np.array([0.003, 1.0, 0.002])), (0.0, -1.0, 0.0), True))
+    session.post(1, LetGo())
+    until(lambda: header(session)["pins"] == 1)
+    session.post(1, Do("go"))
+    before = arrays(session)["pins"][0]
+    frame = header(session)["frame"]
+    until(lambda: header(session)["frame"] > frame + 20)
+    assert (arrays(session)["pins"][0] == before).all()
+    session.post(1, FreePins())
+    until(lambda: header(session)["pins"] == 0)
+
+
+@pytest.mark.parametrize("name", OVERLAYS)
+def test_every_overlay_is_drawn(session, name):
+    until(lambda: header(session)["contacts"] > 0)
+    drawn = {"contacts": "points", "normals": "normals", "boxes": "lines", "slice": "slice_image", "layers": "lines"}
+    found = shown_after(session, Show(name, True))[3]
+    assert len(found[drawn[name]]) > 0
+    assert drawn[name] not in shown_after(session, Show(name, False))[3]
+
+
+def test_a_recording_becomes_files_of_as_many_frames(session, tmp_path):
+    session.post(1, Do("record"))
+    until(lambda: header(session)["recording"] >= 10)
+    session.post(1, Do("keep"))
+    until(lambda: any("written" in text for _, text in session.said))
+    assert (tmp_path / "play-1.html").stat().st_size > 10_000
+    clip, fps = load_clip(tmp_path / "play-1.glb")[:2]
+    assert len(clip) >= 10
+    assert fps == pytest.approx(100.0)
+
+
+def test_another_scene_is_another_world(session):
+    world = session.newest.world
+    session.post(1, Choose("scene", "cloth-on-box-corner"))
+    until(lambda: session.newest.world > world and session.newest.data and header(session)["frame"] > 1)
+    assert json.loads(session.hello())["hello"]["scene"] == "cloth-on-box-corner"
+    assert not problems(session)
+
+
+def test_a_slider_that_moves_on_waits_only_once():
+    session = Session(SMALL)
+    for k in range(5):
+        session.post(1, Set("friction", 0.1 * k))
+        session.post(2, Pull((0.0, 0.0, float(k))))
+        session.post(2, Pull((0.0, 1.0, float(k))))
+    assert [c for _, c in session._queue if isinstance(c, Pull)] == [Pull((0.0, 1.0, float(k))) for k in range(5)]
+
+
+def test_depths_follow_from_a_tree_in_depth_first_order():
+    assert depths_of(np.array([6, 4, 3, 4, 6, 6], np.int32)).tolist() == [0, 1, 2, 2, 1, 2]
+
+
+def test_a_box_has_twelve_edges_along_its_sides():
+    edges = box_edges(np.zeros((1, 3)), np.array([[1.0, 2.0, 3.0]]))
+    lengths = np.sort(np.linalg.norm(edges[:, 0] - edges[:, 1], axis=1))
+    assert lengths.tolist() == [1.0] * 4 + [2.0] * 4 + [3.0] * 4
