@@ -118,7 +118,8 @@ class Session:
     def _forget_times(self) -> None:
         self._stage.clock.seconds.clear()
         self._due = self._shown = self._ended = time.perf_counter()
-        self._mean, self._rate, self._count, self._part = 0.0, 0.0, 0, 0
+        self._mean, self._count, self._part = 0.0, 0, 0
+        self._lived = np.zeros(3)  # of late: seconds, frames, and seconds simulated
         self._ms: dict[str, float] = {}
 
     def _greet(self, new: bool = False) -> None:
@@ -193,8 +194,10 @@ class Session:
         while (left := self._due - time.perf_counter()) > 0.0 and not self._queue and not self._over.is_set():
             self._rest(min(left, 0.05))
         now = time.perf_counter()
-        self._rate += 0.05 * (1.0 / max(now - self._ended, 1e-4) - self._rate) if self._rate else 1.0 / span
-        self._ended = now
+        past, self._ended = now - self._ended, now
+        # both sums forget at the same pace, so that their ratio holds however long single frames are
+        keep = 0.5 ** (past / 0.5)
+        self._lived = keep * self._lived + np.array([past, 1.0, self._stage.sim.dt])
 
     def _publish(self, frame: Frame) -> None:
         self._shown, stage = time.perf_counter(), self._stage
@@ -212,19 +215,20 @@ class Session:
         if pins := [h.at for h in stage.hands if all(h is not hand for hand, _ in own)]:
             arrays["pins"] = np.array(pins)
         arrays |= self._looks.draw(stage.sim, frame)
+        seconds, frames, simulated = self._lived.tolist()
         header = {
             "time": frame.time,
             "frame": frame.index,
             "paused": self._paused,
             "recording": len(self._recording) if self._recording is not None else 0,
-            "fps": round(self._rate, 1),
+            "fps": round(frames / max(seconds, 1e-9), 1),
             "ms": {name: round(ms, 3) for name, ms in self._ms.items()},
             "contacts": len(frame.contacts),
             "least": None if np.isnan(self._least) or np.isinf(self._least) else round(1e3 * self._least, 4),
             "deepest": None if np.isnan(self._least) else round(max(0.0, -1e3 * self._least), 4),
             "held": bool(own),
             "pins": len(stage.hands) - len(own),
-            "slow": round(self._rate * stage.sim.dt, 3),
+            "slow": round(simulated / max(seconds, 1e-9), 3),
         }
         news = self.newest
         self.newest = News(news.world, news.serial + 1, encode(news.world, news.serial + 1, header, arrays))
