@@ -1,0 +1,160 @@
+"""Play for a long time with a restless hand: nothing may end, grow without bound, or stop being a number.
+
+    python tools/soak.py --minutes 60 [--seed 0]
+
+A real `pliant play` is started, and a script does over its socket what people do: drags, pins, sliders, methods,
+scenes, overlays, recordings, and leaving in the middle of a drag. Prints a line a minute and a verdict; exit code 1
+where a number was not finite, the server ended, or memory kept growing.
+"""
+
+import argparse
+import asyncio
+import json
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed
+
+from pliant.view.wire import decode
+
+
+class Hands:
+    """One visitor: reads frames, sends what comes to mind."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng, self.hello, self.frames, self.bad = rng, {}, 0, []
+        self.x = np.zeros((1, 3))
+        self.told: dict[str, int] = {}
+
+    def take(self, message: str | bytes) -> None:
+        if isinstance(message, str):
+            said = json.loads(message)
+            self.hello = said.get("hello", self.hello)
+            if "problem" in said:
+                text = re.sub(r"[-+0-9.e]+", "#", said["problem"])
+                self.told[text] = self.told.get(text, 0) + 1
+            return
+        _, _, header, arrays = decode(message)
+        self.frames += 1
+        for name, array in arrays.items():
+            if array.dtype.kind == "f" and not np.isfinite(array).all():
+                self.bad.append((header["frame"], name))
+        soft = [k for k, is_soft in enumerate(self.hello.get("soft", [])) if is_soft]
+        self.x = next((arrays[f"x{k}"] for k in soft if f"x{k}" in arrays), self.x)
+
+    def wish(self) -> list[dict]:
+        """What to send next."""
+        rng, hello = self.rng, self.hello
+        low, high = np.array(hello["box"])
+        kind = rng.random()
+        if kind < 0.55:
+            at = self.x[rng.randrange(len(self.x))].astype(float)
+            along = np.array([rng.gauss(0, 1) for _ in range(3)])
+            along /= np.linalg.norm(along)
+            size = float(np.linalg.norm(high - low))
+            sent = [{"grab": list(at - size * along), "along": list(along), "pin": rng.random() < 0.1}]
+            for _ in range(rng.randrange(1, 12)):
+                sent.append({"pull": [rng.uniform(a - size / 2, b + size / 2) for a, b in zip(low, high, strict=True)]})
+            return [*sent, {"let": "go"}] if rng.random() < 0.9 else sent
+        if kind < 0.75 and hello["ranges"]:
+            name, r = rng.choice(list(hello["ranges"].items()))
+            return [
+                {"set": name, "to": rng.choice([rng.uniform(r["low"], r["high"]), r["low"], r["high"], r["value"]])}
+            ]
+        if kind < 0.83:
+            name, overlay = rng.choice(list(hello["overlays"].items()))
+            return [{"show": name, "on": rng.random() < 0.4, "level": rng.randint(0, overlay["levels"])}]
+        if kind < 0.93:
+            what = rng.choice(["method", "method", "self", "response", "speed"])
+            able = [name for name, _, why in hello["choices"][what] if not why and name != "brute-force"]
+            return [{"choose": what, "to": rng.choice(able)}] if able else []
+        if kind < 0.97:
+            return [{"do": rng.choice(["reset", "pause", "step", "go", "record", "keep", "drop"])}, {"do": "go"}]
+        return [{"free": "pins"}]
+
+
+def memory(pid: int) -> tuple[float, int, int]:
+    """MiB, threads, open files of a process."""
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    found = {k: int(re.search(rf"{k}:\s+(\d+)", status)[1]) for k in ("VmRSS", "Threads")}
+    return found["VmRSS"] / 1024, found["Threads"], len(list(pathlib.Path(f"/proc/{pid}/fd").iterdir()))
+
+
+async def visit(url: str, hands: Hands, until: float, scene_until: float) -> None:
+    """Stay until the scene is to change, and leave without a word."""
+    origin = url.rstrip("/")
+    async with connect(origin.replace("http", "ws") + "/link", origin=origin, max_size=None) as socket:
+
+        async def listen() -> None:
+            async for message in socket:
+                hands.take(message)
+
+        ears = asyncio.create_task(listen())
+        while not hands.hello or not hands.frames:
+            await asyncio.sleep(0.1)
+        scenes = [name for name, _, _ in hands.hello["choices"]["scene"]]
+        await socket.send(json.dumps({"choose": "scene", "to": hands.rng.choice(scenes)}))
+        await asyncio.sleep(3.0)
+        while time.monotonic() < min(until, scene_until):
+            for command in hands.wish():
+                await socket.send(json.dumps(command))
+                await asyncio.sleep(0.02)
+            await asyncio.sleep(hands.rng.uniform(0.0, 0.3))
+        ears.cancel()
+
+
+async def soak(minutes: float, seed: int, every: float) -> int:
+    folder = tempfile.TemporaryDirectory()
+    command = [sys.executable, "-m", "pliant", "play", "--port", "0", "--no-open", "--folder", folder.name]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    url = server.stdout.readline().strip()
+    hands, began = Hands(random.Random(seed)), time.monotonic()
+    until, rows = began + 60.0 * minutes, []
+
+    async def watch() -> None:
+        while True:
+            await asyncio.sleep(60.0)
+            rows.append((*memory(server.pid), hands.frames))
+            mib, threads, files, frames = rows[-1]
+            print(
+                f"{len(rows):4d} min {mib:8.0f} MiB {threads:3d} threads {files:3d} files {frames:8d} frames",
+                flush=True,
+            )
+            for path in pathlib.Path(folder.name).glob("play-*"):
+                path.unlink()
+
+    watching, visits = asyncio.create_task(watch()), 0
+    while time.monotonic() < until and server.poll() is None:
+        try:
+            await visit(url, hands, until, time.monotonic() + every)
+        except ConnectionClosed as end:  # a slider of the scene before, perhaps
+            text = f"closed: {end}"
+            hands.told[text] = hands.told.get(text, 0) + 1
+        visits += 1
+    watching.cancel()
+    ended = server.poll()
+    server.terminate()
+    server.wait(10)
+    for text, count in hands.told.items():
+        print(f"told {count} times: {text}")
+    late = [row[0] for row in rows[len(rows) // 3 :]]
+    grew = late[-1] - max(late[: max(1, len(late) // 2)]) if len(late) > 3 else 0.0
+    print(f"{visits} visits, {hands.frames} frames, {len(hands.bad)} with numbers that are not finite {hands.bad[:5]}")
+    print(f"server ended by itself: {ended is not None}; memory of the last third over the one before: {grew:+.0f} MiB")
+    return int(bool(hands.bad) or ended is not None or grew > 100.0)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--minutes", type=float, default=60.0)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--every", type=float, default=40.0, help="seconds until it leaves and comes again")
+    options = parser.parse_args()
+    sys.exit(asyncio.run(soak(options.minutes, options.seed, options.every)))
