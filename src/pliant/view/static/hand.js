@@ -61,7 +61,7 @@ class Hand {
   down(event) {
     if (event.target !== this.canvas) return;
     if (this.held) return this.second(event);
-    if (event.button !== 0) return;
+    if (event.button !== 0 || !this.look()?.controls) return; // who only watches turns the view
     const found = this.hit(event);
     if (!found) return;
     event.stopPropagation();
@@ -103,6 +103,12 @@ class Hand {
     this.changed();
   }
 
+  // The hand is empty without having let go: nobody heard it grab, or what it held is gone.
+  forget() {
+    this.held = null;
+    this.cursor();
+  }
+
   // Once for each picture drawn: the target follows the pointer, in the plane of the screen through the point taken.
   tick() {
     if (this.held) this.pull();
@@ -120,7 +126,7 @@ class Hand {
   }
 
   cursor() {
-    const over = this.hover && this.hit(this.hover);
+    const over = this.hover && this.look()?.controls && this.hit(this.hover);
     this.canvas.dataset.over = this.held ? "held" : over ? "soft" : "";
   }
 }

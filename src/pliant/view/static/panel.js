@@ -72,6 +72,7 @@ class Panel {
   build(hello) {
     const focused = document.activeElement?.id;
     this.hello = hello;
+    this.chosen = { ...hello.chosen };
     $("menus").replaceChildren(this.menu("scene"), this.chips("method"));
     $("ways").replaceChildren(this.menu("self"), this.menu("response"));
     if (this.values.scene !== hello.scene) this.values = { scene: hello.scene };
@@ -87,8 +88,8 @@ class Panel {
   }
 
   choose(what, to) {
-    if (to !== this.hello.chosen[what]) this.send({ choose: what, to });
-    this.hello.chosen[what] = to;
+    if (to !== this.chosen[what]) this.send({ choose: what, to });
+    this.chosen[what] = to;
   }
 
   menu(what) {
@@ -146,7 +147,7 @@ class Panel {
   // The next of what applies, for a key.
   nextMethod(by) {
     const rows = (this.hello.choices.method ?? []).filter(([, , why]) => !why);
-    const at = rows.findIndex(([value]) => value === this.hello.chosen.method);
+    const at = rows.findIndex(([value]) => value === this.chosen.method);
     if (rows.length > 1) $(`method-${rows[(at + by + rows.length) % rows.length][0]}`).click();
   }
 

@@ -78,57 +78,6 @@ function paint() {
   scene.draw(view.eye, view.project, { wire: state.wire, dark: night.matches });
 }
 
-const readings = {};
-function read(id, text) {
-  if (readings[id] === text) return;
-  readings[id] = text;
-  $(id).textContent = text;
-}
-
-// What a frame says beside where things are.
-function follow(header, now) {
-  if (state.waiting) { state.waiting = false; settleNote(); say(""); }
-  chart.add(now, header);
-  stage.classList.toggle("playing", !header.paused);
-  stage.classList.toggle("taping", header.recording > 0);
-  $("recording").hidden = !(header.recording > 0);
-  $("record").setAttribute("aria-pressed", String(header.recording > 0));
-  $("free").hidden = !header.pins;
-  read("frames", `${header.recording} frame${header.recording === 1 ? "" : "s"}`);
-  read("free", header.pins === 1 ? "free the pin" : `free ${header.pins} pins`);
-  read("clock", `${header.time.toFixed(2)} s`);
-  if (now - state.told < 200) return;
-  state.told = now;
-  read("read-rate", link.rate.at(performance.now()).toFixed(0));
-  read("read-slow", `${header.slow < 0.995 ? header.slow.toFixed(2) : header.slow.toFixed(1)}×`);
-  read("read-contacts", String(header.contacts));
-  $("deep").classList.toggle("bad", header.deepest > 0);
-  read("read-deepest", header.deepest === null ? "–" : header.deepest.toFixed(header.deepest < 9.95 ? 2 : 1));
-  $("inside").hidden = header.inside === null || header.inside === undefined;
-  $("inside").classList.toggle("bad", header.inside > 0);
-  read("read-inside", String(header.inside));
-  const { deepest } = state.scene.layers, colours = "depths" in state.frame.arrays;
-  $("legend").hidden = !colours;
-  if (colours) read("legend-most", `${legible(1000 * deepest)} mm`);
-}
-
-function note(text) {
-  $("note").textContent = text;
-  $("note").hidden = !text;
-  $("note").classList.toggle("busy", state.waiting);
-  clearTimeout(note.timer);
-  if (!state.waiting) note.timer = setTimeout(() => note(""), 6000);
-}
-
-function settleNote() { if ($("note").classList.contains("busy")) note(""); }
-
-function problem(text) {
-  $("problem").textContent = text;
-  $("problem").hidden = !text;
-  clearTimeout(problem.timer);
-  if (text) problem.timer = setTimeout(() => problem(""), 12000);
-}
-
 // Whether the meshes of two worlds are the same ones.
 function alike(a, b) {
   return a?.scene === b.scene && a.clips.length === b.clips.length && a.clips.every((clip, k) => clip.faces === b.clips[k].faces && clip.vertices === b.clips[k].vertices);
@@ -151,6 +100,7 @@ async function enter(hello) {
 
 function show(hello, clips) {
   state.frame = null;
+  hand.forget();
   state.scene.enter(clips, hello.moving, hello.box);
   const { middle, size } = state.scene, points = somePoints(clips);
   if (!state.view) state.view = new View(canvas, points, middle, size, hello.elevation, changed);
@@ -163,7 +113,7 @@ const HEARD = {
   hello(hello) { enter.newest = hello; enter(hello).catch((error) => problem(error.message)); },
   note,
   problem(text) { state.waiting = false; problem(text); settleNote(); },
-  refused(text) { problem(text); },
+  refused(text) { state.waiting = false; problem(text); settleNote(); hand.forget(); if (state.hello) panel.build(state.hello); },
   controls(has) { state.controls = has; $("watching").hidden = has; },
 };
 
@@ -175,7 +125,7 @@ function fell(code, reason, wait) {
   state.connected = false;
   state.waiting = true;
   document.body.classList.add("gone");
-  hand.held = null;
+  hand.forget();
   note("");
   const why = reason || (code === 1006 ? "it does not answer" : `code ${code}`);
   say(`The server is gone (${why}). Trying again ${wait < 1000 ? "at once" : `in ${Math.round(wait / 1000)} s`} …`);
@@ -190,7 +140,7 @@ function rose() {
 function send(command) {
   if ("choose" in command && ["scene", "method"].includes(command.choose)) {
     state.waiting = true;
-    note("switching …");
+    note(SWITCHING);
   }
   problem("");
   return link.send(command);
