@@ -1,0 +1,55 @@
+// What a frame says beside where things are, and what the server says in words.
+
+const readings = {};
+function read(id, text) {
+  if (readings[id] === text) return;
+  readings[id] = text;
+  $(id).textContent = text;
+}
+
+function follow(header, now) {
+  if (state.waiting) { state.waiting = false; settleNote(); say(""); }
+  chart.add(now, header);
+  stage.classList.toggle("playing", !header.paused);
+  stage.classList.toggle("taping", header.recording > 0);
+  $("recording").hidden = !(header.recording > 0);
+  $("record").setAttribute("aria-pressed", String(header.recording > 0));
+  $("free").hidden = !header.pins;
+  read("frames", `${header.recording} frame${header.recording === 1 ? "" : "s"}`);
+  read("free", header.pins === 1 ? "free the pin" : `free ${header.pins} pins`);
+  read("clock", `${header.time.toFixed(2)} s`);
+  if (now - state.told < 200) return;
+  state.told = now;
+  read("read-rate", link.rate.at(performance.now()).toFixed(0));
+  read("read-slow", `${header.slow < 0.995 ? header.slow.toFixed(2) : header.slow.toFixed(1)}×`);
+  read("read-contacts", String(header.contacts));
+  $("deep").classList.toggle("bad", header.deepest > 0);
+  read("read-deepest", header.deepest === null ? "–" : header.deepest.toFixed(header.deepest < 9.95 ? 2 : 1));
+  $("inside").hidden = header.inside === null || header.inside === undefined;
+  $("inside").classList.toggle("bad", header.inside > 0);
+  read("read-inside", String(header.inside));
+  const { deepest } = state.scene.layers, colours = "depths" in state.frame.arrays;
+  $("legend").hidden = !colours;
+  if (colours) read("legend-most", `${legible(1000 * deepest)} mm`);
+}
+
+// What is still being done ends in dots and stays until the next note; what is done goes after a while.
+function note(text) {
+  const busy = /(\.\.\.|…)$/.test(text);
+  $("note").textContent = text;
+  $("note").hidden = !text;
+  $("note").classList.toggle("busy", busy);
+  clearTimeout(note.timer);
+  if (!busy) note.timer = setTimeout(() => note(""), 6000);
+}
+
+// Our own note, while the server has said nothing yet.
+const SWITCHING = "switching …";
+function settleNote() { if ($("note").textContent === SWITCHING) note(""); }
+
+function problem(text) {
+  $("problem").textContent = text;
+  $("problem").hidden = !text;
+  clearTimeout(problem.timer);
+  if (text) problem.timer = setTimeout(() => problem(""), 12000);
+}
