@@ -82,15 +82,13 @@ def test_a_corner_dragged_by_thirty_centimetres_follows_within_three_and_nothing
         mouse.move(left + share * 0.2 * metre, top - share * 0.25 * metre)
         time.sleep(0.02)
     until(visit, "pliant.header.held")
-    begun, hand = time.monotonic(), None
-    while time.monotonic() - begun < 20.0:
-        hand = decode(session.newest.data)[3]["hand"]
-        if np.linalg.norm(hand[0] - hand[1]) < 0.03:
-            break
+    end, gap = time.monotonic() + 60.0, 1.0
+    while time.monotonic() < end and not gap < 0.03:
+        held, to = decode(session.newest.data)[3]["hand"]
+        gap = float(np.linalg.norm(held - to)) if np.linalg.norm(to - point) > 0.28 else 1.0  # all of the way was heard
         time.sleep(0.05)
     keep(visit, "drag")
-    assert np.linalg.norm(hand[0] - hand[1]) < 0.03
-    assert np.linalg.norm(hand[1] - point) > 0.25
+    assert gap < 0.03
     mouse.up()
     until(visit, "!pliant.header.held")
     time.sleep(0.3)

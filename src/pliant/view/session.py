@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from .. import contacts as _contacts
 from ..hand import Hand
+from ..kernels.jit import set_threads, threads
 from ..report.referee import Referee
 from ..simulation import Frame
 from .commands import Choose, Command, Do, FreePins, Grab, Known, LetGo, Pull, Set, Show
@@ -84,6 +85,8 @@ class Session:
     # from here on in the thread of the simulation
 
     def _live(self) -> None:
+        # a core for the browser: where it draws on the same ones, every launch of threads would wait for it
+        set_threads(threads() - 1)
         try:
             self._tell("note", "making the scene; the very first start compiles for about a minute ...")
             self._stage = Stage(self._choice)
