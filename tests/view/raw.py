@@ -65,7 +65,7 @@ class Raw:
         self.socket = socket.socket()
         if taken is not None:  # how much the system takes for us: little, for one that reads little
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, taken)
-        self.socket.settimeout(10.0)
+        self.socket.settimeout(60.0)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.socket.connect(("127.0.0.1", port))
         self.socket.sendall(upgrade(port, f"http://127.0.0.1:{port}" if origin == "" else origin, query=query))

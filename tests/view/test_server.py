@@ -216,7 +216,8 @@ def fuzz(count: int, rng: np.random.Generator) -> dict[int | None, int]:
     seeds += [json.dumps(asked).encode() for asked, _ in GOOD]
     codes: dict[int | None, int] = {}
     session = small()
-    with running(session, Limits(closing=0.2)) as server:
+    patient = Limits(closing=0.2, opening=300.0, stall=900.0)  # where other work stops this process for a while
+    with running(session, patient) as server:
         client = Raw(server.port)
         for _ in range(count):
             said, whole = _mutant(seeds, rng)
