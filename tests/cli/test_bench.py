@@ -9,8 +9,9 @@ import pytest
 
 import pliant
 from pliant import cli
-from pliant.bench import openvdb
+from pliant.bench import openvdb, whole
 from pliant.bench.peers import PACKAGES
+from pliant.report.tables import Column, Report, Table
 
 
 @pytest.fixture
@@ -112,3 +113,38 @@ def test_bad_use_is_exit_code_2_and_leaves_no_file(alone, capsys, tmp_path, word
     assert out == ""
     assert said in talk
     assert list((tmp_path / "work").iterdir()) == []
+
+
+@pytest.mark.compiled
+def test_everything_on_one_page_goes_on_where_a_part_fails(alone, capsys, tmp_path, monkeypatch) -> None:
+    def broken(**_):
+        raise FileNotFoundError("no such mesh: rabbit.ply")
+
+    some = {name: whole.chapters()[name] for name in ("growth", "peers T3")} | {"neal": broken}
+    monkeypatch.setattr(whole, "chapters", lambda: some)
+    assert cli.run(["bench", "--report", "all.html", "--save", "results", *alone, "--json"]) == 1
+    said = json.loads(capsys.readouterr().out)
+    assert [row["chapter"] for row in said["tables"]["chapters"]] == ["growth", "peers T3", "neal"]
+    assert "neal could not be measured: FileNotFoundError: no such mesh: rabbit.ply" in said["findings"]
+    assert "stands alone" in said["findings"][0]
+    page = (tmp_path / "work" / "all.html").read_text("utf-8")
+    assert 'href="#peers-t3"' in page
+    assert 'id="peers-t3"' in page
+    assert str(tmp_path) not in page
+    (folder,) = (tmp_path / "work" / "results").iterdir()
+    assert {"growth.csv", "growth.json", "t3-nearest.csv", "peers-t3.json"} <= {p.name for p in folder.iterdir()}
+
+
+def test_the_fastest_other_on_as_many_threads_is_the_rival() -> None:
+    rows = [
+        {"case": "a", "who": "pliant", "threads": 1, "ms": 2.0},
+        {"case": "a", "who": "pliant", "threads": 2, "ms": 1.0},
+        {"case": "a", "who": "slow", "threads": 2, "ms": 9.0},
+        {"case": "a", "who": "fast", "threads": 2, "ms": 3.0},
+        {"case": "a", "who": "alone", "threads": 1, "ms": 0.5},
+        {"case": "b", "who": "pliant", "threads": 2, "ms": 1.0},
+    ]
+    table = Table("t3-nearest", "", [Column("case"), Column("ms")], rows)
+    chapter = whole.Chapter("peers T3", Report("", [], [table]), "", 1.0)
+    (found,) = [t.rows for t in whole.summary([chapter]).tables if t.name == "rivals"]
+    assert [(row["case"], row["rival"], row["times"]) for row in found] == [("a", "fast", 3.0)]

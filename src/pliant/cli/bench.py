@@ -21,6 +21,7 @@ def bench(
     quick: bool = False,
     repeats: int | None = None,
     out: Annotated[pathlib.Path | None, Parameter(name=["--out", "-o"])] = None,
+    report: pathlib.Path | None = None,
     save: pathlib.Path | None = None,
     json: bool = False,
 ) -> int:
@@ -53,6 +54,9 @@ def bench(
         Runs of each participant, of which the best counts; 5, or 2 with --quick.
     out
         An HTML page with tables and charts, to be opened in any browser.
+    report
+        Measure everything, every paper, every peer task and the rest, in under half an hour on two cores, and write one
+        HTML page of it; what is not installed is left out, and what fails is told.
     save
         A folder for tables as CSV and charts as SVG, in a folder named after the kind of machine.
     json
@@ -62,6 +66,10 @@ def bench(
     from ..report.tables_page import write_files, write_tables_page
     from ..validate import choice, whole
 
+    if report is not None:
+        if what is not None or paper is not None or out is not None:
+            raise ValueError("--report measures everything; leave out what else was asked for")
+        return _whole(report, data, quick, repeats, save, json)
     known = ("peers", *suite.REPORTS)
     if (what is None) == (paper is None):
         raise ValueError(f"what shall be measured? one of: {', '.join(known)}, --paper {' | '.join(suite.PAPERS)}")
@@ -73,10 +81,7 @@ def bench(
         raise ValueError(f"{' '.join(tasks)}: only peers has tasks")
     count = whole("repeats", repeats, low=1, high=1000) if repeats is not None else 2 if quick else 5
     check_targets([("--out", out, HTML)])
-    if data is not None and not data.is_dir():
-        raise NotADirectoryError(f"{data} is not a folder; --data wants the one with the mesh files")
-    if save is not None and save.exists() and not save.is_dir():
-        raise NotADirectoryError(f"--save {save} is not a folder")
+    _check_folders(data, save)
     output.say_if_compiling("bake.bake_tiles")
     with output.progress("measuring") as advance:
 
@@ -84,25 +89,72 @@ def bench(
             advance(note=note)
 
         if paper is not None:
-            report = suite.PAPERS[paper](quick=quick, repeats=count, folder=data, progress=tell)
+            found = suite.PAPERS[paper](quick=quick, repeats=count, folder=data, progress=tell)
         elif what == "peers":
             named = chosen or suite.TASKS
-            report = suite.peers_report(named, quick=quick, repeats=count, folder=data, progress=tell)
+            found = suite.peers_report(named, quick=quick, repeats=count, folder=data, progress=tell)
         else:
-            report = suite.REPORTS[str(what)](quick=quick, repeats=count, folder=data, progress=tell)
+            found = suite.REPORTS[str(what)](quick=quick, repeats=count, folder=data, progress=tell)
     written = []
     if out is not None:
-        write_tables_page(out, report)
+        write_tables_page(out, found)
         written.append(out)
     if save is not None:
-        written += write_files(save / machine.name(), report, paper or str(what))
+        written += write_files(save / machine.name(), found, paper or str(what))
     if json:
-        output.print_json(report.plain() | {"written": [str(path) for path in written]})
+        output.print_json(found.plain() | {"written": [str(path) for path in written]})
     else:
-        _show(report)
+        _show(found)
         for path in written:
             output.console().print(f"written: {path}")
     return 0
+
+
+def _check_folders(data: pathlib.Path | None, save: pathlib.Path | None) -> None:
+    if data is not None and not data.is_dir():
+        raise NotADirectoryError(f"{data} is not a folder; --data wants the one with the mesh files")
+    if save is not None and save.exists() and not save.is_dir():
+        raise NotADirectoryError(f"--save {save} is not a folder")
+
+
+def _whole(
+    page: pathlib.Path,
+    data: pathlib.Path | None,
+    quick: bool,
+    repeats: int | None,
+    save: pathlib.Path | None,
+    json: bool,
+) -> int:
+    """Everything, on one page; 1 where something could not be measured."""
+    from ..bench import machine, whole
+    from ..report.tables_page import write_book_page, write_files
+    from ..validate import whole as whole_number
+
+    count = whole_number("repeats", repeats, low=1, high=1000) if repeats is not None else whole.REPEATS
+    check_targets([("--report", page, HTML)])
+    _check_folders(data, save)
+    output.say_if_compiling("bake.bake_tiles")
+    names, found, written = list(whole.chapters()), [], [page]
+    with output.progress("measuring", len(names)) as advance:
+        begun = whole.measure(
+            names, quick=quick, repeats=count, folder=data, progress=lambda note: advance(0, note=note)
+        )
+        for chapter in begun:
+            found.append(chapter)
+            advance(note=chapter.name)
+            output.say(f"{chapter.name}: {chapter.failed or f'{chapter.seconds:.0f} s'}")
+            done = {c.name: c.report for c in found if c.report is not None}
+            write_book_page(page, whole.summary(found), done)  # after each: what is measured is not lost
+            if save is not None and chapter.report is not None:
+                name = chapter.name.replace(" ", "-").lower()
+                written += write_files(save / machine.name(), chapter.report, name)
+    first = whole.summary(found)
+    if json:
+        output.print_json(first.plain() | {"written": [str(path) for path in written]})
+    else:
+        _show(first)
+        output.console().print(f"written: {page}" + (f" and {len(written) - 1} files in {save}" if save else ""))
+    return int(any(chapter.failed for chapter in found))
 
 
 def _show(report: "Report") -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+from collections.abc import Mapping
 
 from .. import __version__
 from ..files import atomic_write
@@ -17,13 +18,35 @@ def tables_page(report: Report) -> str:
     parts = {
         "title": html.escape(report.title),
         "style": _static("tables.css"),
-        "findings": "".join(f"<li>{html.escape(text)}</li>" for text in report.findings),
+        "findings": _findings(report),
         "charts": "".join(map(_chart, report.charts)),
         "tables": "".join(map(_table, report.tables)),
         "notes": "".join(f"<p>{html.escape(text)}</p>" for text in [*report.notes, _about(report)] if text),
-        "made": f"pliant {html.escape(__version__)}; this page holds everything it shows and asks nobody for more.",
+        "made": _made(),
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda hole: parts[hole[1]], _static("tables.html"))
+
+
+def book_page(first: Report, chapters: Mapping[str, Report]) -> str:
+    """Several reports on one page, `first` on top with a list of the others by their names."""
+    links = "".join(f'<li><a href="#{_anchor(name)}">{html.escape(name)}</a></li>' for name in chapters)
+    parts = {
+        "title": html.escape(first.title),
+        "style": _static("tables.css"),
+        "findings": _findings(first) + (f'</ul><ul class="contents">{links}' if links else ""),
+        "charts": "".join(map(_chart, first.charts)),
+        "tables": "".join(map(_table, first.tables)) + "".join(_chapter(n, r) for n, r in chapters.items()),
+        "notes": f"<p>{html.escape(_about(next(iter(chapters.values()))))}</p>" if chapters else "",
+        "made": _made(),
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda hole: parts[hole[1]], _static("tables.html"))
+
+
+def write_book_page(path: str | os.PathLike[str], first: Report, chapters: Mapping[str, Report]) -> None:
+    """Write the page to `path`, whole or not at all."""
+    page = book_page(first, chapters)
+    with atomic_write(path, "w") as stream:
+        stream.write(page)
 
 
 def write_tables_page(path: str | os.PathLike[str], report: Report) -> None:
@@ -43,6 +66,28 @@ def write_files(folder: pathlib.Path, report: Report, name: str) -> list[pathlib
         with atomic_write(folder / file, "w") as stream:
             stream.write(text)
     return [folder / file for file in texts]
+
+
+def _chapter(name: str, report: Report) -> str:
+    notes = "".join(f"<p>{html.escape(text)}</p>" for text in report.notes if text)
+    return (
+        f'<article id="{_anchor(name)}"><h1>{html.escape(report.title)} <small>{html.escape(name)}</small></h1>'
+        f'<ul class="findings">{_findings(report)}</ul>{"".join(map(_chart, report.charts))}'
+        f"{''.join(map(_table, report.tables))}"
+        f"<details><summary>How it was measured</summary>{notes}</details></article>"
+    )
+
+
+def _anchor(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", name.lower())
+
+
+def _findings(report: Report) -> str:
+    return "".join(f"<li>{html.escape(text)}</li>" for text in report.findings)
+
+
+def _made() -> str:
+    return f"pliant {html.escape(__version__)}; this page holds everything it shows and asks nobody for more."
 
 
 def _chart(chart: Chart) -> str:

@@ -1,0 +1,154 @@
+"""Everything that `pliant bench` measures, one after the other: chapters of one page, and a first one that sums up."""
+
+import dataclasses
+import functools
+import pathlib
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from ..report.charts import bars_svg
+from ..report.tables import Chart, Column, Report, Table
+from . import machine, suite
+from .contest import OWN
+
+REPEATS = 2
+Progress = Callable[[str], None]
+# seconds that each took on two cores with all peers, by which what is left is guessed
+TYPICAL = {
+    "fuhrmann2003": 60.0,
+    "jung2005": 120.0,
+    "neal": 40.0,
+    "pelechano": 40.0,
+    "teschner2005": 40.0,
+    "growth": 40.0,
+    "skins": 60.0,
+    "stochastic": 150.0,
+    "trees": 120.0,
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Chapter:
+    """One report, or why there is none, and how many seconds it took."""
+
+    name: str
+    report: Report | None
+    failed: str
+    seconds: float
+
+
+def chapters() -> dict[str, Callable[..., Report]]:
+    """Every paper, every other report, every peer task."""
+    peers = {f"peers {task}": functools.partial(suite.peers_report, [task]) for task in suite.TASKS}
+    return {**suite.PAPERS, **suite.REPORTS, **peers}
+
+
+def measure(
+    names: Sequence[str], *, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress
+) -> Iterator[Chapter]:
+    """The chapters in turn; one that fails is told and does not stop the others."""
+    known, left = chapters(), sum(TYPICAL.get(name, 45.0) for name in names)
+    pace, spent = 1.0, 0.0
+    for k, name in enumerate(names):
+        typical, began = TYPICAL.get(name, 45.0), time.perf_counter()
+        estimate = f"{k + 1} of {len(names)}, about {max(1, round(pace * left / 60.0))} min left"
+        told = functools.partial(_told, progress, f"{name} ({estimate})")
+        told("")
+        report, failed = None, ""
+        try:
+            report = known[name](quick=quick, repeats=repeats, folder=folder, progress=told)
+        except Exception as error:  # one that needs what is not here must not take the others with it
+            failed = f"{type(error).__name__}: {error}"
+        took = time.perf_counter() - began
+        left, spent = left - typical, spent + typical
+        pace += (took / typical - pace) * typical / spent
+        yield Chapter(name, report, failed, took)
+
+
+def _told(progress: Progress, name: str, note: str) -> None:
+    progress(f"{name}: {note}" if note else name)
+
+
+def summary(found: Sequence[Chapter]) -> Report:
+    """Ours beside the fastest other program of each task, and beside each paper; what failed; how long all took."""
+    rows = [row for chapter in found if chapter.report for table in chapter.report.tables for row in _rivals(table)]
+    columns = [
+        Column("task"),
+        Column("case"),
+        Column("threads", show="{:d}"),
+        Column("ours", show="{:.3g}"),
+        Column("unit"),
+        Column("rival", "fastest other"),
+        Column("theirs", show="{:.3g}"),
+        Column("times", "times as long", "{:.2f}"),
+    ]
+    beside = Table("rivals", "Ours beside the fastest other program", columns, rows)
+    spent = [
+        {"chapter": c.name, "seconds": c.seconds, "outcome": c.failed or "measured", "load": _load(c)} for c in found
+    ]
+    took = Table(
+        "chapters",
+        "What was measured",
+        [Column("chapter"), Column("seconds", show="{:.0f}"), Column("load", show="{:g}"), Column("outcome")],
+        spent,
+    )
+    said = _verdict(rows)
+    said += [f"{c.name} could not be measured: {c.failed}" for c in found if c.failed]
+    minutes = sum(c.seconds for c in found) / 60.0
+    said.append(f"All of it took {minutes:.1f} minutes on {machine.cores()} cores.")
+    return Report("pliant beside papers and peers", said, [beside, took] if rows else [took], _chart(rows), [], {})
+
+
+def _verdict(rows: Sequence[dict[str, Any]]) -> list[str]:
+    if not rows:
+        return ["No other program is installed here, so ours stands alone."]
+    slower = [f"{row['task']} {row['case']} ({row['times']:.2f})" for row in rows if row["times"] < 1.0]
+    others = len({row["rival"] for row in rows})
+    told = f"{len(rows)} cases beside {others} other programs: ours is faster in {len(rows) - len(slower)}"
+    return [f"{told}, slower in {', '.join(slower)}." if slower else f"{told}."]
+
+
+def _load(chapter: Chapter) -> float | None:
+    """How busy the machine was when a chapter began, as its notes say."""
+    for note in chapter.report.notes if chapter.report else ():
+        if note.startswith("Load of the machine"):
+            return float(note.split(":")[1].split()[0])
+    return None
+
+
+def _rivals(table: Table) -> Iterator[dict[str, Any]]:
+    """For each case of a peer task the fastest other on as many threads, the most there are."""
+    unit = next((u for u in ("ms", "us", "ns", "s") if any(column.key == u for column in table.columns)), None)
+    if unit is None or not table.name.startswith("t") or not all("who" in row for row in table.rows):
+        return
+    cases: dict[str, list[dict[str, Any]]] = {}
+    for row in table.rows:
+        cases.setdefault(str(row.get("case", row.get("mesh", row.get("where", "")))), []).append(row)
+    for case, rows in cases.items():
+        timed = [row for row in rows if row.get(unit)]
+        own = [row for row in timed if str(row["who"]).startswith(OWN)]
+        shared = {row["threads"] for row in own} & {row["threads"] for row in timed if row not in own}
+        if not shared:
+            continue
+        threads = max(shared)
+        ours = min((row for row in own if row["threads"] == threads), key=lambda row: row[unit])
+        rival = min((row for row in timed if row not in own and row["threads"] == threads), key=lambda row: row[unit])
+        yield {
+            "task": table.name.partition("-")[0].upper(),
+            "case": case,
+            "threads": threads,
+            "ours": ours[unit],
+            "unit": unit,
+            "rival": rival["who"],
+            "theirs": rival[unit],
+            "times": rival[unit] / ours[unit],
+        }
+
+
+def _chart(rows: Sequence[dict[str, Any]]) -> list[Chart]:
+    groups = {f"{row['task']} {row['case']}"[:34]: {str(row["rival"]): float(row["times"])} for row in rows}
+    if not groups:
+        return []
+    label = "How many times as long the fastest other program takes"
+    return [Chart("rivals", f"{label}, logarithmic; 1 is as long as ours.", bars_svg(groups, "x", label))]
