@@ -112,7 +112,8 @@ def _near(seen: Footage, role: str, within: float | None) -> tuple[list[Question
 
 
 def _close(question: Question, state: State, reach: float) -> bool:
-    x, y = state.x[question.one.rows], state.x[question.two.rows]
+    """Whether boxes around the ways of both sides are no farther apart than `reach`."""
+    x, y = (np.concatenate([state.x[side.rows], state.x_start[side.rows]]) for side in (question.one, question.two))
     return bool((x.min(0) <= y.max(0) + reach).all() and (y.min(0) <= x.max(0) + reach).all())
 
 

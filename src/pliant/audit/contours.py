@@ -13,6 +13,7 @@ from ..topology import Topology
 
 Floats = NDArray[np.float64]
 Pairs = NDArray[np.int32]
+BLOCK = 1 << 16  # pairs at a time: all distances between six points of each are 1.2 kB
 
 
 class Contours(NamedTuple):
@@ -40,19 +41,23 @@ def contours(
     k = len(pairs)
     if not k:
         return Contours(np.zeros(0, np.int64), np.zeros((0, 2, 3)), np.zeros(0, np.bool_))
-    # six edges a pair: three of the first face through the second, three of the second through the first
-    points, hits, nodes = np.empty((k, 6, 3)), np.empty((k, 6), np.bool_), np.empty((k, 6), np.int64)
+    hits, nodes, ends = np.empty((k, 6), np.bool_), np.empty((k, 6), np.int64), np.empty((k, 2, 3))
     shift = 0 if same else len(top.edges) * len(other.faces)
-    for side, (t, u, at, to) in enumerate(((top, other, x, y), (other, top, y, x))):
-        f, g = pairs[:, side], pairs[:, 1 - side]
-        for j in range(3):
-            e = t.face_edges[f, j]
-            c = 3 * side + j
-            points[:, c], hits[:, c] = _through(at[t.edges[e]], to[u.faces[g]])
-            nodes[:, c] = e.astype(np.int64) * len(u.faces) + g + side * shift
-    if same:
-        _share_vertices(x, top, pairs, points, hits, nodes)
-    return _chained(points, hits, nodes)
+    for start in range(0, k, BLOCK):
+        some, rows = pairs[start : start + BLOCK], slice(start, start + BLOCK)
+        points = np.empty((len(some), 6, 3))
+        # six edges a pair: three of the first face through the second, three of the second through the first
+        for side, (t, u, at, to) in enumerate(((top, other, x, y), (other, top, y, x))):
+            f, g = some[:, side], some[:, 1 - side]
+            for j in range(3):
+                e = t.face_edges[f, j]
+                c = 3 * side + j
+                points[:, c], hits[rows, c] = _through(at[t.edges[e]], to[u.faces[g]])
+                nodes[rows, c] = e.astype(np.int64) * len(u.faces) + g + side * shift
+        if same:
+            _share_vertices(x, top, some, points, hits[rows], nodes[rows])
+        ends[rows] = _segments(points, hits[rows])
+    return _chained(ends, hits, nodes)
 
 
 def _through(edge: Floats, face: Floats) -> tuple[Floats, NDArray[np.bool_]]:
@@ -94,18 +99,23 @@ def _share_vertices(
     nodes[rows, spare] = -1 - at.astype(np.int64)
 
 
-def _chained(points: Floats, hits: NDArray[np.bool_], nodes: NDArray[np.int64]) -> Contours:
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
+def _segments(points: Floats, hits: NDArray[np.bool_]) -> Floats:
+    """(k,2,3) the two hits that are farthest apart; rounding may give more than two, touching fewer."""
     k = len(points)
-    # the two hits that are farthest apart; rounding may give more than two, touching fewer
     gap = np.linalg.norm(points[:, :, None] - points[:, None], axis=3)
     gap = np.where(hits[:, :, None] & hits[:, None], gap, -1.0)
     best = gap.reshape(k, -1).argmax(1)
     ends = np.stack([points[np.arange(k), best // 6], points[np.arange(k), best % 6]], 1)
     none = ~hits.any(1)
     ends[none] = points[none][:, :1].repeat(2, 1)
+    return ends
+
+
+def _chained(ends: Floats, hits: NDArray[np.bool_], nodes: NDArray[np.int64]) -> Contours:
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    k, none = len(ends), ~hits.any(1)
     row, col = np.nonzero(hits)
     _, name = np.unique(nodes[row, col], return_inverse=True)
     size = int(name.max(initial=-1)) + 1

@@ -71,45 +71,49 @@ def _questions(scene: Scene) -> list[Question]:
     ]
 
 
+class _Part(NamedTuple):
+    """A clip, the rows of its vertices that count, and the mesh that they make at rest, tets included."""
+
+    clip: Clip
+    rows: NDArray[np.int64]
+    mesh: Mesh
+
+
 def of_clips(a: Clip, b: Clip | None, frames: int, every: int | None) -> Footage:
     """Frames of `a`, and of `b` where it is given; either may stand still."""
-    parts = [_welded(clip) for clip in (a, b) if clip is not None]
-    lengths = {len(clip) for clip in (a, b) if clip is not None and not clip.still}
-    if len(lengths) > 1:
-        raise ValueError(f"A has {len(a)} frames and B has {len(b or ())}; expected as many, or one that stands still")
+    parts = [_part(clip) for clip in (a, b) if clip is not None]
+    lengths = [len(part.clip) for part in parts if not part.clip.still]
+    if len(set(lengths)) > 1:
+        raise ValueError(f"A has {lengths[0]} frames and B {lengths[1]}; expected as many, or one that stands still")
     count = max(lengths, default=1)
     step = max(1, count // frames) if every is None else every
     states = []
-    for t in list(range(0, count, step))[:frames]:
-        now, before = (_positions(parts, at) for at in (t, max(t - 1, 0)))
-        state = State.at(now, time=float(t))
-        state.x_start[:] = before
+    for t in range(0, count, step)[:frames]:
+        state = State.at(_positions(parts, t), time=float(t))
+        state.x_start[:] = _positions(parts, max(t - 1, 0))
         states.append(state)
-    rest = _positions(parts, 0)
-    sides, first = [], 0
-    for k, (clip, rows, faces) in enumerate(parts):
-        mesh = Mesh(rest[first : first + len(rows)], faces, name=clip.mesh.name)
-        sides.append(Side(mesh, first, k))
-        first += len(rows)
-    meshes = [side.mesh for side in sides]
-    within = 2.0 * default_eps(meshes[-1], meshes[0])
-    other = sides[1] if b is not None else None
-    asked = [Question("self", sides[0], None, (sides[0], None))]
-    if other is not None:
-        glides = b is not None and not b.still
-        asked = [Question("obstacle", sides[0], other, (sides[0], other), glides=glides)]
+    first = np.cumsum([0, *(len(part.rows) for part in parts)]).tolist()
+    sides = [Side(part.mesh.surface, first[k], k) for k, part in enumerate(parts)]
+    wholes = [Side(part.mesh, first[k], k) for k, part in enumerate(parts)]
+    names = [side.mesh.name for side in sides]
+    if b is None:
+        asked = Question("self", sides[0], None, (wholes[0], None))
+    else:
+        asked = Question("obstacle", sides[0], sides[1], (wholes[0], wholes[1]), glides=not b.still)
+    within = 2.0 * default_eps(sides[-1].mesh, sides[0].mesh)
     seen = [(side.mesh, side.first, side.body > 0) for side in sides]
-    title = meshes[0].name if b is None else f"{meshes[0].name} on {meshes[1].name}"
-    return Footage(title, asked, states, dict.fromkeys(("obstacle", "pair", "self"), within), seen)
+    return Footage(" on ".join(names), [asked], states, dict.fromkeys(("obstacle", "pair", "self"), within), seen)
 
 
-def _welded(clip: Clip) -> tuple[Clip, NDArray[np.int64], NDArray[np.int32]]:
-    """A clip, the rows of its vertices that faces use, one for each place, and the faces on these."""
-    mesh = clip.mesh
-    used, faces = np.unique(mesh.weld_index[mesh.faces], return_inverse=True)
-    first = np.unique(mesh.weld_index, return_index=True)[1]
-    return clip, first[used], faces.reshape(-1, 3).astype(np.int32)
+def _part(clip: Clip) -> _Part:
+    """Vertices at one place are one; without tets, those that no face uses do not count."""
+    mesh = clip.mesh.welded
+    rows = np.unique(clip.mesh.weld_index, return_index=True)[1]
+    if not len(mesh.tets):
+        used, faces = np.unique(mesh.faces, return_inverse=True)
+        mesh, rows = Mesh(mesh.vertices[used], faces.reshape(-1, 3).astype(np.int32), name=clip.mesh.name), rows[used]
+    return _Part(clip, rows, mesh.moved(np.asarray(clip.at(0), np.float64)[rows]))
 
 
-def _positions(parts: list[tuple[Clip, NDArray[np.int64], NDArray[np.int32]]], t: int) -> Floats:
-    return np.concatenate([np.asarray(clip.at(t), np.float64)[rows] for clip, rows, _ in parts])
+def _positions(parts: list[_Part], t: int) -> Floats:
+    return np.concatenate([np.asarray(part.clip.at(t), np.float64)[part.rows] for part in parts])

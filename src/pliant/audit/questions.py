@@ -144,7 +144,17 @@ class Facts:
         if two is None:
             return [(x, *truth.in_tets(x, x, one.mesh.tets, own=True))]
         y = self.state.x[two.rows]
-        return [(x, *truth.in_tets(x, y, two.mesh.tets)), (y, *truth.in_tets(y, x, one.mesh.tets))]
+        out = []
+        for p, q, side, at in ((x, y, two, self.y), (y, x, one, self.x)):
+            sure, perhaps = truth.in_tets(p, q, side.mesh.tets)
+            # on the side that two tets share is inside of both together
+            away = exact_from(self._surface(side), at, p[perhaps]).distance
+            out.append((p, np.union1d(sure, perhaps[away < -self.slack]), perhaps))
+        return out
+
+    def _surface(self, side: Side) -> Side:
+        """The side without its tets."""
+        return self.question.one if side is self.question.whole[0] else self.question.two
 
 
 def _met_faces(p: Floats, x: Floats, mesh: Mesh, own: bool) -> tuple[Rows, Rows]:

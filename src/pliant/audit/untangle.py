@@ -19,7 +19,8 @@ from ..scene import Body, Cloth, Scene
 
 Floats = NDArray[np.float64]
 Pairs = NDArray[np.int32]
-RINGS = (2, 4, 8, 16)  # of edges around the curves that are smoothed; then all of it
+RINGS = (2, 4)  # of edges around the curves that are smoothed; then all of it
+IRON, PASSES = 0.01, 60  # how much a vertex keeps its place when all is smoothed, and how often that is done at most
 HOLDS = 10.0 ** np.arange(-0.5, -4.6, -0.5)  # how much, against its edges, a vertex that is smoothed keeps its place
 STIFF = 1e4  # and one that is not
 THIN = 0.05  # of the median edge: the thickness that cloth is given on its way back
@@ -32,12 +33,14 @@ class Untangler:
 
     def __init__(self, mesh: Mesh) -> None:
         from scipy.sparse import coo_array, diags_array
+        from scipy.sparse.csgraph import connected_components
 
         self.mesh, top = mesh, mesh.topology
         self.cross = Crossings(mesh)
         n, both = mesh.n_vertices, np.concatenate([top.edges, top.edges[:, ::-1]])
         self.links = coo_array((np.ones(len(both)), both.T), shape=(n, n)).tocsr()
         self.degree = np.asarray(self.links.sum(1)).ravel()
+        self._part = connected_components(self.links, directed=False)[1]
         self._stiffness = (diags_array(self.degree) - self.links).tocsc()
         span = mesh.vertices[top.edges[:, 1]] - mesh.vertices[top.edges[:, 0]]
         self.edge = float(np.median(np.linalg.norm(span, axis=1)))
@@ -68,9 +71,32 @@ class Untangler:
                     return y
             # what the smooth patch runs into has to give way, too
             pairs = np.concatenate([pairs, found])
+            if rings == RINGS[-1] and (y := self._ironed(x)) is not None:
+                return y
             if around.all():
                 break
         return None
+
+    def _ironed(self, x: Floats) -> Floats | None:
+        """All of x smoothed again and again, every part as large as it was, until nothing meets: what is left at last
+        of a sheet are its two slowest waves, and those lie flat. None where that does not come."""
+        y = x
+        for hold in (*HOLDS[:3], *[IRON] * PASSES):
+            y = self._smoothed(y, np.full(len(x), hold))
+            y = self._as_large(y, x)
+            if not len(self.pairs(y)):
+                return y
+        return None
+
+    def _as_large(self, y: Floats, x: Floats) -> Floats:
+        """Every connected part of y made larger about its middle, so that its edges are as long as in x."""
+        edges, part = self.mesh.topology.edges, self._part
+        count = np.maximum(np.bincount(part), 1)[:, None]
+        middle = np.stack([np.bincount(part, y[:, k]) for k in range(3)], 1) / count
+        long = [((p[edges[:, 1]] - p[edges[:, 0]]) ** 2).sum(1) for p in (x, y)]
+        was, now = (np.bincount(part[edges[:, 0]], some, len(count)) for some in long)
+        factor = np.sqrt(was / np.maximum(now, 1e-300))
+        return np.asarray(middle[part] + factor[part, None] * (y - middle[part]))
 
     def _grown(self, patch: NDArray[np.bool_], rings: int) -> NDArray[np.bool_]:
         for _ in range(rings):

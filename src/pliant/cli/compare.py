@@ -2,7 +2,7 @@
 
 import dataclasses
 import pathlib
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -26,6 +26,8 @@ class StateOptions:
     "steps of a run, or frames of an animation, between two; 15, or spread over all of it, without it"
     resolution: int | None = None
     "of a scene: particles along the side of the cloth; what the scene has without it"
+    self_contact: Literal["off", "push", "safe"] | None = None
+    "of a scene: off lets soft bodies pass into each other, so that there is something inside; as pliant drape"
 
 
 STATES = StateOptions()
@@ -116,16 +118,18 @@ def _given(what: str | None, b: pathlib.Path | None, states: StateOptions, files
     if name in SCENES:
         if b is not None:
             raise ValueError(f"scene {name} has its own bodies; give either a scene or two files")
-        options = (
-            {} if states.resolution is None else {"resolution": validate.whole("resolution", states.resolution, low=2)}
-        )
+        options: dict[str, Any] = {"self_contact": states.self_contact}
+        if states.resolution is not None:
+            options["resolution"] = validate.whole("resolution", states.resolution, low=2, high=2000)
+        options = {key: value for key, value in options.items() if value is not None}
         with output.progress(f"making {name}"):
             return SCENES[name](eps=None, **options), None
     path = pathlib.Path(name)
     if not path.suffix and not path.exists() and not any(c in name for c in "*?"):
         validate.choice("scene", name, tuple(SCENES))
-    if states.resolution is not None:
-        raise ValueError("--resolution is for a scene; files have what they have")
+    for option in ("resolution", "self_contact"):
+        if getattr(states, option) is not None:
+            raise ValueError(f"--{option.replace('_', '-')} is for a scene; files have what they have")
     clips = [None if each is None else read_clip(each, None, None, None, files)[0] for each in (path, b)]
     return clips[0], clips[1]
 
