@@ -94,7 +94,7 @@ class Layers {
     for (const name of [gl.TEXTURE_WRAP_S, gl.TEXTURE_WRAP_T]) gl.texParameteri(gl.TEXTURE_2D, name, gl.CLAMP_TO_EDGE);
     for (const name of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) gl.texParameteri(gl.TEXTURE_2D, name, gl.LINEAR);
     this.deepest = 0; // metres, of the colours
-    this.frame = null;
+    this.scaled = 0; // when, ms
   }
 
   // Arrays of a vertex array `name`, each [place, width, stride, offset, divisor] of its buffer.
@@ -197,14 +197,21 @@ class Layers {
       this.through(0.55, (alpha) => this.drawStrips("normals", ends, project, 1.2, [...ink, 0.9 * alpha]));
     }
     if (depths?.length && points) {
-      const most = depths.reduce((a, b) => Math.max(a, b), 0);
-      this.deepest += (most - this.deepest) * (most > this.deepest ? 0.5 : 0.02); // the colours must not flicker
+      this.scale(depths);
       this.through(0.6, (alpha) => this.drawDots("points", points, depths, project, { width: 9, edge: [0.05, 0.06, 0.1, 0.75], alpha }));
     }
     if (pins?.length) this.through(0.5, (alpha) => this.drawDots("pins", pins, null, project, { width: 13, ink: [...HAND_INK, 1], edge: [1, 1, 1, 1], alpha }));
     if (grip) this.drawGrip(grip, project);
     gl.depthMask(true);
     gl.bindVertexArray(null);
+  }
+
+  // The colours reach to what nearly all contacts are within; slowly back, so that they do not flicker.
+  scale(depths) {
+    const most = Math.max(0, Float32Array.from(depths).sort()[Math.floor(0.97 * (depths.length - 1))]), now = performance.now();
+    const share = 1 - Math.exp((this.scaled - now) / (most > this.deepest ? 100 : 1500));
+    this.deepest += (most - this.deepest) * (this.deepest ? share : 1);
+    this.scaled = now;
   }
 
   ends(points, normals, length) {
