@@ -82,6 +82,32 @@ def test_layers_are_those_of_each_face_alone_in_order(rng):
             assert sorted(own) == sorted(f for _, f in rows)
 
 
+def test_an_image_of_faces_in_strips_is_that_of_faces_one_by_one(rng):
+    # the first image is of faces as they come; coordinates may lie row by row or one by one
+    for k in range(cases(6)):
+        x, faces = rng.uniform(-0.2, 1.2, (14, 3)), rng.integers(0, 14, (20, 3)).astype(np.int32)
+        mesh = Mesh(np.round(x * 16.0) / 16.0 if k % 2 else x, faces)
+        camera, screen = DepthCamera(mesh), Screen(k % 3, 0.0, 0.0, 2.0 + k, 2.0 + k, 6, 7)
+        images = [
+            camera.take(place, screen, mesh.bounds) for place in (mesh.vertices, np.asfortranarray(mesh.vertices))
+        ]
+        first, second = (image.start.tobytes() + image.depth.tobytes() + image.face.tobytes() for image in images)
+        assert first == second
+
+
+@pytest.mark.compiled
+def test_where_many_small_faces_are_hit_none_is_dropped():
+    # a strip that winds around a pixel centre: as many hits as corners, more than there is room for
+    k = np.arange(20_000)
+    x = np.array([[0.1, 0.1, 0.0], [0.9, 0.1, 0.0], [0.1, 0.9, 0.0]])[k % 3] + 1e-4 * k[:, None] * (0.0, 0.0, 1.0)
+    mesh = Mesh(x, np.stack([k, k + 1, k + 2], 1)[:-2])
+    camera, screen = DepthCamera(mesh), Screen(2, -0.3, -0.3, 2.0, 2.0, 2, 2)
+    for _ in range(2):  # faces one by one, faces in strips
+        layers = camera.take(mesh.vertices, screen, mesh.bounds)
+        assert layers.counts.tolist() == [[0, 0], [0, mesh.n_faces]]
+        assert (~layers.face == np.arange(mesh.n_faces)).all()
+
+
 def test_faces_along_the_rays_are_skipped_by_all(rng):
     turned = box().vertices @ np.array([[0.8, -0.6, 0.0], [0.6, 0.8, 0.0], [0.0, 0.0, 1.0]])
     layers = image(turned, box().faces, 2, 64, (-1.0, -1.0), 32.0)

@@ -6,8 +6,10 @@ count along axis + 1, rows along axis + 2 (modulo 3), so that axis, column and r
 
 Most faces of a fine mesh lie between pixel centres. A vertex is therefore told apart by how many columns and rows of
 centres it has passed, two numbers in one word: where three corners agree in either, the face covers nothing. That is
-exact, top-left rule included, and all that is read of such a face. A face that covers something is an entry (the axis
-runs into the body) or an exit; exits are written as ~face.
+exact, top-left rule included, and all that is read of such a face: one word, where faces are strung into strips.
+Of the rest most reach one centre or a few. What such a face covers cannot be foreseen, so there is no branch on it:
+what may be a hit is written, and the next one over it if it was none. Faces that reach more are gone through row by
+row. A face that covers something is an entry (the axis runs into the body) or an exit; exits are written as ~face.
 """
 
 from typing import NamedTuple
@@ -15,11 +17,19 @@ from typing import NamedTuple
 import numpy as np
 
 from .jit import kernel, prange
-from .raster import REACH, SUB, flat, side, span
+from .raster import REACH, SUB, Flat, side, span
 
 SHIFT = 12  # SUB is 2^12
-FACES = 8192  # in a piece of work; pieces do not depend on threads
-PIXELS = 512
+BEFORE = REACH * SUB  # added to snapped coordinates, so that they are never negative and two fit in a word
+LOW = (1 << 32) - 1  # the one of axis + 1
+ROWS = 64  # of vertices that are read before they are projected
+VERTICES = 8192  # in a piece of work; pieces do not depend on threads
+CORNERS = 8192  # of strips, and the room for hits of such a piece
+BLOCK = 1024  # of them between two buffers that stay in the nearest cache
+FULL = np.uint64(0x7FFF7FFF)  # carries into bits 15 and 31 of a word whose halves are not 0
+HALF, TOP = np.uint64(16), np.uint64(31)
+ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+SMALL = 2  # centres that a small face reaches
 NARROW = 6  # columns, up to which pixels are asked one by one
 
 
@@ -31,49 +41,95 @@ class Screen(NamedTuple):
     top: float  # metres, the low border along axis + 2
     across: float  # pixels a metre, along axis + 1
     down: float  # and along axis + 2
-    width: int  # columns
-    height: int  # rows
+    width: int  # columns, below 2^15
+    height: int  # rows, below 2^15
+
+
+class Place(NamedTuple):
+    """Where vertices are: coordinate k of vertex i is x[i * row + k * column]."""
+
+    x: np.ndarray  # (3n,) metres
+    row: np.uint64  # 3, or 1 where coordinates lie one by one
+    column: np.uint64
+
+
+class Drawn(NamedTuple):
+    """A mesh on a screen."""
+
+    faces: np.ndarray  # (m,3) unsigned: indexing need not look for negative ones
+    strip: np.ndarray  # (k,) unsigned; corners of faces, three that follow each other
+    owner: (
+        np.ndarray
+    )  # (k,) 16 f + i + 4 j where a corner completes face f, whose first two are the i-th and j-th of the
+    # three that end there; else -1. Empty where strips are single faces
+    p: np.ndarray  # (n,) snapped coordinates of vertices, along axis + 2 and axis + 1
+    code: np.ndarray  # (n,) unsigned; columns and rows passed
+
+
+class Found(NamedTuple):
+    """What is found of pieces of a strip, each in room of its own."""
+
+    count: np.ndarray  # (pieces,3) hits of large faces, hits of small faces, large faces
+    pixel: np.ndarray  # (k,) of small faces
+    depth: np.ndarray  # (k,) metres
+    face: np.ndarray  # (k,) marked
+    large: np.ndarray  # (k,) faces
 
 
 @kernel
 def _snapped(a):
-    """What `raster.snap` gives, up to ties, of what is not nan; without a branch or a call of floor."""
-    return np.int64(min(max(a, -float(REACH)), float(REACH)) * SUB + (REACH * SUB + 0.5)) - REACH * SUB
+    """What `raster.snap` gives, up to ties, of what is not nan, and BEFORE; without a branch or a call of floor."""
+    return np.int64(min(max(a, -float(REACH)), float(REACH)) * SUB + (BEFORE + 0.5))
 
 
 @kernel
 def _passed(a, count):
     """How many of `count` centres lie before a snapped coordinate; one exactly on it does not."""
-    return min(max((a + (SUB // 2 - 1)) >> SHIFT, 0), count)
+    return min(max(((a + (SUB // 2 - 1)) >> SHIFT) - REACH, 0), count)
 
 
 @kernel
-def _project(x, screen, first, last, p, code):
-    u, v = (screen.axis + 1) % 3, (screen.axis + 2) % 3
-    for i in range(first, last):
-        a = _snapped((x[i, u] - screen.left) * screen.across)
-        b = _snapped((x[i, v] - screen.top) * screen.down)
-        p[i, 0], p[i, 1] = a, b
-        code[i] = _passed(a, screen.width) << 16 | _passed(b, screen.height)
+def _project(place, screen, first, last, p, code):
+    x, row, column = place.x, place.row, place.column
+    u, v = np.uint64((screen.axis + 1) % 3) * column, np.uint64((screen.axis + 2) % 3) * column
+    rows, a, b = np.empty(3 * ROWS), np.empty(ROWS), np.empty(ROWS)
+    for start in range(np.uint64(first), np.uint64(last), np.uint64(ROWS)):
+        count = min(np.uint64(ROWS), np.uint64(last) - start)
+        if row == THREE:
+            # first in order: fetched every third at a time, what is not in a cache takes twice as long
+            for i in range(count * THREE):
+                rows[i] = x[start * THREE + i]
+            for i in range(count):
+                a[i], b[i] = rows[i * THREE + u], rows[i * THREE + v]
+        else:
+            for i in range(count):
+                a[i], b[i] = x[start + i + u], x[start + i + v]
+        for i in range(count):
+            s, t = _snapped((a[i] - screen.left) * screen.across), _snapped((b[i] - screen.top) * screen.down)
+            p[start + i] = s | t << 32
+            code[start + i] = _passed(s, screen.width) << 16 | _passed(t, screen.height)
 
 
 @kernel(parallel=True)
-def project(x, screen, p, code):
-    """Into p (n,2) the snapped places of vertices x (n,3), into code (n,) how many columns and rows they passed."""
-    for c in prange(-(-len(x) // FACES)):
-        _project(x, screen, c * FACES, min(len(x), (c + 1) * FACES), p, code)
+def project(place, screen, p, code):
+    """Into p (n,) the snapped places of vertices, into code (n,) how many columns and rows they passed."""
+    for c in prange(-(-len(p) // VERTICES)):
+        _project(place, screen, c * VERTICES, min(len(p), (c + 1) * VERTICES), p, code)
 
 
 @kernel
-def _between(faces, code, first, last, kept):
-    """Into kept[first:] the faces that lie around a pixel centre's column and row; their number."""
-    n = first
-    for f in range(first, last):
-        a = code[faces[f, 0]]
-        t = (a ^ code[faces[f, 1]]) | (a ^ code[faces[f, 2]])
-        kept[n] = f
-        n += 1 if ((t & 0xFFFF) != 0) & ((t >> 16) != 0) else 0
-    return n - first
+def _between(strip, code, first, last, kept):
+    """Into `kept` where faces end that lie around a pixel centre's column and row; their number."""
+    b = code[strip[max(first - 1, 0)]]
+    n, before = np.uint64(0), np.uint64(b ^ code[strip[max(first - 2, 0)]])
+    for k in range(np.uint64(first), np.uint64(last)):
+        a, b = b, code[strip[k]]
+        step = np.uint64(a ^ b)
+        t = (before | step) + FULL
+        kept[n] = k
+        n += (t & (t << HALF)) >> TOP
+        before = step
+    return n
 
 
 @kernel
@@ -85,161 +141,217 @@ def _box(a, b, c):
 
 
 @kernel
-def _span(p, faces, f, row, width):
-    t = flat(p, faces, f)
-    return (0, 0) if t.facing == 0 else span(t, row, width)
+def _from(p, row, column):
+    """A snapped place from a pixel centre."""
+    return (p & LOW) - (column * SUB + (BEFORE + SUB // 2)), (p >> 32) - (row * SUB + (BEFORE + SUB // 2))
 
 
 @kernel
-def _owns(ax, ay, bx, by, c, facing):
+def _turn(a, b):
+    """Edge function of a-b at the centre that they are seen from, exact."""
+    return a[0] * b[1] - a[1] * b[0]
+
+
+@kernel
+def _span(p, q, r, row, width):
+    """Columns (start, stop) of a row that a face with such corners covers."""
+    a, b, c = _from(p, 0, 0), _from(q, 0, 0), _from(r, 0, 0)
+    area, h = side(a[0], a[1], b[0], b[1], c[0], c[1]), SUB // 2
+    facing = -1 if area > 0 else 1
+    t = Flat(a[0] + h, a[1] + h, b[0] + h, b[1] + h, c[0] + h, c[1] + h, facing, abs(area))
+    return (0, 0) if area == 0 else span(t, row, width)
+
+
+@kernel
+def _owns(a, b, c, facing):
     """Whether a pixel centre with edge function c (positive inside) belongs to the side of edge a-b: on it, to a top
     or left edge only."""
-    dx, dy = -facing * (bx - ax), -facing * (by - ay)
+    dx, dy = -facing * (b[0] - a[0]), -facing * (b[1] - a[1])
     return c > 0 or (c == 0 and (dy < 0 or (dy == 0 and dx > 0)))
 
 
 @kernel
-def _covers(a, b, c, row, column):
-    """Whether corners a, b, c (snapped, any turn) cover a pixel centre, by the top-left rule."""
-    x, y = column * SUB + SUB // 2, row * SUB + SUB // 2
-    u = side(a[0], a[1], b[0], b[1], x, y)
-    v = side(b[0], b[1], c[0], c[1], x, y)
-    w = side(c[0], c[1], a[0], a[1], x, y)
+def _covers(a, b, c):
+    """Whether corners a, b, c (seen from a pixel centre, any turn) cover it, by the top-left rule."""
+    u, v, w = _turn(a, b), _turn(b, c), _turn(c, a)
     low, high = min(u, v, w), max(u, v, w)
     if (low != 0) & (high != 0):
         return (low > 0) | (high < 0)
-    if low == high:
-        return False
     facing = -1 if high > 0 else 1
-    return (
-        _owns(a[0], a[1], b[0], b[1], -facing * u, facing)
-        and _owns(b[0], b[1], c[0], c[1], -facing * v, facing)
-        and _owns(c[0], c[1], a[0], a[1], -facing * w, facing)
-    )
+    return _owns(a, b, -facing * u, facing) and _owns(b, c, -facing * v, facing) and _owns(c, a, -facing * w, facing)
 
 
 @kernel
-def _count(p, code, faces, width, kept, first, last, only):
-    """How many pixels the faces kept[first:last] cover; those that cover one move to the front, their number.
+def _one_sign(u, v, w):
+    """1 where whole numbers that are not 0 have one sign; by their bits, which is no branch."""
+    return np.uint64(((u & v & w) | ~(u | v | w)) < 0)
 
-    Into `only` the pixel of a face that covers a single one, else -1.
+
+@kernel
+def _faces(owner, kept, count):
+    """Leave of kept[:count] what is the end of a face; their number."""
+    n, strung = np.uint64(0), len(owner) > 0
+    for m in range(count):
+        k = np.uint64(kept[m])
+        kept[n] = k
+        n += np.uint64(owner[k] >= 0 if strung else k % THREE == TWO)
+    return n
+
+
+@kernel
+def _first(strip, p, code, most, kept, count, n, pixel, face, more, large, big):
+    """Ask the faces that end at kept[:count] for the first centre they reach; hits go to pixel and face from n on.
+
+    Into `more` the other centre of faces that reach two. Faces that reach more than `most`, or have a centre on the
+    line of an edge, go to large[big:]. n, the number of more, big.
     """
-    total, n = 0, first
+    rest = np.uint64(0)
+    for m in range(count):
+        k = np.uint64(kept[m])
+        i, j, h = strip[k - TWO], strip[k - ONE], strip[k]
+        left, right, low, high = _box(code[i], code[j], code[h])
+        a, b, c = _from(p[i], low, left), _from(p[j], low, left), _from(p[h], low, left)
+        u, v, w = _turn(a, b), _turn(b, c), _turn(c, a)
+        reach = right - left + high - low - 1
+        if (reach > most) | (u == 0) | (v == 0) | (w == 0):
+            large[big] = k
+            big += ONE
+            continue
+        pixel[n], face[n] = low << 16 | left, k
+        n += _one_sign(u, v, w)
+        more[rest] = np.int64(k) << 32 | (high - 1) << 16 | (right - 1)
+        rest += np.uint64(reach - 1)
+    return n, rest, big
+
+
+@kernel
+def _second(strip, p, more, count, n, pixel, face):
+    """Ask for the centres in more[:count]; hits go to pixel and face from n on. n."""
+    for m in range(count):
+        k, row, column = np.uint64(more[m] >> 32), more[m] >> 16 & 0xFFFF, more[m] & 0xFFFF
+        i, j, h = strip[k - TWO], strip[k - ONE], strip[k]
+        a, b, c = _from(p[i], row, column), _from(p[j], row, column), _from(p[h], row, column)
+        u, v, w = _turn(a, b), _turn(b, c), _turn(c, a)
+        hit = _one_sign(u, v, w)
+        if (u == 0) | (v == 0) | (w == 0):
+            hit = np.uint64(_covers(a, b, c))
+        pixel[n], face[n] = row << 16 | column, k
+        n += hit
+    return n
+
+
+@kernel
+def _layer(a, b, c, z, f):
+    """Depth of the face's plane over the pixel centre that it is seen from, exact where it has one depth; and the face
+    as it is marked."""
+    v, w = _turn(c, a), _turn(a, b)
+    area = v + w + _turn(b, c)
+    # a normal that points along the axis: the ray leaves
+    return z[0] + (v * (z[1] - z[0]) + w * (z[2] - z[0])) / area, ~f if area > 0 else f
+
+
+@kernel
+def _fill_small(place, screen, drawn, first, last, pixel, depth, face, z):
+    """From rows and columns in pixel[first:last] and ends of faces in `face` to pixels, depths and marked faces."""
+    strip, owner, p, strung = drawn.strip, drawn.owner, drawn.p, len(drawn.owner) > 0
+    x, scale, axis = place.x, place.row, np.uint64(screen.axis) * place.column
+    # far apart in memory: by a loop that does nothing else many are fetched at a time
+    for m in range(last - first):
+        k = np.uint64(face[first + m])
+        for c in range(THREE):
+            z[m, c] = x[strip[k + c - TWO] * scale + axis]
     for m in range(first, last):
-        f = kept[m]
+        k, row, column = np.uint64(face[m]), np.int64(pixel[m] >> 16), np.int64(pixel[m] & 0xFFFF)
+        word = np.uint64(owner[k]) if strung else k // THREE << FOUR | FOUR
+        i, j = word & THREE, word >> TWO & THREE
+        h, k, n = THREE - i - j, k - TWO, m - first
+        a, b, c = p[strip[k + i]], p[strip[k + j]], p[strip[k + h]]
+        a, b, c = _from(a, row, column), _from(b, row, column), _from(c, row, column)
+        pixel[m] = row * screen.width + column
+        depth[m], face[m] = _layer(a, b, c, (z[n, i], z[n, j], z[n, h]), np.int64(word >> FOUR))
+
+
+@kernel
+def _search(place, screen, drawn, first, last, pixel, depth, face, large):
+    """Hits of small faces that end at first..last-1 of the strip, from `first` on; other faces into large from `first`
+    on. How many of both."""
+    strip, owner, p, code = drawn.strip, drawn.owner, drawn.p, drawn.code
+    kept, more, z = np.empty(BLOCK, np.uint32), np.empty(BLOCK, np.int64), np.empty((SMALL * BLOCK, 3))
+    n = big = np.uint64(first)
+    for start in range(max(first, 2), last, BLOCK):
+        before, count = n, _between(strip, code, start, min(last, start + BLOCK), kept)
+        count = _faces(owner, kept, count)
+        # where all of a block could be more than there is room for, none are small
+        most = SMALL if n + np.uint64(SMALL * BLOCK) <= np.uint64(first + CORNERS) else 0
+        n, rest, big = _first(strip, p, code, most, kept, count, n, pixel, face, more, large, big)
+        n = _second(strip, p, more, rest, n, pixel, face)
+        _fill_small(place, screen, drawn, before, n, pixel, depth, face, z)
+    return np.int64(n) - first, np.int64(big) - first
+
+
+@kernel
+def _count(drawn, width, large, first, last):
+    """How many pixels the faces that end at large[first:last] cover; those that cover one move to the front, their
+    number."""
+    faces, owner, p, code, total, n = drawn.faces, drawn.owner, drawn.p, drawn.code, 0, first
+    for m in range(first, last):
+        f = owner[large[m]] >> 4 if len(owner) else large[m] // 3
         i, j, k = faces[f, 0], faces[f, 1], faces[f, 2]
-        a, b, c = (p[i, 0], p[i, 1]), (p[j, 0], p[j, 1]), (p[k, 0], p[k, 1])
         left, right, low, high = _box(code[i], code[j], code[k])
-        found, pixel = 0, -1
+        found = 0
         if right - left <= NARROW:
             # one loop over all pixels of the box: each loop whose length cannot be foreseen costs more than its work
             row, column = low, left
             for _ in range((right - left) * (high - low)):
-                covers = _covers(a, b, c, row, column)
-                pixel = row * width + column if covers else pixel
-                found += 1 if covers else 0
+                a, b, c = _from(p[i], row, column), _from(p[j], row, column), _from(p[k], row, column)
+                found += np.int64(_covers(a, b, c))
                 column += 1
                 row, column = (row + 1, left) if column == right else (row, column)
         else:
             for row in range(low, high):
-                start, stop = _span(p, faces, f, row, width)
-                pixel = row * width + start if stop > start else pixel
+                start, stop = _span(p[i], p[j], p[k], row, width)
                 found += max(0, stop - start)
-        kept[n], only[n] = f, pixel if found == 1 else -1
+        large[n] = f
         n += 1 if found else 0
         total += found
     return total, n - first
 
 
 @kernel(parallel=True)
-def count(p, code, faces, width, kept, only, found):
-    """Into kept (m,) the faces of each piece that cover a pixel, into found (pieces,2) how many pixels and faces."""
-    for c in prange(len(found)):
-        first, last = c * FACES, min(len(faces), (c + 1) * FACES)
-        around = _between(faces, code, first, last, kept)
-        found[c, 0], found[c, 1] = _count(p, code, faces, width, kept, first, first + around, only)
+def search(place, screen, drawn, found):
+    """What faces cover, piece by piece of the strip: hits of small faces, and how many there will be of large ones."""
+    counts, pixel, depth, face, large = found.count, found.pixel, found.depth, found.face, found.large
+    for c in prange(len(counts)):
+        first, last = c * CORNERS, min(len(drawn.strip), (c + 1) * CORNERS)
+        small, big = _search(place, screen, drawn, first, last, pixel, depth, face, large)
+        hits, big = _count(drawn, screen.width, large, first, first + big)
+        counts[c, 0], counts[c, 1], counts[c, 2] = hits, small, big
 
 
 @kernel
-def _depth(a, b, c, z, row, column):
-    """Of the face's plane over a pixel centre; exact where it has one depth."""
-    x, y = column * SUB + SUB // 2, row * SUB + SUB // 2
-    v, w = side(c[0], c[1], a[0], a[1], x, y), side(a[0], a[1], b[0], b[1], x, y)
-    area = v + w + side(b[0], b[1], c[0], c[1], x, y)
-    return z[0] + (v * (z[1] - z[0]) + w * (z[2] - z[0])) / area
-
-
-@kernel
-def _fill(x, screen, p, code, faces, kept, only, first, last, to, pixel, depth, face):
-    axis, width = screen.axis, screen.width
+def _fill(place, screen, drawn, large, first, last, to, pixel, depth, face):
+    faces, p, code, width = drawn.faces, drawn.p, drawn.code, screen.width
+    x, scale, axis = place.x, place.row, np.uint64(screen.axis) * place.column
     for m in range(first, last):
-        f = kept[m]
+        f = large[m]
         i, j, k = faces[f, 0], faces[f, 1], faces[f, 2]
-        a, b, c = (p[i, 0], p[i, 1]), (p[j, 0], p[j, 1]), (p[k, 0], p[k, 1])
-        z = (x[i, axis], x[j, axis], x[k, axis])
-        # a normal that points along the axis: the ray leaves
-        mark = ~f if side(a[0], a[1], b[0], b[1], c[0], c[1]) > 0 else f
-        if only[m] >= 0:
-            row, column = only[m] // width, only[m] % width
-            pixel[to], depth[to], face[to] = only[m], _depth(a, b, c, z, row, column), mark
-            to += 1
-            continue
+        z = x[i * scale + axis], x[j * scale + axis], x[k * scale + axis]
         left, right, low, high = _box(code[i], code[j], code[k])
         narrow = right - left <= NARROW
         for row in range(low, high):
-            start, stop = (left, right) if narrow else _span(p, faces, f, row, width)
+            start, stop = (left, right) if narrow else _span(p[i], p[j], p[k], row, width)
             for column in range(start, stop):
-                if not narrow or _covers(a, b, c, row, column):
-                    pixel[to], depth[to], face[to] = row * width + column, _depth(a, b, c, z, row, column), mark
+                a, b, c = _from(p[i], row, column), _from(p[j], row, column), _from(p[k], row, column)
+                if not narrow or _covers(a, b, c):
+                    pixel[to] = row * width + column
+                    depth[to], face[to] = _layer(a, b, c, z, f)
                     to += 1
 
 
 @kernel(parallel=True)
-def fill(x, screen, p, code, faces, kept, only, found, start, pixel, depth, face):
-    """What `count` counted, piece after piece from start (pieces,) on: pixel, depth (m) and marked face of each hit."""
-    for c in prange(len(found)):
-        first = c * FACES
-        last = first + found[c, 1]
-        _fill(x, screen, p, code, faces, kept, only, first, last, start[c], pixel, depth, face)
-
-
-@kernel
-def gather(pixel, depth, face, start, depth_out, face_out):
-    """Hits in the order of their pixels: pixel k has start[k]:start[k+1]. start (pixels+2,) begins as zeros."""
-    for m in range(len(pixel)):
-        start[pixel[m] + 2] += 1
-    for k in range(2, len(start)):
-        start[k] += start[k - 1]
-    for m in range(len(pixel)):
-        to = start[pixel[m] + 1]
-        depth_out[to], face_out[to] = depth[m], face[m]
-        start[pixel[m] + 1] = to + 1
-
-
-@kernel
-def _before(z, f, depth, face):
-    """Nearer; at one depth entries come first, then lower faces."""
-    if z != depth:
-        return z < depth
-    if (f < 0) != (face < 0):
-        return f >= 0
-    return (f if f >= 0 else ~f) < (face if face >= 0 else ~face)
-
-
-@kernel
-def _sort(start, first, last, depth, face):
-    for k in range(first, last):
-        for m in range(start[k] + 1, start[k + 1]):
-            z, f, to = depth[m], face[m], m
-            while to > start[k] and _before(z, f, depth[to - 1], face[to - 1]):
-                depth[to], face[to] = depth[to - 1], face[to - 1]
-                to -= 1
-            depth[to], face[to] = z, f
-
-
-@kernel(parallel=True)
-def sort(start, depth, face):
-    """Layers along the axis in every pixel; they are few, so by insertion."""
-    n = len(start) - 2
-    for c in prange(-(-n // PIXELS)):
-        _sort(start, c * PIXELS, min(n, (c + 1) * PIXELS), depth, face)
+def fill(place, screen, drawn, found, start, pixel, depth, face):
+    """Hits of large faces, piece after piece from start (pieces,) on: pixel, depth (m) and marked face of each."""
+    counts, large = found.count, found.large
+    for c in prange(len(start)):
+        first = c * CORNERS
+        _fill(place, screen, drawn, large, first, first + counts[c, 2], start[c], pixel, depth, face)

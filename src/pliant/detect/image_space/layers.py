@@ -1,4 +1,5 @@
-"""Layers: under every pixel centre all the faces of a body, in order along an axis. Nothing is built or kept."""
+"""Layers: under every pixel centre all the faces of a body, in order along an axis. Nothing is built that depends on
+where its vertices are."""
 
 import dataclasses
 import functools
@@ -8,16 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import validate
+from ...kernels import adjacency as _adjacency
 from ...kernels import columns as _columns
+from ...kernels import layer_order as _order
 from ...kernels import layers as _kernels
+from ...kernels import strips as _strips
 from ...kernels.jit import COMPILED, worth
-from ...kernels.layers import Screen
+from ...kernels.layers import Drawn, Found, Place, Screen
 from ...kernels.raster import REACH
 from ...mesh import Mesh
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
 MOST = 4096  # pixels along a side
+_PIECE = 8192  # faces whose doubts a thread looks for at a time
 _SOME = 20_000  # faces that are drawn before a thread would have woken up
 
 
@@ -129,7 +134,8 @@ def bounds_of(x: Floats) -> Floats:
 
 
 class DepthCamera:
-    """Takes layered depth images of a mesh that may deform from one to the next; it keeps room, and nothing else."""
+    """Takes layered depth images of a mesh that may deform from one to the next; it keeps room, and from the second
+    image on its faces strung into strips."""
 
     def __init__(self, mesh: Mesh) -> None:
         if not mesh.n_faces:
@@ -137,55 +143,100 @@ class DepthCamera:
         self.mesh = mesh
         # unsigned: indexing need not look for negative ones
         self.faces = mesh.faces.view(np.uint32)
-        n, m = mesh.n_vertices, mesh.n_faces
-        # compiled loops multiply 32 bits to 64, plain Python does not
-        self.p = np.empty((n, 2), np.int32 if COMPILED else np.int64)
-        self._code = np.empty(n, np.uint32)
-        self._kept, self._only = np.empty(m, np.int32), np.empty(m, np.int32)
-        self._found = np.empty((-(-m // _kernels.FACES), 2), np.int64)
+        self._images = 0
+        n = mesh.n_vertices
+        self._drawn = Drawn(
+            self.faces, self.faces.ravel(), np.empty(0, np.int32), np.empty(n, np.int64), np.empty(n, np.uint32)
+        )
+        self._found = _room(len(self._drawn.strip))
         self._hits = (np.empty(0, np.int32), np.empty(0), np.empty(0, np.int32))
+
+    def _string(self) -> None:
+        """Strips take as long as some ten images, which a single one would not be worth."""
+        faces, n = self.mesh.faces, self.mesh.n_vertices
+        count = np.zeros(n + 1, np.int32)
+        _adjacency.count_faces(faces, count)
+        start, ring = np.cumsum(count, dtype=np.int32), np.empty(faces.size, np.int32)
+        _adjacency.fill_rings(faces, start.copy(), ring)
+        strip, owner = np.empty(faces.size, np.int32), np.empty(faces.size, np.int32)
+        length = _strips.string(faces, start, ring, strip, owner)
+        self._drawn = self._drawn._replace(strip=strip[:length].view(np.uint32).copy(), owner=owner[:length].copy())
+        self._found = _room(length)
 
     def take(self, x: Floats, screen: Screen, box: Floats, clip: bool = True) -> Layers:
         """The image of vertices x (n,3), metres; `clip` moves layers before and behind the box to its border."""
+        self._images += 1
+        if self._images == 2 and len(self.faces) < 1 << 27:  # a word of a strip has no room for more
+            self._string()
         shared = len(self.faces) >= _SOME
-        project, count, fill, sort = (
-            step if shared else step.serial for step in (_kernels.project, _kernels.count, _kernels.fill, _kernels.sort)
+        project, search, fill, sort = (
+            step if shared else step.serial for step in (_kernels.project, _kernels.search, _kernels.fill, _order.sort)
         )
-        project(x, screen, self.p, self._code)
-        count(self.p, self._code, self.faces, screen.width, self._kept, self._only, self._found)
-        first = np.cumsum(self._found[:, 0]) - self._found[:, 0]
-        total = int(self._found[:, 0].sum())
-        if total > len(self._hits[0]):
+        drawn, found, place = self._drawn, self._found, _place(x)
+        project(place, screen, drawn.p, drawn.code)
+        search(place, screen, drawn, found)
+        counts = found.count[:, 0]
+        first, large = np.cumsum(counts) - counts, int(counts.sum())
+        total = large + int(found.count[:, 1].sum())
+        if large > len(self._hits[0]):
             validate.budget(f"{total} layers", 32.0 * total, "lower the resolution")
-            room = total + total // 4
+            room = large + large // 4
             self._hits = (np.empty(room, np.int32), np.empty(room), np.empty(room, np.int32))
-        pixel, depth, face = (array[:total] for array in self._hits)
-        fill(x, screen, self.p, self._code, self.faces, self._kept, self._only, self._found, first, pixel, depth, face)
+        pixel, depth, face = (array[:large] for array in self._hits)
+        if large:
+            fill(place, screen, drawn, found, first, pixel, depth, face)
         start = np.zeros(screen.width * screen.height + 2, np.int64)
         depth_out, face_out = np.empty(total), np.empty(total, np.int32)
-        _kernels.gather(pixel, depth, face, start, depth_out, face_out)
+        _order.gather(found, pixel, depth, face, start, depth_out, face_out)
         sort(start, depth_out, face_out)
         if clip:
             np.clip(depth_out, box[0, screen.axis], box[1, screen.axis], out=depth_out)
         return Layers(screen, box, start, depth_out, face_out)
 
+    @property
+    def p(self) -> NDArray[Any]:
+        """(n,2) snapped places of the vertices in the last image."""
+        p = np.stack([self._drawn.p & _kernels.LOW, self._drawn.p >> 32], 1) - _kernels.BEFORE
+        # compiled loops multiply 32 bits to 64, plain Python does not
+        return p.astype(np.int32) if COMPILED else p
+
     def doubts(self, x: Floats, screen: Screen, box: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
         """Of each pixel the depths that some face has over its square, after an image of the same: where they begin
         and end (pixels,) in the rows (k,4) of stretches, which are apart and ascend, with areas and volumes."""
-        ends, size = np.ascontiguousarray(box[:, screen.axis]), _kernels.FACES
-        count, first = np.zeros(len(self._found), np.int64), np.zeros(len(self._found), np.int64)
+        ends, size, p = np.ascontiguousarray(box[:, screen.axis]), _PIECE, self.p
+        count, first = (np.zeros(-(-len(self.faces) // size), np.int64) for _ in range(2))
         ask = worth(_columns.all_doubts, len(self.faces), _SOME)
-        ask(x, screen, self.p, self.faces, ends, size, first, count, np.empty(0, np.int32), np.empty((0, 4)))
+        ask(x, screen, p, self.faces, ends, size, first, count, np.empty(0, np.int32), np.empty((0, 4)))
         total = int(count.sum())
         validate.budget(f"{total} pieces of faces", 72.0 * total, "lower the resolution")
         first = np.cumsum(count) - count
         pixel, rows = np.empty(total, np.int32), np.empty((total, 4))
-        ask(x, screen, self.p, self.faces, ends, size, first, count, pixel, rows)
+        ask(x, screen, p, self.faces, ends, size, first, count, pixel, rows)
         start, out = np.zeros(screen.width * screen.height + 2, np.int64), np.empty((total, 4))
         _columns.gather_doubts(pixel, rows, start, out)
         stop = np.empty(screen.width * screen.height, np.int64)
         worth(_columns.unite, len(self.faces), _SOME)(start, out, stop)
         return start[:-2], stop, out
+
+
+def _place(x: Floats) -> Place:
+    """Of vertices x (n,3) in whatever order they lie."""
+    if x.flags.f_contiguous:
+        return Place(x.T.reshape(-1), np.uint64(1), np.uint64(len(x)))
+    return Place(np.ascontiguousarray(x).reshape(-1), np.uint64(3), np.uint64(1))
+
+
+def _room(corners: int) -> Found:
+    """For what is found of a strip."""
+    pieces = -(-corners // _kernels.CORNERS)
+    size = pieces * _kernels.CORNERS
+    return Found(
+        np.empty((pieces, 3), np.int64),
+        np.empty(size, np.uint32),
+        np.empty(size),
+        np.empty(size, np.int32),
+        np.empty(size, np.int32),
+    )
 
 
 def layered_depth_image(
