@@ -71,8 +71,8 @@ class Untangler:
                     return y
             # what the smooth patch runs into has to give way, too
             pairs = np.concatenate([pairs, found])
-            if rings == RINGS[-1] and (y := self._ironed(x)) is not None:
-                return y
+            if rings == RINGS[-1] and (flat := self._ironed(x)) is not None:
+                return flat
             if around.all():
                 break
         return None
