@@ -98,6 +98,25 @@ def test_new_numbers_another_place_and_another_size_change_only_the_unit(rng):
     assert np.sort(moved.lengths) == pytest.approx(3.0 * np.sort(plain.lengths), rel=1e-9)
 
 
+def test_numbers_of_one_mesh_are_not_those_of_the_other():
+    cross = np.array([[0.2, -0.5, 0.2], [0.2, 0.5, 0.1], [0.25, 0.5, 0.6]])
+    flat = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    # two cuts apart; each goes through face 0 of one mesh and face 1 of the other, so all numbers are the same
+    aside = np.array([5.0, 0.0, 0.0])
+    a = Mesh(np.concatenate([flat, cross + aside]), [[0, 1, 2], [3, 4, 5]])
+    b = Mesh(np.concatenate([flat + aside, cross]), [[0, 1, 2], [3, 4, 5]])
+    found = curves(a, b)
+    assert (len(found.label), found.n_curves) == (2, 2)
+
+
+def test_many_pairs_are_the_same_in_blocks(monkeypatch):
+    a, b = shapes.torus(0.3, 0.1), at(shapes.ball(0.2, 2), 0.3, 0.003, 0.001)
+    whole, own = curves(a, b), curves(bow())
+    monkeypatch.setattr("pliant.audit.contours.BLOCK", 7)
+    for one, two in ((whole, curves(a, b)), (own, curves(bow()))):
+        assert all(np.array_equal(*pair) for pair in zip(one, two))
+
+
 def test_what_does_not_meet_has_no_curves():
     ball = shapes.ball(0.5, 1)
     found = curves(ball, at(ball, 3.0, 0.0, 0.0))
