@@ -324,3 +324,8 @@ def test_the_limit_is_half_of_what_is_free(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_free_memory_is_plausible() -> None:
     assert 1 << 20 < validate.free_memory() < 1 << 50
+
+
+def test_a_number_of_400_digits_is_one_clear_error():
+    with pytest.raises(ValueError, match=r"^fps is too large; expected a number below"):
+        validate.number("fps", 10**400)

@@ -92,6 +92,8 @@ def number(name: str, value: Any, *, low: float = -np.inf, high: float = np.inf,
         result = float(value)
     except (TypeError, ValueError):
         raise ValueError(f"{name} = {value!r} is not a number") from None
+    except OverflowError:  # a whole number of more digits than could be shown
+        raise ValueError(f"{name} is too large; expected a number below 1.8e308") from None
     if not np.isfinite(result):
         raise ValueError(f"{name} = {result} is not finite")
     if above is not None and not result > above:
