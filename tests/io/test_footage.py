@@ -46,6 +46,20 @@ def test_npz_comes_back_as_it_was_written(tmp_path):
     assert load_clip(tmp_path / "run.npz", fps=60.0)[1] == 60.0
 
 
+def test_a_clip_of_several_in_an_npz_is_chosen_by_its_name_or_number(tmp_path, caplog):
+    coat = Mesh(BALL.vertices, BALL.faces, name="coat")
+    again = Mesh(BALL.vertices, BALL.faces, name="coat")
+    clips = [swelling(3), Clip(coat, swelling(4).frames), Clip(again, swelling(5).frames)]
+    path = tmp_path / "run.npz"
+    pliant.save_animation(path, clips, 25.0)
+    assert [len(load_clip(path, clip=name)[0]) for name in ("ball", "coat", "2")] == [3, 4, 5]
+    assert caplog.text == ""
+    assert len(load_clip(path)[0]) == 3
+    assert "holds clips ball, coat, 2; its first is taken" in caplog.text
+    with pytest.raises(MeshFileError, match=r"run\.npz.*has no clip 'skirt'; one of: ball, coat, 2"):
+        load_clip(path, clip="skirt")
+
+
 def test_an_npz_of_frames_and_faces_needs_no_more(tmp_path):
     np.savez(tmp_path / "plain.npz", frames=swelling(3).frames.astype(np.float32), faces=BALL.faces)
     clip, fps = load_clip(tmp_path / "plain.npz")

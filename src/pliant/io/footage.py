@@ -42,7 +42,7 @@ def load_clip(
     options: dict[str, Any] = {"units": units, "up": up, "max_bytes": max_bytes}
     rate = FPS if fps is None else number("fps", fps, above=0.0, high=1e6)
     if clip is not None and (points is not None or target.is_dir() or any(c in target.name for c in "*?")):
-        raise MeshFileError(target, "", f"clip {clip!r} was asked for; only .glb and .gltf files have clips")
+        raise MeshFileError(target, "", f"clip {clip!r} was asked for; only .glb, .gltf and .npz files have clips")
     if points is not None:
         mesh = load(target, **options)
         return Clip(mesh, _turned(_pc2(pathlib.Path(points), mesh, max_bytes), units, up)), rate
@@ -53,10 +53,12 @@ def load_clip(
         raise MeshFileError(target, "", "a point cache has no faces; give its mesh, and this file as its points")
     if kind in (".glb", ".gltf") and (clip is not None or is_animated(target, max_bytes)):
         return _played(target, clip, fps, options)
-    if clip is not None:
-        raise MeshFileError(target, "", f"has no clips, and clip {clip!r} was asked for; only .glb and .gltf have them")
+    if clip is not None and kind != ".npz":
+        raise MeshFileError(
+            target, "", f"has no clips, and clip {clip!r} was asked for; only .glb, .gltf and .npz have them"
+        )
     if kind == ".npz":
-        found = _npz(target, max_bytes)
+        found = _npz(target, clip, max_bytes)
         if found is not None:
             mesh, frames, said = found
             placed = _turned(frames, units, up)
@@ -152,8 +154,9 @@ def _pc2(path: pathlib.Path, mesh: Mesh, max_bytes: int | None) -> NDArray[np.fl
     return frames
 
 
-def _npz(path: pathlib.Path, max_bytes: int | None) -> tuple[Mesh, NDArray[Any], float | None] | None:
-    """Mesh, frames and rate; None where the file holds a mesh that does not move."""
+def _npz(path: pathlib.Path, clip: str | None, max_bytes: int | None) -> tuple[Mesh, NDArray[Any], float | None] | None:
+    """Mesh, frames and rate of one clip, the first without a name; None where the file holds a mesh that does not
+    move."""
     import io
     import zipfile
 
@@ -163,14 +166,15 @@ def _npz(path: pathlib.Path, max_bytes: int | None) -> tuple[Mesh, NDArray[Any],
     file = read_input(path, default_limit() if max_bytes is None else max_bytes)
     try:
         with zipfile.ZipFile(io.BytesIO(file.data)) as archive:
-            names = set(archive.namelist())
-            key = next((k for k in ("frames", "frames_0") if f"{k}.npy" in names), None)
-            if key is None:
+            there = _npz_clips(file, archive)
+            if clip is not None and clip not in there:
+                raise file.fail("", f"has no clip {clip!r}; one of: {', '.join(there) or 'none'}")
+            if not there:
                 return None
+            if clip is None and len(there) > 1:
+                log.warning("%s holds clips %s; its first is taken, name another by clip", path, ", ".join(there))
+            key = there[clip or next(iter(there))]
             frames = array_of(file, archive, key, "f", (None, None, 3))
-            if "frames_1.npy" in names:
-                more = sum(name.startswith("frames_") for name in names) - 1
-                log.warning("%s holds %d more clips; its first is taken", path, more)
             faces = array_of(file, archive, key.replace("frames", "faces"), "iu", (None, 3))
             said = array_of(file, archive, "fps", "f", ())
     except BROKEN as error:
@@ -180,7 +184,24 @@ def _npz(path: pathlib.Path, max_bytes: int | None) -> tuple[Mesh, NDArray[Any],
     _check(file, frames, "frame")
     check_indices(file, faces.ravel(), frames.shape[1], lambda k: f"faces[{k // 3}]")
     rate = None if said is None or not 0.0 < float(said) <= 1e6 else float(said)
-    return Mesh(frames[0], faces, name=file.name), frames, rate
+    return Mesh(frames[0], faces, name=clip or file.name), frames, rate
+
+
+def _npz_clips(file: Input, archive: Any) -> dict[str, str]:
+    """Names of the clips, each with the array of its frames; one without a name, or with that of another, is known by
+    its number."""
+    from .npz import array_of
+
+    arrays, out = set(archive.namelist()), {}
+    if "frames.npy" in arrays:
+        return {"0": "frames"}
+    k = 0
+    while f"frames_{k}.npy" in arrays:
+        said = array_of(file, archive, f"name_{k}", "U", ())
+        name = "" if said is None else str(said)
+        out[name if name and name not in out else str(k)] = f"frames_{k}"
+        k += 1
+    return out
 
 
 def _check(file: Input, frames: NDArray[Any], word: str) -> None:
