@@ -103,6 +103,18 @@ BAD = [
     ("run = 'drape'\nbodies = ['ball']\n[zip]\nframes = [2]\neps = [1, 2]", "frames has 1, eps has 2"),
     ("run = 'drape'\nbodies = ['ball']\n[random]\nfriction = [0, 1]", "[random] count"),
     ("run = 'drape'\nbodies = ['ball']\n[random]\ncount = 2\nfriction = [1, 0]", "expected a low end and a higher one"),
+    (
+        "run = 'drape'\nbodies = ['ball']\n[random]\ncount = 2\nfriction = {choices = [1], low = 0}",
+        "has choices and low; expected choices alone",
+    ),
+    (
+        "run = 'drape'\nbodies = ['ball']\n[random]\ncount = 2\nframes = {low = 1, high = 9, log = true}",
+        "frames is a whole number, drawn evenly",
+    ),
+    (
+        "run = 'drape'\nbodies = ['ball']\n[random]\ncount = 2\nfriction = {low = 1, high = 9, log = 1}",
+        "log = 1; expected true or false",
+    ),
     ("run = 'drape'\nbodies = ['ball']\n[random]\ncount = 10000000\nfriction = [0, 1]", "count"),
     ("run = 'drape'\nbodies = ['ball']\nfixed = 3", "expected a table: [fixed]"),
 ]

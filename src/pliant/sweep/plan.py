@@ -252,8 +252,15 @@ def _draw(kind: str, key: str, spread: Any, stream: random.Random) -> Any:
         for word in spread:
             validate.choice(f"key of {where}", word, ("low", "high", "log", "choices"))
         if "choices" in spread:
+            if len(spread) > 1:
+                others = ", ".join(word for word in spread if word != "choices")
+                raise ValueError(f"{where} has choices and {others}; expected choices alone, or low and high")
             return stream.choice(_list(f"{where} choices", spread["choices"]))
         low, high, log = spread.get("low"), spread.get("high"), spread.get("log", False)
+        if not isinstance(log, bool):
+            raise ValueError(f"{where} log = {log!r}; expected true or false")
+        if log and is_whole(kind, key):
+            raise ValueError(f"{where} is a whole number, drawn evenly; expected no log, or {{choices = [...]}}")
     else:
         if not isinstance(spread, list) or len(spread) != 2:
             raise ValueError(f"{where} = {spread!r}; expected [low, high], or {{low = , high = , log = true}}")
