@@ -6,6 +6,7 @@ import signal
 import pytest
 
 from pliant import cli
+from pliant.sweep import pool
 from pliant.sweep.plan import read_plan
 from pliant.sweep.sweep import sweep
 from sweep.test_sweep import SMALL, made, results
@@ -27,6 +28,17 @@ def test_a_cluster_ends_with_the_same_files_though_a_worker_is_killed(tmp_path, 
         there = sweep(read_plan(file), tmp_path / "there", scheduler=cluster.scheduler_address, progress=kill)
     assert len(victims) == 1
     assert results(there.out) == results(here.out)
+
+
+def test_workers_of_another_version_are_told_once_and_nothing_is_recorded(tmp_path, monkeypatch):
+    monkeypatch.setattr(pool, "__version__", "0.0.0")
+    file = made(tmp_path, SMALL)
+    with (
+        distributed.LocalCluster(1, threads_per_worker=1, dashboard_address=None) as cluster,
+        pytest.raises(ValueError, match=r"the sweep was started with 0\.0\.0"),
+    ):
+        sweep(read_plan(file), tmp_path / "out", scheduler=cluster.scheduler_address)
+    assert list((tmp_path / "out").glob("runs/*/run.json")) == []
 
 
 def test_a_scheduler_that_does_not_answer_is_one_line(tmp_path, capsys, monkeypatch):

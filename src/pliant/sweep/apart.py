@@ -41,12 +41,14 @@ class Job(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of a job: a value, or an error in one line. `died`: its process ended under it."""
+    """What became of a job: a value, or an error in one line. `died`: its process ended under it. `refused`: whoever
+    should have done it can do none of its kind."""
 
     value: Any = None
     error: str | None = None
     died: bool = False
     attempts: int = 1
+    refused: bool = False
 
 
 class Apart:

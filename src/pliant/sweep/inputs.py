@@ -71,6 +71,11 @@ def find(where: str, name: Any, folder: pathlib.Path, made: dict[str, Any], extr
     return Input(name, str(path.resolve()), _digest_once(str(path.resolve()), stamps))
 
 
+def visible(path: pathlib.Path) -> bool:
+    """Whether the file, folder or pattern is there at all."""
+    return path.exists() or (any(c in path.name for c in "*?") and any(path.parent.glob(path.name)))
+
+
 @functools.lru_cache(4096)
 def _digest_once(path: str, stamps: tuple[tuple[str, int, int], ...]) -> str:
     """Each file is read once, and again when it was written to."""

@@ -2,6 +2,8 @@
 
 import collections
 import os
+import pathlib
+import platform
 import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -9,6 +11,7 @@ from typing import Any
 
 from .. import __version__
 from .apart import Apart, Job, Limits, Outcome
+from .inputs import visible
 
 _IDLE = 60.0  # s after which a process on a cluster leaves that nobody asks any more
 _mine = threading.local()  # of each thread of a Dask worker
@@ -86,7 +89,10 @@ def run_on_cluster(
         try:
             for future in as_completed(futures, loop=client.loop):
                 lost = future.exception()
-                yield futures[future], Outcome(*future.result()) if lost is None else _lost(lost)
+                outcome = Outcome(*future.result()) if lost is None else _lost(lost)
+                if outcome.refused and refusal(jobs[futures[future]], __version__) is None:
+                    raise ValueError(outcome.error)  # what is well here and not there is no failure of the run
+                yield futures[future], outcome
         finally:
             client.cancel(list(futures), force=True)
 
@@ -96,10 +102,21 @@ def _lost(error: BaseException) -> Outcome:
     return Outcome(error=f"Dask: {type(error).__name__}: {' '.join(str(error).split())}", died=True)
 
 
+def refusal(job: Job, version: str) -> str | None:
+    """Why nobody should try the job on this machine; None where nothing is in the way."""
+    if version != __version__:
+        return f"has pliant {__version__}; the sweep was started with {version}: install the same"
+    for found in job.task.get("run", {}).get("inputs", {}).values():
+        if found["path"] is not None and not visible(pathlib.Path(found["path"])):
+            return f"does not see {found['path']}; machines of a cluster must share the files, under the same names"
+    return None
+
+
 def do_apart(job: tuple[Any, ...], limits: tuple[Any, ...], version: str) -> tuple[Any, ...]:
     """What a Dask worker does; plain tuples, because they travel."""
-    if version != __version__:
-        return tuple(Outcome(error=f"this worker has pliant {__version__}; the sweep was started with {version}"))
+    refused = refusal(Job(*job), version)
+    if refused is not None:
+        return tuple(Outcome(error=f"the worker on {platform.node()} {refused}", refused=True))
     if not hasattr(_mine, "process"):
         _mine.process = Apart(1, idle=_IDLE)
     return tuple(_mine.process.do(Job(*job), Limits(*limits)))
