@@ -26,6 +26,14 @@ PAGE = {
 }
 
 
+def test_pictures_beside_the_page_are_named_and_it_says_so():
+    beside = [Card(row, "runs/x/thumbnail.jpg", {}) for row in ROWS]
+    page = gallery_html(**(PAGE | {"cards": beside}))
+    assert page.count('src="runs/x/thumbnail.jpg"') == 3
+    assert "pictures are read from the folder beside this page" in page
+    assert "holds everything it shows" not in page
+
+
 class Tags(html.parser.HTMLParser):
     """Open tags must be closed in order; addresses are kept."""
 

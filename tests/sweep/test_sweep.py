@@ -184,6 +184,19 @@ def test_a_damaged_record_is_no_record(swept, damage):
     assert read_record(run, folder_of(done.out, run.id)) is not None
 
 
+def test_too_many_pictures_are_read_from_beside_the_gallery_and_all_are_there(swept, tmp_path, monkeypatch):
+    from pliant.sweep import results as module
+    from pliant.sweep.work import THUMBNAIL
+
+    _, done = swept
+    pictured = {name: record | {"files": [THUMBNAIL]} for name, record in done.records.items()}
+    monkeypatch.setattr(module, "MOST_HELD", 7)
+    module.write_results(tmp_path, done.plan, pictured)
+    page = (tmp_path / "gallery.html").read_text("utf-8")
+    assert page.count('src="runs/') == 8
+    assert "8 pictures are too many for one page" in page
+
+
 def test_a_table_is_parquet_too_where_pyarrow_is(swept):
     parquet = pytest.importorskip("pyarrow.parquet")
     _, done = swept

@@ -17,7 +17,8 @@ _SHARES = ("stretch_most", "stretch_mean", "share_most")  # of 1, shown in perce
 
 
 class Card(NamedTuple):
-    """One run: `row` of plain values, its `error` among them; `picture` as a data address or ""; links to its files."""
+    """One run: `row` of plain values, its `error` among them; `picture` as a data address, the name of a file beside
+    the page, or ""; links to its files."""
 
     row: dict[str, Any]
     picture: str
@@ -45,7 +46,7 @@ def gallery_html(
         ),
         "rows": "".join(_row(n, card, listed) for n, card in enumerate(cards)),
         "keys": json.dumps(keys, allow_nan=False).replace("<", "\\u003c"),
-        "made": f"pliant {html.escape(__version__)}; this page holds everything it shows and asks nobody for more.",
+        "made": f"pliant {html.escape(__version__)}; {_alone(cards)}",
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda hole: parts[hole[1]], _static("gallery.html"))
 
@@ -55,6 +56,12 @@ def write_gallery(path: str | os.PathLike[str], **given: Any) -> None:
     page = gallery_html(**given)
     with atomic_write(path, "w") as stream:
         stream.write(page)
+
+
+def _alone(cards: Sequence[Card]) -> str:
+    if all(card.picture.startswith("data:") for card in cards if card.picture):
+        return "this page holds everything it shows and asks nobody for more."
+    return "pictures are read from the folder beside this page, and nobody is asked for more."
 
 
 def label(column: str) -> str:

@@ -15,6 +15,7 @@ from .plan import Plan
 from .work import THUMBNAIL, read_times, write_json
 
 Row = dict[str, Any]
+MOST_HELD = 2000  # pictures inside of the gallery; more are read from beside it
 FIRST, LAST = ("number", "id"), ("notes", "error")
 # figures under a thumbnail
 SHOWN = (
@@ -66,13 +67,17 @@ def write_results(out: pathlib.Path, plan: Plan, records: dict[str, Row]) -> lis
 
         write_parquet(out / "table.parquet", columns, rows)
         written.append(out / "table.parquet")
+    pictures = sum(THUMBNAIL in records[row["id"]]["files"] for row in rows)
+    held, lines = pictures <= MOST_HELD, _findings(plan, rows)
+    if not held:
+        lines.append(f"{pictures:,} pictures are too many for one page: it reads them from the folder runs beside it")
     write_gallery(
         written[3],
         title=plan.name,
-        lines=_findings(plan, rows),
+        lines=lines,
         columns=columns,
         shown=[*plan.varied, *(name for name in SHOWN if name in columns)],
-        cards=[_card(out, row, records[row["id"]]) for row in rows],
+        cards=[_card(out, row, records[row["id"]], held) for row in rows],
     )
     return written
 
@@ -88,11 +93,13 @@ def _findings(plan: Plan, rows: Sequence[Row]) -> list[str]:
     return told
 
 
-def _card(out: pathlib.Path, row: Row, record: Row) -> Card:
+def _card(out: pathlib.Path, row: Row, record: Row, held: bool) -> Card:
     folder = folder_of(out, row["id"])
     files = {name: f"runs/{row['id']}/{name}" for name in record["files"] if name != THUMBNAIL}
     picture = ""
-    if THUMBNAIL in record["files"]:
+    if THUMBNAIL in record["files"] and not held:
+        picture = f"runs/{row['id']}/{THUMBNAIL}"
+    elif THUMBNAIL in record["files"]:
         picture = "data:image/jpeg;base64," + base64.b64encode((folder / THUMBNAIL).read_bytes()).decode()
     return Card(row, picture, files)
 
