@@ -13,14 +13,14 @@ PYTEST := $(BIN)/python -m pytest
 JOBS   ?= 2
 
 # what never reaches a loop over elements need not run three times
-LOOPLESS := tests/cli tests/io tests/shapes tests/test_project.py tests/test_validate.py tests/test_clock.py \
+LOOPLESS := tests/cli tests/io tests/shapes tests/test_project.py tests/test_docs.py tests/test_validate.py tests/test_clock.py \
             tests/test_mesh.py tests/test_contacts.py tests/kernels/test_jit.py tests/bench
 WITHOUT  := $(addprefix --ignore=,$(LOOPLESS))
 # whole scenes, files and bad arrays run the loops that the tests beside them check
 SCENES   := $(addprefix --ignore=,tests/scenes tests/report tests/test_bad_arrays.py tests/test_files.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-compiled test-plain test-bounds test-long fuzz lint types contracts format wheel docs-check constraints clean
+.PHONY: help setup demo test test-compiled test-plain test-bounds test-long fuzz lint types contracts format wheel docs docs-check constraints clean
 
 help:  ## this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,10 @@ $(VENV)/.run: $(VENV)/.uv pyproject.toml constraints.txt
 
 $(VENV)/.test: $(VENV)/.uv pyproject.toml constraints.txt
 	VIRTUAL_ENV=$(VENV) $(UV) pip install --quiet -c constraints.txt -e '.[test]'
+	@touch $@ $(VENV)/.run
+
+$(VENV)/.docs: $(VENV)/.uv pyproject.toml constraints.txt
+	VIRTUAL_ENV=$(VENV) $(UV) pip install --quiet -c constraints.txt -e '.[docs]'
 	@touch $@ $(VENV)/.run
 
 setup: $(VENV)/.test  ## make .venv with everything that development needs
@@ -85,8 +89,12 @@ wheel: $(VENV)/.test  ## build the wheel and run it in a clean environment
 	$(UV) build --quiet --wheel --out-dir dist
 	$(BIN)/python tools/check_wheel.py dist
 
-docs-check: $(VENV)/.test  ## links in the documents lead somewhere
-	$(PYTEST) tests/test_project.py -k docs
+docs: $(VENV)/.docs  ## the documentation as a site: out/docs/index.html
+	$(BIN)/python -m sphinx -W --keep-going -q -j auto -d out/doctrees docs out/docs
+	@echo "open out/docs/index.html"
+
+docs-check: $(VENV)/.test  ## links in the documents lead somewhere, and their examples run
+	$(PYTEST) tests/test_docs.py
 
 constraints: $(VENV)/.uv  ## new versions of everything, for all platforms
 	$(UV) pip compile pyproject.toml --all-extras --universal --upgrade --no-header --no-annotate --python-version 3.11 -q -o constraints.txt

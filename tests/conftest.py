@@ -21,7 +21,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="also run the tests marked long")
 
 
-FIRST = ("test_project.py", "test_scenes.py", "test_trees.py")  # files that take longest: no process is left with them
+FIRST = ("test_docs.py", "test_scenes.py", "test_trees.py")  # files that take longest: no process is left with them
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -1,0 +1,167 @@
+"""The documents: links lead somewhere, examples run, commands are spelled right, and no page or name is left out."""
+
+import importlib.util
+import pathlib
+import re
+import shlex
+import sys
+import tomllib
+
+import cyclopts
+import pytest
+
+import pliant
+from conftest import DATA
+from pliant.cli import COMMANDS, _app
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+PAGES = [*sorted(DOCS.rglob("*.md")), *sorted(ROOT.glob("*.md"))]
+FENCE = re.compile(r"^(?:<!-- needs: (\w+) -->\n)?```(\{?\w*\}?)\n(.*?)^```$", re.M | re.S)
+# what `<!-- needs: NAME -->` above an example asks for
+NEEDS = {"usd": "pxr", "cluster": "distributed"}
+pages = pytest.mark.parametrize("page", PAGES, ids=lambda p: p.relative_to(ROOT).as_posix())
+
+
+def blocks(page: pathlib.Path, *languages: str) -> list[tuple[str, str]]:
+    """Fenced blocks in these languages, with what each needs."""
+    return [(need, text) for need, kind, text in FENCE.findall(page.read_text("utf-8")) if kind in languages]
+
+
+def slug(heading: str) -> str:
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
+def available(need: str) -> bool:
+    return DATA.is_dir() if need == "data" else importlib.util.find_spec(NEEDS[need]) is not None
+
+
+def test_every_page_is_linked_from_the_index_so_that_the_site_has_it() -> None:
+    index = (DOCS / "index.md").read_text("utf-8")
+    linked = {(DOCS / target).resolve() for target in re.findall(r"\]\(([^)#]+)", index)}
+    assert {p.name for p in DOCS.rglob("*.md") if p.resolve() not in linked} == {"index.md"}
+
+
+@pages
+def test_links_lead_somewhere(page: pathlib.Path) -> None:
+    broken = []
+    for target in re.findall(r"\]\(([^)\s]+)\)", FENCE.sub("", page.read_text("utf-8"))):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        there = (page.parent / path).resolve() if path else page
+        headings = re.findall(r"^#+ (.*)", there.read_text("utf-8"), re.M) if anchor and there.is_file() else []
+        if not there.exists() or (anchor and anchor not in map(slug, headings)):
+            broken.append(target)
+    assert broken == []
+
+
+def test_files_that_are_named_exist() -> None:
+    name = re.compile(r"(?:`|python )((?:src|tests|docs|tools|benchmarks)/[\w./-]+)(?=[`\s])")
+    named = {(page, path) for page in PAGES for path in name.findall(page.read_text("utf-8"))}
+    assert sorted(f"{page.name}: {path}" for page, path in named if not (ROOT / path).exists()) == []
+
+
+def test_the_api_has_every_public_name_once() -> None:
+    listed = " ".join(text for _, text in blocks(DOCS / "api.md", "{api}")).split()
+    assert sorted(name for name in listed if "." not in name) == sorted(pliant._HOME)
+
+
+def test_the_site_says_something_about_every_name_of_the_api(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(DOCS))
+    sys.modules.pop("api_text", None)
+    text = importlib.import_module("api_text").expanded((DOCS / "api.md").read_text("utf-8"))
+    silent = [part.split("\n", 1)[0] for part in text.split("\n### ")[1:] if len(part.split("```")[-1].strip()) < 20]
+    assert silent == []
+    assert "{api}" not in text
+
+
+def commands(page: pathlib.Path) -> list[str]:
+    """Command lines of `pliant` in fenced blocks and between backticks; in a usage list, up to its explanation."""
+    text = page.read_text("utf-8")
+    lines = [line for _, block in blocks(page, "", "sh", "bash") for line in block.splitlines()]
+    lines += re.findall(r"`(pliant [^`\n]+)`", FENCE.sub("", text))
+    lines = [re.split(r"\s{3,}|\s+#", line.strip())[0] for line in lines]
+    # dots and COMMAND stand for something to fill in
+    return [line for line in lines if line.startswith("pliant ") and "..." not in line and "COMMAND" not in line]
+
+
+@pages
+def test_commands_and_options_exist(
+    page: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    wrong = []
+    for line in commands(page):
+        tokens = [t for t in shlex.split(line.split(" | ")[0].split(" > ")[0])[1:] if t != "--help"]
+        if "--config" in tokens:
+            pathlib.Path(tokens[tokens.index("--config") + 1]).touch()
+        try:
+            if tokens and not tokens[0].startswith("-"):
+                assert tokens[0] in COMMANDS
+                _app(tokens).parse_args(tokens, exit_on_error=False, print_error=False)
+        except (cyclopts.CycloptsError, AssertionError) as error:
+            if not isinstance(
+                error, cyclopts.MissingArgumentError
+            ):  # `pliant fix` in a sentence is the command as such
+                wrong.append(f"{line}: {error}")
+    assert wrong == []
+
+
+@pages
+def test_option_files_are_toml_that_the_command_takes(page: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    for _, text in blocks(page, "toml"):
+        tomllib.loads(text)
+        if asked := re.match(r"# \S+, for: pliant (\w+) --config", text):
+            (tmp_path / "run.toml").write_text(text, "utf-8")
+            tokens = [asked[1], "--config", str(tmp_path / "run.toml")]
+            _app(tokens).parse_args(tokens, exit_on_error=False, print_error=False)
+
+
+@pages
+def test_make_targets_exist(page: pathlib.Path) -> None:
+    there = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.M))
+    text = "\n".join(block for _, block in blocks(page, "sh", "bash"))
+    asked = {word for line in re.findall(r"^make ([a-z -]+)", text, re.M) for word in line.split()}
+    assert asked <= there
+
+
+@pytest.mark.compiled
+def test_the_example_in_the_readme_finds_contacts(capsys: pytest.CaptureFixture[str]) -> None:
+    ((_, code),) = blocks(ROOT / "README.md", "python")
+    names: dict[str, object] = {}
+    exec(compile(code, "README.md", "exec"), names)
+    assert len(names["hits"]) > 0  # type: ignore[arg-type]
+    assert capsys.readouterr().out.count("contacts") == 50
+
+
+EXAMPLES = [page for page in PAGES if page.name != "README.md" and blocks(page, "python")]
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("page", EXAMPLES, ids=lambda p: p.relative_to(ROOT).as_posix())
+def test_the_examples_of_a_page_run(
+    page: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    body, sheet = pliant.shapes.ball(0.2, 2), pliant.shapes.cloth(0.5, 0.5, 6)
+    for name in ("body.obj", "scan.stl"):
+        pliant.save(tmp_path / name, body)
+    # what examples take from the reader's own work
+    names: dict[str, object] = {
+        "clip": pliant.Clip(sheet, sheet.vertices[None].repeat(2, 0)),
+        "still": pliant.Clip(body, body.vertices[None]),
+    }
+    absent = set()
+    for need, code in blocks(page, "python"):
+        if need and not available(need):
+            absent.add(need)
+        else:
+            exec(compile(code, page.name, "exec"), names)
+    if absent:
+        pytest.skip(f"all but the blocks that need: {', '.join(sorted(absent))}")
+
+
+def test_an_example_that_is_no_python_is_not_left_out() -> None:
+    kinds = {kind for page in PAGES for _, kind, _ in FENCE.findall(page.read_text("utf-8"))}
+    assert kinds <= {"", "python", "sh", "bash", "text", "toml", "json", "{api}", "{include}"}
