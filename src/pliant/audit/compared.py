@@ -24,6 +24,7 @@ ROLES = {
 COLUMNS = (
     Column("method"),
     Column("class"),
+    Column("counts"),
     Column("there", show="{:,}"),
     Column("found", show="{:,}"),
     Column("missed", show="{:,}"),
@@ -39,7 +40,6 @@ COLUMNS = (
     Column("cpu_ms", "CPU-ms", "{:.3g}"),
     Column("build_ms", "build-ms", "{:.3g}"),
     Column("bytes", "memory", BYTES),
-    Column("counts", detail=True),
     Column("unreached", detail=True),
     Column("kept", detail=True),
     Column("needs", detail=True),

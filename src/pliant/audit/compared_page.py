@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .compared import Comparison, Role, Row
 
 WORDS = (
+    ("counts", "what it says that it finds: see below"),
     ("there", "contacts that are exactly there, of the kind that the method says it finds, summed over all states"),
     ("found", "of these, what it found; at the limit of the distance, where rounding decides, either is right"),
     ("missed, extra", "what it did not find; what it found that is not there"),

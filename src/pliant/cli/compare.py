@@ -84,7 +84,7 @@ def compare(
     inputs = [pathlib.Path(scene_or_a) if scene_or_a else None, b]
     check_targets([("--report", report, HTML)], inputs)
     one, other = _given(scene_or_a, b, states, files)
-    output.say_if_compiling("tree_walk.walk_pairs")
+    output.say_if_compiling("stochastic_walk.advance")
     with output.shares(f"comparing on {scene_or_a or 'tablecloth-on-bust'}") as done:
         found = audit(
             one,

@@ -84,8 +84,9 @@ def _part(part: Part, number: int) -> str:
         f"<tr><th scope='row'>{html.escape(name)}</th><td>{html.escape(why)}</td><td>{html.escape(needs)}</td></tr>"
         for name, needs, why in part.unfit
     )
+    count = "1 method does" if len(part.unfit) == 1 else f"{len(part.unfit)} methods do"
     others = (
-        f'<details><summary>{len(part.unfit)} methods do not apply</summary><div class="wide"><table>'
+        f'<details><summary>{count} not apply</summary><div class="wide"><table>'
         f"<tr><th>method</th><th>why</th><th>needs</th></tr>{unfit}</table></div></details>"
         if unfit
         else ""
