@@ -11,9 +11,12 @@ from PIL import Image
 
 import pliant
 from pliant.audit.check import check
+from pliant.sweep import work
 from pliant.sweep.plan import plan_of
-from pliant.sweep.tiles import bake_tile, tile_jobs
-from pliant.sweep.work import carry_out, read_record
+from pliant.sweep.results import folder_of
+from pliant.sweep.sweep import _failed, sweep
+from pliant.sweep.tiles import _part, _placed, bake_tile, tile_jobs
+from pliant.sweep.work import RECORD, carry_out, read_record, record_of, write_json
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs" / "sweep.md"
 
@@ -56,6 +59,48 @@ def test_a_bake_in_tiles_is_the_field_of_one_piece_and_its_tiles_go(tmp_path):
     assert all(np.asarray(a).tobytes() == np.asarray(b).tobytes() for a, b in zip(whole.grid, joined.grid))
     assert (record["figures"]["tiles_made"], record["figures"]["examined_points"]) == (3, whole.examined)
     assert sorted(file.name for file in folder.iterdir()) == ["field.npz", "run.json", "times.json"]
+
+
+@pytest.mark.compiled
+def test_tiles_stay_until_the_record_is_on_disk(tmp_path, monkeypatch):
+    pliant.save(tmp_path / "body.ply", pliant.shapes.ball(0.3, 2))
+    table = {"run": "bake", "bodies": ["body.ply"], "thumbnails": False, "fixed": {"resolution": 16, "tiles": 2}}
+    (run,) = plan_of(table, "x", tmp_path).runs
+    folder = folder_of(tmp_path / "out", run.id)
+    for job in tile_jobs(run, folder):
+        bake_tile(job.task)
+
+    def killed(path, value):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as context:
+        context.setattr(work, "write_json", killed)
+        with pytest.raises(KeyboardInterrupt):
+            carry_out({"run": run.plain(), "folder": str(folder)})
+    assert read_record(run, folder) is None
+    assert tile_jobs(run, folder) == []
+    left = folder / tile_name(run)
+    kept = left.read_bytes()
+    carry_out({"run": run.plain(), "folder": str(folder)})
+    assert not left.exists()
+    left.write_bytes(kept)  # as if killed between the record and this
+    assert sweep(plan_of(table, "x", tmp_path), tmp_path / "out").now == 0
+    assert not left.exists()
+
+
+def tile_name(run) -> str:
+    return _part(pathlib.Path(), 0, _placed(run)[1].slabs).name
+
+
+def test_a_failure_does_not_take_the_place_of_what_another_sweep_has_done(tmp_path):
+    (tmp_path / "bad.ply").write_text("ply\nformat ascii 1.0\nelement vertex 3\n")
+    (run,) = plan_of({"run": "check", "garments": ["bad.ply"]}, "x", tmp_path).runs
+    folder = folder_of(tmp_path, run.id)
+    write_json(folder / RECORD, record_of(run, figures={"inside_most": 3}))
+    good = (folder / RECORD).read_bytes()
+    assert carry_out({"run": run.plain(), "folder": str(folder)}) == {"failed": False}
+    assert _failed(tmp_path, run, "its process was killed")["error"] is None
+    assert (folder / RECORD).read_bytes() == good
 
 
 BAD = [

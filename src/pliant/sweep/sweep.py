@@ -10,7 +10,7 @@ from .apart import Job, Limits, Outcome
 from .plan import Plan, Run
 from .pool import cores, run_here, run_on_cluster
 from .results import folder_of, write_results
-from .work import RECORD, read_record, record_of, write_json
+from .work import RECORD, good_record, read_record, record_of, write_json
 
 ANY = Limits()
 CARRY_OUT = "pliant.sweep.work:carry_out"
@@ -67,6 +67,10 @@ def sweep(
             todo[run.id] = run
         else:
             records[run.id] = found
+            if run.kind == "bake" and found["error"] is None:
+                from .tiles import forget_tiles
+
+                forget_tiles(folder_of(out, run.id))  # of a sweep that was killed before it could
 
     def execute(jobs: Sequence[Job]) -> Iterator[tuple[int, Outcome]]:
         if scheduler is not None:
@@ -112,6 +116,8 @@ def _record(out: pathlib.Path, run: Run, outcome: Outcome, scheduler: str | None
 
 
 def _failed(out: pathlib.Path, run: Run, error: str) -> dict[str, Any]:
+    if (kept := good_record(run, folder_of(out, run.id))) is not None:
+        return kept
     record = record_of(run, error=error)
     write_json(folder_of(out, run.id) / RECORD, record)
     return record

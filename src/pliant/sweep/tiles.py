@@ -32,7 +32,7 @@ def bake_tile(task: dict[str, Any]) -> dict[str, Any]:
 
 
 def join_run(run: Run, folder: pathlib.Path) -> Written:
-    """The field from its tiles, which are not needed any more."""
+    """The field from its tiles; they stay until the record of the run is on disk."""
     mesh, place = _placed(run)
     parts = [_part(folder, k, place.slabs) for k in range(place.slabs)]
     figures = join_slabs(folder / FIELD, mesh, place, parts)
@@ -40,10 +40,14 @@ def join_run(run: Run, folder: pathlib.Path) -> Written:
     files = [FIELD]
     if run.thumbnail:
         files.append(write_thumbnail(folder, [Clip(mesh, mesh.vertices[None], (0.78, 0.74, 0.70))], 0))
-    for part in parts:
+    return {"triangles": mesh.n_faces, "tiles_made": place.slabs} | nodes | figures, files, {}
+
+
+def forget_tiles(folder: pathlib.Path) -> None:
+    """Of a run that is recorded."""
+    for part in folder.glob("tile-*-of-*.npz"):
         with contextlib.suppress(OSError):
             part.unlink()
-    return {"triangles": mesh.n_faces, "tiles_made": place.slabs} | nodes | figures, files, {}
 
 
 def _placed(run: Run) -> tuple[Mesh, Layout]:

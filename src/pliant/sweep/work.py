@@ -45,9 +45,16 @@ def carry_out(task: dict[str, Any]) -> dict[str, Any]:
         times, record = {}, record_of(run, error=_named(run, in_one_line(error)), notes=told)
     finally:
         logger.removeHandler(notes)
+    if record["error"] is not None and (kept := good_record(run, folder)) is not None:
+        return {"failed": kept["error"] is not None}
     seconds = {"seconds": time.perf_counter() - began} | times
     write_json(folder / TIMES, seconds)
     write_json(folder / RECORD, record)
+    if run.kind == "bake" and record["error"] is None:
+        # only now: killed before, the next start joins them again instead of baking them anew
+        from .tiles import forget_tiles
+
+        forget_tiles(folder)
     return {"failed": record["error"] is not None}
 
 
@@ -100,6 +107,12 @@ def read_record(run: Run, folder: pathlib.Path) -> dict[str, Any] | None:
         return found if fits and whole and {"figures", "notes", "error"} <= set(found) else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def good_record(run: Run, folder: pathlib.Path) -> dict[str, Any] | None:
+    """The record of a run that did not fail, by another sweep in this folder: a failure must not take its place."""
+    found = read_record(run, folder)
+    return found if found is not None and found["error"] is None else None
 
 
 def read_times(folder: pathlib.Path) -> dict[str, float]:
