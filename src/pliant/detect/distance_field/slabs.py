@@ -83,7 +83,8 @@ def bake_slab(mesh: Mesh, place: Layout, number: int, *, max_bytes: float | None
     wanted[low * layer : high * layer] = True
     welded = mesh.welded
     made, counts, examined = bake_bricks(welded, fan_of(welded, grid), grid, paper, wanted, max_bytes)
-    made = made._replace(index=made.index[low * _SIDE : high * _SIDE])
+    # one more layer, empty: cells of the last look at the nodes behind it
+    made = made._replace(index=made.index[low * _SIDE : high * _SIDE + 1])
     if not paper or len(made.rim):
         made = with_jumps(made)
     own = slice(first * layer, last * layer)
