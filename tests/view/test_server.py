@@ -341,6 +341,9 @@ def test_what_the_session_says_reaches_every_client_once() -> None:
         for client in (one, other):
             assert client.words("note") == "baking"
             assert client.words("problem") == "no room"
+        session.tick()
+        for client in (one, other):
+            assert client.picture() == (1, 2)  # and the first one not again
 
 
 def test_who_comes_before_there_is_anything_to_show_is_told_what_is_being_done() -> None:
