@@ -41,7 +41,7 @@ def points(detector: Any, facts: Facts, found: Contacts) -> Ruling:
     if isinstance(detector, HeightGridDetector):
         # sides are promised, and only beyond the bound; distances are estimates
         beyond = int((missed & (d < -bound)).sum()) if facts.question.solid[1] else 0
-        beyond += _stray(detector, facts, at[extra])
+        beyond += _stray(detector, facts, np.flatnonzero(extra), at)
     else:
         # comparisons with a bound that is not stated, nan, are never true
         beyond = int((far[missed] <= within - bound - slack).sum() + (far[extra] > within + bound + slack).sum())
@@ -75,22 +75,26 @@ def _bound(detector: Any, facts: Facts, at: Floats) -> tuple[float, Bools]:
     return CELL * field.spacing, seen
 
 
-def _stray(detector: HeightGridDetector, facts: Facts, suspects: Floats) -> int:
-    """How many of points (k,3) no direction excuses: farther than sqrt(3) (within + 3 cells) from all that lies below
-    the tops of the mesh, whichever way it is looked at."""
-    limit, stray = np.sqrt(3.0) * (facts.within + 3.0 * detector.grids.bound), 0
+def _stray(detector: HeightGridDetector, facts: Facts, rows: Rows, at: Floats) -> int:
+    """How many of the rows of points (n,3) no direction excuses: farther than sqrt(3) (within + 3 cells) from all that
+    lies below the tops of the mesh, by every direction that there is a grid for."""
+    limit = np.sqrt(3.0) * (facts.within + 3.0 * detector.grids.bound)
+    suspects = at[rows[np.abs(facts.points.distance[rows]) > limit]]
     corners = facts.y[facts.question.two.mesh.faces]
-    for p in suspects:
-        held = False
-        for axis in range(3):
-            flat, foot = corners.copy(), p.copy()
-            flat[:, :, axis] = foot[axis] = 0.0
-            near = ((flat.min(1) <= foot + limit) & (flat.max(1) >= foot - limit)).all(1)
+    low, high, held = corners.min(1) - limit, corners.max(1) + limit, np.zeros(len(suspects), np.bool_)
+    for grid in detector.grids.grids:
+        axis, across = grid.axis, [k for k in range(3) if k != grid.axis]
+        flat = corners.copy()
+        flat[:, :, axis] = 0.0
+        for k in np.flatnonzero(~held):
+            p = suspects[k]
+            near = ((low[:, across] <= p[across]) & (high[:, across] >= p[across])).all(1)
+            foot = np.where(np.arange(3) == axis, 0.0, p)
             gap = from_triangles(np.broadcast_to(foot, (int(near.sum()), 3)), flat[near])
-            heights = corners[near][np.linalg.norm(gap, axis=1) <= limit][:, :, axis]
-            held |= bool((heights.max(1) >= p[axis] - limit).any() or (heights.min(1) <= p[axis] + limit).any())
-        stray += not held
-    return stray
+            near[near] = np.linalg.norm(gap, axis=1) <= limit
+            below = high[near, axis] >= p[axis] if grid.sign > 0.0 else low[near, axis] <= p[axis]
+            held[k] = bool(below.any())
+    return int((~held).sum())
 
 
 def inside(detector: Any, facts: Facts, found: Contacts) -> Ruling:
