@@ -25,7 +25,12 @@ from pliant.state import State
 DATA = pathlib.Path(__file__).resolve().parents[2] / "shared" / "data"
 HEADS = ("method", "class", "counts", "there", "missed", "extra", "beyond", "recall", "depth, mm: mean", "max", "bound")
 MORE = ("normal, °: mean", "max", "CPU ms", "build ms", "memory")
-PICTURED = {"bust": ("height-grid", "sphere-surface"), "bunny": ("distance-field", "stochastic-tree quality 0.9")}
+PICTURED = (
+    ("skirt", "distance-field", "a walking mannequin in a skirt: fields on its bones"),
+    ("skirt", "height-grid", "the same: height grids from six sides"),
+    ("bunny", "height-grid", "a sheet through the bunny: a height grid from above"),
+    ("bunny", "sphere-surface", "the same: spheres on triangles"),
+)
 
 
 def bust() -> Comparison:
@@ -114,7 +119,6 @@ def main() -> None:
     parser.add_argument("cases", nargs="*", default=[])
     told = parser.parse_args()
     told.folder.mkdir(parents=True, exist_ok=True)
-    tiles = []
     if told.cases == ["exact"]:
         exact_methods()
         return
@@ -127,8 +131,8 @@ def main() -> None:
         for part in shown(found).parts:
             for shot in part.shots:
                 Image.fromarray(shot.pixels).save(told.folder / f"{name}-{part.table.name}-{shot.method}.png")
-                if part.table.name == "compare-obstacle" and shot.method in PICTURED.get(name, ()):
-                    tiles.append((f"{shot.method}: {shot.caption}", shot.pixels))
+    files = [(told.folder / f"{case}-compare-obstacle-{method}.png", words) for case, method, words in PICTURED]
+    tiles = [(words, np.asarray(Image.open(file))) for file, words in files if file.exists()]
     if tiles:
         sheet(tiles).save(told.folder / "compare.png", optimize=True)
 
