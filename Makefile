@@ -14,7 +14,8 @@ JOBS   ?= 2
 
 # what never reaches a loop over elements need not run three times
 LOOPLESS := tests/cli tests/io tests/shapes tests/test_project.py tests/test_docs.py tests/test_validate.py tests/test_clock.py \
-            tests/test_mesh.py tests/test_contacts.py tests/kernels/test_jit.py tests/bench
+            tests/test_mesh.py tests/test_contacts.py tests/kernels/test_jit.py tests/bench \
+            tests/view/test_commands.py tests/view/test_gate.py tests/view/test_server.py
 WITHOUT  := $(addprefix --ignore=,$(LOOPLESS))
 # whole scenes, files and bad arrays run the loops that the tests beside them check
 SCENES   := $(addprefix --ignore=,tests/scenes tests/report tests/test_bad_arrays.py tests/test_files.py)
@@ -89,8 +90,8 @@ wheel: $(VENV)/.test  ## build the wheel and run it in a clean environment
 	$(UV) build --quiet --wheel --out-dir dist
 	$(BIN)/python tools/check_wheel.py dist
 
-docs: $(VENV)/.docs  ## the documentation as a site: out/docs/index.html
-	$(BIN)/python -m sphinx -W --keep-going -q -j auto -d out/doctrees docs out/docs
+docs: $(VENV)/.docs  ## the documentation as a site: out/docs/index.html (all pages each time: the contents stand on every one)
+	$(BIN)/python -m sphinx -W --keep-going -q -E -a -j auto -d out/doctrees docs out/docs
 	@echo "open out/docs/index.html"
 
 docs-check: $(VENV)/.test  ## links in the documents lead somewhere, and their examples run

@@ -50,13 +50,14 @@ REPLAY = re.compile(r"<!-- replay: ([\w-]+) (.*?)-->\n(!\[[^\]]*\]\([^)]*\)\n)?"
 
 
 def contents(text: str) -> str:
-    """index.md with a hidden toctree for each of its headings, of the pages that are linked below it."""
-    first, *groups = re.split(r"^(?=## )", text, flags=re.M)
-    for group in groups:
-        pages = dict.fromkeys(re.findall(r"\]\((?!\.\.)([^)#:]+)\.md\)", group))
+    """index.md with a hidden toctree for each of its headings, of the pages that are linked below it and no later."""
+    done, *groups = re.split(r"^(?=## )", text, flags=re.M)
+    linked = [dict.fromkeys(re.findall(r"\]\((?!\.\.)([^)#:]+)\.md\)", group)) for group in groups]
+    for k, group in enumerate(groups):
+        pages = [page for page in linked[k] if not any(page in later for later in linked[k + 1 :])]
         caption = group.splitlines()[0].removeprefix("## ")
-        first += group + "\n".join(["", "```{toctree}", ":hidden:", f":caption: {caption}", "", *pages, "```", "", ""])
-    return first
+        done += "\n".join([group, "```{toctree}", ":hidden:", f":caption: {caption}", "", *pages, "```", "", ""])
+    return done
 
 
 def framed(asked: re.Match[str]) -> str:
