@@ -14,9 +14,8 @@ from collections.abc import Iterator
 import pytest
 
 from conftest import hear_ctrl_c
-from pliant import cli, shapes
+from pliant import cli
 from pliant.cli import play as command
-from pliant.io import save
 from pliant.view import server
 from view.fake import FakeSession
 from view.raw import Raw
@@ -168,11 +167,11 @@ def test_a_browser_is_opened_where_that_is_wanted(words, opened, served, capsys,
     assert pages == [capsys.readouterr().out.strip()] * opened
 
 
-def test_files_become_the_scene(tmp_path: pathlib.Path) -> None:
-    for name, mesh in (("cloth.obj", shapes.cloth(0.5, 0.5, 6)), ("body.obj", shapes.ball(0.2, 2))):
-        save(tmp_path / name, mesh)
-    made = command.make_session(
-        str(tmp_path / "cloth.obj"), tmp_path / "body.obj", "tree", tmp_path, "auto", command.PLAIN, command._WORN, {}
-    )
-    assert made._choice.own.name == "cloth on body"
-    assert made._choice.method == "tree"
+def test_files_become_the_scene(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "stage", lambda cloth, body, *rest: ((cloth, body, rest[-1]), None))
+    words = "auto", command.PLAIN, command._WORN, {"friction": 0.5}
+    made = command.make_session("cloth.obj", tmp_path / "body.obj", "sphere_surface", tmp_path, *words)
+    assert made._choice.own == (pathlib.Path("cloth.obj"), tmp_path / "body.obj", {"friction": 0.5})
+    assert made._choice.method == "sphere-surface"
+    over = command.make_session(None, tmp_path / "body.obj", None, tmp_path, *words)
+    assert over._choice.own[0] is None
