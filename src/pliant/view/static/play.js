@@ -7,7 +7,7 @@ const state = {
   hello: null, scene: null, view: null, clips: [], soft: [],
   frame: null, from: null, // the newest frame, decoded, and what it was decoded from
   taken: null, // the one on the page
-  waiting: true, // for the first frame of a world
+  waiting: true, leaving: -1, // for the first frame of a world, and of which one the frames do not count any more
   connected: false, controls: true, wire: false, open: true, told: 0,
 };
 const ROUGH = [[16, 1], [4, 0.7], [4, 0.5]]; // looks into a shadow map per pixel, pixels of the picture per one of the screen
@@ -87,7 +87,7 @@ function alike(a, b) {
 async function enter(hello) {
   const same = alike(state.hello, hello), clips = same ? state.clips : await Promise.all(hello.clips.map(decodeClip));
   if (hello !== enter.newest) return; // another one came meanwhile
-  Object.assign(state, { hello, clips, soft: hello.soft ?? hello.moving, waiting: true, from: null });
+  Object.assign(state, { hello, clips, soft: hello.soft ?? hello.moving, waiting: true, leaving: -1, from: null });
   if (!same) show(hello, clips);
   const title = hello.title.includes(" ") ? hello.title : hello.title.replaceAll("-", " ").replace(/^./, (first) => first.toUpperCase());
   $("title").textContent = title;
@@ -112,8 +112,8 @@ function show(hello, clips) {
 const HEARD = {
   hello(hello) { enter.newest = hello; enter(hello).catch((error) => problem(error.message)); },
   note,
-  problem(text) { state.waiting = false; problem(text); settleNote(); },
-  refused(text) { state.waiting = false; problem(text); settleNote(); hand.forget(); if (state.hello) panel.build(state.hello); },
+  problem(text) { state.leaving = -1; problem(text); settleNote(); },
+  refused(text) { state.leaving = -1; problem(text); settleNote(); hand.forget(); if (state.hello) panel.build(state.hello); },
   controls(has) { state.controls = has; $("watching").hidden = has; },
 };
 
@@ -139,7 +139,7 @@ function rose() {
 
 function send(command) {
   if ("choose" in command && ["scene", "method"].includes(command.choose)) {
-    state.waiting = true;
+    Object.assign(state, { waiting: true, leaving: state.hello.world });
     note(SWITCHING);
   }
   problem("");

@@ -8,7 +8,7 @@ function read(id, text) {
 }
 
 function follow(header, now) {
-  if (state.waiting) { state.waiting = false; settleNote(); say(""); }
+  if (state.waiting && state.hello.world !== state.leaving) { state.waiting = false; settleNote(); say(""); }
   chart.add(now, header);
   stage.classList.toggle("playing", !header.paused);
   stage.classList.toggle("taping", header.recording > 0);
