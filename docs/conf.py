@@ -81,7 +81,7 @@ def prepare(app: Sphinx, name: str, source: list[str]) -> None:
 
 def record(app: Sphinx, error: Exception | None) -> None:
     """Run the scenes that pages show; a replay that is there already is kept."""
-    if error or app.builder.format != "html":
+    if error or app.builder.format != "html" or not app.config.replays:
         return
     for page in sorted(app.env.found_docs):
         for asked in REPLAY.finditer(app.env.doc2path(page).read_text("utf-8")):
@@ -92,6 +92,7 @@ def record(app: Sphinx, error: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
+    app.add_config_value("replays", True, "html", bool)  # -D replays=0 for a quick look without them
     app.connect("source-read", prepare)
     app.connect("build-finished", record)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

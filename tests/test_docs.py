@@ -4,6 +4,7 @@ import importlib.util
 import pathlib
 import re
 import shlex
+import subprocess
 import sys
 import tomllib
 
@@ -160,6 +161,17 @@ def test_the_examples_of_a_page_run(
             exec(compile(code, page.name, "exec"), names)
     if absent:
         pytest.skip(f"all but the blocks that need: {', '.join(sorted(absent))}")
+
+
+@pytest.mark.long
+def test_the_site_builds_without_warnings_and_its_pages_fetch_nothing(tmp_path: pathlib.Path) -> None:
+    if importlib.util.find_spec("sphinx") is None:
+        pytest.skip("needs the extra [docs]")
+    command = [sys.executable, "-m", "sphinx", "-W", "-q", "-D", "replays=0", "-d", "trees", str(DOCS), "site"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    fetched = re.compile(r"""<(?:script|img|iframe|link)[^>]*(?:src|href)=["'](?:https?:)?//""")
+    assert [p.name for p in (tmp_path / "site").rglob("*.html") if fetched.search(p.read_text("utf-8"))] == []
+    assert not any("url(http" in p.read_text("utf-8") for p in (tmp_path / "site").rglob("*.css"))
 
 
 def test_an_example_that_is_no_python_is_not_left_out() -> None:
