@@ -98,6 +98,15 @@ def test_an_outer_layer_ends_outside_of_the_inner_one(ball):
     assert closest_point(ball, fixed.garment.frames[0][belt])[0].min() > height
 
 
+def test_layers_are_judged_against_each_other_before_and_after(ball):
+    inner, outer = tunic(0.106), tunic(0.104, n=20)
+    fixed = fix(outer, ball, inner=[inner], clearance=0.001)
+    (before,), (after,) = fixed.layers_before, fixed.layers_after
+    assert before.below[0] > 0.9 * outer.n_vertices
+    assert after.below[0] <= 0.1 * before.below[0]
+    assert fixed.facts["below tunic"] == f"{before.words()} -> {after.words()}"
+
+
 def test_no_edge_changes_by_more_than_the_bound_and_what_remains_is_told(ball):
     garment = shifted(tunic(), (0.06, 0.0, 0.0))
     loose, bound = fix(garment, ball), fix(garment, ball, max_strain=0.05)

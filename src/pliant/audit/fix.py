@@ -14,6 +14,7 @@ from .check import as_clip, check
 from .clear import Clearing
 from .findings import Report
 from .fixed import Fixed
+from .layers import Layer, Layers
 from .untangle import Untangler
 
 Floats = NDArray[np.float64]
@@ -56,10 +57,11 @@ def fix(
     tell = progress or (lambda share: None)
     before = check(one, two, fps=fps, progress=lambda share: tell(0.1 * share))
     work = _Fixing(one, two, below, clearance, untangle, max_strain, before)
+    order = work.order(None)
     frames, kept = work.run(lambda share: tell(0.1 + 0.8 * share))
     done = Clip(one.mesh.moved(frames[0]), frames, one.color)
     after = check(done, two, fps=fps, progress=lambda share: tell(0.9 + 0.1 * share))
-    return Fixed(done, before, after, *work.changes(frames), tuple(kept), work.tangles.steps)
+    return Fixed(done, before, after, *work.changes(frames), tuple(kept), work.tangles.steps, order, work.order(frames))
 
 
 class _Fixing:
@@ -269,6 +271,14 @@ class _Fixing:
         away = self._ask(x)[0]
         need = self._need(t, x if given is None else given)
         return int((away < -NEARLY).sum()), pairs, cuts, int((away < 0.5 * need).sum()), -float(away.min())
+
+    def order(self, frames: Floats | None) -> tuple[Layer, ...]:
+        """How the garment lies on those below it: as it was given, or in other frames (T,n,3)."""
+        if not self.below:
+            return ()
+        if frames is None:
+            frames = np.stack([np.asarray(self.garment.at(t), np.float64) for t in range(self.count)])
+        return Layers(self.garment.mesh, self.below, self._place, lambda x: self._ask(x)[0]).judge(frames)
 
     def changes(self, frames: Floats) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
         """What `Fixed` says of all frames: moved, strain, bend."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..clip import Clip
 from .findings import Report
+from .layers import Layer
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -19,6 +20,7 @@ class Fixed:
     moved: (T,n) how far each vertex went, metres. strain: (T,k) change of length of each edge, as a share of what it
     was. bend: (T,h) change of the angle of each hinge, radians. kept: frames that were left as they were, since
     nothing better was found. steps: how many it took to come back from where nothing met itself.
+    layers_before, layers_after: how it lies on each garment below it.
     """
 
     garment: Clip
@@ -29,6 +31,8 @@ class Fixed:
     bend: NDArray[np.float32]
     kept: tuple[int, ...]
     steps: int = 0
+    layers_before: tuple[Layer, ...] = ()
+    layers_after: tuple[Layer, ...] = ()
 
     @property
     def jitter(self) -> tuple[float, float]:
@@ -55,6 +59,8 @@ class Fixed:
         add(f"cuts itself{at}", lambda report: _cut(report, "self_pairs", "self_loops", "self_length"))
         if many:
             add("cuts itself, all frames", lambda report: f"{sum(f.self_pairs for f in report.frames):,} pairs")
+        for first, last in zip(self.layers_before, self.layers_after, strict=True):
+            rows.append((f"below {first.name}{at}", first.words(), last.words()))
         return rows
 
     @property
@@ -105,6 +111,8 @@ class Fixed:
             "jitter_m": [a, b],
             "kept": list(self.kept),
             "steps": self.steps,
+            "layers_before": [layer._asdict() for layer in self.layers_before],
+            "layers_after": [layer._asdict() for layer in self.layers_after],
             "before": self.before.to_json(),
             "after": self.after.to_json(),
         }

@@ -91,6 +91,7 @@ def fix(
         written.append(str(report))
     depth = NEARLY if fixed.after.sided else None
     left = fixed.after.broken(Limits(depth=depth, self_pairs=0 if tangles else None))
+    left += [f"below {layer.name}: {layer.words()}" for layer in fixed.layers_after if layer.wrong]
     if json:
         output.print_json(fixed.to_json() | {"remains": left, "written": written})
     else:
