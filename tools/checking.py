@@ -32,26 +32,32 @@ def few_colours(image: Image.Image) -> Image.Image:
     return image.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, 2).convert("RGB")
 
 
-def draw_check(save: Callable[[str, Any], None]) -> None:
-    """The sheet, and the page in a browser; needs the shared data, playwright and Chromium."""
+def seen(path: pathlib.Path, high: int) -> Image.Image:
+    """The top of a page in a browser, the first of its places shown from near; needs playwright and Chromium."""
     from playwright.sync_api import sync_playwright
 
     flags = ["--use-gl=angle", "--use-angle=gl-egl", "--ignore-gpu-blocklist", "--no-sandbox", "--disable-gpu-sandbox"]
-    report = pliant.check(clip("tights"), clip("body"), fps=FPS)
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        sheet, path = pathlib.Path(folder) / "check.png", pathlib.Path(folder) / "check.html"
-        report.to_png(sheet)
-        save("check", few_colours(Image.open(sheet)))
-        report.to_html(path)
+    with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=flags)
-        page = browser.new_page(viewport={"width": 1200, "height": 1010}, color_scheme="light")
+        page = browser.new_page(viewport={"width": 1200, "height": high}, color_scheme="light")
         page.goto(path.as_uri())
         page.evaluate("pliant.ready")
         page.evaluate("pliant.goTo(0)")
         page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
         shot = page.screenshot()
         browser.close()
-    save("check-page", few_colours(Image.open(io.BytesIO(shot))))
+    return few_colours(Image.open(io.BytesIO(shot)))
+
+
+def draw_check(save: Callable[[str, Any], None]) -> None:
+    """The sheet, and the page in a browser; needs the shared data."""
+    report = pliant.check(clip("tights"), clip("body"), fps=FPS)
+    with tempfile.TemporaryDirectory() as folder:
+        sheet, path = pathlib.Path(folder) / "check.png", pathlib.Path(folder) / "check.html"
+        report.to_png(sheet)
+        save("check", few_colours(Image.open(sheet)))
+        report.to_html(path)
+        save("check-page", seen(path, 1010))
 
 
 if __name__ == "__main__":

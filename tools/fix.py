@@ -2,10 +2,12 @@
 
 import pathlib
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 
 import numpy as np
+from checking import seen
 
 import pliant
 from pliant import Clip, Mesh, shapes
@@ -32,9 +34,8 @@ def crumpled(seed: int, n: int = 36) -> Mesh:
 
 def draw_fix(save: Callable[[str, np.ndarray], None]) -> None:
     """A skirt moved 3 cm into a mannequin, and a crumpled sheet, before and after."""
-    body = shapes.mannequin()
-    skirt = shapes.skirt()
-    skirt = skirt.moved(skirt.vertices + np.array([0.02, 0.0, -0.03]))
+    body, skirt = shapes.mannequin(), shapes.skirt()
+    skirt = Mesh(skirt.vertices + np.array([0.02, 0.0, -0.03]), skirt.faces, name="skirt")
     mended = fix(skirt, body, clearance=0.004)
     tiles = []
     camera = Camera.framing([still(skirt)], WIDE / HIGH, azimuth=0.45, elevation=0.15)
@@ -44,6 +45,10 @@ def draw_fix(save: Callable[[str, np.ndarray], None]) -> None:
     camera = Camera.framing([still(sheet)], WIDE / HIGH, azimuth=0.7, elevation=0.5)
     for mesh in (sheet, fix(sheet).garment.mesh):
         tiles.append(render([still(mesh, CLOTH)], 0, WIDE, HIGH, camera, samples=3))
+    with tempfile.TemporaryDirectory() as folder:
+        page = pathlib.Path(folder) / "fix.html"
+        mended.to_html(page)
+        save("fix-page", seen(page, 1140))
     gap = np.full((HIGH, 8, 3), 255, np.uint8)
     save("fix", np.concatenate([part for tile in tiles for part in (gap, tile)][1:], 1))
 
@@ -97,4 +102,4 @@ if __name__ == "__main__":
         from PIL import Image
 
         target = pathlib.Path(sys.argv[2])
-        draw_fix(lambda name, pixels: Image.fromarray(pixels).save(target / f"{name}.png"))
+        draw_fix(lambda name, what: Image.fromarray(np.asarray(what)).save(target / f"{name}.png"))
