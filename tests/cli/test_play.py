@@ -1,7 +1,6 @@
 """`pliant play` from its start to Ctrl-C; what the page shows is tried in tests/view."""
 
 import contextlib
-import os
 import pathlib
 import signal
 import socket
@@ -135,7 +134,6 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
 
     monkeypatch.setattr(server, "run", run)
     monkeypatch.setattr(command, "make_session", lambda *_: FakeSession(side=4))
-    monkeypatch.setattr(os, "_exit", lambda code: None)  # the browser's thread may still be there
     return calls
 
 

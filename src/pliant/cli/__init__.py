@@ -33,7 +33,14 @@ COMMANDS = {
 
 def main(tokens: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code."""
-    sys.exit(run(sys.argv[1:] if tokens is None else tokens))
+    tokens = sys.argv[1:] if tokens is None else tokens
+    code = run(tokens)
+    if tokens[:1] and tokens[0] == "play":
+        # a thread in the middle of compiling hears nothing, and Python would wait for it: 8 s after Ctrl-C were seen
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 def run(tokens: Sequence[str]) -> int:
