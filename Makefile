@@ -45,6 +45,10 @@ $(VENV)/.docs: $(VENV)/.uv pyproject.toml constraints.txt
 	VIRTUAL_ENV=$(VENV) $(UV) pip install --quiet -c constraints.txt -e '.[docs]'
 	@touch $@ $(VENV)/.run
 
+$(VENV)/.fuzz: $(VENV)/.test
+	VIRTUAL_ENV=$(VENV) $(UV) pip install --quiet -c constraints.txt -e '.[fuzz]'
+	@touch $@
+
 setup: $(VENV)/.test  ## make .venv with everything that development needs
 
 demo: $(VENV)/.run  ## drape a cloth over a bust: out/drape.glb, out/drape.html, out/drape.png
@@ -67,9 +71,10 @@ test-bounds: $(VENV)/.test  ## compiled loops with bounds checks and parallel of
 test-long: test-bounds  ## the whole suite and the tests marked long, and the loops with bounds checks
 	$(PYTEST) --long
 
-fuzz: $(VENV)/.test  ## 20 000 mutants of small mesh files, as many of characters (SEED=n for others)
+fuzz: $(VENV)/.fuzz  ## 20 000 mutants of small files, then RUNS=1000000 led by coverage for each of READERS (SEED=n for others)
 	$(BIN)/python tests/io/fuzz.py --cases 20000 --seed $(or $(SEED),2003)
 	$(BIN)/python tests/io/fuzz_characters.py --cases 20000 --seed $(or $(SEED),2003)
+	$(BIN)/python tests/io/fuzz_coverage.py --runs $(or $(RUNS),1000000) --seed $(or $(SEED),2003) --only $(READERS)
 
 lint: $(VENV)/.test  ## ruff: rules and format
 	$(BIN)/ruff check

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from pliant import checkpoint
+from pliant.contacts import CONTACT
 from pliant.detect.base import Side
 from pliant.detect.brute_force import BruteForceDetector
 from pliant.errors import MeshFileError
@@ -147,6 +148,15 @@ def test_a_damaged_or_foreign_checkpoint_is_one_clear_error(tmp_path):
         Simulation.load(tmp_path / "none.npz", scene)
 
 
+def remembered(vertex: int, **more: float) -> np.ndarray:
+    """The bytes of one contact of a response's memory."""
+    one = np.zeros(1, CONTACT)
+    one["vertices"] = (vertex, -1, -1, -1)
+    for name, value in more.items():
+        one[name] = value
+    return np.frombuffer(one.tobytes(), np.uint8)
+
+
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
@@ -154,6 +164,9 @@ def test_a_damaged_or_foreign_checkpoint_is_one_clear_error(tmp_path):
         ("times", np.array([0.0, 0.0, 0.0]), "dt = 0"),
         ("counts", np.array([0, 0, 0]), "substeps = 0"),
         ("x", np.full((58, 3), np.nan), r"x\[0, 0\] is not finite"),
+        ("between", np.array(["", "none"]), "does not go on in scene 'scene': unknown self_response 'none'"),
+        ("memory", remembered(58), "memory names vertices beyond the 58 there are"),
+        ("memory", remembered(0, normal=np.nan), "memory holds numbers that are not finite"),
     ],
 )
 def test_a_figure_that_cannot_be_is_named(tmp_path, name, value, said):

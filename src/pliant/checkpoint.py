@@ -85,12 +85,23 @@ class Checkpoint:
                 own = [str(name) for name in saved["between"]]
                 if len(own) != 2:
                     raise ValueError(f"between has {len(own)} entries; expected a method and a response")
-                memory = np.frombuffer(saved["memory"].tobytes(), _contacts.CONTACT).copy()
+                memory = _checked(np.frombuffer(saved["memory"].tobytes(), _contacts.CONTACT).copy(), len(state.x))
         except FileNotFoundError:
             raise MeshFileError(path, "", "no such file") from None
         except Exception as error:  # NumPy raises a dozen kinds for files that are not its own
             raise MeshFileError(path, "", f"not a checkpoint of pliant, or damaged ({error})") from None
         return cls(state, index, dt, substeps, texts[0], forced, texts[1], texts[2], memory, *own)
+
+
+def _checked(memory: Contacts, count: int) -> Contacts:
+    """Contacts among `count` vertices; loops over them look up rows without asking again."""
+    rows = memory["vertices"]
+    if (rows < -1).any() or (rows >= count).any() or (rows[:, 0] < 0).any():
+        raise ValueError(f"memory names vertices beyond the {count} there are")
+    floats = [name for name in memory.dtype.names or () if memory.dtype[name].base.kind == "f"]
+    if not all(np.isfinite(memory[name]).all() for name in floats):
+        raise ValueError("memory holds numbers that are not finite")
+    return memory
 
 
 def fingerprint(scene: Scene) -> str:

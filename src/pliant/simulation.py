@@ -206,20 +206,23 @@ class Simulation:
             raise MeshFileError(path, "", why)
         if not saved.method and detectors is None:
             raise MeshFileError(path, "", "its run had detectors made by hand; pass detectors= again")
-        sim = cls(
-            scene,
-            saved.dt,
-            substeps=saved.substeps,
-            method=saved.method or "distance-field",
-            options=options,
-            detectors=detectors,
-            response=saved.response,
-            self_method=saved.self_method or None,
-            self_options=self_options,
-            self_response=saved.self_response or None,
-            state=saved.state,
-            clock=clock,
-        )
+        try:
+            sim = cls(
+                scene,
+                saved.dt,
+                substeps=saved.substeps,
+                method=saved.method or "distance-field",
+                options=options,
+                detectors=detectors,
+                response=saved.response,
+                self_method=saved.self_method or None,
+                self_options=self_options,
+                self_response=saved.self_response or None,
+                state=saved.state,
+                clock=clock,
+            )
+        except ValueError as error:
+            raise MeshFileError(path, "", f"does not go on in scene {scene.name!r}: {error}") from None
         sim.index, sim.response.memory = saved.index, saved.memory
         if sim.guard:
             sim.guard.forced = saved.forced

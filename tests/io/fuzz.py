@@ -1,9 +1,9 @@
 """Mutants of small mesh files: whatever they hold, `load` gives a mesh or a MeshFileError, soon and in little memory.
 
-    python tests/io/fuzz.py --cases 20000 --seed 2003 [--only .obj] [--keep FOLDER] [--atheris]
+    python tests/io/fuzz.py --cases 20000 --seed 2003 [--only .obj] [--keep FOLDER]
 
-Prints a JSON summary; exit code 1 and the offending inputs in FOLDER when something else came out. With `--atheris`
-(when it is installed) the mutants are led by coverage instead and run until stopped.
+Prints a JSON summary; exit code 1 and the offending inputs in FOLDER when something else came out. Mutants that are led
+by coverage, of these and of all other readers, are in fuzz_coverage.py.
 """
 
 import argparse
@@ -272,7 +272,6 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=2003)
     parser.add_argument("--only", default="", help="one extension")
     parser.add_argument("--keep", type=pathlib.Path, default=None, help="folder for inputs that broke something")
-    parser.add_argument("--atheris", action="store_true")
     parser.add_argument("--files", type=pathlib.Path, nargs="*", help="only these, as they are")
     options = parser.parse_args()
     rng = np.random.default_rng(options.seed)
@@ -295,8 +294,6 @@ def main() -> int:
                 print(path.name, result, why, f"{time.process_time():.2f} s so far", file=sys.stderr)
             print(json.dumps(count | {"complaints": complaints}))
             return 1 if count["bad"] else 0
-        if options.atheris:
-            return _atheris(folder, inputs)
         guard_memory()
         for k in range(options.cases):
             kind, data = inputs[k % len(inputs)]
@@ -313,30 +310,6 @@ def main() -> int:
         faulthandler.cancel_dump_traceback_later()
     print(json.dumps(count | {"seed": options.seed, "complaints": complaints[:20]}))
     return 1 if count["bad"] else 0
-
-
-def _atheris(folder: pathlib.Path, inputs: list[tuple[str, bytes]]) -> int:
-    try:
-        import atheris
-    except ImportError:
-        print("atheris is not installed; run without --atheris", file=sys.stderr)
-        return 2
-    atheris.instrument_all()
-    kinds = sorted({kind for kind, _ in inputs})
-    corpus = folder / "corpus"
-    corpus.mkdir()
-    for k, (kind, data) in enumerate(inputs):
-        (corpus / str(k)).write_bytes(bytes([kinds.index(kind)]) + data)
-
-    def once(data: bytes) -> None:
-        if data:
-            result, why = try_one(folder / f"mutant{kinds[data[0] % len(kinds)]}", data[1:])
-            if result == "bad":
-                raise RuntimeError(why)
-
-    atheris.Setup([sys.argv[0], str(corpus)], once)
-    atheris.Fuzz()
-    return 0
 
 
 if __name__ == "__main__":

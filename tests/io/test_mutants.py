@@ -12,13 +12,17 @@ import pytest
 
 from conftest import SEED, cases
 
+sys.path[:0] = [str(pathlib.Path(__file__).parent)]
+from readers import READERS  # noqa: E402
+
 FUZZ = pathlib.Path(__file__).with_name("fuzz.py")
 _spec = importlib.util.spec_from_file_location("mesh_fuzz", FUZZ)
 assert _spec is not None
 assert _spec.loader is not None
 fuzz = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(fuzz)
-CORPUS = sorted(pathlib.Path(__file__).parents[1].joinpath("corpus").glob("*.*"))
+CORPUS = sorted(path for path in pathlib.Path(__file__).parents[1].joinpath("corpus").glob("*.*") if path.is_file())
+KEPT = sorted(pathlib.Path(__file__).parents[1].joinpath("corpus").glob("*/*.*"))  # in a folder named after the reader
 
 
 def test_mutants_load_or_are_refused_quickly_and_in_little_memory() -> None:
@@ -106,6 +110,13 @@ def test_a_greedy_small_file_gets_neither_time_nor_memory(tmp_path: pathlib.Path
     print(run.stderr)
     assert said["complaints"] == []
     assert said["mesh"] + said["error"] == len(paths)
+
+
+@pytest.mark.parametrize("path", KEPT, ids=lambda path: f"{path.parent.name}-{path.name}")
+def test_what_once_broke_another_reader_no_longer_does(tmp_path: pathlib.Path, path: pathlib.Path) -> None:
+    copy = tmp_path / path.name  # a reader may leave files beside it
+    copy.write_bytes(path.read_bytes())
+    READERS[path.parent.name].read(copy)
 
 
 @pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.name)

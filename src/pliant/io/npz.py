@@ -3,6 +3,7 @@
 import io
 import math
 import struct
+import tokenize
 import zipfile
 import zlib
 from typing import Any
@@ -15,7 +16,7 @@ from .reading import MAX_RATIO, Input, Parts, check_indices, check_positions
 
 BROKEN = (
     ValueError, TypeError, KeyError, EOFError, OSError, SyntaxError, RuntimeError, NotImplementedError, struct.error,
-    zlib.error, zipfile.BadZipFile,
+    tokenize.TokenError, zlib.error, zipfile.BadZipFile,
 )  # fmt: skip
 
 
