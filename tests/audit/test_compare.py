@@ -250,17 +250,15 @@ def test_memory_counts_every_array_once_and_none_of_the_meshes():
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "often", "name"),
+    ("a", "b", "name"),
     [
-        (shapes.box(0.1, 1), shapes.box(0.1, 1), False, "brute-force"),
-        (shapes.box(0.1, 1), shapes.box(0.1, 1), True, "tree"),
-        (sheet(0.1), BALL, False, "tree"),
-        (sheet(0.1), None, False, "tree"),
-        (Mesh([[0.0, 0.0, 0.0]], np.zeros((0, 3), int)), BALL, True, "brute-force"),
+        (sheet(0.1), BALL, "tree"),
+        (sheet(0.1), None, "tree"),
+        (Mesh([[0.0, 0.0, 0.0]], np.zeros((0, 3), int)), BALL, "brute-force"),
     ],
 )
-def test_auto_says_what_it_picks_and_why(a, b, often, name):
-    chosen = pliant.choose_method(a, b, 0.01, often=often)
+def test_auto_says_what_it_picks_and_why(a, b, name):
+    chosen = pliant.choose_method(a, b, 0.01)
     assert chosen.name == name
     assert "exact" in chosen.why
 

@@ -234,7 +234,7 @@ class Comparison:
         for role in self.roles:
             for row in role.rows:
                 if not row.kept:
-                    bound = "exact" if not row.bound else f"bound {row.bound:.3g} m"
+                    bound = f"bound {row.bound:.3g} m" if row.bound > 0.0 else "exact"
                     count = f"{row.missed} missed, {row.extra} extra, {row.beyond} beyond what it promises"
                     said.append(f"{row.method} ({row.guarantee}, {bound}), contacts {ROLES[role.role]}: {count}")
         return said

@@ -126,7 +126,7 @@ def in_tets(detector: Any, facts: Facts, found: Contacts) -> Ruling:
     for (side, other, y), (x, sure, perhaps) in zip(sides, facts.in_tets):
         records = found[found["bodies"][:, 0] == side.body]
         rows = records["elements"][:, 0].astype(np.int64)
-        part = _sets(np.unique(rows), sure, perhaps, x)
+        part = _sets(np.unique(rows), sure, perhaps, x)._replace(bound=float("nan"))  # of the depth; who is, is exact
         if question.other is not None:
             # vertices that are not on the surface count as well
             exact = exact_from(other, y, x[rows])

@@ -36,7 +36,7 @@ def from_segments(p: Floats, a: Floats, b: Floats) -> Floats:
 
 
 def from_triangles(p: Floats, t: Floats) -> Floats:
-    """(k,3) vector to p (k,3) from the nearest point of triangle t (k,3,3): of an edge, or below p where it is over it."""
+    """(k,3) vector to p (k,3) from the nearest point of triangle t (k,3,3): of an edge, or below p."""
     gap = _least(*(from_segments(p, t[:, k], t[:, (k + 1) % 3]) for k in range(3)))
     n = np.cross(t[:, 1] - t[:, 0], t[:, 2] - t[:, 0])
     length = np.linalg.norm(n, axis=1)

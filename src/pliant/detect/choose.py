@@ -14,7 +14,6 @@ from ..scene import Scene
 from .distance_field.detector import finest_cells
 
 AUTO = "auto"
-HANDFUL = 30  # triangles of both: for fewer a tree takes longer to build than all pairs to look at
 
 
 class Chosen(NamedTuple):
@@ -24,20 +23,16 @@ class Chosen(NamedTuple):
     why: str
 
 
-def choose_method(a: Mesh, b: Mesh | None = None, within: float = 0.002, *, often: bool = False) -> Chosen:
+def choose_method(a: Mesh, b: Mesh | None = None, within: float = 0.002) -> Chosen:
     """The method for all contacts of mesh `a` with mesh `b` (None: with itself) closer than `within` metres.
 
-    `often`: they are asked for again and again, while vertices move. The methods that come into question find the same
-    contacts, all of them; what differs is the cost.
+    The methods that come into question find the same contacts, all of them; what differs is the cost.
     """
     validate.number("within", within, low=0.0, high=validate.LARGEST)
     meshes = [mesh for mesh in (a, b) if mesh is not None]
-    faces = sum(mesh.n_faces for mesh in meshes)
     if any(len(np.unique(mesh.faces)) < mesh.n_vertices for mesh in meshes):
         return Chosen("brute-force", "exact, and looks at vertices that no face has")
-    if faces < HANDFUL and not often:
-        return Chosen("brute-force", f"exact, and {faces} triangles are looked at sooner than a tree of them is built")
-    return Chosen("tree", f"exact, and the least work for {faces} triangles")
+    return Chosen("tree", f"exact, and the least work for {sum(mesh.n_faces for mesh in meshes)} triangles")
 
 
 def method_for(scene: Scene) -> Chosen:

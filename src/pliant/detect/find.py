@@ -21,9 +21,7 @@ class LooseDetector:
 
     def __init__(self, method: str, a: Mesh, b: Mesh | None, within: float, options: dict[str, Any]) -> None:
         within = validate.number("within", within, low=0.0)
-        self.chosen = (
-            Chosen(method_name(method), "asked for") if method != AUTO else choose_method(a, b, within, often=True)
-        )
+        self.chosen = Chosen(method_name(method), "asked for") if method != AUTO else choose_method(a, b, within)
         method = self.chosen.name
         kind = METHODS[method]
         wanted = Finds.SELF if b is None else Finds.OBSTACLE

@@ -36,13 +36,14 @@ class Scenery:
         low = np.min([x.min(0) for _, x, _ in meshes], 0)
         high = np.max([x.max(0) for _, x, _ in meshes], 0)
         size = float(np.linalg.norm(high - low))
+        middle, room = 0.5 * (low + high), 0.5 * (high - low)
         if len(places):
-            low, high = places.min(0), places.max(0)
-        room = max(0.12 * float(np.linalg.norm(high - low)), 0.05 * size)
-        box = np.stack(np.meshgrid(*np.stack([low - room, high + room], 1)), -1).reshape(-1, 3)
-        frame = Clip(Mesh(box, np.zeros((0, 3), np.int32), name="box"), box[None], SOFT)
-        self.camera = Camera.framing([frame], width / height, elevation=0.45)
-        self.size = float(np.linalg.norm(np.ptp(box, axis=0)))
+            middle, room = 0.5 * (places.min(0) + places.max(0)), np.full(3, 0.08 * size)
+        box = np.stack(np.meshgrid(*np.stack([middle - room, middle + room], 1)), -1).reshape(-1, 3)
+        around = np.concatenate([places, box])
+        frame = Clip(Mesh(around, np.zeros((0, 3), np.int32), name="places"), around[None], SOFT)
+        self.camera = Camera.framing([frame], width / height, elevation=0.45, fill=0.72)
+        self.size = float(np.linalg.norm(np.ptp(around, axis=0)))
         samples = 1 if sum(mesh.n_faces for mesh, _, _ in meshes) > _BUSY else 2
         self.plain = views(clips, 0, width, height, [self.camera], samples=samples)[0]
 
