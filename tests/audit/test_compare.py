@@ -9,6 +9,7 @@ from conftest import DATA, cases
 from pliant import Mesh, shapes
 from pliant.audit import truth
 from pliant.audit.compare import VARIANTS, compare
+from pliant.audit.compared_page import shown
 from pliant.audit.footprint import nbytes
 from pliant.clip import Clip
 from pliant.contacts import VERTEX_FIELD
@@ -17,6 +18,7 @@ from pliant.detect.brute_force import BruteForceDetector
 from pliant.detect.distance_field import DistanceFieldDetector
 from pliant.detect.height_grid import HeightGridDetector
 from pliant.detect.methods import METHODS
+from pliant.report.compare_page import compare_page
 from pliant.scenes import SCENES
 
 BALL = shapes.ball(0.1, 2)
@@ -228,20 +230,18 @@ def test_states_of_a_scene_are_those_of_its_run():
 
 
 @pytest.mark.compiled
-def test_pictures_show_what_is_missed_in_red_and_what_is_extra_in_blue(monkeypatch, tmp_path):
+def test_pictures_show_what_is_missed_in_red_and_what_is_extra_in_blue(monkeypatch):
     monkeypatch.setitem(METHODS, Forgetful.name, Forgetful)
     monkeypatch.setitem(METHODS, "tree", Inventive)
     found = compare(sheet(0.09), BALL, within=0.012, methods=["brute-force", "tree"])
-    from pliant.audit.compared_page import shown
-
-    red, blue = (shot.pixels.astype(int) for shot in shown(found).parts[0].shots)
+    page = shown(found)
+    red, blue = (shot.pixels.astype(int) for shot in page.parts[0].shots)
     spot = lambda p, k: ((p[..., k] > 140) & (np.delete(p, k, 2).max(2) < 0.62 * p[..., k])).sum()  # noqa: E731
     assert spot(red, 0) > 5 > spot(red, 2)
     assert spot(blue, 2) > 50 > spot(blue, 0)
-    found.to_html(tmp_path / "compare.html")
-    page = (tmp_path / "compare.html").read_text("utf-8")
-    assert page.count("data:image/png;base64,") == 2
-    assert "http://" not in page.replace("http://www.w3.org/2000/svg", "")
+    text = compare_page(page)
+    assert text.count("data:image/png;base64,") == 2
+    assert "http://" not in text.replace("http://www.w3.org/2000/svg", "")
 
 
 def test_memory_counts_every_array_once_and_none_of_the_meshes():
