@@ -162,6 +162,20 @@ def moving() -> None:
         save(name, strip(run(name), frames, (294, 294, 294, 294), height, first, **look))
 
 
+def separate() -> None:
+    """Two soft balls that start half inside each other."""
+    foam = pliant.Solid(young=1e4, density=300.0, damping=0.03)
+    balls = [pliant.shapes.tet_ball(0.1, 0.02, centre=(0.101 * k, 0.011 * k, 0.007 * k)) for k in (0, 1)]
+    colors = ((0.62, 0.16, 0.13), (0.10, 0.22, 0.42))
+    bodies = [pliant.Body(ball, material=foam, color=color) for ball, color in zip(balls, colors)]
+    scene = pliant.Scene(bodies, gravity=(0, 0, 0), eps=1e-4, self_contact="push")
+    sim = pliant.Simulation(scene, substeps=16, self_method="spatial-hash", self_response="separate")
+    result, frames = record(sim, 25), (0, 5, 10, 25)
+    camera = Camera.framing(result.clips, 290 / 200, azimuth=0.2, elevation=0.3)
+    tiles = [render(result.clips, t, 290, 200, camera, samples=3) for t in frames]
+    save("separate", np.asarray(captioned(tiles, [f"{0.01 * t:.2f} s" for t in frames])))
+
+
 def field() -> None:
     """Slices through the field of the bust: red outside, blue inside, a step every cell, hatched where it says nan."""
     from pliant.report.slices import slice_sheet
@@ -280,6 +294,7 @@ def replay() -> None:
 
 PICTURES: dict[str, Callable[[], None]] = {
     "drape": drape, "scenes": scenes, "moving": moving, "shapes": shapes, "mannequin": mannequin, "field": field,
+    "separate": separate,
     "trees": lambda: draw_trees(save), "friction": friction, "impact": lambda: draw_impact(save),
     "bone-boxes": lambda: draw_bone_boxes(save), "crossings": lambda: draw_crossings(save),
     "cones": lambda: draw_cones(save),
