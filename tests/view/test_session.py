@@ -138,7 +138,7 @@ def test_every_method_goes_on_from_where_the_cloth_is(session):
         session.post(1, Do("pause"))
         until(lambda: header(session)["paused"])
         x = session._stage.sim.state.x
-        if METHODS[name].guarantee != "C":  # those may miss
+        if METHODS[name].guarantee == "A":  # others may miss, or be off by a bound
             assert referee.least_distance(x) > 0.0, name
         session.post(1, Do("go"))
     assert not problems(session)

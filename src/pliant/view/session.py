@@ -111,12 +111,14 @@ class Session:
         self._recording: Recording | None = None
         self._least, self._asked = float("nan"), 0.0
         self._forget_times()
+        self._found = _contacts.empty()
         self._greet(new=True)
-        self._publish(self._as_it_is())
+        self._note(f"getting {self._stage.name} ready; what runs for the first time is compiled ...")
         self._stage.step()  # not shown, so that compiling is not taken for a slow scene
         self._stage.reset()
         self._forget_times()
-        self._tell("note", "")
+        self._publish(self._as_it_is())
+        self._note("")
 
     def _forget_times(self) -> None:
         self._stage.clock.seconds.clear()
@@ -151,7 +153,7 @@ class Session:
 
     def _as_it_is(self) -> Frame:
         sim = self._stage.sim
-        return Frame(sim.index, sim.state.time, sim.state.x.copy(), sim.state.pose.copy(), _contacts.empty(), 0.0)
+        return Frame(sim.index, sim.state.time, sim.state.x.copy(), sim.state.pose.copy(), self._found, 0.0)
 
     def _go(self) -> None:
         """One frame: shown where the last one was long enough ago, and no earlier than the clock says."""
@@ -164,6 +166,7 @@ class Session:
             stage.reset()
             return
         self._time(time.perf_counter() - began)
+        self._found = frame.contacts
         self._part = (self._part + 1) % stage.parts
         if self._recording is not None and self._part == 0 and not self._recording.keep(frame):
             self._tell("problem", "the recording is full: keep it or drop it")
@@ -292,6 +295,7 @@ class Session:
             self._paused = self._once = True
         elif what == "reset":
             self._holds.clear()
+            self._found = _contacts.empty()
             self._stage.reset()
         elif what == "record":
             self._recording, self._part = Recording(self._stage.scene, FRAME), 0
