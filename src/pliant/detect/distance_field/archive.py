@@ -4,6 +4,7 @@ import io
 import os
 import struct
 import tokenize
+import warnings
 import zipfile
 import zlib
 from collections.abc import Sequence
@@ -120,7 +121,9 @@ def _array(content: bytes, name: str) -> NDArray[Any]:
     stream = io.BytesIO(content)
     version = np.lib.format.read_magic(stream)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, fortran, dtype = read(stream)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that a file of Python 2 takes longer
+        shape, fortran, dtype = read(stream)
     if dtype.hasobject or fortran:
         raise ValueError(f"{name} holds {dtype} objects or columns; expected plain rows")
     count = 1
