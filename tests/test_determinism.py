@@ -29,7 +29,7 @@ from pliant.state import State
 
 # of scenes whose cloth would have no face to meet anything with, or whose meshes are large at their own
 SIZES = {
-    "stack": 6,
+    "stack": 5,
     "waving-mannequin": 16,
     "cylinders": 2,
     "intestine": 3,
@@ -95,10 +95,11 @@ def settled(name: str) -> State:
 def started(case: Case, state: State | None) -> Simulation:
     scene = scene_of(case.scene)
     pace = pace_of(scene)
+    quick = "tree" if case.self_method or case.self_response else pace.method  # a field is not made for every case
     return Simulation(
         scene,
         substeps=min(pace.substeps, 4),
-        method=case.method or pace.method,
+        method=case.method or quick,
         response=case.response or "projection",
         self_method=case.self_method or None,
         self_response=case.self_response or None,
@@ -162,9 +163,8 @@ def shared():
 
 
 @pytest.mark.compiled
-def test_every_method_and_response_gives_the_same_bits_on_any_threads_and_in_another_process(shared):
-    one, two, other = all_bits(SHORT, 1), all_bits(SHORT, 2), elsewhere(SHORT, 2)
-    assert dict(zip(SHORT, one)) == dict(zip(SHORT, two))
+def test_every_method_and_response_gives_the_same_bits_on_one_thread_here_and_two_in_another_process(shared):
+    one, other = all_bits(SHORT, 1), elsewhere(SHORT, 2)
     assert dict(zip(SHORT, one)) == dict(zip(SHORT, other))
     ran = [case for case, (said, _) in zip(SHORT, one) if not said.startswith("does not apply")]
     assert {case.method or case.self_method for case in ran} >= {*METHODS}

@@ -26,6 +26,7 @@ import numpy as np
 sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).parents[1])]
 
 MAX_LEN = 4096  # bytes of an input
+STUCK = 600  # seconds by the wall; a busy or stopped machine is no fault, slow readers are found by their CPU time
 MOST_FAULTS = 20  # of one reader, after which it stops
 # what is watched for coverage; the kernels must not be, because the compiler reads their code
 WATCHED = ("pliant.io", "pliant.checkpoint", "pliant.state", "pliant.validate", "pliant.sweep", "pliant.view.commands")
@@ -147,7 +148,7 @@ def _child(name: str, folder: pathlib.Path, options: argparse.Namespace) -> None
     words = {w for data in inputs for w in re.findall(rb"[A-Za-z_$<][A-Za-z_0-9]{2,30}", data)}
     numbers = [b"0", b"-1", b"1e999", b"nan", b"4294967295", b"9999999999999999999999", b"1e12", b"null", b"[]", b"{}"]
     (folder / "words").write_bytes(b"".join(b'"%s"\n' % word for word in [*sorted(words), *numbers]))
-    limits = [f"-runs={options.runs}", f"-max_len={MAX_LEN}", f"-seed={options.seed}", "-timeout=20"]
+    limits = [f"-runs={options.runs}", f"-max_len={MAX_LEN}", f"-seed={options.seed}", f"-timeout={STUCK}"]
     limits += [f"-max_total_time={round(60 * options.minutes)}"] if options.minutes else []
     told = [*limits, f"-artifact_prefix={options.keep}/", "-print_final_stats=1", "-dict=words", "seeds"]
     guard_memory()
