@@ -55,7 +55,7 @@ class Hands:
         low, high = np.array(hello["box"])
         kind = rng.random()
         if kind < 0.55:
-            at = self.x[rng.randrange(len(self.x))].astype(float)
+            at = np.clip(self.x[rng.randrange(len(self.x))].astype(float), low - 3.0, high + 3.0)  # it may have fallen
             along = np.array([rng.gauss(0, 1) for _ in range(3)])
             along /= np.linalg.norm(along)
             size = float(np.linalg.norm(high - low))

@@ -219,3 +219,13 @@ def test_a_box_has_twelve_edges_along_its_sides():
     edges = box_edges(np.zeros((1, 3)), np.array([[1.0, 2.0, 3.0]]))
     lengths = np.sort(np.linalg.norm(edges[:, 0] - edges[:, 1], axis=1))
     assert lengths.tolist() == [1.0] * 4 + [2.0] * 4 + [3.0] * 4
+
+
+def test_detectors_of_a_distance_that_is_kept_no_more_are_forgotten():
+    stage = Stage(SMALL)
+    for k in range(4):
+        stage.tune("eps", 0.004 + 0.001 * k)
+        stage.use("brute-force", lambda _: None)
+        stage.use("tree", lambda _: None)
+    assert sorted(stage._made) == ["brute-force", "tree"]
+    assert stage.sim.detectors[0].within == pytest.approx(0.007)

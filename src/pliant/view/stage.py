@@ -93,7 +93,7 @@ class Stage:
         self._begin(name, scene, pace, wanted, tell)
 
     def _begin(self, name: str, scene: Scene, pace: Pace, method: str, tell: Callable[[str], None]) -> None:
-        self._made: dict[tuple[str, float], list[Detector]] = {}
+        self._made: dict[str, list[Detector]] = {}  # of the methods used so far, for one eps
         self.name, self.start, self.scene, self.pace, self.small = name, scene, scene, pace, 1
         self.method, self.response = method, "projection"
         self.hands.clear()
@@ -198,9 +198,10 @@ class Stage:
         state: State,
         tell: Callable[[str], None] = lambda _: None,
     ) -> Simulation:
-        key = (method, scene.eps)
+        if _reaches(scene) != _reaches(self.scene):
+            self._made = {}
         dt = FRAME * self.small / self.pace.substeps
-        if key not in self._made and scene.soft and scene.fixed:
+        if method not in self._made and scene.soft and scene.fixed:
             tell(f"preparing {method} ...")
         options = {"cache": True} if method == "distance-field" else None
         sim = Simulation(
@@ -209,14 +210,19 @@ class Stage:
             substeps=self.small,
             method=method,
             options=options,
-            detectors=self._made.get(key),
+            detectors=self._made.get(method),
             response=response,
             state=state,
             clock=self.clock,
         )
-        self._made[key] = sim.detectors
+        self._made[method] = sim.detectors
         sim.hands = self.hands
         return sim
+
+
+def _reaches(scene: Scene) -> list[float]:
+    """How far (m) detectors look from each soft body."""
+    return [scene.eps + scene.lift(b) for b in scene.soft]
 
 
 def value_of(scene: Scene, name: str) -> float:
