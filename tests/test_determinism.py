@@ -37,7 +37,15 @@ SIZES = {
     "creatures": 6,
     "two-figures": 24,
 }
-SETTLED = {"curtain": 22, "cylinders": 14, "creatures": 24, "liver": 40, "waving-mannequin": 12, "twist": 60}
+SETTLED = {
+    "curtain": 22,
+    "cylinders": 14,
+    "creatures": 24,
+    "liver": 40,
+    "waving-mannequin": 12,
+    "twist": 220,
+    "pinch": 130,
+}
 FRAMES = 2
 
 
