@@ -19,6 +19,7 @@ from characters import post
 from pliant import Scene, kernels, shapes
 from pliant.detect import METHODS
 from pliant.detect.base import Finds
+from pliant.detect.choose import AUTO
 from pliant.kernels import jit
 from pliant.respond import RESPONSES
 from pliant.scenes import SCENES
@@ -103,7 +104,7 @@ def settled(name: str) -> State:
 def started(case: Case, state: State | None) -> Simulation:
     scene = scene_of(case.scene)
     pace = pace_of(scene)
-    quick = "tree" if case.self_method or case.self_response else pace.method  # a field is not made for every case
+    quick = "tree" if case.self_method or case.self_response else AUTO  # a field is not made for every case
     return Simulation(
         scene,
         substeps=min(pace.substeps, 4),

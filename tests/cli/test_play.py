@@ -173,3 +173,4 @@ def test_files_become_the_scene(tmp_path: pathlib.Path, monkeypatch: pytest.Monk
     assert made._choice.method == "sphere-surface"
     over = command.make_session(None, tmp_path / "body.obj", None, tmp_path, *words)
     assert over._choice.own[0] is None
+    assert command.make_session(None, tmp_path / "body.obj", "auto", tmp_path, *words)._choice.method is None

@@ -11,7 +11,9 @@ from PIL import Image
 
 import pliant
 from pliant.audit.check import check
-from pliant.sweep import work
+from pliant.detect.choose import method_for
+from pliant.simulation import Simulation
+from pliant.sweep import drapes, work
 from pliant.sweep.plan import plan_of
 from pliant.sweep.results import folder_of
 from pliant.sweep.sweep import _failed, sweep
@@ -46,6 +48,22 @@ def test_a_check_records_what_pliant_check_finds(tmp_path):
     assert figures["body_pairs_most"] == report.frames[0].body_pairs > 0
     assert json.loads((folder / "report.json").read_text("utf-8"))["worst_depth_m"] == report.worst_depth
     assert Image.open(folder / "thumbnail.jpg").size == (288, 216)
+
+
+@pytest.mark.parametrize("said", [{}, {"method": "auto"}], ids=["nothing", "auto"])
+def test_a_drape_takes_the_method_that_pliant_drape_takes(tmp_path, monkeypatch, said):
+    taken = []
+
+    def simulation(scene, *args, **options):
+        sim = Simulation(scene, *args, **options)
+        taken.append((sim.method, method_for(scene).name))
+        return sim
+
+    monkeypatch.setattr(drapes, "Simulation", simulation)
+    small = {"resolution": 3, "frames": 1, "substeps": 1, "eps": 1e-4, "measure": False}
+    table = {"run": "drape", "bodies": ["ball"], "thumbnails": False, "fixed": small | said}
+    assert done(tmp_path, table)[0]["error"] is None
+    assert taken == [("tree", "tree")]  # a field of that ball would be coarser than eps
 
 
 @pytest.mark.compiled

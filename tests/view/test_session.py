@@ -6,9 +6,11 @@ import time
 import numpy as np
 import pytest
 
+from pliant.detect.choose import method_for
 from pliant.detect.methods import METHODS
 from pliant.io.footage import load_clip
 from pliant.report.referee import Referee
+from pliant.scenes import SCENES
 from pliant.view.commands import Choose, Do, FreePins, Grab, LetGo, Pull, Set, Show
 from pliant.view.looks import OVERLAYS, box_edges, depths_of
 from pliant.view.session import Session
@@ -93,6 +95,11 @@ def test_a_slider_changes_the_run_and_not_where_the_cloth_is():
     assert (stage.sim.state.x == before).all()
     after = [stage.step() for _ in range(10)][-1].x
     assert after[:256, 1].mean() > before[:256, 1].mean()  # blown upwards, against gravity
+
+
+def test_a_scene_begins_with_the_method_that_pliant_drape_takes():
+    own = SCENES["tablecloth-on-ball"](resolution=4, eps=1e-4)
+    assert Stage(Choice(own=own)).method == method_for(own).name == "tree"
 
 
 def test_smaller_frames_are_the_same_run():
@@ -229,3 +236,73 @@ def test_detectors_of_a_distance_that_is_kept_no_more_are_forgotten():
         stage.use("tree", lambda _: None)
     assert sorted(stage._made) == ["brute-force", "tree"]
     assert stage.sim.detectors[0].within == pytest.approx(0.007)
+
+
+def test_what_is_typed_is_for_the_scene_it_was_typed_for():
+    choice = Choice(scene="tablecloth-on-ball", method="tree", options={"resolution": 12, "eps": 0.02, "friction": 0.0})
+    stage = Stage(choice)
+    assert (stage.scene.eps, stage.scene.friction) == (0.02, 0.0)
+    stage.put_on("curtain", "tree")
+    assert stage.scene.friction > 0.0
+    assert len(stage.sim.state.x) > 200
+
+
+@pytest.mark.parametrize("end", ["low", "high"])
+def test_every_slider_can_be_drawn_to_its_ends(end):
+    stage = Stage(SMALL)
+    stage.cut(16)
+    for name, r in stage.ranges.items():
+        stage.tune(name, getattr(r, end))
+        stage.step()
+        stage.tune(name, stage.at_rest[name])
+    assert np.isfinite(stage.sim.state.x).all()
+
+
+def test_a_method_that_cannot_be_used_changes_nothing():
+    stage = Stage(Choice(scene="cloth-on-face", method="tree", options={"resolution": 12}))
+    stage.cut(16)
+    sim = stage.sim
+    with pytest.raises(ValueError, match="closed"):
+        stage.use("image-space", lambda _: None)
+    assert stage.sim is sim
+    assert (stage.small, stage.method) == (16, "tree")
+    assert "closed" in stage.methods()["image-space"]
+
+
+def test_many_pulls_do_not_change_how_fast_time_goes(session):
+    session.post(1, Choose("speed", "1/4"))
+    until(lambda: json.loads(session.hello())["hello"]["chosen"]["speed"] == "1/4")
+    until(lambda: header(session)["frame"] > 0)
+    a, began = header(session)["time"], time.monotonic()
+    for k in range(100):
+        session.post(1, Pull((0.0, 0.001 * k, 0.0)))
+        time.sleep(0.01)
+    b, passed = header(session)["time"], time.monotonic() - began
+    assert b - a < 0.25 * 1.3 * passed + 0.05
+
+
+def test_a_scene_that_cannot_be_made_is_told_and_ends():
+    session = Session(Choice(scene="waving-mannequin", method="image-space", options={"eps": -1.0}))
+    session.start()
+    until(lambda: session.failed)
+    assert "eps" in session.failed
+    session.stop()
+
+
+def test_a_step_that_fails_begins_again_and_lets_go(session):
+    x = arrays(session)["x0"]
+    at = x[len(x) // 2].astype(float)
+    shown_after(session, Grab(tuple(at + np.array([0.003, 1.0, 0.002])), (0.0, -1.0, 0.0), False))
+    kept = session._stage.step
+
+    def step():
+        session._stage.step = kept
+        raise ValueError("too many contacts for the memory there is")
+
+    session._stage.step = step
+    until(lambda: problems(session))
+    until(lambda: header(session)["time"] < 0.1 and not header(session)["held"])
+    session.post(1, LetGo())
+    frame = header(session)["frame"]
+    until(lambda: header(session)["frame"] > frame + 5)
+    assert problems(session) == ["too many contacts for the memory there is; back to the beginning"]

@@ -54,7 +54,7 @@ def play(
     body
         Mesh file of the body the cloth falls on, or a character that wears it.
     method
-        How contacts are found at first; see pliant methods. What suits the scene without it.
+        How contacts are found at first; see pliant methods. auto, as without it: what suits the scene.
     port
         Where the page is; 0 takes any that is free.
     host
@@ -108,6 +108,8 @@ def play(
                 threading.Thread(target=_open, args=(gate.url,), daemon=True).start()
 
         run(session, listening, gate, limits, ready)
+    if (failed := getattr(session, "failed", "")) and not session.newest.world:
+        raise ValueError(failed)
     return 0
 
 
@@ -122,13 +124,14 @@ def make_session(
     options: dict[str, Any],
 ) -> "Face":
     """The session for what was typed; a scene by name is made later, by its own thread."""
+    from ..detect.choose import AUTO
     from ..detect.methods import method_name
     from ..scenes import SCENES
     from ..view.session import Session
     from ..view.stage import Choice
 
     if method is not None:
-        method = method_name(method)
+        method = None if method == AUTO else method_name(method)
     if body is None and (scene is None or scene in SCENES):
         if wear != _WORN:
             raise ValueError(

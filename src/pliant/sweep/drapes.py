@@ -1,4 +1,4 @@
-"""A drape of a sweep: the same scenes, pace and referee as `pliant drape`."""
+"""A drape of a sweep: the same scenes, pace, method and referee as `pliant drape`."""
 
 import logging
 import pathlib
@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..detect.choose import AUTO
 from ..io import is_animated, load_character
 from ..report.result import Result, record
 from ..scene import Cloth, Scene
@@ -47,7 +48,7 @@ def drape_run(run: Run, folder: pathlib.Path) -> Written:
         scene,
         given.get("dt", 0.01),
         substeps=given.get("substeps", pace.substeps),
-        method=given.get("method", pace.method),
+        method=given.get("method", AUTO),
         self_method=given.get("self-method"),
         self_response=given.get("self-response"),
     )

@@ -63,6 +63,12 @@ def _method(name: str, value: Any) -> str:
     return method_name(_text(name, value))
 
 
+def _method_or_auto(name: str, value: Any) -> str:
+    from ..detect.choose import AUTO
+
+    return AUTO if value == AUTO else _method(name, value)
+
+
 def _response(name: str, value: Any) -> str:
     from ..respond import RESPONSES
 
@@ -94,7 +100,7 @@ PARAMETERS: dict[str, dict[str, Check]] = {
         "wind": _vector,
         "gravity": _vector,
         "place": _one_of("auto", "as-is", "above"),
-        "method": _method,
+        "method": _method_or_auto,
         "clip": _text,
         "lead-in": _real(low=0.0),
         "hold": _one_of("auto", "none"),

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..clock import Clock
 from ..detect.base import Detector, Finds
+from ..detect.choose import method_for
 from ..detect.methods import METHODS, method_name
 from ..hand import Hand
 from ..respond import RESPONSES
@@ -88,9 +89,8 @@ class Stage:
             tell(f"making {name} ...")
             made = SCENES[name]
             scene = made(**{k: v for k, v in self.choice.options.items() if k in inspect.signature(made).parameters})
-        pace = pace_of(scene)
-        wanted = pace.method if method is None else method_name(method)
-        self._begin(name, scene, pace, wanted, tell)
+        wanted = method_for(scene).name if method is None else method_name(method)
+        self._begin(name, scene, pace_of(scene), wanted, tell)
 
     def _begin(self, name: str, scene: Scene, pace: Pace, method: str, tell: Callable[[str], None]) -> None:
         self._made: dict[str, list[Detector]] = {}  # of the methods used so far, for one eps
