@@ -86,9 +86,12 @@ def of_clips(a: Clip, b: Clip | None, frames: int, every: int | None) -> Footage
     if len(set(lengths)) > 1:
         raise ValueError(f"A has {lengths[0]} frames and B {lengths[1]}; expected as many, or one that stands still")
     count = max(lengths, default=1)
-    step = max(1, count // frames) if every is None else every
+    if every is None:
+        shown = np.unique(np.linspace(0, count - 1, min(frames, count)).round().astype(int)).tolist()
+    else:
+        shown = list(range(0, count, every)[:frames])
     states = []
-    for t in range(0, count, step)[:frames]:
+    for t in shown:
         state = State.at(_positions(parts, t), time=float(t))
         state.x_start[:] = _positions(parts, max(t - 1, 0))
         states.append(state)
