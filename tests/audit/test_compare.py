@@ -10,6 +10,7 @@ from pliant import Mesh, shapes
 from pliant.audit import truth
 from pliant.audit.compare import VARIANTS, compare
 from pliant.audit.compared_page import shown
+from pliant.audit.footage import of_clips
 from pliant.audit.footprint import nbytes
 from pliant.clip import Clip
 from pliant.contacts import VERTEX_FIELD
@@ -18,6 +19,7 @@ from pliant.detect.brute_force import BruteForceDetector
 from pliant.detect.distance_field import DistanceFieldDetector
 from pliant.detect.height_grid import HeightGridDetector
 from pliant.detect.methods import METHODS
+from pliant.errors import TooBigError
 from pliant.report.compare_page import compare_page
 from pliant.scenes import SCENES
 
@@ -133,6 +135,35 @@ def test_a_cloth_that_passes_a_ball_between_two_frames_is_met_by_continuous_dete
     assert found.broken == []
     assert found.row("tree").expected == 0
     assert found.row("continuous").expected > 5
+
+
+@pytest.mark.parametrize(("frames", "times"), [(8, range(0, 15, 2)), (3, [0, 7, 14]), (40, range(15)), (1, [0])])
+def test_the_frames_of_an_animation_are_spread_over_all_of_it(frames, times):
+    cloth = sheet(0.09, 3)
+    clip = Clip(cloth, np.stack([cloth.vertices] * 15))
+    assert [state.time for state in of_clips(clip, None, frames, None).states] == list(times)
+
+
+class Tired(BruteForceDetector):
+    """Refuses to answer for want of memory, the second time."""
+
+    name, asked = "tree", 0
+
+    def find(self, state):
+        self.asked += 1
+        if self.asked > 1:
+            raise TooBigError("would need 9 TB")
+        return super().find(state)
+
+
+@pytest.mark.parametrize("count", [1, 2], ids=["when timed", "when asked"])
+def test_a_method_that_cannot_answer_does_not_end_the_comparison_of_others(count, monkeypatch):
+    monkeypatch.setitem(METHODS, "tree", Tired)
+    cloth = sheet(0.09, 3)
+    clip = Clip(cloth, np.stack([cloth.vertices] * count))
+    (role,) = compare(clip, BALL, within=0.012, methods=["tree", "brute-force"]).roles
+    assert [row.method for row in role.rows] == ["brute-force"]
+    assert [(unfit.name, unfit.why) for unfit in role.unfit] == [("tree", "would need 9 TB")]
 
 
 class Forgetful(BruteForceDetector):

@@ -8,11 +8,13 @@ import numpy as np
 
 from .. import validate
 from ..clip import Clip
+from ..contacts import Contacts
 from ..deforming import Skinned
 from ..detect.base import Finds
 from ..detect.choose import Chosen, choose_method, method_for
 from ..detect.distance_field.bone_fields import BoneFieldsDetector
 from ..detect.methods import METHODS, method_name
+from ..errors import TooBigError
 from ..mesh import Mesh
 from ..scene import Scene
 from ..state import State
@@ -22,6 +24,7 @@ from .footage import Footage, of_clips, of_scene
 from .footprint import nbytes
 from .judge import judge, kind_of
 from .questions import Facts, Question
+from .rulings import Ruling
 
 FRAMES = 8
 PASSES = 5  # times that a method is timed, at least
@@ -117,6 +120,10 @@ def _close(question: Question, state: State, reach: float) -> bool:
     return bool((x.min(0) <= y.max(0) + reach).all() and (y.min(0) <= x.max(0) + reach).all())
 
 
+class _RefusedError(Exception):
+    """A method was built, and cannot answer; the others can go on."""
+
+
 class _Trials:
     """All methods on the questions of one role."""
 
@@ -132,7 +139,7 @@ class _Trials:
             made = self._try(label, name, options, _between(tell, k / len(trials), (k + 1) / len(trials)))
             if isinstance(made, Row):
                 rows.append(made)
-            elif label == name:
+            elif all(each.name != name for each in unfit):  # a variant need not say again why
                 unfit.append(made)
             tell((k + 1) / len(trials))
         labels = tuple(question.label for question in self.questions)
@@ -144,21 +151,12 @@ class _Trials:
             detectors, refused, built = self._build(name, options)
         if not detectors:
             return Unfit(name, METHODS[name].needs, refused)
-        rulings, seconds, recalls = [], [], []
-        for t, state in enumerate(self.states):
-            spent, told = 0.0, []
-            for k, detector in detectors.items():
-                began = time.process_time()
-                found = detector.update(state).find(state)
-                spent += time.process_time() - began
-                told.append(judge(detector, self._fact(k, t), np.array(found)))
-                if hasattr(detector, "estimated_recall"):
-                    recalls.append(detector.estimated_recall)
-            rulings.append(told)
-            seconds.append(spent)
-            tell((t + 1) / len(self.states))
-        while len(seconds) < PASSES + 1:
-            seconds += [_timed(detectors.values(), state) for state in self.states]
+        try:
+            rulings, seconds, recalls = self._ask(detectors, tell)
+            while len(seconds) < PASSES + 1:
+                seconds += [_timed(detectors.values(), state) for state in self.states]
+        except _RefusedError as error:
+            return Unfit(label, METHODS[name].needs, str(error))
         first = next(iter(detectors))
         size = sum(nbytes(detector, _given(self.questions[k])) for k, detector in detectors.items())
         return row_of(
@@ -174,6 +172,28 @@ class _Trials:
             asked=(len(detectors), len(self.questions)),
             refused=refused,
         )
+
+    def _ask(
+        self, detectors: dict[int, Any], tell: Callable[[float], None]
+    ) -> tuple[list[list[Ruling]], list[float], list[float]]:
+        """Of each state what is right and wrong, and seconds of processor time; and all that methods think of it."""
+        rulings, seconds, recalls = [], [], []
+        for t, state in enumerate(self.states):
+            spent, told = 0.0, []
+            for k, detector in detectors.items():
+                began = time.process_time()
+                found = _answer(detector, state)
+                spent += time.process_time() - began
+                try:
+                    told.append(judge(detector, self._fact(k, t), np.array(found)))
+                except (TooBigError, MemoryError) as error:
+                    raise _RefusedError(f"cannot be judged: {error}") from error
+                if hasattr(detector, "estimated_recall"):
+                    recalls.append(detector.estimated_recall)
+            rulings.append(told)
+            seconds.append(spent)
+            tell((t + 1) / len(self.states))
+        return rulings, seconds, recalls
 
     def _build(self, name: str, options: dict[str, Any]) -> tuple[dict[int, Any], str, float]:
         """Detectors by the number of their question, why there is none for others, and seconds of processor time."""
@@ -194,8 +214,16 @@ class _Trials:
 def _timed(detectors: Iterable[Any], state: State) -> float:
     began = time.process_time()
     for detector in detectors:
-        detector.update(state).find(state)
+        _answer(detector, state)
     return time.process_time() - began
+
+
+def _answer(detector: Any, state: State) -> Contacts:
+    try:
+        found: Contacts = detector.update(state).find(state)
+    except (ValueError, MemoryError) as error:
+        raise _RefusedError(str(error) or "not enough memory") from error
+    return found
 
 
 def _given(question: Question) -> tuple[Mesh, ...]:
