@@ -60,6 +60,13 @@ def test_a_clip_of_several_in_an_npz_is_chosen_by_its_name_or_number(tmp_path, c
         load_clip(path, clip="skirt")
 
 
+def test_clips_of_an_npz_are_all_there_whatever_their_names_are(tmp_path):
+    arrays = {f"frames_{k}": swelling(k + 1).frames for k in range(4)} | {f"faces_{k}": BALL.faces for k in range(4)}
+    np.savez(tmp_path / "run.npz", **arrays, name_0="1", name_2=np.array(b"coat"), name_3="2")
+    found = [len(load_clip(tmp_path / "run.npz", clip=name)[0]) for name in ("1", "3", "4", "2")]
+    assert found == [1, 2, 3, 4]
+
+
 def test_an_npz_of_frames_and_faces_needs_no_more(tmp_path):
     np.savez(tmp_path / "plain.npz", frames=swelling(3).frames.astype(np.float32), faces=BALL.faces)
     clip, fps = load_clip(tmp_path / "plain.npz")

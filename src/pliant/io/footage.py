@@ -1,5 +1,6 @@
 """Animations in: a mesh and where its vertices are, frame by frame, from any file or files that say so."""
 
+import itertools
 import logging
 import os
 import pathlib
@@ -189,19 +190,31 @@ def _npz(path: pathlib.Path, clip: str | None, max_bytes: int | None) -> tuple[M
 
 def _npz_clips(file: Input, archive: Any) -> dict[str, str]:
     """Names of the clips, each with the array of its frames; one without a name, or with that of another, is known by
-    its number."""
-    from .npz import array_of
-
-    arrays, out = set(archive.namelist()), {}
+    its number; where another has that for a name, by the next that is free."""
+    arrays = set(archive.namelist())
     if "frames.npy" in arrays:
         return {"0": "frames"}
-    k = 0
-    while f"frames_{k}.npy" in arrays:
-        said = array_of(file, archive, f"name_{k}", "U", ())
-        name = "" if said is None else str(said)
-        out[name if name and name not in out else str(k)] = f"frames_{k}"
-        k += 1
+    count = next(k for k in itertools.count() if f"frames_{k}.npy" not in arrays)
+    said = [_npz_name(file, archive, k) for k in range(count)]
+    out: dict[str, str] = {}
+    taken = set(said)
+    for k, name in enumerate(said):
+        if not name or name in out:
+            name = next(str(n) for n in itertools.count(k) if str(n) not in taken)
+            taken.add(name)
+        out[name] = f"frames_{k}"
     return out
+
+
+def _npz_name(file: Input, archive: Any, k: int) -> str:
+    """Empty where there is none, or none that is a text."""
+    from .npz import array_of
+
+    try:
+        said = array_of(file, archive, f"name_{k}", "U", ())
+    except MeshFileError:
+        return ""
+    return "" if said is None else str(said)
 
 
 def _check(file: Input, frames: NDArray[Any], word: str) -> None:
