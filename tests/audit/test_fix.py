@@ -6,7 +6,7 @@ import pytest
 from conftest import cases
 from pliant import Clip, Mesh, closest_point, intersections, shapes
 from pliant.audit.fix import fix
-from pliant.audit.untangle import Untangler
+from pliant.audit.untangle import PASSES, Untangler
 
 pytestmark = pytest.mark.compiled
 
@@ -147,6 +147,17 @@ def test_a_frame_is_not_replaced_by_one_that_is_worse(monkeypatch):
     fixed = fix(sheet)
     assert fixed.after.self_intersections <= fixed.before.self_intersections
     assert np.array_equal(fixed.garment.frames[0], sheet.vertices)
+
+
+def test_a_sheet_is_ironed_as_often_as_allowed_with_one_factorisation_for_each_stiffness(monkeypatch):
+    from scipy.sparse import linalg
+
+    asked, splu = [], linalg.splu
+    monkeypatch.setattr(linalg, "splu", lambda matrix: asked.append("made") or splu(matrix))
+    monkeypatch.setattr(Untangler, "pairs", lambda self, x: asked.append("looked") or np.zeros((1, 2), np.int32))
+    sheet = crumpled(1, 6)
+    assert Untangler(sheet)._ironed(sheet.vertices) is None
+    assert (asked.count("made"), asked.count("looked")) == (4, 3 + PASSES)
 
 
 def test_edges_without_length_do_not_hold_a_bound_on_strain(ball):

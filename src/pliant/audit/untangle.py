@@ -81,11 +81,13 @@ class Untangler:
         """All of x smoothed again and again, every part as large as it was, until nothing meets: what is left at last
         of a sheet are its two slowest waves, and those lie flat. None where that does not come."""
         y = x
-        for hold in (*HOLDS[:3], *[IRON] * PASSES):
-            y = self._smoothed(y, np.full(len(x), hold))
-            y = self._as_large(y, x)
-            if not len(self.pairs(y)):
-                return y
+        for hold, times in (*((hold, 1) for hold in HOLDS[:3]), (IRON, PASSES)):
+            everywhere = np.full(len(x), hold)
+            solve = self._springs(everywhere)
+            for _ in range(times):
+                y = self._as_large(np.asarray(solve(everywhere[:, None] * y)), x)
+                if not len(self.pairs(y)):
+                    return y
         return None
 
     def _as_large(self, y: Floats, x: Floats) -> Floats:
@@ -105,10 +107,14 @@ class Untangler:
 
     def _smoothed(self, x: Floats, hold: Floats) -> Floats:
         """Where springs along all edges and others to x, as stiff as `hold` (n,), are at rest."""
+        return np.asarray(self._springs(hold)(hold[:, None] * x))
+
+    def _springs(self, hold: Floats) -> Callable[[Floats], Floats]:
+        """From forces to where those springs are at rest: factorised once, for any number of shapes."""
         from scipy.sparse import diags_array
         from scipy.sparse.linalg import splu
 
-        return np.asarray(splu((self._stiffness + diags_array(hold)).tocsc()).solve(hold[:, None] * x))
+        return splu((self._stiffness + diags_array(hold)).tocsc()).solve
 
     def back(
         self, x: Floats, target: Floats, steps: int = 40, bend: Callable[[Floats, int], Floats] | None = None
