@@ -1,5 +1,9 @@
 """The page of a fix: before and after by one camera, what changed; it asks nobody."""
 
+import dataclasses
+import json
+import re
+
 import numpy as np
 import pytest
 
@@ -36,6 +40,14 @@ def test_text_of_the_mesh_cannot_break_the_page():
     page = fix_page(mended(fix(named)))
     assert "</script><b>" not in page
     assert page.count("{{") == 0
+
+
+def test_a_series_that_only_one_check_has_is_shown_alone(fixed):
+    found = mended(fixed)
+    less = {name: some for name, some in found.after.series.items() if name != "cuts itself"}
+    page = fix_page(dataclasses.replace(found, after=dataclasses.replace(found.after, series=less)))
+    series = re.search(r'"series": ?(\[.*?\]\}\])', page)[1]
+    assert [("after" in each) for each in json.loads(series)] == [name in less for name in found.before.series]
 
 
 @pytest.fixture(scope="module")

@@ -47,7 +47,7 @@ def fix_page(found: Mended) -> str:
         ],
         "cuts": cuts(one, side=0) | cuts(two, " after", side=1),
         "series": [
-            {"name": name, "unit": unit, "values": short(some), "after": short(two.series[name][1])}
+            {"name": name, "unit": unit, "values": short(some)} | _after(two, name)
             for name, (unit, some) in one.series.items()
         ],
         "spots": left + were,
@@ -77,6 +77,11 @@ def write_fix_page(path: str | os.PathLike[str], found: Mended) -> None:
 
 def _named(one: Audited, two: Audited) -> tuple[tuple[str, Audited], ...]:
     return ("Before:", one), ("After:", two)
+
+
+def _after(two: Audited, name: str) -> dict[str, list[float | None]]:
+    """A figure may be known of one check alone: the volume shared, only where it can be told."""
+    return {"after": short(two.series[name][1])} if name in two.series else {}
 
 
 def _sides() -> str:
