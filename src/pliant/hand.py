@@ -25,8 +25,10 @@ class Hand:
     def __init__(self, scene: Scene, rows: Any, weights: Any, to: Any) -> None:
         self.rows = validate.rows("rows", rows, int(scene.first[-1]))
         share = validate.floats("weights", weights, (len(self.rows),))
+        if not len(self.rows) or not share.sum() > 0.0 or not scene.inverse_masses[self.rows].any():
+            raise ValueError("a hand needs rows that can move, and weights that are not all 0")
         self.weights = share / share.sum()
-        self.to = validate.floats("to", to, (3,))
+        self.to = to
         self.at = self.to.copy()  # where it is on its way there
         self.step = 0.5 * scene.eps  # metres that it may move in a small step
         self._w = scene.inverse_masses[self.rows]
@@ -56,13 +58,22 @@ class Hand:
         made.put(made.point(state))
         return made
 
+    @property
+    def to(self) -> Floats:
+        """(3,) where it goes, metres."""
+        return self._to
+
+    @to.setter
+    def to(self, to: Any) -> None:
+        self._to = validate.floats("to", to, (3,)).copy()
+
     def point(self, state: State) -> Floats:
         """(3,) the middle of what is held."""
         return np.asarray(self.weights @ state.x[self.rows])
 
     def put(self, to: Any) -> None:
         """Hold still at `to` (3,) from now on."""
-        self.to = validate.floats("to", to, (3,))
+        self.to = to
         self.at = self.to.copy()
 
     def pull(self, state: State, dt: float) -> None:

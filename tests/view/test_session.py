@@ -6,11 +6,12 @@ import time
 import numpy as np
 import pytest
 
+from pliant import shapes
 from pliant.detect.choose import method_for
 from pliant.detect.methods import METHODS
 from pliant.io.footage import load_clip
 from pliant.report.referee import Referee
-from pliant.scenes import SCENES
+from pliant.scenes import SCENES, drape_scene
 from pliant.view.commands import Choose, Do, FreePins, Grab, LetGo, Pull, Set, Show
 from pliant.view.looks import OVERLAYS, box_edges, depths_of
 from pliant.view.session import Session
@@ -259,7 +260,9 @@ def test_every_slider_can_be_drawn_to_its_ends(end):
 
 
 def test_a_method_that_cannot_be_used_changes_nothing():
-    stage = Stage(Choice(scene="cloth-on-face", method="tree", options={"resolution": 12}))
+    sheet = shapes.cloth(0.8, 0.8, 9)
+    own = drape_scene(shapes.cloth(0.5, 0.5, 9), sheet.moved(sheet.vertices - [0.0, 0.2, 0.0]), eps=0.005)
+    stage = Stage(Choice(method="tree", own=own))
     stage.cut(16)
     sim = stage.sim
     with pytest.raises(ValueError, match="closed"):

@@ -49,7 +49,8 @@ class Result:
     body that bends the positions (T,n,3), single precision, of its welded vertices. pinched: (T,2) points inside such a
     body where it meets itself, and how deep (m) they are; they are not in `deepest`. remained: (T,) pairs still
     too near when a response that separates until nothing touches gave up; None where there was none. shared: the
-    volumes that bodies share, of the pairs that the scene asks for.
+    volumes that bodies share, of the pairs that the scene asks for. skins: whether files may keep bodies on their
+    bones, whose clip then begins with the run; otherwise they are written frame by frame.
     """
 
     scene: Scene
@@ -65,6 +66,7 @@ class Result:
     pinched: Floats = dataclasses.field(default_factory=lambda: np.zeros((0, 2)))
     remained: NDArray[np.int64] | None = None
     shared: tuple[SharedVolume, ...] = ()
+    skins: bool = True
 
     @functools.cached_property
     def clips(self) -> list[Clip]:
@@ -81,7 +83,7 @@ class Result:
     def _skin(self, b: int) -> Character | None:
         """A body that bones move, with a key for each frame; none of one that morphs, too."""
         motion = self.scene.bodies[b].motion
-        if not isinstance(motion, Skinned) or motion.character.morphs:
+        if not self.skins or not isinstance(motion, Skinned) or motion.character.morphs:
             return None
         return motion.keyed(self.dt * np.arange(len(self.seconds)))
 

@@ -47,7 +47,7 @@ class Looks:
         """Arrays for `wire.encode`, as `static/layers.js` takes them."""
         out: dict[str, NDArray[Any]] = {}
         if self.on["contacts"] or self.on["normals"]:
-            out |= _contacts(frame.contacts, frame.x, self.scene.eps, self.on["normals"])
+            out |= _contacts(frame.contacts, frame.x, sim.scene.eps, self.on["normals"])
             if not self.on["contacts"]:
                 del out["depths"]
         lines = []
@@ -100,7 +100,7 @@ class Looks:
     def _slice(self, sim: Simulation, frame: Frame) -> dict[str, NDArray[Any]]:
         """A plane across z through the fixed bodies, coloured by distance: the field's own where one is used."""
         moving = self.scene.moving and frame.index
-        key = (self.level["slice"], sim.detectors and id(sim.detectors[0]), moving)
+        key = (self.level["slice"], sim.detectors[:1], moving)  # which keeps them, so that no other takes their place
         if self._sliced[0] != key:
             self._sliced = key, self._sliced_at(sim, frame)
         return self._sliced[1]

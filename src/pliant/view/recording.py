@@ -1,10 +1,12 @@
 """Recording: frames kept while a person plays, written as an animation and a page."""
 
+import dataclasses
 import pathlib
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import contacts as _contacts
 from ..report.referee import Referee
 from ..report.result import Result
 from ..scene import Scene
@@ -19,15 +21,20 @@ class Recording:
     def __init__(self, scene: Scene, dt: float) -> None:
         self.scene, self.dt = scene, dt
         self._kept: list[Frame] = []
+        self._touching: list[int] = []
+        self._bytes = 0
 
     def __len__(self) -> int:
         return len(self._kept)
 
     def keep(self, frame: Frame) -> bool:
         """False where there is no room for more."""
-        if (len(self) + 1) * frame.x.nbytes > MOST:
+        self._bytes += frame.x.nbytes
+        if self._bytes > MOST:
             return False
-        self._kept.append(frame)
+        # only their number is told; the records themselves may be larger than all positions
+        self._touching.append(len(frame.contacts))
+        self._kept.append(dataclasses.replace(frame, contacts=_contacts.empty()))
         return True
 
     def result(self) -> Result:
@@ -46,11 +53,12 @@ class Recording:
             self.dt,
             {b: x[:, scene.rows(b)] for b in scene.soft},
             np.stack([frame.pose for frame in frames]),
-            np.array([len(frame.contacts) for frame in frames]),
+            np.array(self._touching),
             deepest,
             np.array([frame.seconds for frame in frames]),
             shapes=shapes,
             pinched=pinched,
+            skins=False,  # it may begin anywhere in the clip, and go back to its beginning
         )
 
     def write(self, folder: pathlib.Path) -> list[pathlib.Path]:

@@ -325,8 +325,16 @@ def run(
 
     async def serving() -> None:
         server, over = Server(session, listening, gate, limits), asyncio.Event()
+        loop = asyncio.get_running_loop()
+
+        def changed() -> None:
+            if getattr(session, "failed", "") and not session.newest.world:  # there was never anything to show
+                loop.call_soon_threadsafe(over.set)
+
+        session.listen(changed)
         try:
             await server.start()
+            changed()
             if ready is not None:
                 ready()
             with _hearing_signals(over):

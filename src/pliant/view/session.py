@@ -1,6 +1,7 @@
 """Session: the thread in which a scene runs, what it is told, and what it has to show."""
 
 import collections
+import dataclasses
 import json
 import logging
 import pathlib
@@ -45,9 +46,9 @@ class Session:
         self.newest = News(0, 0, b"")
         self.said: tuple[tuple[int, str], ...] = ()
         self.known = Known({}, {}, {}, ((-1.0, -1.0, -1.0), (1.0, 1.0, 1.0)))
-        self._hello = ""
+        self._hello = self.failed = ""
         self._calls: list[Callable[[], None]] = []
-        self._queue: collections.deque[tuple[int, Command | None]] = collections.deque(maxlen=QUEUE)
+        self._queue: collections.deque[tuple[int, Command | None]] = collections.deque()
         self._lock = threading.Lock()
         self._wake, self._over = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._live, name="pliant simulation", daemon=True)
@@ -74,7 +75,8 @@ class Session:
             last = self._queue[-1] if self._queue else None
             if last is not None and last[0] == client and _moves_on(last[1], command):
                 self._queue.pop()
-            self._queue.append((client, command))
+            if len(self._queue) < QUEUE or isinstance(command, LetGo):
+                self._queue.append((client, command))
         self._wake.set()
 
     def leave(self, client: int) -> None:
@@ -99,7 +101,9 @@ class Session:
                     self._once = False
                     self._go()
         except Exception as error:  # the page must hear of it, whatever it is
-            log.exception("the simulation ended")
+            log.error("the simulation ended: %s", error, exc_info=log.isEnabledFor(logging.DEBUG))
+            self.failed = str(error)
+            self._hello = ""  # so that pages which come later are told why
             self._tell("problem", f"the simulation ended: {error}")
 
     def _open(self) -> None:
@@ -123,7 +127,7 @@ class Session:
     def _forget_times(self) -> None:
         self._stage.clock.seconds.clear()
         self._due = self._shown = self._ended = time.perf_counter()
-        self._mean, self._count, self._part = 0.0, 0, 0
+        self._mean, self._count, self._part, self._spent = 0.0, 0, 0, 0.0
         self._lived = np.zeros(3)  # of late: seconds, frames, and seconds simulated
         self._ms: dict[str, float] = {}
 
@@ -161,16 +165,21 @@ class Session:
         stage.clock.seconds.clear()
         try:
             frame = stage.step()
-        except FloatingPointError as error:
+        except (FloatingPointError, ValueError) as error:
             self._tell("problem", f"{error}; back to the beginning")
-            stage.reset()
+            self._act("reset")
+            self._wait(0.2)  # should it fail again, there is time to choose something else
             return
-        self._time(time.perf_counter() - began)
+        took = time.perf_counter() - began
+        self._time(took)
+        self._spent += took
         self._found = frame.contacts
         self._part = (self._part + 1) % stage.parts
-        if self._recording is not None and self._part == 0 and not self._recording.keep(frame):
-            self._tell("problem", "the recording is full: keep it or drop it")
-            self._paused = True
+        if self._part == 0:
+            whole, self._spent = dataclasses.replace(frame, seconds=self._spent), 0.0
+            if self._recording is not None and not self._recording.keep(whole):
+                self._tell("problem", "the recording is full: keep it or drop it")
+                self._paused = True
         if self._paused or time.perf_counter() - self._shown >= SHOWN - 0.003:
             self._publish(frame)
         self._cut()
@@ -197,8 +206,9 @@ class Session:
         """Until the frame is due; a scene that is late does not hurry afterwards."""
         now = time.perf_counter()
         self._due = max(self._due + span, now - span)
-        while (left := self._due - time.perf_counter()) > 0.0 and not self._queue and not self._over.is_set():
+        while (left := self._due - time.perf_counter()) > 0.0 and not self._over.is_set():
             self._rest(min(left, 0.05))
+            self._obey()
         now = time.perf_counter()
         past, self._ended = now - self._ended, now
         # both sums forget at the same pace, so that their ratio holds however long single frames are
@@ -220,7 +230,11 @@ class Session:
             arrays["hand"] = np.array([own[0][0].point(stage.sim.state), own[0][0].to])
         if pins := [h.at for h in stage.hands if all(h is not hand for hand, _ in own)]:
             arrays["pins"] = np.array(pins)
-        arrays |= self._looks.draw(stage.sim, frame)
+        try:
+            arrays |= self._looks.draw(stage.sim, frame)
+        except ValueError as error:
+            self._looks.on = dict.fromkeys(self._looks.on, False)
+            self._tell("problem", f"overlays are off: {error}")
         seconds, frames, simulated = self._lived.tolist()
         header = {
             "time": frame.time,
@@ -242,15 +256,20 @@ class Session:
 
     def _obey(self) -> None:
         """All commands that wait."""
-        while self._queue:
+        for _ in range(len(self._queue)):  # what comes meanwhile waits: there are frames to be made
             with self._lock:
                 client, command = self._queue.popleft()
             try:
                 self._do(client, command)
-            except ValueError as error:
+            except (ValueError, FloatingPointError, MemoryError) as error:
+                self._note("")
                 self._tell("problem", str(error))
                 self._greet()
+                if self._paused:
+                    self._publish(self._as_it_is())
             except OSError as error:
+                self._recording = None
+                self._note("")
                 self._tell("problem", f"not written: {error}")
 
     def _do(self, client: int, command: Command | None) -> None:
@@ -262,7 +281,10 @@ class Session:
         elif isinstance(command, Choose):
             self._choose(command.what, command.to)
         elif isinstance(command, Set):
+            said = len(self.said) and self.said[-1][0]
             stage.tune(command.name, command.to, self._note)
+            if self.said and self.said[-1][0] != said:
+                self._note("")
         elif isinstance(command, Show):
             self._looks.on[command.name] = command.on
             if command.level is not None:
@@ -297,6 +319,8 @@ class Session:
             self._holds.clear()
             self._found = _contacts.empty()
             self._stage.reset()
+            if self._referee is not None:  # of open bodies it remembers on which side things were
+                self._referee = Referee(self._stage.scene)
         elif what == "record":
             self._recording, self._part = Recording(self._stage.scene, FRAME), 0
             self._recording.keep(self._as_it_is())
@@ -310,6 +334,8 @@ class Session:
     def _choose(self, what: str, to: str) -> None:
         stage = self._stage
         if what == "scene":
+            if self._recording is not None:
+                raise ValueError("a recording is running; keep it or drop it before another scene")
             stage.put_on(to, None, self._note)
             self._open()
             return

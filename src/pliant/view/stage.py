@@ -1,7 +1,6 @@
 """Stage: a scene that runs, and all of it that can be changed while it does."""
 
 import dataclasses
-import inspect
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -87,17 +86,23 @@ class Stage:
             scene = self.choice.own
         else:
             tell(f"making {name} ...")
-            made = SCENES[name]
-            scene = made(**{k: v for k, v in self.choice.options.items() if k in inspect.signature(made).parameters})
+            # what was typed is for the scene it was typed for: a resolution means something else in another one
+            scene = SCENES[name](**(self.choice.options if name == self.choice.scene else {}))
         wanted = method_for(scene).name if method is None else method_name(method)
         self._begin(name, scene, pace_of(scene), wanted, tell)
 
     def _begin(self, name: str, scene: Scene, pace: Pace, method: str, tell: Callable[[str], None]) -> None:
+        kept = dict(self.__dict__)
         self._made: dict[str, list[Detector]] = {}  # of the methods used so far, for one eps
         self.name, self.start, self.scene, self.pace, self.small = name, scene, scene, pace, 1
         self.method, self.response = method, "projection"
+        try:
+            self.sim = self._simulation(scene, method, self.response, scene.start(), tell)
+        except ValueError:
+            self.__dict__.clear()
+            self.__dict__.update(kept)
+            raise
         self.hands.clear()
-        self.sim = self._simulation(scene, method, self.response, scene.start(), tell)
 
     @property
     def at_rest(self) -> dict[str, float]:
@@ -119,6 +124,8 @@ class Stage:
     def methods(self) -> dict[str, str]:
         """Every method, and why it cannot be used here; empty where it can."""
         bends = [self.scene.bodies[b].label for b in self.scene.shapes]
+        fixed = [self.scene.bodies[b] for b in self.scene.fixed]
+        open_bodies = [body.label for body in fixed if not body.mesh.welded.issues.closed]
         found = {}
         for name, method in METHODS.items():
             why = ""
@@ -128,6 +135,8 @@ class Stage:
                 why = "does not find contacts with bodies"
             elif bends and not method.follows:
                 why = f"needs bodies that keep their shape, and {bends[0]!r} bends"
+            elif name == "image-space" and open_bodies:
+                why = f"needs closed bodies, and {open_bodies[0]!r} is open"
             found[name] = why
         return found
 
@@ -141,8 +150,12 @@ class Stage:
 
     def use(self, method: str, tell: Callable[[str], None]) -> None:
         """Find contacts by another method from now on; the cloth stays where it is."""
-        self.small = 1  # until it is known how long it takes
-        self.sim = self._simulation(self.scene, method, self.response, self.sim.state, tell)
+        before, self.small = self.small, 1  # until it is known how long it takes
+        try:
+            self.sim = self._simulation(self.scene, method, self.response, self.sim.state, tell)
+        except ValueError:
+            self.small = before
+            raise
         self.method = method
 
     def respond(self, response: str) -> None:
@@ -189,6 +202,8 @@ class Stage:
     def _tuned(self, scene: Scene, tell: Callable[[str], None] = lambda _: None) -> None:
         self.sim = self._simulation(scene, self.method, self.response, self.sim.state, tell)
         self.scene = scene
+        for hand in self.hands:
+            hand.step = 0.5 * scene.eps
 
     def _simulation(
         self,
@@ -241,6 +256,8 @@ def tuned(scene: Scene, name: str, to: float) -> Scene:
     """The scene with another number; a material's of all cloths, or of all solids."""
     if name == "gravity":
         length = float(np.linalg.norm(scene.gravity))
+        # nothing at all would forget which way is down
+        to = max(to, 1e-9)
         down = np.asarray(scene.gravity) / length if length else np.array([0.0, -1.0, 0.0])
         return dataclasses.replace(scene, gravity=tuple((down * to).tolist()))
     if name.startswith("wind_"):

@@ -26,7 +26,7 @@ class World:
 
     def known(self, stage: Stage) -> Known:
         """What commands are checked against."""
-        choices = {what: tuple(name for name, _, _ in rows) for what, rows in _choices(stage).items()}
+        choices = {what: tuple(name for name, _, why in rows if not why) for what, rows in _choices(stage).items()}
         ranges = {name: (r.low, r.high) for name, r in stage.ranges.items()}
         return Known(choices, ranges, {name: most for name, (_, most) in OVERLAYS.items()}, self.box)
 

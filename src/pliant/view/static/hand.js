@@ -63,12 +63,14 @@ class Hand {
     if (this.held) return this.second(event);
     if (event.button !== 0 || !this.look()?.controls) return; // who only watches turns the view
     const found = this.hit(event);
-    if (!found) return;
+    const { scene } = this.look();
+    // what fell far away is out of reach: the server would not take it
+    if (!found || Math.hypot(...sub(found.at, scene.middle)) > 4 * scene.size) return;
     event.stopPropagation();
     event.preventDefault();
     this.canvas.focus({ preventScroll: true });
     this.canvas.setPointerCapture(event.pointerId);
-    const near = Math.min(this.look().scene.size, 0.99 * Math.hypot(...sub(found.at, found.from)));
+    const near = Math.min(scene.size, 0.99 * Math.hypot(...sub(found.at, found.from)));
     const pointer = { clientX: event.clientX, clientY: event.clientY };
     this.held = { id: event.pointerId, touch: event.pointerType === "touch", at: found.at, target: found.at, pointer, sent: found.at, pin: event.shiftKey };
     // from near the cloth: the camera may be farther away than the server lets a ray begin
@@ -116,6 +118,7 @@ class Hand {
   }
 
   pull() {
+    if (!this.look()) return; // the graphics card is gone
     const { held } = this, { view, scene } = this.look(), { from, along } = this.ray(held.pointer), back = view.towards();
     const t = dot(sub(held.at, from), back) / dot(along, back);
     const away = sub(madd(from, along, t), scene.middle), far = Math.hypot(...away), limit = 3 * scene.size;
