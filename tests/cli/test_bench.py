@@ -126,7 +126,7 @@ def test_everything_on_one_page_goes_on_where_a_part_fails(alone, capsys, tmp_pa
     said = json.loads(capsys.readouterr().out)
     assert [row["chapter"] for row in said["tables"]["chapters"]] == ["growth", "peers T3", "neal"]
     assert "neal could not be measured: FileNotFoundError: no such mesh: rabbit.ply" in said["findings"]
-    assert "stands alone" in said["findings"][0]
+    assert "T3" not in said["findings"][0]  # nobody took part, and a task that was not measured says nothing
     page = (tmp_path / "work" / "all.html").read_text("utf-8")
     assert 'href="#peers-t3"' in page
     assert 'id="peers-t3"' in page
@@ -144,7 +144,8 @@ def test_the_fastest_other_on_as_many_threads_is_the_rival() -> None:
         {"case": "a", "who": "alone", "threads": 1, "ms": 0.5},
         {"case": "b", "who": "pliant", "threads": 2, "ms": 1.0},
     ]
-    table = Table("t3-nearest", "", [Column("case"), Column("ms")], rows)
+    table = Table("t3-nearest", "", [Column("case"), Column("ms"), Column("who")], rows)
     chapter = whole.Chapter("peers T3", Report("", [], [table]), "", 1.0)
     (found,) = [t.rows for t in whole.summary([chapter]).tables if t.name == "rivals"]
-    assert [(row["case"], row["rival"], row["times"]) for row in found] == [("a", "fast", 3.0)]
+    wanted = [("a", 1, "alone", 0.25), ("a", 2, "fast", 3.0)]
+    assert [(row["case"], row["threads"], row["rival"], row["times"]) for row in found] == wanted

@@ -10,9 +10,10 @@ from typing import Any
 from ..report.charts import bars_svg
 from ..report.tables import Chart, Column, Report, Table
 from . import machine, suite
-from .contest import OWN
+from .contest import OWN, count_text
 
 REPEATS = 2
+UNITS = {"ms": "ms", "us": "us", "ns": "ns", "seconds": "s"}
 Progress = Callable[[str], None]
 # seconds that each took on two cores with all peers, by which what is left is guessed
 TYPICAL = {
@@ -77,10 +78,11 @@ def summary(found: Sequence[Chapter]) -> Report:
         Column("task"),
         Column("case"),
         Column("threads", show="{:d}"),
-        Column("ours", show="{:.3g}"),
+        Column("who", "ours"),
+        Column("ours", "our time", "{:.3g}"),
         Column("unit"),
         Column("rival", "fastest other"),
-        Column("theirs", show="{:.3g}"),
+        Column("theirs", "their time", "{:.3g}"),
         Column("times", "times as long", "{:.2f}"),
     ]
     beside = Table("rivals", "Ours beside the fastest other program", columns, rows)
@@ -93,17 +95,25 @@ def summary(found: Sequence[Chapter]) -> Report:
         [Column("chapter"), Column("seconds", show="{:.0f}"), Column("load", show="{:g}"), Column("outcome")],
         spent,
     )
-    said = _verdict(rows)
+    said = _verdict(rows, [c for c in found if c.name.startswith("peers")])
+    for chapter in found:  # what each paper's chapter says first
+        if chapter.name in suite.PAPERS and chapter.report and chapter.report.findings:
+            said.append(f"{chapter.name}: {chapter.report.findings[0]}")
     said += [f"{c.name} could not be measured: {c.failed}" for c in found if c.failed]
     minutes = sum(c.seconds for c in found) / 60.0
     said.append(f"All of it took {minutes:.1f} minutes on {machine.cores()} cores.")
     return Report("pliant beside papers and peers", said, [beside, took] if rows else [took], _chart(rows), [], {})
 
 
-def _verdict(rows: Sequence[dict[str, Any]]) -> list[str]:
+def _verdict(rows: Sequence[dict[str, Any]], tasks: Sequence[Chapter]) -> list[str]:
     if not rows:
-        return ["No other program is installed here, so ours stands alone."]
-    slower = [f"{row['task']} {row['case']} ({row['times']:.2f})" for row in rows if row["times"] < 1.0]
+        measured = len(tasks) == len(suite.TASKS) and not any(chapter.failed for chapter in tasks)
+        return ["No other program is installed here, so ours stands alone."] if measured else []
+    slower = [
+        f"{row['task']} {row['case']}, {count_text(row['threads'])} ({row['times']:.2f})"
+        for row in rows
+        if row["times"] < 1.0
+    ]
     others = len({row["rival"] for row in rows})
     told = f"{len(rows)} cases beside {others} other programs: ours is faster in {len(rows) - len(slower)}"
     return [f"{told}, slower in {', '.join(slower)}." if slower else f"{told}."]
@@ -118,28 +128,31 @@ def _load(chapter: Chapter) -> float | None:
 
 
 def _rivals(table: Table) -> Iterator[dict[str, Any]]:
-    """For each case of a peer task the fastest other on as many threads, the most there are."""
-    unit = next((u for u in ("ms", "us", "ns", "s") if any(column.key == u for column in table.columns)), None)
+    """For each case of a peer task and each number of threads that others run on: ours and the fastest of them."""
+    unit = next((u for u in UNITS if any(column.key == u for column in table.columns)), None)
     if unit is None or not table.name.startswith("t") or not all("who" in row for row in table.rows):
         return
-    cases: dict[str, list[dict[str, Any]]] = {}
+    told = [key for key in ("case", "mesh", "where", "nodes_longest") if any(key in row for row in table.rows)]
+    cases: dict[tuple[str, int], list[dict[str, Any]]] = {}
     for row in table.rows:
-        cases.setdefault(str(row.get("case", row.get("mesh", row.get("where", "")))), []).append(row)
-    for case, rows in cases.items():
-        timed = [row for row in rows if row.get(unit)]
-        own = [row for row in timed if str(row["who"]).startswith(OWN)]
-        shared = {row["threads"] for row in own} & {row["threads"] for row in timed if row not in own}
-        if not shared:
+        if row.get(unit):
+            name = ", ".join(str(row[key]) for key in told if key in row)
+            cases.setdefault((name, int(row["threads"])), []).append(row)
+    for (case, threads), rows in cases.items():
+        own = [row for row in rows if str(row["who"]).startswith(OWN)]
+        others = [row for row in rows if row not in own]
+        if not own or not others:
             continue
-        threads = max(shared)
-        ours = min((row for row in own if row["threads"] == threads), key=lambda row: row[unit])
-        rival = min((row for row in timed if row not in own and row["threads"] == threads), key=lambda row: row[unit])
+        # the method itself where it takes part, else the fastest of its variants
+        ours = next((row for row in own if row["who"] == OWN), min(own, key=lambda row: row[unit]))
+        rival = min(others, key=lambda row: row[unit])
         yield {
-            "task": table.name.partition("-")[0].upper(),
+            "task": table.name.partition("-")[0].replace("t", "T", 1),
             "case": case,
             "threads": threads,
+            "who": ours["who"],
             "ours": ours[unit],
-            "unit": unit,
+            "unit": UNITS[unit],
             "rival": rival["who"],
             "theirs": rival[unit],
             "times": rival[unit] / ours[unit],
@@ -147,7 +160,10 @@ def _rivals(table: Table) -> Iterator[dict[str, Any]]:
 
 
 def _chart(rows: Sequence[dict[str, Any]]) -> list[Chart]:
-    groups = {f"{row['task']} {row['case']}"[:34]: {str(row["rival"]): float(row["times"])} for row in rows}
+    groups: dict[str, dict[str, float]] = {}
+    for row in rows:
+        name, who = f"{row['task']} {row['case']}", f"{row['rival']}, {count_text(row['threads'])}"
+        groups.setdefault(name if len(name) <= 30 else f"{name[:29]}…", {})[who] = float(row["times"])
     if not groups:
         return []
     label = "How many times as long the fastest other program takes"
