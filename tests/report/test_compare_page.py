@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pliant.report.charts import bars_svg
-from pliant.report.compare_page import Part, Shot, Shown, write_compare_page
+from pliant.report.compare_page import Part, Shot, Shown, compare_page, write_compare_page
 from pliant.report.tables import Column, Table
 from report.test_replay import browser  # noqa: F401
 
@@ -43,6 +43,20 @@ def test_the_page_holds_everything_and_escapes_what_it_is_given(path):
         assert word in page
     assert "<guess>" not in page
     assert "{{" not in page
+
+
+@pytest.mark.parametrize(
+    ("rows", "wrong", "words"),
+    [
+        (ROWS, [], "All methods agree with what is there."),
+        (ROWS, [0], "No contact is missed or extra; distances are farther off than promised."),
+        ([], [], "No method applies."),
+    ],
+)
+def test_without_pictures_the_page_says_that_methods_agree_only_where_they_do(rows, wrong, words):
+    part = Part(Table("compare", "Contacts", COLUMNS, rows), wrong, [], "", [])
+    page = compare_page(Shown("A", "", not wrong, [], [part], [], []))
+    assert page.count('<p class="quiet">') == page.count(words) == 1
 
 
 @pytest.mark.browser

@@ -81,6 +81,9 @@ def compare(
         first, last = (base + (1.0 - base) * (k + step) / len(asked) for step in (0, 1))
         share = _between(tell, first, last)
         roles.append(_Trials(role, questions, seen.states, reach, seed).run(trials, share))
+    if not any(role.rows for role in roles):
+        reasons = dict.fromkeys(f"{unfit.name} ({unfit.why})" for role in roles for unfit in role.unfit)
+        raise ValueError(f"no method applies to {seen.title!r}: {', '.join(reasons)}; ask for others")
     picks = tuple((role.role, pick) for role in roles if (pick := _pick(a, seen, role)) is not None)
     return Comparison(seen.title, tuple(roles), tuple(seen.states), tuple(seen.meshes), picks, seed)
 
@@ -134,7 +137,8 @@ class _Trials:
         self._facts: dict[tuple[int, int], Facts] = {}
 
     def run(self, trials: Sequence[tuple[str, str, dict[str, Any]]], tell: Callable[[float], None]) -> Role:
-        rows, unfit = [], []
+        rows: list[Row] = []
+        unfit: list[Unfit] = []
         for k, (label, name, options) in enumerate(trials):
             made = self._try(label, name, options, _between(tell, k / len(trials), (k + 1) / len(trials)))
             if isinstance(made, Row):
@@ -161,7 +165,7 @@ class _Trials:
         size = sum(nbytes(detector, _given(self.questions[k])) for k, detector in detectors.items())
         return row_of(
             label,
-            detectors[first],
+            list(detectors.values()),
             kind_of(detectors[first], self.questions[first]),
             rulings,
             # the first answer is left out: it may wait for compiled code to be read

@@ -151,7 +151,7 @@ class Row:
 
 def row_of(
     label: str,
-    detector: Any,
+    detectors: Sequence[Any],
     kind: str,
     rulings: Sequence[Sequence[Ruling]],
     *,
@@ -162,7 +162,8 @@ def row_of(
     asked: tuple[int, int],
     refused: str,
 ) -> Row:
-    """The rulings of all states, each over all questions, as one row."""
+    """The rulings of all states, each over all questions, as one row; of the strictest class that any detector has."""
+    detector = min(detectors, key=lambda each: str(each.guarantee))
     states = [added(each) for each in rulings]
     every = added(states)
     frame = int(np.argmax([(len(s.missed) + len(s.extra)) * 1e6 + len(s.right) * 1e-3 for s in states]))
@@ -235,6 +236,7 @@ class Comparison:
             for row in role.rows:
                 if not row.kept:
                     bound = f"bound {row.bound:.3g} m" if row.bound > 0.0 else "exact"
+                    bound = "no bound stated" if np.isnan(row.bound) else bound
                     count = f"{row.missed} missed, {row.extra} extra, {row.beyond} beyond what it promises"
                     said.append(f"{row.method} ({row.guarantee}, {bound}), contacts {ROLES[role.role]}: {count}")
         return said

@@ -25,11 +25,13 @@ class Ruling(NamedTuple):
 
 
 def added(parts: Sequence[Ruling]) -> Ruling:
-    """All of them together; the largest bound."""
+    """All of them together; the largest bound that is stated."""
     none = np.zeros((0, 3)), np.zeros(0)
     right, missed, extra = (np.concatenate([none[0], *(p[k] for p in parts)]) for k in (1, 2, 3))
     depth, turn = (np.concatenate([none[1], *(p[k] for p in parts)]) for k in (6, 7))
-    bound = max((p.bound for p in parts), default=0.0)
+    bounds = np.array([p.bound for p in parts])
+    stated = bounds[~np.isnan(bounds)]
+    bound = float(stated.max()) if len(stated) else float("nan") if len(bounds) else 0.0
     counts = [sum(p.expected for p in parts), sum(p.beyond for p in parts), sum(p.unreached for p in parts)]
     return Ruling(counts[0], right, missed, extra, counts[1], counts[2], depth, turn, bound)
 

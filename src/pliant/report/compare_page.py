@@ -79,7 +79,7 @@ def write_compare_page(path: str | os.PathLike[str], shown: Shown) -> None:
 def _part(part: Part, number: int) -> str:
     table = part.table
     shots = "".join(map(_shot, part.shots))
-    alike = "" if shots else '<p class="quiet">All methods agree with what is there.</p>'
+    alike = "" if shots else f'<p class="quiet">{_alike(part)}</p>'
     unfit = "".join(
         f"<tr><th scope='row'>{html.escape(name)}</th><td>{html.escape(why)}</td><td>{html.escape(needs)}</td></tr>"
         for name, needs, why in part.unfit
@@ -98,6 +98,15 @@ def _part(part: Part, number: int) -> str:
         f'{remarks}{others}<h3>Where they differ</h3>{alike}<div class="shots">{shots}</div>'
         f"<h3>Processor time, milliseconds a state</h3><figure>{part.chart}</figure></section>"
     )
+
+
+def _alike(part: Part) -> str:
+    """What to say where there is nothing to show."""
+    if not part.table.rows:
+        return "No method applies."
+    if part.wrong:
+        return "No contact is missed or extra; distances are farther off than promised."
+    return "All methods agree with what is there."
 
 
 def _head(table: Table) -> str:
