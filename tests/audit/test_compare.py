@@ -9,16 +9,21 @@ from conftest import DATA, cases
 from pliant import Mesh, shapes
 from pliant.audit import truth
 from pliant.audit.compare import VARIANTS, compare
+from pliant.audit.compared import Comparison, Role, row_of
 from pliant.audit.compared_page import shown
 from pliant.audit.footage import of_clips
 from pliant.audit.footprint import nbytes
+from pliant.audit.rulings import Ruling, added
 from pliant.clip import Clip
-from pliant.contacts import VERTEX_FIELD
+from pliant.contacts import EDGE_EDGE, VERTEX_FIELD
 from pliant.detect.base import Finds
 from pliant.detect.brute_force import BruteForceDetector
 from pliant.detect.distance_field import DistanceFieldDetector
+from pliant.detect.distance_field.bone_fields import BoneFieldsDetector
 from pliant.detect.height_grid import HeightGridDetector
+from pliant.detect.image_space import ImageSpaceDetector
 from pliant.detect.methods import METHODS
+from pliant.detect.spatial_hash import SpatialHashDetector
 from pliant.errors import TooBigError
 from pliant.report.compare_page import compare_page
 from pliant.scenes import SCENES
@@ -218,6 +223,24 @@ class Blind(DistanceFieldDetector):
         return found[found["elements"][:, 0] % 2 == 1]
 
 
+class Echoing(ImageSpaceDetector):
+    """Says one thing twice."""
+
+    def find(self, state):
+        found = super().find(state)
+        return np.concatenate([found, found[:1]])
+
+
+class Undecided(BruteForceDetector):
+    """Of a vertex deep inside it names every face that is nearest."""
+
+    def find(self, state):
+        found = super().find(state)
+        more = found[(found["kind"] != EDGE_EDGE) & (found["distance"] < -self.within)][:1].copy()
+        more["elements"][:, 1] ^= 1
+        return np.concatenate([found, more])
+
+
 class Wild(HeightGridDetector):
     """Reports what is far from everything."""
 
@@ -230,7 +253,7 @@ class Wild(HeightGridDetector):
 
 @pytest.mark.compiled
 @pytest.mark.parametrize(
-    "liar", [Forgetful, Inventive, Stammering, Shallow, Coarse, Blind, Wild], ids=lambda c: c.__name__
+    "liar", [Forgetful, Inventive, Stammering, Shallow, Coarse, Blind, Wild, Echoing], ids=lambda c: c.__name__
 )
 def test_a_method_that_does_not_keep_its_promise_is_caught(liar, monkeypatch):
     monkeypatch.setitem(METHODS, liar.name, liar)
@@ -238,6 +261,55 @@ def test_a_method_that_does_not_keep_its_promise_is_caught(liar, monkeypatch):
     assert not found.row(liar.name).kept
     assert liar.name in found.broken[0]
     assert not found.to_json()["kept"]
+
+
+def test_a_vertex_deep_inside_is_reported_against_one_of_the_faces_that_are_nearest(monkeypatch):
+    monkeypatch.setitem(METHODS, "brute-force", Undecided)
+    inner, outer = shapes.box(0.02, 1), shapes.box(1.0, 1)
+    found = compare(inner, outer, within=0.1, methods=["brute-force"])
+    assert (found.row("brute-force").missed, found.row("brute-force").extra) == (0, 1)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_vertex_that_is_told_to_be_in_tets_twice_is_extra(alone, monkeypatch):
+    class Twice(SpatialHashDetector):
+        def find(self, state):
+            found = super().find(state)
+            return np.concatenate([found, found[:1]])
+
+    monkeypatch.setitem(METHODS, "spatial-hash", Twice)
+    one, two = shapes.tet_ball(0.1), shapes.tet_ball(0.1, centre=(0.15, 0.01, 0.0))
+    both = Mesh(
+        np.concatenate([one.vertices, two.vertices]),
+        np.concatenate([one.faces, two.faces + one.n_vertices]),
+        tets=np.concatenate([one.tets, two.tets + one.n_vertices]),
+    )
+    row = compare(*((both,) if alone else (one, two)), methods=["spatial-hash"]).row("spatial-hash")
+    assert (row.kind, row.missed, row.extra, row.beyond) == ("tets", 0, 1, 1)
+
+
+def ruling(bound: float, extra: int = 0) -> Ruling:
+    nowhere, nothing = np.zeros((0, 3)), np.zeros(0)
+    return Ruling(1, np.zeros((1, 3)), nowhere, np.zeros((extra, 3)), extra, 0, nothing, nothing, bound)
+
+
+def test_a_stated_bound_is_the_largest_whatever_the_order_of_those_that_state_none():
+    none = float("nan")
+    for bounds in ([none, 0.2, 0.1], [0.1, 0.2, none], [0.2, none, 0.1]):
+        assert added([ruling(bound) for bound in bounds]).bound == 0.2
+    assert np.isnan(added([ruling(none), ruling(none)]).bound)
+    assert added([]).bound == 0.0
+
+
+def test_over_several_bodies_the_strictest_class_counts_and_no_bound_is_not_called_exact():
+    figures = {"seconds": 0.0, "build": 0.0, "size": 0, "estimate": 0.0, "asked": (2, 2), "refused": ""}
+    detectors = [BoneFieldsDetector, DistanceFieldDetector]
+    row = row_of("distance-field", detectors, "points", [[ruling(float("nan")), ruling(0.01)]], **figures)
+    assert (row.guarantee, row.bound) == ("B", 0.01)
+    lost = row_of("distance-field", detectors[:1], "points", [[ruling(float("nan"), extra=1)]], **figures)
+    (said,) = Comparison("", (Role("obstacle", ("",), 0.01, (lost,), ()),), (), ()).broken
+    assert "distance-field (C, no bound stated)" in said
 
 
 @pytest.mark.compiled

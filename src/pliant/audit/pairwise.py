@@ -52,6 +52,7 @@ def _sort(detector: Any, facts: Facts, sort: int, claims: _Claims, bound: float)
     deep_lost[pairs[fits, 0]] = False
     unmet = sure[~np.isin(_keys(sure), own)]
     wrong = (~known & ~fits & ~on_the_way) | repeated(own)
+    wrong[fits] |= repeated(pairs[fits, 0])
     told = known & ~on_the_way
     side = _sides(facts, sort, claims)[told]
     error = np.abs(records["distance"][told] - side * d[at[told]])

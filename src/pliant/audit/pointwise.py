@@ -102,7 +102,7 @@ def inside(detector: Any, facts: Facts, found: Contacts) -> Ruling:
     question, slack = facts.question, facts.slack
     if question.other is None:
         asked, sure, perhaps = facts.inside_itself
-        told = np.unique(found["elements"][:, 0]).astype(np.int64)
+        told = found["elements"][:, 0].astype(np.int64)
         return _sets(told[np.isin(told, asked)], sure, perhaps, facts.x)
     parts = []
     for which, (x, exact) in enumerate(zip((facts.x, facts.y), facts.vertices, strict=True)):
@@ -126,7 +126,7 @@ def in_tets(detector: Any, facts: Facts, found: Contacts) -> Ruling:
     for (side, other, y), (x, sure, perhaps) in zip(sides, facts.in_tets):
         records = found[found["bodies"][:, 0] == side.body]
         rows = records["elements"][:, 0].astype(np.int64)
-        part = _sets(np.unique(rows), sure, perhaps, x)._replace(bound=float("nan"))  # of the depth; who is, is exact
+        part = _sets(rows, sure, perhaps, x)._replace(bound=float("nan"))  # of the depth; who is, is exact
         if question.other is not None:
             # vertices that are not on the surface count as well
             exact = exact_from(other, y, x[rows])
@@ -138,8 +138,9 @@ def in_tets(detector: Any, facts: Facts, found: Contacts) -> Ruling:
 
 
 def _sets(told: Rows, sure: Rows, perhaps: Rows, x: Floats) -> Ruling:
-    """Rows of x that a method named, beside those that it must and those that it may."""
-    right, missed, extra = np.intersect1d(told, perhaps), np.setdiff1d(sure, told), np.setdiff1d(told, perhaps)
+    """Rows of x that a method named, beside those that it must and those that it may; named again is extra."""
+    right, missed = np.intersect1d(told, perhaps), np.setdiff1d(sure, told)
+    extra = np.concatenate([np.setdiff1d(told, perhaps), told[repeated(told)]])
     none = np.zeros(0)
     return Ruling(len(sure), x[right], x[missed], x[extra], len(missed) + len(extra), 0, none, none, 0.0)
 
