@@ -77,6 +77,10 @@ def test_a_broken_promise_is_exit_code_1_and_said(here, capsys, monkeypatch):
         (["cloth.obj", "ball.ply", "--seed", "-1"], "--seed"),
         (["cloth.obj", "ball.ply", "--resolution", "9"], "--resolution is for a scene"),
         (["cloth.obj", "ball.ply", "-o", "page.png"], "--report page.png: unknown ending '.png'; one of: .html, .htm"),
+        (["rod", "--units", "mm"], "--units is for files"),
+        (["rod", "--up", "z"], "--up is for files"),
+        (["rod", "--clip", "walk"], "Unknown option: --clip"),
+        (["cloth.obj", "--methods", "bone-boxes"], "no method applies to 'cloth': bone-boxes (finds obstacle only)"),
         (["far.obj", "ball.ply"], "nothing of 'far on ball' comes near anything in 1 frames"),
     ],
 )

@@ -118,6 +118,9 @@ def _given(what: str | None, b: pathlib.Path | None, states: StateOptions, files
     if name in SCENES:
         if b is not None:
             raise ValueError(f"scene {name} has its own bodies; give either a scene or two files")
+        for option in ("units", "up"):
+            if getattr(files, option) != getattr(PLAIN, option):
+                raise ValueError(f"--{option} is for files; a scene is made in metres, its y axis upward")
         options: dict[str, Any] = {"self_contact": states.self_contact}
         if states.resolution is not None:
             options["resolution"] = validate.whole("resolution", states.resolution, low=2, high=2000)
