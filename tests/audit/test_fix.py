@@ -5,7 +5,8 @@ import pytest
 
 from conftest import cases
 from pliant import Clip, Mesh, closest_point, intersections, shapes
-from pliant.audit.fix import fix
+from pliant.audit.fix import _Fixing, _Judged, fix
+from pliant.audit.layers import Layers
 from pliant.audit.untangle import PASSES, Untangler
 
 pytestmark = pytest.mark.compiled
@@ -107,6 +108,20 @@ def test_layers_are_judged_against_each_other_before_and_after(ball):
     assert fixed.facts["below tunic"] == f"{before.words()} -> {after.words()}"
 
 
+def test_vertices_below_are_counted_once_and_only_those_of_faces():
+    inner, outer = tunic(0.106), tunic(0.104, n=20)
+    x, faces = outer.vertices, outer.faces.copy()
+    faces[::2] += len(x)  # every other face with its own copies
+    copied = Mesh(np.concatenate([x, x, 1.01 * x]), faces)  # and some vertices of no face
+    below = [
+        Layers(mesh, [Clip(inner, inner.vertices[None])], lambda t: None, lambda p: np.linalg.norm(p, axis=1) - 0.1)
+        .judge(mesh.vertices[None])[0]
+        .below
+        for mesh in (outer, copied)
+    ]
+    assert below[0] == below[1] > (0,)
+
+
 def test_no_edge_changes_by_more_than_the_bound_and_what_remains_is_told(ball):
     garment = shifted(tunic(), (0.06, 0.0, 0.0))
     loose, bound = fix(garment, ball), fix(garment, ball, max_strain=0.05)
@@ -147,6 +162,27 @@ def test_a_frame_is_not_replaced_by_one_that_is_worse(monkeypatch):
     fixed = fix(sheet)
     assert fixed.after.self_intersections <= fixed.before.self_intersections
     assert np.array_equal(fixed.garment.frames[0], sheet.vertices)
+
+
+LIFTED = shifted(shapes.cloth(1.0, 1.0, 20), (0.0, 2.9, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("body", "inner"),
+    [
+        (shifted(shapes.ball(0.01, 4), (0.0, 2.9, 0.0)), []),  # between its vertices: none is inside
+        (shifted(shapes.ball(0.3, 2), (0.0, 2.5, 0.0)), [shifted(LIFTED, (0.0, 0.05, 0.0))]),
+    ],
+    ids=["through the body", "below what it is worn over"],
+)
+def test_a_tangle_is_not_undone_at_the_cost_of(monkeypatch, body, inner):
+    sheet = crumpled(1)
+    monkeypatch.setattr(_Fixing, "_untangled", lambda self, t, x, u, last: (LIFTED.vertices - x, last))
+    fixed = fix(sheet, body, inner=inner)
+    assert fixed.kept == (0,)
+    assert np.array_equal(fixed.garment.frames[0], sheet.vertices)
+    monkeypatch.setattr(_Judged, "worse", lambda self, given: False)
+    assert np.allclose(fix(sheet, body, inner=inner).garment.frames[0], LIFTED.vertices)
 
 
 def test_a_sheet_is_ironed_as_often_as_allowed_with_one_factorisation_for_each_stiffness(monkeypatch):

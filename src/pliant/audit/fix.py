@@ -1,6 +1,7 @@
 """Fix: a garment that is inside a body or tangled in itself, brought out again: one shape, or every frame."""
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,6 +94,7 @@ class _Fixing:
         self.turned = -1.0 if body is not None and body.mesh.issues.inward else 1.0
         self._normals = np.zeros((0, 3))
         self.count = len(before.frames)
+        self.layers = Layers(garment.mesh, below, self._place, lambda x: self._ask(x)[0])
 
     def run(self, tell: Callable[[float], None]) -> tuple[Floats, list[int]]:
         """(T,n,3) positions of the file's vertices, and the frames that were left alone."""
@@ -127,7 +129,7 @@ class _Fixing:
             if best is not None:
                 # seams may part in later frames: each copy of a vertex goes the same way from where it is
                 out[t] += best[self.garment.mesh.weld_index]
-            elif sum(self._judged(t, x[t])[:3]):
+            elif any(self._judged(t, x[t])[:4]):
                 kept.append(t)
         return out, kept
 
@@ -245,32 +247,32 @@ class _Fixing:
         return np.where(small[:, None], 0.0, u)
 
     def _best(self, t: int, x: Floats, tried: list[Floats]) -> Floats | None:
-        """Of some displacements the best that is better than the frame as it was, and in nothing worse: not in vertices
-        inside, nor in how deep they are, nor in intersections; None where there is none. Between equals fewer cuts
-        through the body are better, then more room."""
+        """Of some displacements the best that is better than the frame as it was, and in nothing worse; None where
+        there is none. Between equals fewer cuts through the body and what is worn below are better, then more room."""
         self._place(t)
-        deep, pairs, cuts, close, depth = self._judged(t, x)
-        best, least = None, (deep + pairs, cuts, close, 0.0)
+        given = self._judged(t, x)
+        best, least = None, (*given.rank, 0.0)
         for u in tried:
             if not np.isfinite(u).all():
                 continue
-            inside, meet, cut, near, deepest = self._judged(t, x + u, x)
-            score = (inside + meet, cut, near, float(np.abs(u).sum()))
-            worse = inside > deep or meet > pairs or deepest > max(depth, NEARLY)
-            if not worse and score < least:
+            found = self._judged(t, x + u, x)
+            score = (*found.rank, float(np.abs(u).sum()))
+            if not found.worse(given) and score < least:
                 best, least = u, score
         return best
 
-    def _judged(self, t: int, x: Floats, given: Floats | None = None) -> tuple[int, int, int, int, float]:
-        """Of a shape of frame t, which stands: vertices inside, pairs of its faces that meet, pairs of its and the
-        body's that do, vertices nearer to the body than half of what they need (as `given` stood), the deepest."""
+    def _judged(self, t: int, x: Floats, given: Floats | None = None) -> "_Judged":
+        """A shape of frame t, which stands; what its vertices need is asked where they are in `given`."""
         pairs = len(self.tangles.pairs(x))
         if self.depths is None or self.cross is None:
-            return 0, pairs, 0, 0, 0.0
+            return _Judged(0, pairs, 0, 0, 0, 0.0)
         cuts = self.cross.update(x, self._placed).count
         away = self._ask(x)[0]
         need = self._need(t, x if given is None else given)
-        return int((away < -NEARLY).sum()), pairs, cuts, int((away < 0.5 * need).sum()), -float(away.min())
+        every = x[self.garment.mesh.weld_index]
+        under = sum(sum(self.layers.counts(k, t, every)) for k in range(len(self.below)))
+        close = int((away < 0.5 * need).sum())
+        return _Judged(int((away < -NEARLY).sum()), pairs, cuts, under, close, -float(away.min()))
 
     def order(self, frames: Floats | None) -> tuple[Layer, ...]:
         """How the garment lies on those below it: as it was given, or in other frames (T,n,3)."""
@@ -278,7 +280,7 @@ class _Fixing:
             return ()
         if frames is None:
             frames = np.stack([np.asarray(self.garment.at(t), np.float64) for t in range(self.count)])
-        return Layers(self.garment.mesh, self.below, self._place, lambda x: self._ask(x)[0]).judge(frames)
+        return self.layers.judge(frames)
 
     def changes(self, frames: Floats) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
         """What `Fixed` says of all frames: moved, strain, bend."""
@@ -292,6 +294,31 @@ class _Fixing:
             a, b = (_angles(p, hinges) for p in (x, y))
             bend.append(np.abs((b - a + np.pi) % (2.0 * np.pi) - np.pi))
         return tuple(np.stack(part).astype(np.float32) for part in (moved, strain, bend))  # type: ignore
+
+
+class _Judged(NamedTuple):
+    """What is wrong with a shape of the garment in one frame."""
+
+    inside: int  # vertices
+    own: int  # pairs of its faces that meet
+    cuts: int  # pairs of its and the body's
+    under: int  # vertices below garments that are worn below it, and pairs of its faces and theirs
+    close: int  # vertices nearer to the body than half of what they need
+    deepest: float  # m
+
+    @property
+    def rank(self) -> tuple[int, int, int]:
+        return self.inside + self.own, self.cuts + self.under, self.close
+
+    def worse(self, given: "_Judged") -> bool:
+        """Cloth that comes out, of the body or of itself, may cut the body or what is below it where it did not
+        before: so cuts may become more, but not by more than was put right."""
+        deeper = self.deepest > max(given.deepest, NEARLY)
+        return self.inside > given.inside or self.own > given.own or deeper or self.wrong > given.wrong
+
+    @property
+    def wrong(self) -> int:
+        return self.inside + self.own + self.cuts + self.under
 
 
 def _strain(x: Floats, y: Floats, edges: NDArray[np.int32]) -> Floats:

@@ -19,7 +19,7 @@ class Layer(NamedTuple):
     """An outer garment against one that is worn below it, in every frame."""
 
     name: str  # of the inner one
-    below: tuple[int, ...]  # vertices of the outer one that the inner one covers
+    below: tuple[int, ...]  # vertices of the outer one that the inner one covers; copies along seams are one
     pairs: tuple[int, ...]  # triangles of both that meet
 
     @property
@@ -43,18 +43,26 @@ class Layers:
         self.inner, self.place, self.away = inner, place, away
         self.depths = [Depths(clip.mesh) for clip in inner]
         self.cross = [Crossings(outer, clip.mesh) for clip in inner]
+        first = np.unique(outer.weld_index, return_index=True)[1]
+        self.rows = first[np.unique(outer.weld_index[outer.faces])]
 
     def judge(self, frames: Floats) -> tuple[Layer, ...]:
         """Of the outer garment's vertices in every frame (T,n,3)."""
         return tuple(self._judged(k, frames) for k in range(len(self.inner)))
 
     def _judged(self, k: int, frames: Floats) -> Layer:
-        clip, below, pairs = self.inner[k], [], []
+        below, pairs = [], []
         for t, x in enumerate(frames):
             self.place(t)
-            y = np.asarray(clip.at(t), np.float64)
-            nearest = self.depths[k].update(y).query(x)[1]
-            rise, gap = self.away(nearest) - self.away(x), np.linalg.norm(nearest - x, axis=1)
-            below.append(int(((rise > STRAIGHT * gap) & (gap > 0.0)).sum()))
-            pairs.append(self.cross[k].update(x, y).count)
-        return Layer(clip.mesh.name, tuple(below), tuple(pairs))
+            found = self.counts(k, t, x)
+            below.append(found[0])
+            pairs.append(found[1])
+        return Layer(self.inner[k].mesh.name, tuple(below), tuple(pairs))
+
+    def counts(self, k: int, t: int, x: Floats) -> tuple[int, int]:
+        """Vertices below inner garment k, and pairs that meet, where the outer one is x (n,3) in frame t, in which the
+        body stands already."""
+        y, points = np.asarray(self.inner[k].at(t), np.float64), x[self.rows]
+        nearest = self.depths[k].update(y).query(points)[1]
+        rise, gap = self.away(nearest) - self.away(points), np.linalg.norm(nearest - points, axis=1)
+        return int(((rise > STRAIGHT * gap) & (gap > 0.0)).sum()), self.cross[k].update(x, y).count
