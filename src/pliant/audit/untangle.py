@@ -1,9 +1,9 @@
 """Untangle: bring cloth that cuts itself apart again, near the shape it has.
 
-There is always a shape without intersections close at hand: the cloth smoothed, first only around the curves along
+There mostly is a shape without intersections close at hand: the cloth smoothed, first only around the curves along
 which it cuts itself, then farther out, until nothing meets any more. From there it goes back towards where it came
 from, and the guard of safe mode lets nothing pass through anything on the way. So what comes out is free of
-intersections, and as near to what came in as that allows.
+intersections where such a shape was found, and as near to what came in as that allows.
 """
 
 from collections.abc import Callable
