@@ -1,5 +1,7 @@
 """Layers under pixels: an even number in every pose, in order, none dropped; and what lies between two of them."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,7 @@ from detect.made import box, octahedron, wedge
 from kernels.test_raster import CUBE, cube_faces, icosphere
 from pliant import Mesh
 from pliant.detect.image_space.layers import DepthCamera, Layers, layered_depth_image, screen_of
-from pliant.kernels import jit, raster
+from pliant.kernels import jit, raster, strips
 from pliant.kernels.layers import Screen
 
 
@@ -188,7 +190,38 @@ def test_the_bits_do_not_depend_on_the_number_of_threads():
     before, results = jit.threads(), []
     for count in (1, 2):
         jit.set_threads(count)
-        layers = layered_depth_image(mesh, resolution=96)
-        results.append((layers.start.tobytes(), layers.depth.tobytes(), layers.face.tobytes()))
+        camera, screen = DepthCamera(mesh), screen_of(mesh.bounds, 2, 96)
+        for _ in range(2):  # faces one by one, faces in strips
+            layers = camera.take(mesh.vertices, screen, mesh.bounds)
+            results.append((layers.start.tobytes(), layers.depth.tobytes(), layers.face.tobytes()))
     jit.set_threads(before)
-    assert results[0] == results[1]
+    assert results[:2] == results[2:]
+
+
+@pytest.mark.parametrize(
+    ("place", "size", "line"),
+    [
+        (np.zeros((5, 3)), (4, 4), "x is float64 (5, 3); expected float64 (6, 3)"),
+        (np.zeros((6, 3), np.float32), (4, 4), "x is float32 (6, 3); expected float64 (6, 3)"),
+        (np.zeros((6, 3)), (0, 4), "a screen of 0 by 4 pixels; expected 1 to 4096"),
+        (np.zeros((6, 3)), (4, 4097), "a screen of 4 by 4097 pixels; expected 1 to 4096"),
+    ],
+)
+def test_a_camera_refuses_what_its_kernels_would_read_past(place, size, line):
+    mesh = octahedron(0)
+    with pytest.raises(ValueError, match=re.escape(line)):
+        DepthCamera(mesh).take(place, Screen(2, -1.0, -1.0, 2.0, 2.0, *size), mesh.bounds)
+
+
+def test_a_fan_of_very_many_faces_is_drawn_as_ever_and_not_strung(monkeypatch):
+    turn = np.linspace(0.0, 2.0 * np.pi, 5000, endpoint=False)
+    x = np.concatenate([np.zeros((1, 3)), np.stack([np.cos(turn), np.sin(turn), 0.1 * np.cos(3.0 * turn)], 1)])
+    k = np.arange(5000)
+    mesh = Mesh(x, np.stack([0 * k, 1 + k, 1 + (k + 1) % 5000], 1))
+    # which would look at all faces around the middle for each of them
+    monkeypatch.setattr(strips, "string", None)
+    camera, screen = DepthCamera(mesh), screen_of(mesh.bounds, 2, 8)
+    images = [camera.take(mesh.vertices, screen, mesh.bounds) for _ in range(3)]
+    first, *others = [image.start.tobytes() + image.depth.tobytes() + image.face.tobytes() for image in images]
+    assert others == [first, first]
+    assert len(images[0].face) >= 40

@@ -23,6 +23,7 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
 MOST = 4096  # pixels along a side
 _PIECE = 8192  # faces whose doubts a thread looks for at a time
+_AROUND = 4096  # faces around a vertex up to which faces are strung into strips
 _SOME = 20_000  # faces that are drawn before a thread would have woken up
 
 
@@ -152,10 +153,13 @@ class DepthCamera:
         self._hits = (np.empty(0, np.int32), np.empty(0), np.empty(0, np.int32))
 
     def _string(self) -> None:
-        """Strips take as long as some ten images, which a single one would not be worth."""
+        """Strips take as long as some ten images, which a single one would not be worth; and the square of the number
+        of faces around a vertex, where there are very many."""
         faces, n = self.mesh.faces, self.mesh.n_vertices
         count = np.zeros(n + 1, np.int32)
         _adjacency.count_faces(faces, count)
+        if int(count.max()) > _AROUND:
+            return
         start, ring = np.cumsum(count, dtype=np.int32), np.empty(faces.size, np.int32)
         _adjacency.fill_rings(faces, start.copy(), ring)
         strip, owner = np.empty(faces.size, np.int32), np.empty(faces.size, np.int32)
@@ -165,6 +169,11 @@ class DepthCamera:
 
     def take(self, x: Floats, screen: Screen, box: Floats, clip: bool = True) -> Layers:
         """The image of vertices x (n,3), metres; `clip` moves layers before and behind the box to its border."""
+        # kernels look at no bounds
+        if x.shape != self.mesh.vertices.shape or x.dtype != np.float64:
+            raise ValueError(f"x is {x.dtype} {x.shape}; expected float64 {self.mesh.vertices.shape}, as the mesh has")
+        if not (1 <= screen.width <= MOST and 1 <= screen.height <= MOST):
+            raise ValueError(f"a screen of {screen.width} by {screen.height} pixels; expected 1 to {MOST} along a side")
         self._images += 1
         if self._images == 2 and len(self.faces) < 1 << 27:  # a word of a strip has no room for more
             self._string()
