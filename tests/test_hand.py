@@ -86,12 +86,13 @@ def test_a_hand_has_no_more_force_than_it_is_given(hanging):
     assert np.linalg.norm(hand.point(sim.state) - hand.to) > 2.0  # pinned along a side, it does not reach that far
 
 
-def test_a_ray_takes_what_it_meets_first(hanging):
-    scene, state = hanging
+def test_a_ray_takes_what_it_meets_first():
+    scene = drape_scene(pliant.shapes.cloth(0.7, 0.7, 8), pliant.shapes.ball(0.2, 2), eps=0.005)
+    state = scene.start()
     above, below = np.array([0.0, 2.0, 0.0]), np.array([0.0, -2.0, 0.0])
     hand = grab(scene, state, above, [0.0, -1.0, 0.0])
     assert hand is not None
-    assert np.linalg.norm(hand.point(state)[[0, 2]]) < 0.03
+    assert np.linalg.norm(hand.point(state)[[0, 2]]) < 0.05
     assert grab(scene, state, below, [0.0, 1.0, 0.0]) is None  # the ball is in the way
     assert grab(scene, state, above, [0.0, 1.0, 0.0]) is None  # nothing there
 
