@@ -1,5 +1,6 @@
 """`pliant drape` as people use it: files in, files out, one table or one JSON, exit codes, options from a file."""
 
+import dataclasses
 import json
 import os
 import pathlib
@@ -14,8 +15,9 @@ import pytest
 import pliant
 from conftest import hear_ctrl_c
 from pliant import cli, shapes
+from pliant.detect.choose import method_for
 from pliant.detect.distance_field import DistanceFieldDetector
-from pliant.scenes import drape_scene, tablecloth_for
+from pliant.scenes import drape_scene, tablecloth_for, tablecloth_scene
 from pliant.scenes.drape import default_eps
 from pliant.simulation import Simulation
 
@@ -96,6 +98,23 @@ def test_a_body_alone_gets_a_tablecloth_of_its_size(here, capsys):
     assert (figures["scene"], figures["particles"]) == ("tablecloth on ball", 81)
     over = tablecloth_for(shapes.ball(0.1, 2), 9)
     assert np.ptp(over.vertices, axis=0) == pytest.approx([0.32, 0.0, 0.32], abs=1e-3)
+
+
+def test_a_tablecloth_that_slides_off_comes_to_rest_on_the_floor():
+    scene = tablecloth_scene(shapes.ball(0.1, 2), resolution=9, friction=0.0)
+    soft = scene.bodies[0].mesh
+    aside = dataclasses.replace(scene.bodies[0], mesh=soft.moved(soft.vertices + np.array([0.12, 0.0, 0.0])))
+    sim = pliant.Simulation(dataclasses.replace(scene, bodies=[aside, *scene.bodies[1:]]), substeps=4)
+    for _ in range(250):
+        frame = sim.step()
+    x = frame.x[: soft.n_vertices]
+    assert -0.1 < x[:, 1].min() < x[:, 1].max() < -0.02
+
+
+@pytest.mark.parametrize("size", [1.0, 100.0])
+def test_the_floor_is_fine_enough_for_a_field(size):
+    scene = tablecloth_scene(shapes.ball(size, 2), resolution=4)
+    assert method_for(scene).name == "distance-field"
 
 
 @pytest.mark.parametrize("scene", ["rod", "spinning-ball", "waving-mannequin"])

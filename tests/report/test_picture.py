@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from pliant import shapes
 from pliant.clip import Clip
 from pliant.kernels import jit
-from pliant.report.camera import Camera
+from pliant.report.camera import Camera, lowest_seen
+from pliant.report.pack import pack
 from pliant.report.picture import render
 from pliant.report.sheet import contact_sheet, spread
 from report.scenes import RED, STONE, ball, drape, grid, rolling
@@ -71,6 +73,15 @@ def test_the_camera_sees_every_vertex_of_every_frame_and_no_farther_than_needed(
         assert part.min() > -1e-6
         assert part.max() < 1 + 1e-6
         assert np.ptp(part, axis=0).max() > 0.999
+
+
+def test_cloth_that_falls_for_ever_does_not_make_a_speck_of_the_body():
+    ball, cloth = shapes.ball(0.2, 2), shapes.cloth(0.5, 0.5, 5, centre=(0.0, 0.3, 0.0))
+    falls = np.stack([cloth.vertices - (0.0, 0.02 * t**2, 0.0) for t in range(60)])
+    clips = [Clip(cloth, falls), Clip(ball, ball.vertices[None])]
+    screen, _ = Camera.framing(clips, 1.0).project(ball.vertices, 100, 100)
+    assert np.ptp(screen[:, 1]) > 15.0
+    assert pack(clips[0], lowest=lowest_seen(clips))["box"][0][1] == lowest_seen(clips) > -1.5
 
 
 def test_what_lies_behind_the_camera_is_not_drawn():

@@ -13,7 +13,8 @@ import pytest
 
 import pliant
 from pliant import cli
-from pliant.scenes import tablecloth_for
+from pliant.report.result import record
+from pliant.scenes import tablecloth_scene
 from pliant.sweep.plan import read_plan
 from pliant.sweep.sweep import sweep
 from pliant.sweep.work import RECORD
@@ -163,8 +164,8 @@ def test_the_table_has_a_row_for_each_run_with_what_was_asked_and_found(swept):
 def test_a_run_is_what_pliant_drape_computes(swept):
     file, done = swept
     body = pliant.load(file.parent / "stone.ply")
-    options = {"place": "as-is", "substeps": 2, "eps": 0.05, "method": "brute-force", "friction": 0.1}
-    result = pliant.drape(tablecloth_for(body, 4), body, 3, **options)
+    scene = tablecloth_scene(body, resolution=4, eps=0.05, friction=0.1)
+    result = record(pliant.Simulation(scene, substeps=2, method="brute-force"), 3)
     figures = done.records[done.plan.runs[0].id]["figures"]
     assert figures["least_distance_m"] == result.summary["least_distance_m"]
     assert figures["fastest_at_end_m_per_s"] == result.summary["fastest_at_end_m_per_s"]

@@ -80,8 +80,8 @@ def drape(
     cache: Annotated[bool, Parameter(negative="--no-cache")] = True,
     json: bool = False,
 ) -> int:
-    """Drape CLOTH over BODY. With --body alone: a tablecloth over it. Without files: a tablecloth over a bust.
-    A BODY that is a .glb or .gltf file with a clip is a character: it wears the garment and plays the clip.
+    """Drape CLOTH over BODY. With --body alone: a tablecloth over it, a floor under it. Without files: a tablecloth
+    over a bust. A BODY that is a .glb or .gltf file with a clip is a character: it wears CLOTH and plays the clip.
 
     Every frame is measured by the exact referee, not by the method that was used; the exit code is 1 when any cloth
     vertex or edge midpoint was inside the body, or when triangles met in safe mode. All options may stand in a TOML

@@ -38,7 +38,7 @@ def stage(
     """The scene, and how it is run where nothing else was asked for."""
     from .. import validate
     from ..io import is_animated
-    from ..scenes import SCENES, drape_scene, tablecloth_for
+    from ..scenes import SCENES, drape_scene, tablecloth_scene
     from ..scenes.pace import Pace, pace_of
 
     if scene is not None and (cloth or body):
@@ -63,8 +63,8 @@ def stage(
     _refuse(wear, f"{body} is not a .glb or .gltf file with a clip")
     rigid, count = read_mesh(body, files), options.pop("resolution", 36)
     if cloth is None:
-        over = tablecloth_for(rigid, count)
-        return drape_scene(over, rigid, place="as-is", name=f"tablecloth on {rigid.name}", **options), Pace()
+        name = f"tablecloth on {rigid.name}"
+        return tablecloth_scene(rigid, resolution=count, name=name, **options), Pace()
     soft = read_mesh(cloth, files)
     return drape_scene(soft, rigid, place=place, name=f"{soft.name} on {rigid.name}", **options), Pace()
 

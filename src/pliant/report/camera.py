@@ -48,11 +48,12 @@ class Camera:
     ) -> "Camera":
         """The nearest camera in that direction (radians) that sees every vertex of every frame within `fill` of it.
 
-        Without an elevation, one from which what moves can be seen.
+        Without an elevation, one from which what moves can be seen. What falls for ever is let go (`lowest_seen`).
         """
         if elevation is None:
             elevation = open_elevation(clips)
         points = np.concatenate([_thinned(clip) for clip in clips]).astype(np.float64)
+        points = points[points[:, 1] >= lowest_seen(clips)]
         towards = np.array(
             [np.cos(elevation) * np.sin(azimuth), np.sin(elevation), np.cos(elevation) * np.cos(azimuth)]
         )
@@ -91,6 +92,17 @@ class Camera:
         x = (np.arange(width) + 0.5 - width / 2) * t
         y = (height / 2 - np.arange(height) - 0.5) * t
         return x[None, :, None] * right + y[:, None, None] * up - back
+
+
+def lowest_seen(clips: Sequence[Clip]) -> float:
+    """Metres, how far down a picture looks: no cloth that is held hangs lower than it is long, and what has slid off
+    everything would make all else a speck."""
+    if all(clip.bends for clip in clips):
+        return -np.inf
+    first = np.stack([(clip.at(0).min(0), clip.at(0).max(0)) for clip in clips])
+    low, high = first[:, 0].min(0), first[:, 1].max(0)
+    rests = min(float(clip.bounds[0, 1]) for clip in clips if not clip.bends)
+    return min(rests, float(low[1])) - float(np.linalg.norm(high - low))
 
 
 def open_elevation(clips: Sequence[Clip]) -> float:

@@ -34,9 +34,9 @@ def check(clips: Sequence[Clip]) -> int:
     return max(lengths, default=1)
 
 
-def pack(clip: Clip, heat: NDArray[np.uint8] | None = None) -> dict[str, Any]:
+def pack(clip: Clip, heat: NDArray[np.uint8] | None = None, lowest: float = -np.inf) -> dict[str, Any]:
     """A clip as a dict for JSON; `static/decode.js` is the other half. heat: (T,n) a number for each vertex and frame
-    that it is coloured by, see `static/heat.js`."""
+    that it is coloured by, see `static/heat.js`. lowest: metres, as far down as it is looked at."""
     mesh = clip.mesh
     low, extent, whole = _quantise(clip.frames)
     out: dict[str, Any] = {
@@ -56,7 +56,8 @@ def pack(clip: Clip, heat: NDArray[np.uint8] | None = None) -> dict[str, Any]:
     if clip.poses is not None:
         # rows of [R | t]: single precision keeps a metre to a tenth of a micrometre
         out["poses"] = planes(clip.poses.reshape(-1, 12).astype("<f4"))
-        out["box"] = clip.bounds.tolist()
+    if clip.poses is not None or clip.bounds[0, 1] < lowest:
+        out["box"] = np.maximum(clip.bounds, (-np.inf, lowest, -np.inf)).tolist()
     uv = vertex_uv(clip)
     if uv is not None and out["open"]:  # only cloth is drawn woven
         out["uv"] = planes(uv.astype("<f4"))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .. import validate
 from ..clip import Clip
 from ..kernels import picture, raster
-from .camera import Camera
+from .camera import Camera, lowest_seen
 from .light import SUN, Lamp, sky_lights, sun_lights, unit
 from .pack import check, vertex_uv
 
@@ -91,7 +91,8 @@ class _Studio:
         self.color = np.array([clip.color for clip in clips])[owner]
         self.open = np.array(is_open)[owner]
         self.checked = np.array([uv is not None for uv in uvs])[owner]
-        self.floor = min(float(clip.bounds[0, 1]) for clip in clips)  # under all frames, not only this one
+        lowest = min(float(clip.bounds[0, 1]) for clip in clips)  # under all frames, not only this one
+        self.floor = max(lowest, lowest_seen(clips))
         self.size = float(np.linalg.norm(np.ptp(self.x, axis=0))) or 1.0
         self.middle = (self.x.min(0) + self.x.max(0)) / 2
         self.samples = samples

@@ -1,5 +1,6 @@
 """Any cloth over any body."""
 
+import dataclasses
 import logging
 from typing import Any
 
@@ -88,6 +89,17 @@ def tablecloth_for(body: Mesh, resolution: int = 36) -> Mesh:
     top = x[x[:, 1] >= x[:, 1].max() - 0.1 * np.ptp(x[:, 1])]
     middle = 0.5 * (top.min(0) + top.max(0)) - 0.5 * (cloth.bounds[0] + cloth.bounds[1])
     return cloth.moved(cloth.vertices + np.array([middle[0], 0.0, middle[2]]))
+
+
+def tablecloth_scene(body: Mesh, *, resolution: int = 36, place: str = "as-is", **options: Any) -> Scene:
+    """A tablecloth over any body, and a floor under both: what slides off comes to rest. Options as `drape_scene`."""
+    cloth = tablecloth_for(body, resolution)
+    scene = drape_scene(cloth, body, place=place, **options)
+    width = 1.6 * float(np.ptp(cloth.bounds, axis=0)[[0, 2]].max())
+    thick = max(8.0 * scene.eps, 0.02 * width)
+    x, _, z = 0.5 * (body.bounds[0] + body.bounds[1])
+    slab = shapes.box((width, thick, width), (8, 1, 8), centre=(x, body.bounds[0, 1] - 0.5 * thick, z))
+    return dataclasses.replace(scene, bodies=[*scene.bodies, Body(slab, fixed=True, name="floor")])
 
 
 def above(cloth: Mesh, body: Mesh, gap: float | None = None) -> Mesh:

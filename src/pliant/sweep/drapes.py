@@ -10,7 +10,7 @@ from ..detect.choose import AUTO
 from ..io import is_animated, load_character
 from ..report.result import Result, record
 from ..scene import Cloth, Scene
-from ..scenes import SCENES, drape_scene, tablecloth_for
+from ..scenes import SCENES, drape_scene, tablecloth_scene
 from ..scenes.dressing import dress_scene
 from ..scenes.pace import Pace, pace_of
 from ..simulation import Simulation
@@ -90,11 +90,11 @@ def _staged(run: Run) -> tuple[Scene, Pace]:
     _refuse(given, _WORN, f"{body.name} is not a .glb or .gltf file with a clip")
     under = body.load(given)
     if garment.name == TABLECLOTH:
-        over, place = tablecloth_for(under, given.get("resolution", 36)), given.get("place", "as-is")
+        chosen = {name: given[name] for name in ("resolution", "place") if name in given}
+        made = tablecloth_scene(under, **chosen, **options)
     else:
         _ignore_resolution(given, garment.name)
-        over, place = garment.load(given), given.get("place", "auto")
-    made = drape_scene(over, under, place=place, **options)
+        made = drape_scene(garment.load(given), under, place=given.get("place", "auto"), **options)
     return made, pace_of(made)
 
 

@@ -20,7 +20,8 @@ from .field import DistanceField
 
 Floats = NDArray[np.float64]
 _EVERY = np.zeros(0, np.int64)
-_FEWEST_CELLS, _MOST_CELLS = 32, 512  # along the longest side, when the spacing is chosen here
+_FEWEST_CELLS = 32  # along the longest side, when the spacing is chosen here
+_MOST_CELLS, _MOST_ALONG = 512, 2048  # along the sides of a cube; along the longest side of what is flat or thin
 _LEAST_BAND, _WIDEST_BAND = 8.0, 16.0  # cells; what gets deeper in one substep is not found
 
 
@@ -144,10 +145,16 @@ def _field_for(
 def finest_cells(body: Mesh, within: float) -> float:
     """Metres: no field made here for `within` has smaller cells.
 
-    A body smaller than `within` still gets cells that show its shape, as far as grid and band allow.
+    A grid has at most as many as the largest cube. A body smaller than `within` still gets cells that show its shape,
+    as far as grid and band allow.
     """
-    longest = float((body.bounds[1] - body.bounds[0]).max())
-    return max(longest / (_MOST_CELLS - 2.0 * _WIDEST_BAND), within / (_WIDEST_BAND - 2.0))
+    extent, around = body.bounds[1] - body.bounds[0], 2.0 * _WIDEST_BAND
+    fine, coarse = (float(extent.max()) / (most - around) for most in (_MOST_ALONG, _MOST_CELLS))
+    for _ in range(32):
+        middle = 0.5 * (fine + coarse)
+        fits = middle > 0.0 and np.prod(extent / middle + around) <= float(_MOST_CELLS) ** 3
+        fine, coarse = (fine, middle) if fits else (middle, coarse)
+    return max(coarse, within / (_WIDEST_BAND - 2.0))
 
 
 def _reach(soft: Side, within: float) -> float:

@@ -89,17 +89,18 @@ function pose(points, p) {
   }
 }
 
-// Vertices of some twenty frames spread over the run, at most some thousands each, to fit the view to.
+// Vertices of some twenty frames spread over the run, at most some thousands each, to fit the view to; not what has
+// fallen below the box, out of sight.
 function somePoints(clips) {
   const out = [];
   for (const clip of clips) {
-    const stride = Math.ceil(clip.count / 3000), hop = Math.ceil(clip.moments / 20);
-    for (let frame = clip.moments - 1; frame >= 0; frame -= hop) {
+    const stride = Math.ceil(clip.count / 3000), hop = Math.ceil(clip.moments / 20), low = clip.box[0][1] - 1e-4 * clip.extent[1];
+    const frames = [];
+    for (let frame = clip.moments - 1; frame >= 0; frame -= hop) frames.push(frame);
+    for (const frame of [...frames, 0]) {
       fillPositions(clip, frame);
-      for (let i = 0; i < clip.count; i += stride) out.push(...clip.positions.subarray(3 * i, 3 * i + 3));
+      for (let i = 0; i < 3 * clip.count; i += 3 * stride) if (clip.positions[i + 1] >= low) out.push(...clip.positions.subarray(i, i + 3));
     }
-    fillPositions(clip, 0);
-    for (let i = 0; i < clip.count; i += stride) out.push(...clip.positions.subarray(3 * i, 3 * i + 3));
   }
   return out;
 }
