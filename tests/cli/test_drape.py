@@ -101,14 +101,14 @@ def test_a_body_alone_gets_a_tablecloth_of_its_size(here, capsys):
 
 
 def test_a_tablecloth_that_slides_off_comes_to_rest_on_the_floor():
-    scene = tablecloth_scene(shapes.ball(0.1, 2), resolution=9, friction=0.0)
+    scene = tablecloth_scene(shapes.ball(0.1, 2), resolution=9)
     soft = scene.bodies[0].mesh
     aside = dataclasses.replace(scene.bodies[0], mesh=soft.moved(soft.vertices + np.array([0.12, 0.0, 0.0])))
     sim = pliant.Simulation(dataclasses.replace(scene, bodies=[aside, *scene.bodies[1:]]), substeps=4)
     for _ in range(250):
         frame = sim.step()
     x = frame.x[: soft.n_vertices]
-    assert -0.1 < x[:, 1].min() < x[:, 1].max() < -0.02
+    assert -0.11 < x[:, 1].min() < x[:, 1].max() < -0.05
 
 
 @pytest.mark.parametrize("size", [1.0, 100.0])
