@@ -1,6 +1,7 @@
 """Simulation: the loop, one screen long."""
 
 import dataclasses
+import functools
 import logging
 import os
 import time
@@ -98,7 +99,7 @@ class Simulation:
         )
         self.responds = validate.choice("response", response, tuple(RESPONSES))
         self.response = RESPONSES[self.responds](scene, obstacles=self._follow)
-        self.response.look = self._look
+        self.response.look = functools.partial(_seen_by, self.detectors)  # a method of ours would keep us alive
         self.last = LastLook(scene, self.detectors)
         self.guard = _guard(scene, self_method, self_options, self_response)
         self.hands: list[Hand] = []
@@ -230,9 +231,7 @@ class Simulation:
 
     def _look(self, state: State) -> Contacts:
         """Contacts with the bodies."""
-        parts = [detector.update(state).find(state) for detector in self.detectors]
-        # in the order of the detectors: canonical order would take longer than all else and change nothing
-        return parts[0] if len(parts) == 1 else _contacts.join(parts)
+        return _seen_by(self.detectors, state)
 
     def _show(self, found: Contacts, dt: float) -> int:
         """Responses have their last word before the frame is shown; how many pairs they left too near."""
@@ -291,6 +290,13 @@ class Simulation:
             if step > (self.scene.eps if rigid else 4.0 * self.scene.eps):
                 text = "body %r moves up to %.3g m in a small step, more than eps = %.3g m; use more substeps"
                 log.warning(text, body.label, step, self.scene.eps)
+
+
+def _seen_by(detectors: Sequence[Detector], state: State) -> Contacts:
+    """All contacts that detectors find."""
+    parts = [detector.update(state).find(state) for detector in detectors]
+    # in the order of the detectors: canonical order would take longer than all else and change nothing
+    return parts[0] if len(parts) == 1 else _contacts.join(parts)
 
 
 def _guard(

@@ -1,6 +1,5 @@
 """What is drawn over the cloth: contacts, boxes of trees and bones, slices of distance, layered depth."""
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ from ..detect.image_space.layers import bounds_of, screen_of, shortest
 from ..detect.lifted import Lifted
 from ..detect.surface import ClosestPoints
 from ..detect.tree.tree import refit, tree_of
-from ..mesh import Mesh
 from ..report.slices import Scale, coloured
 from ..scene import Scene
 from ..simulation import Frame, Simulation
@@ -41,6 +39,7 @@ class Looks:
         self.level = {name: most // 2 for name, (_, most) in OVERLAYS.items()}
         self._trees: dict[int, tuple[Any, NDArray[np.int64]]] = {}
         self._cameras: dict[int, DepthCamera] = {}
+        self._standing: dict[int, ClosestPoints] = {}
         self._sliced: tuple[Any, dict[str, NDArray[Any]]] = (None, {})
 
     def draw(self, sim: Simulation, frame: Frame) -> dict[str, NDArray[Any]]:
@@ -138,16 +137,13 @@ class Looks:
             if still and fields.get(b) is not None:
                 d = fields[b].sample(points)[0]
             elif still:
-                d = _standing(self.scene.bodies[b].mesh.welded).query(points)[0]
+                if b not in self._standing:
+                    self._standing[b] = ClosestPoints(self.scene.bodies[b].mesh.welded)
+                d = self._standing[b].query(points)[0]
             else:
                 d = ClosestPoints(self.scene.bodies[b].mesh.welded.moved(x)).query(points)[0]
             found = np.where(np.isnan(d), found, np.minimum(found, d))
         return np.where(np.isinf(found), np.nan, found)
-
-
-@functools.lru_cache(maxsize=8)
-def _standing(mesh: Mesh) -> ClosestPoints:
-    return ClosestPoints(mesh)
 
 
 def _bare(detector: Any) -> Any:

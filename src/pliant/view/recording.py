@@ -1,62 +1,104 @@
 """Recording: frames kept while a person plays, written as an animation and a page."""
 
-import dataclasses
 import pathlib
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import contacts as _contacts
 from ..report.referee import Referee
 from ..report.result import Result
 from ..scene import Scene
 from ..simulation import Frame
 
-MOST = 1 << 30  # bytes of positions that are kept
+MOST = 96 << 20  # bytes of frames that are kept; writing them takes up to seven times as much for a while
+LONGEST = 60_000  # frames, where they are small
+SPARSEST = 4  # a long recording has a frame in every so many
 
 
 class Recording:
-    """Frames of one scene, a hundredth of a second apart."""
+    """Frames of one scene, offered every `dt` seconds and kept with the single precision that files have.
+
+    Only what bends is kept, and where all else was: `room` frames. Where more come, every second one is forgotten, and
+    one in `every` is kept from then on; so the files still have all of the time, with fewer frames a second.
+    """
 
     def __init__(self, scene: Scene, dt: float) -> None:
         self.scene, self.dt = scene, dt
-        self._kept: list[Frame] = []
-        self._touching: list[int] = []
-        self._bytes = 0
+        self._bends = [*scene.soft, *scene.shapes]
+        count = sum(scene.bodies[b].mesh.welded.n_vertices for b in self._bends)
+        self.room = int(np.clip(MOST // (12 * count + 96 * len(scene.bodies) + 16), 2, LONGEST))
+        # the system gives memory as it is written to, so room that is not used costs nothing
+        self._x = {b: np.empty((self.room, scene.bodies[b].mesh.welded.n_vertices, 3), np.float32) for b in self._bends}
+        self._poses = np.empty((self.room, len(scene.bodies), 3, 4))
+        self._touching, self._seconds = np.empty(self.room, np.int64), np.empty(self.room)
+        self.every, self._count, self._offered, self._spent = 1, 0, 0, 0.0
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return self._count
 
-    def keep(self, frame: Frame) -> bool:
-        """False where there is no room for more."""
-        self._bytes += frame.x.nbytes
-        if self._bytes > MOST:
-            return False
-        # only their number is told; the records themselves may be larger than all positions
-        self._touching.append(len(frame.contacts))
-        self._kept.append(dataclasses.replace(frame, contacts=_contacts.empty()))
-        return True
+    @property
+    def seconds(self) -> float:
+        """How long it is."""
+        return max(0, self._offered - 1) * self.dt
+
+    @property
+    def longest(self) -> float:
+        """Seconds that there can be in all."""
+        return (self.room * SPARSEST - 1) * self.dt
+
+    @property
+    def full(self) -> bool:
+        return self._offered == self.room * SPARSEST
+
+    def keep(self, frame: Frame) -> None:
+        """A frame more, unless it is full."""
+        if self.full:
+            return
+        if self._count == self.room and self._offered % self.every == 0:
+            self._thin()
+        self._spent += frame.seconds
+        if self._offered % self.every == 0:
+            t = self._count
+            for b, kept in self._x.items():
+                kept[t] = frame.x[self.scene.rows(b)]
+            # of contacts only the number: the records themselves may be larger than all positions
+            self._poses[t], self._touching[t], self._seconds[t] = frame.pose, len(frame.contacts), self._spent
+            self._count, self._spent = t + 1, 0.0
+        self._offered += 1
+
+    def _thin(self) -> None:
+        """Forget every second frame; the time it took to compute goes to the one after it."""
+        count = (self._count + 1) // 2
+        left = float(self._seconds[self._count - 1]) if self._count % 2 == 0 else 0.0
+        for t in range(1, count):
+            self._seconds[t] = self._seconds[2 * t] + self._seconds[2 * t - 1]
+            for array in (*self._x.values(), self._poses, self._touching):
+                array[t] = array[2 * t]
+        self._spent += left
+        self._count, self.every = count, 2 * self.every
 
     def result(self) -> Result:
-        """The run as `pliant drape` has it, every frame measured by the exact referee."""
-        scene, frames = self.scene, self._kept
-        x = np.stack([frame.x for frame in frames])
+        """The run as `pliant drape` has it, every frame measured by the exact referee as it is written."""
+        scene, count = self.scene, self._count
         referee = Referee(scene) if scene.soft and scene.fixed else None
-        deepest, pinched = np.full(len(frames), np.nan), np.zeros((len(frames), 2))
+        deepest, pinched = np.full(count, np.nan), np.zeros((count, 2))
         if referee is not None:
-            for t, frame in enumerate(frames):
-                deepest[t] = referee.least_distance(frame.x, frame.pose)
+            x = scene.start().x
+            for t in range(count):
+                for b, kept in self._x.items():
+                    x[scene.rows(b)] = kept[t]
+                deepest[t] = referee.least_distance(x, self._poses[t])
                 pinched[t] = referee.pinched, referee.pinched_depth
-        shapes: dict[int, NDArray[np.float32]] = {b: x[:, scene.rows(b)].astype(np.float32) for b in scene.shapes}
+        kept_frames: dict[int, NDArray[np.float32]] = {b: kept[:count] for b, kept in self._x.items()}
         return Result(
             scene,
-            self.dt,
-            {b: x[:, scene.rows(b)] for b in scene.soft},
-            np.stack([frame.pose for frame in frames]),
-            np.array(self._touching),
+            self.dt * self.every,
+            {b: kept_frames[b] for b in scene.soft},  # type: ignore[misc]
+            self._poses[:count],
+            self._touching[:count],
             deepest,
-            np.array([frame.seconds for frame in frames]),
-            shapes=shapes,
+            self._seconds[:count],
+            shapes={b: kept_frames[b] for b in scene.shapes},
             pinched=pinched,
             skins=False,  # it may begin anywhere in the clip, and go back to its beginning
         )

@@ -2,6 +2,7 @@
 
 import collections
 import dataclasses
+import gc
 import json
 import logging
 import pathlib
@@ -20,6 +21,7 @@ from ..simulation import Frame
 from .commands import Choose, Command, Do, FreePins, Grab, Known, LetGo, Pull, Set, Show
 from .face import News
 from .looks import Looks
+from .memory import give_back
 from .recording import Recording
 from .stage import FRAME, Choice, Stage
 from .wire import encode
@@ -31,6 +33,7 @@ SHOWN = 1 / 60  # seconds between frames that are shown, at least
 SLOW = 0.028  # seconds a frame may take before it is cut into more
 MEASURED = 0.25  # seconds between looks of the exact referee
 KEPT = 20  # lines that pages which come later can still read
+TIDIED = 10.0  # seconds between times that free memory is given back
 _FACTOR = {"1/4": 0.25, "1/2": 0.5, "1": 1.0, "2": 2.0}
 
 
@@ -95,6 +98,8 @@ class Session:
             self._open()
             while not self._over.is_set():
                 self._obey()
+                if time.perf_counter() - self._tidied > TIDIED:
+                    self._tidy()
                 if self._paused and not self._once:
                     self._rest(0.2)
                 else:
@@ -114,8 +119,10 @@ class Session:
         self._holds.clear()
         self._recording: Recording | None = None
         self._least, self._asked = float("nan"), 0.0
+        self._part, self._spent = 0, 0.0  # small steps since the last whole frame, and the seconds they took
         self._forget_times()
         self._found = _contacts.empty()
+        self._tidy(all_of_it=True)
         self._greet(new=True)
         self._note(f"getting {self._stage.name} ready; what runs for the first time is compiled ...")
         self._stage.step()  # not shown, so that compiling is not taken for a slow scene
@@ -124,10 +131,20 @@ class Session:
         self._publish(self._as_it_is())
         self._note("")
 
+    def _tidy(self, all_of_it: bool = False) -> None:
+        """Give back what is free; `all_of_it`, which takes a tenth of a second: rings of things that nobody has, too.
+
+        Python would look for those only once there are very many of them, and few of ours are large.
+        """
+        if all_of_it:
+            gc.collect()
+        give_back()
+        self._tidied = time.perf_counter()
+
     def _forget_times(self) -> None:
         self._stage.clock.seconds.clear()
         self._due = self._shown = self._ended = time.perf_counter()
-        self._mean, self._count, self._part, self._spent = 0.0, 0, 0, 0.0
+        self._mean, self._count = 0.0, 0
         self._lived = np.zeros(3)  # of late: seconds, frames, and seconds simulated
         self._ms: dict[str, float] = {}
 
@@ -174,16 +191,28 @@ class Session:
         self._time(took)
         self._spent += took
         self._found = frame.contacts
-        self._part = (self._part + 1) % stage.parts
+        self._part = (self._part + stage.small) % stage.pace.substeps
         if self._part == 0:
             whole, self._spent = dataclasses.replace(frame, seconds=self._spent), 0.0
-            if self._recording is not None and not self._recording.keep(whole):
-                self._tell("problem", "the recording is full: keep it or drop it")
-                self._paused = True
+            self._record(whole)
         if self._paused or time.perf_counter() - self._shown >= SHOWN - 0.003:
             self._publish(frame)
         self._cut()
         self._wait(stage.sim.dt / _FACTOR[self._speed])
+
+    def _record(self, frame: Frame) -> None:
+        """Keep a frame of a recording that runs; where that is full, the scene stands still."""
+        recording = self._recording
+        if recording is None:
+            return
+        every = recording.every
+        recording.keep(frame)
+        if recording.every != every:
+            rate = 1.0 / (recording.every * recording.dt)
+            self._note(f"a long recording: of its frames {rate:.0f} a second are kept, those from before too")
+        if recording.full and not self._paused:
+            self._tell("problem", f"the recording is full after {recording.seconds:.0f} s: keep it or drop it")
+            self._paused = True
 
     def _time(self, took: float) -> None:
         """Means of late: how long frames take, and what a whole hundredth of a second spends it on."""
@@ -317,19 +346,22 @@ class Session:
             self._paused = self._once = True
         elif what == "reset":
             self._holds.clear()
-            self._found = _contacts.empty()
+            self._found, self._part, self._spent = _contacts.empty(), 0, 0.0
             self._stage.reset()
             if self._referee is not None:  # of open bodies it remembers on which side things were
                 self._referee = Referee(self._stage.scene)
         elif what == "record":
-            self._recording, self._part = Recording(self._stage.scene, FRAME), 0
+            self._recording = Recording(self._stage.scene, FRAME)
+            self._part, self._spent = 0, 0.0
             self._recording.keep(self._as_it_is())
+            self._note(f"recording: there is room for {self._recording.longest:.0f} s")
         elif self._recording is not None:
             if what == "keep" and len(self._recording) > 1:
                 self._note("writing the recording ...")
                 written = self._recording.write(self._folder)
                 self._note("written: " + ", ".join(str(path) for path in written))
             self._recording = None
+            self._tidy()
 
     def _choose(self, what: str, to: str) -> None:
         stage = self._stage

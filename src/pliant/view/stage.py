@@ -23,6 +23,7 @@ log = logging.getLogger("pliant.view")
 FRAME = 0.01  # seconds of a scene between its frames, as in `pliant drape`
 SPEEDS = ("1/4", "1/2", "1", "2")
 OWN = "your files"
+RECENT = 4  # methods that stay ready: in a large scene each takes 20 to 130 MiB, and half a second to prepare again
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,7 +94,7 @@ class Stage:
 
     def _begin(self, name: str, scene: Scene, pace: Pace, method: str, tell: Callable[[str], None]) -> None:
         kept = dict(self.__dict__)
-        self._made: dict[str, list[Detector]] = {}  # of the methods used so far, for one eps
+        self._made: dict[str, list[Detector]] = {}  # of the methods used last, in that order, for one eps
         self.name, self.start, self.scene, self.pace, self.small = name, scene, scene, pace, 1
         self.method, self.response = method, "projection"
         try:
@@ -230,7 +231,10 @@ class Stage:
             state=state,
             clock=self.clock,
         )
+        self._made.pop(method, None)
         self._made[method] = sim.detectors
+        for name in list(self._made)[:-RECENT]:
+            del self._made[name]
         sim.hands = self.hands
         return sim
 

@@ -1,0 +1,158 @@
+"""What is not needed any more is gone: scenes and simulations from before, methods used long ago, too many frames."""
+
+import dataclasses
+import gc
+import pathlib
+import weakref
+
+import numpy as np
+import pytest
+
+from pliant.contacts import empty
+from pliant.io.footage import load_clip
+from pliant.scenes import SCENES
+from pliant.simulation import Frame
+from pliant.view import memory, recording
+from pliant.view.commands import Choose, Do, Show
+from pliant.view.looks import OVERLAYS
+from pliant.view.recording import SPARSEST, Recording
+from pliant.view.session import Session
+from pliant.view.stage import RECENT, Choice, Stage
+
+SMALL = Choice(scene="tablecloth-on-ball", method="tree", options={"resolution": 8})
+
+
+@pytest.fixture
+def uncollected():
+    """Rings of things that nobody has would stay, as they do for long where most of memory is in few things."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.compiled
+@pytest.mark.usefixtures("uncollected")
+def test_a_simulation_that_a_slider_replaced_is_gone_at_once():
+    stage = Stage(SMALL)
+    for change in (
+        lambda: stage.tune("friction", 0.7),
+        lambda: stage.tune("eps", 0.011),
+        lambda: stage.respond("geometric"),
+        lambda: stage.keep_apart("safe"),
+        lambda: stage.use("brute-force", lambda _: None),
+        stage.reset,
+    ):
+        stage.step()
+        before = weakref.ref(stage.sim)
+        change()
+        assert before() is None
+
+
+@pytest.mark.compiled
+def test_nothing_of_a_scene_is_left_after_the_next(tmp_path):
+    session = Session(SMALL, tmp_path)
+    session._stage = Stage(SMALL)
+    session._open()
+    for name in OVERLAYS:
+        session._do(1, Show(name, True))
+    session._act("record")
+    session._go()
+    session._act("drop")
+    stage = session._stage
+    things = [stage.scene, stage.sim, stage.sim.detectors[0], session._looks, session._world, session._referee]
+    left = [weakref.ref(thing) for thing in (*things, *(body.mesh for body in stage.scene.bodies))]
+    del things
+    session._do(1, Choose("scene", "cloth-on-box-corner"))
+    assert [ref() for ref in left if ref() is not None] == []
+
+
+@pytest.mark.compiled
+def test_only_the_methods_used_last_stay_ready():
+    stage = Stage(SMALL)
+    used = ["brute-force", "spatial-hash", "image-space", "continuous", "brute-force"]
+    for name in used:
+        stage.use(name, lambda _: None)
+    assert list(stage._made) == used[-RECENT:]
+    assert stage._made["brute-force"] is stage.sim.detectors
+
+
+def test_free_memory_is_given_back_where_the_system_can_take_it(monkeypatch):
+    asked = []
+    monkeypatch.setattr(memory, "_trim", lambda: asked.append)
+    memory.give_back()
+    monkeypatch.setattr(memory, "_trim", lambda: None)  # another system
+    memory.give_back()
+    assert asked == [0]
+
+
+def frames(scene, count):
+    """Frame t of the cloth is t millimetres higher, and took t seconds."""
+    state = scene.start()
+    for t in range(count):
+        yield Frame(t, 0.01 * t, state.x + np.array([0.0, 0.001 * t, 0.0]), state.pose, empty(), float(t))
+
+
+def kept_heights(kept):
+    (x,) = kept.result().x.values()
+    return np.rint(1000.0 * (x - x[0])[:, 0, 1]).astype(int).tolist()
+
+
+@pytest.fixture
+def of_five(monkeypatch):
+    """A recording with room for five frames."""
+    scene = SCENES["tablecloth-on-ball"](resolution=4)
+    scene = dataclasses.replace(scene, bodies=[body for body in scene.bodies if not body.fixed])
+    monkeypatch.setattr(recording, "MOST", 5 * (12 * 16 + 96 + 16))
+    made = Recording(scene, 0.01)
+    assert made.room == 5
+    return made
+
+
+@pytest.mark.parametrize(
+    ("count", "every", "heights"),
+    [
+        (5, 1, [0, 1, 2, 3, 4]),
+        (6, 2, [0, 2, 4]),
+        (9, 2, [0, 2, 4, 6, 8]),
+        (10, 2, [0, 2, 4, 6, 8]),
+        (11, 4, [0, 4, 8]),
+        (20, 4, [0, 4, 8, 12, 16]),
+    ],
+)
+def test_a_long_recording_keeps_all_of_the_time_with_fewer_frames(of_five, count, every, heights):
+    for frame in frames(of_five.scene, count):
+        assert not of_five.full
+        of_five.keep(frame)
+    result = of_five.result()
+    assert kept_heights(of_five) == heights
+    assert (of_five.every, result.dt) == (every, pytest.approx(0.01 * every))
+    assert result.seconds.sum() == sum(range(heights[-1] + 1))  # what was forgotten took its time too
+    assert of_five.full == (count == 5 * SPARSEST)
+
+
+def test_a_full_recording_takes_no_more(of_five):
+    for frame in frames(of_five.scene, 30):
+        of_five.keep(frame)
+    assert kept_heights(of_five) == [0, 4, 8, 12, 16]
+    assert of_five.seconds == pytest.approx(of_five.longest) == pytest.approx(0.19)
+
+
+@pytest.mark.compiled
+def test_a_method_chosen_in_the_middle_of_a_frame_leaves_recorded_frames_a_hundredth_of_a_second_apart(tmp_path):
+    session = Session(SMALL, tmp_path)
+    session._stage = stage = Stage(SMALL)
+    session._open()
+    session._wait = session._cut = lambda *_: None
+    session._act("record")
+    times = [stage.sim.state.time]
+    session._record = lambda frame, keep=session._record: (times.append(frame.time), keep(frame))
+    stage.cut(4)
+    session._go()
+    session._do(1, Choose("method", "brute-force"))  # from here on in single small steps
+    for _ in range(12):
+        session._go()
+    stage.cut(stage.pace.substeps)
+    session._go()
+    np.testing.assert_allclose(np.diff(times), 0.01)
+    session._do(1, Do("keep"))
+    assert len(load_clip(pathlib.Path(tmp_path / "play-1.glb"))[0]) == 3
