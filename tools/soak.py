@@ -5,6 +5,9 @@
 A real `pliant play` is started, and a script does over its socket what people do: drags, pins, sliders, methods,
 scenes, overlays, recordings, and leaving in the middle of a drag. Prints a line a minute and a verdict; exit code 1
 where a number was not finite, the server ended, or memory kept growing.
+
+Scenes differ by hundreds of MiB, so memory is looked at every two seconds, and thirds of the time are compared: it grew
+where the least and the median of the last third are both above those of the third before it by more than `FLAT` MiB.
 """
 
 import argparse
@@ -23,6 +26,9 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
 from pliant.view.wire import decode
+
+FLAT = 100.0  # MiB
+Row = tuple[float, int, int]
 
 
 class Hands:
@@ -80,7 +86,7 @@ class Hands:
         return [{"free": "pins"}]
 
 
-def memory(pid: int) -> tuple[float, int, int]:
+def memory(pid: int) -> Row:
     """MiB, threads, open files of a process."""
     status = pathlib.Path(f"/proc/{pid}/status").read_text()
     found = {k: int(re.search(rf"{k}:\s+(\d+)", status)[1]) for k in ("VmRSS", "Threads")}
@@ -97,58 +103,84 @@ async def visit(url: str, hands: Hands, until: float, scene_until: float) -> Non
                 hands.take(message)
 
         ears = asyncio.create_task(listen())
-        while not hands.hello or not hands.frames:
-            await asyncio.sleep(0.1)
-        scenes = [name for name, _, _ in hands.hello["choices"]["scene"]]
-        await socket.send(json.dumps({"choose": "scene", "to": hands.rng.choice(scenes)}))
-        await asyncio.sleep(3.0)
-        while time.monotonic() < min(until, scene_until):
-            for command in hands.wish():
-                await socket.send(json.dumps(command))
-                await asyncio.sleep(0.02)
-            await asyncio.sleep(hands.rng.uniform(0.0, 0.3))
-        ears.cancel()
+        try:
+            while not hands.hello or not hands.frames:
+                await asyncio.sleep(0.1)
+            scenes = [name for name, _, _ in hands.hello["choices"]["scene"]]
+            await socket.send(json.dumps({"choose": "scene", "to": hands.rng.choice(scenes)}))
+            await asyncio.sleep(3.0)
+            while time.monotonic() < min(until, scene_until):
+                for command in hands.wish():
+                    await socket.send(json.dumps(command))
+                    await asyncio.sleep(0.02)
+                await asyncio.sleep(hands.rng.uniform(0.0, 0.3))
+        finally:
+            ears.cancel()
+            await asyncio.gather(ears, return_exceptions=True)
+
+
+async def watch(pid: int, hands: Hands, folder: pathlib.Path, rows: list[Row]) -> None:
+    """A row every two seconds, a line every minute."""
+    while True:
+        await asyncio.sleep(2.0)
+        rows.append(memory(pid))
+        if len(rows) % 30:
+            continue
+        last = [mib for mib, _, _ in rows[-30:]]
+        print(
+            f"{len(rows) // 30:4d} min {min(last):6.0f} to {max(last):5.0f} MiB {rows[-1][1]:3d} threads"
+            f" {rows[-1][2]:3d} files {hands.frames:8d} frames in {hands.hello.get('scene', '')}",
+            flush=True,
+        )
+        for path in folder.glob("play-*"):
+            path.unlink()
+
+
+def growth(rows: list[Row]) -> float:
+    """MiB that memory grew by from the middle third to the last one; says what it was."""
+    third = len(rows) // 3
+    if third < 2:
+        return 0.0
+    mib = np.array([row[0] for row in rows])
+    parts = [mib[k * third : (k + 1) * third] for k in (0, 1)] + [mib[2 * third :]]
+    for name, part in zip(("first", "middle", "last"), parts, strict=True):
+        print(f"{name:6s} third: least {part.min():5.0f}, median {np.median(part):5.0f}, peak {part.max():5.0f} MiB")
+    return min(float(f(parts[2]) - f(parts[1])) for f in (np.min, np.median))
 
 
 async def soak(minutes: float, seed: int, every: float) -> int:
-    folder = tempfile.TemporaryDirectory()
-    command = [sys.executable, "-m", "pliant", "play", "--port", "0", "--no-open", "--folder", folder.name]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    folder, words = tempfile.TemporaryDirectory(), tempfile.NamedTemporaryFile("w+", suffix=".log")
+    command = [sys.executable, "-X", "faulthandler", "-m", "pliant", "play", "--port", "0", "--no-open"]
+    server = subprocess.Popen([*command, "--folder", folder.name], stdout=subprocess.PIPE, stderr=words, text=True)
     url = server.stdout.readline().strip()
     hands, began = Hands(random.Random(seed)), time.monotonic()
-    until, rows = began + 60.0 * minutes, []
-
-    async def watch() -> None:
-        while True:
-            await asyncio.sleep(60.0)
-            rows.append((*memory(server.pid), hands.frames))
-            mib, threads, files, frames = rows[-1]
-            print(
-                f"{len(rows):4d} min {mib:8.0f} MiB {threads:3d} threads {files:3d} files {frames:8d} frames",
-                flush=True,
-            )
-            for path in pathlib.Path(folder.name).glob("play-*"):
-                path.unlink()
-
-    watching, visits = asyncio.create_task(watch()), 0
-    while time.monotonic() < until and server.poll() is None:
-        try:
-            await visit(url, hands, until, time.monotonic() + every)
-        except ConnectionClosed as end:  # a slider of the scene before, perhaps
-            text = f"closed: {end}"
-            hands.told[text] = hands.told.get(text, 0) + 1
-        visits += 1
-    watching.cancel()
-    ended = server.poll()
-    server.terminate()
-    server.wait(10)
+    until, visits = began + 60.0 * minutes, 0
+    rows: list[Row] = []
+    watching = asyncio.create_task(watch(server.pid, hands, pathlib.Path(folder.name), rows))
+    try:
+        while time.monotonic() < until and server.poll() is None:
+            try:
+                await visit(url, hands, until, time.monotonic() + every)
+            except (ConnectionClosed, OSError) as end:  # a slider of the scene before, perhaps
+                text = f"closed: {end}"
+                hands.told[text] = hands.told.get(text, 0) + 1
+                await asyncio.sleep(1.0)
+            visits += 1
+    finally:
+        watching.cancel()
+        ended, lasted = server.poll(), time.monotonic() - began
+        server.terminate()
+        server.wait(10)
     for text, count in hands.told.items():
         print(f"told {count} times: {text}")
-    late = [row[0] for row in rows[len(rows) // 3 :]]
-    grew = late[-1] - max(late[: max(1, len(late) // 2)]) if len(late) > 3 else 0.0
     print(f"{visits} visits, {hands.frames} frames, {len(hands.bad)} with numbers that are not finite {hands.bad[:5]}")
-    print(f"server ended by itself: {ended is not None}; memory of the last third over the one before: {grew:+.0f} MiB")
-    return int(bool(hands.bad) or ended is not None or grew > 100.0)
+    if ended is not None:  # a negative code is the signal that ended it
+        words.seek(0)
+        print(f"the server ended by itself after {lasted:.0f} s with code {ended}; its last words:")
+        print("".join(words.readlines()[-60:]))
+    grew, peak = growth(rows), max((mib for mib, _, _ in rows), default=0.0)
+    print(f"memory grew by {grew:.0f} MiB, of which {FLAT:.0f} are taken for flat; peak {peak:.0f} MiB")
+    return int(bool(hands.bad) or ended is not None or grew > FLAT)
 
 
 if __name__ == "__main__":
