@@ -3,11 +3,29 @@
 import asyncio
 import contextlib
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 
+from pliant.view.commands import Do
 from pliant.view.face import Face
 from pliant.view.gate import Gate, listen_at
 from pliant.view.server import USUAL, Limits, Server
+from view.fake import FakeSession
+from view.raw import Raw
+
+
+def until(holds: Callable[[], bool], seconds: float = 5.0) -> bool:
+    """Whether something comes true in time."""
+    end = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.005)
+    return True
+
+
+def small(rate: float = 0.0) -> FakeSession:
+    return FakeSession(side=4, rate=rate)
 
 
 class Running:
@@ -53,3 +71,13 @@ def running(session: Face, limits: Limits = USUAL, token: bool = False, host: st
         thread.join(10.0)
         session.stop()
         assert not thread.is_alive()
+
+
+def is_well(server: Running) -> None:
+    """A new client sees the run and is heard."""
+    session = server.server.session
+    with Raw(server.port) as client:
+        assert client.words("hello")["world"] == session.world
+        assert client.picture() == (session.world, session.serial)
+        client.say(do="go")
+        assert until(lambda: session.commands and session.commands[-1][1] == Do("go"))
