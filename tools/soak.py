@@ -4,7 +4,7 @@
 
 A real `pliant play` is started, and a script does over its socket what people do: drags, pins, sliders, methods,
 scenes, overlays, recordings, and leaving in the middle of a drag. Prints a line a minute and a verdict; exit code 1
-where a number was not finite, the server ended, or memory kept growing.
+where a number was not finite, the server or its simulation ended, or memory kept growing.
 
 Scenes differ by hundreds of MiB, so memory is looked at every two seconds, and thirds of the time are compared: it grew
 where the least and the median of the last third are both above those of the third before it by more than `FLAT` MiB.
@@ -44,7 +44,7 @@ class Hands:
             said = json.loads(message)
             self.hello = said.get("hello", self.hello)
             if "problem" in said:
-                text = re.sub(r"[-+0-9.e]+", "#", said["problem"])
+                text = re.sub(r"[-+]?[0-9][0-9.e+-]*", "#", said["problem"])
                 self.told[text] = self.told.get(text, 0) + 1
             return
         _, _, header, arrays = decode(message)
@@ -180,7 +180,8 @@ async def soak(minutes: float, seed: int, every: float) -> int:
         print("".join(words.readlines()[-60:]))
     grew, peak = growth(rows), max((mib for mib, _, _ in rows), default=0.0)
     print(f"memory grew by {grew:.0f} MiB, of which {FLAT:.0f} are taken for flat; peak {peak:.0f} MiB")
-    return int(bool(hands.bad) or ended is not None or grew > FLAT)
+    broken = any("simulation ended" in text for text in hands.told)
+    return int(bool(hands.bad) or broken or ended is not None or grew > FLAT)
 
 
 if __name__ == "__main__":

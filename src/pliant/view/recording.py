@@ -1,6 +1,7 @@
 """Recording: frames kept while a person plays, written as an animation and a page."""
 
 import pathlib
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,9 +71,10 @@ class Recording:
         """Forget every second frame; the time it took to compute goes to the one after it."""
         count = (self._count + 1) // 2
         left = float(self._seconds[self._count - 1]) if self._count % 2 == 0 else 0.0
-        for t in range(1, count):
+        arrays: list[NDArray[Any]] = [*self._x.values(), self._poses, self._touching]
+        for t in range(1, count):  # in place: all at once would take half as much memory again
             self._seconds[t] = self._seconds[2 * t] + self._seconds[2 * t - 1]
-            for array in (*self._x.values(), self._poses, self._touching):
+            for array in arrays:
                 array[t] = array[2 * t]
         self._spent += left
         self._count, self.every = count, 2 * self.every

@@ -32,6 +32,7 @@ from .gate import Controls, Gate
 from .page import FRONT, Page, table
 
 LINK = "/link"  # where pages open their socket
+log = logging.getLogger("pliant.view")
 LOG = logging.getLogger("pliant.view.sockets")
 LOG.setLevel(logging.WARNING)  # the library would log every frame where pliant is debugged
 IN_ALL = 1.0  # seconds from Ctrl-C until nobody waits for the session any more
@@ -356,10 +357,16 @@ def run(
 def _hearing_signals(over: asyncio.Event) -> Iterator[None]:
     """Ctrl-C and a polite kill set `over`; a second Ctrl-C does what it always does."""
     loop, heard = asyncio.get_running_loop(), []
+
+    def end(number: signal.Signals) -> None:
+        if number != signal.SIGINT:  # who pressed Ctrl-C knows; others would find a server that vanished
+            log.warning("ended by %s", number.name)
+        over.set()
+
     try:
         for number in (signal.SIGINT, signal.SIGTERM):
             if sys.platform != "win32":
-                loop.add_signal_handler(number, over.set)
+                loop.add_signal_handler(number, end, number)
                 heard.append(number)
         yield
     finally:
