@@ -1,8 +1,6 @@
 """One HTML file with what a check found: the garment in the colours of its depth, over time, and its worst places."""
 
 import html
-import importlib.resources
-import json
 import os
 import re
 from collections.abc import Sequence
@@ -11,16 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import __version__, validate
+from .. import validate
 from ..clip import Clip
 from ..files import atomic_write
 from .audited import COLOURS, Audited, Spot, angles, srgb_to_linear
 from .camera import open_elevation
 from .pack import check, pack, planes
+from .page import filled, script_data, static
 
 SCRIPTS = (
     "decode.js", "matrix.js", "shaders.js", "scene.js", "heat.js", "view.js", "player.js", "check.js",
 )  # fmt: skip
+STYLES = "replay.css", "check.css"
 MOST_SPOTS = 40
 
 
@@ -35,11 +35,17 @@ def check_page(found: Audited) -> str:
         "unlisted": max(len(found.spots) - MOST_SPOTS, 0),
     }
     facts = "".join(row(name, value) for name, value in found.facts.items())
-    return filled(found, clips, run, SCRIPTS, {"verdict": html.escape(found.verdict), "facts": facts})
+    return stage_page(found, clips, run, {"verdict": html.escape(found.verdict), "facts": facts})
 
 
-def filled(
-    found: Audited, clips: Sequence[Clip], run: dict[str, Any], scripts: Sequence[str], parts: dict[str, str]
+def stage_page(
+    found: Audited,
+    clips: Sequence[Clip],
+    run: dict[str, Any],
+    parts: dict[str, str],
+    *,
+    scripts: Sequence[str] = SCRIPTS,
+    styles: Sequence[str] = STYLES,
 ) -> str:
     """The page of a check, and of what else is shown in the same way: `parts` of it, and what its `scripts` run on."""
     run |= {
@@ -51,8 +57,6 @@ def filled(
         "numbers": [int(n) for n in found.numbers],
     }
     common = {
-        "title": html.escape(found.title),
-        "style": static("replay.css") + static("check.css"),
         "bar": _bar(),
         "notes": "".join(f"<li>{html.escape(text)}</li>" for text in found.notes),
         "unnoted": "" if found.notes else "hidden",
@@ -60,12 +64,9 @@ def filled(
         "pair": "",
         "sides": "",
         "more": "",
-        "script": "\n".join(static(name) for name in scripts),
-        "run": json.dumps(run, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
-        "made": f"pliant {html.escape(__version__)}; this page holds everything it shows and asks nobody for more.",
+        "run": script_data(run),
     }
-    filling = common | parts
-    return re.sub(r"\{\{(\w+)\}\}", lambda hole: filling[hole[1]], static("check.html"))
+    return filled("check.html", found.title, styles, common | parts, scripts=scripts)
 
 
 def row(name: str, *values: str) -> str:
@@ -143,7 +144,3 @@ def _bar() -> str:
     if found is None:
         raise AssertionError("replay.html has no section 'bar'")
     return found[0]
-
-
-def static(name: str) -> str:
-    return importlib.resources.files(__package__).joinpath("static", name).read_text("utf-8")

@@ -3,18 +3,16 @@
 import base64
 import dataclasses
 import html
-import importlib.resources
 import io
 import os
-import re
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from .. import __version__
 from ..files import atomic_write
+from .page import filled
 from .tables import Table
 
 
@@ -55,18 +53,15 @@ class Shown:
 def compare_page(shown: Shown) -> str:
     """The page as text; it holds everything it shows."""
     parts = {
-        "title": html.escape(shown.title),
         "verdict": html.escape(shown.verdict),
         "mood": "kept" if shown.kept else "broken",
         "broken": "".join(f"<li>{html.escape(text)}</li>" for text in shown.broken),
-        "style": _static("tables.css") + _static("compare.css"),
         "parts": "".join(_part(part, k) for k, part in enumerate(shown.parts)),
         "words": "".join(f"<dt>{html.escape(a)}</dt><dd>{html.escape(b)}</dd>" for a, b in shown.words),
         "notes": "".join(f"<p>{html.escape(text)}</p>" for text in shown.notes),
-        "script": _static("compare.js"),
-        "made": f"pliant {html.escape(__version__)}; this page holds everything it shows and asks nobody for more.",
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda hole: parts[hole[1]], _static("compare.html"))
+    styles = "report.css", "tables.css", "compare.css"
+    return filled("compare.html", shown.title, styles, parts, scripts=("compare.js",))
 
 
 def write_compare_page(path: str | os.PathLike[str], shown: Shown) -> None:
@@ -143,7 +138,3 @@ def _shot(shot: Shot) -> str:
         f'<figure data-method="{method}"><button type="button" aria-expanded="false">{picture}</button>'
         f"<figcaption><b>{method}</b> {html.escape(shot.caption)}</figcaption></figure>"
     )
-
-
-def _static(name: str) -> str:
-    return importlib.resources.files(__package__).joinpath("static", name).read_text("utf-8")

@@ -2,22 +2,20 @@
 
 import base64
 import html
-import importlib.resources
 import io
-import json
 import os
-import re
 from collections.abc import Sequence
 
 import numpy as np
 from PIL import Image
 
-from .. import __version__, validate
+from .. import validate
 from ..detect.distance_field.reconstruct import BOUND, Fidelity, Field
 from ..files import atomic_write
 from .camera import Camera
 from .heat import RAMP, Heat, heat_pictures, still
 from .histogram import histogram_svg
+from .page import filled, script_data
 from .slices import AXES, Pixels, Scale, legend, place_text, positions, slice_picture
 
 COLORS = 48  # of a slice's palette: bands, lines and hatching need no more
@@ -40,9 +38,6 @@ def field_page(
     cut = {axis: _slices(field, axis, slices, scale) for axis in range(3)}
     mm = 1e3
     parts = {
-        "title": html.escape(title),
-        "style": _static("field.css"),
-        "script": _static("field.js"),
         "verdict": html.escape(verdict(found)),
         "figures": "".join(f"<tr><th>{html.escape(k)}</th><td>{html.escape(v)}</td></tr>" for k, v in figures),
         "slices": "".join(_slice_figure(axis, cut[axis]) for axis in (0, 2, 1)),
@@ -56,13 +51,11 @@ def field_page(
         "top": f"{mm * heat.top:.3g} mm ({heat.top / found.spacing:.2g} cells)",
         "charts": _charts(found),
         "notes": "".join(f"<p>{html.escape(text)}</p>" for text in notes(found)),
-        "made": f"pliant {html.escape(__version__)}; this page holds everything it shows and asks nobody for more.",
-        # "<" never appears, so that no text can close the script element
-        "pictures": json.dumps(
+        "pictures": script_data(
             {AXES[axis]: {"images": images, "places": places} for axis, (images, places, _) in cut.items()}
-        ).replace("<", "\\u003c"),
+        ),
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda hole: parts[hole[1]], _static("field.html"))
+    return filled("field.html", title, ("report.css", "field.css"), parts, scripts=("field.js",))
 
 
 def write_field_page(
@@ -178,7 +171,3 @@ def _jpeg(pixels: Pixels) -> str:
     stream = io.BytesIO()
     Image.fromarray(pixels).save(stream, "JPEG", quality=90, optimize=True)
     return f"data:image/jpeg;base64,{base64.b64encode(stream.getvalue()).decode()}"
-
-
-def _static(name: str) -> str:
-    return importlib.resources.files(__package__).joinpath("static", name).read_text("utf-8")

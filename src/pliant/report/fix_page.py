@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..files import atomic_write
 from .audited import Audited
-from .check_page import MOST_SPOTS, SCRIPTS, cuts, filled, row, short, spots, static
+from .check_page import MOST_SPOTS, SCRIPTS, STYLES, cuts, row, short, spots, stage_page
 from .histogram import histogram_svg
 from .pack import pack
 
@@ -58,14 +58,13 @@ def fix_page(found: Mended) -> str:
     both = "".join(f"<div><b>{when}</b> {html.escape(each.verdict)}</div>" for when, each in _named(one, two))
     parts = {
         "verdict": both,
-        "style": "".join(static(name) for name in ("replay.css", "check.css", "fix.css")),
         "facts": f"<thead><tr><td></td>{heads}</tr></thead>" + "".join(row(*each) for each in found.figures),
         "pair": '<div class="ring" hidden></div><div id="captions"><span class="before">before</span>'
         '<span class="after">after</span></div>',
         "sides": _sides(),
         "more": _changes(found),
     }
-    return filled(one, clips, run, FIX_SCRIPTS, parts)
+    return stage_page(one, clips, run, parts, scripts=FIX_SCRIPTS, styles=(*STYLES, "fix.css"))
 
 
 def write_fix_page(path: str | os.PathLike[str], found: Mended) -> None:

@@ -1,16 +1,14 @@
 """A gallery of runs as one HTML page: thumbnails and a table, sorted by any column; what failed says why."""
 
 import html
-import importlib.resources
 import json
 import os
-import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from .. import __version__
 from ..files import atomic_write
 from ..validate import size_text
+from .page import ALONE, filled, script_data
 
 _MISSING = "–"
 _SHARES = ("stretch_most", "stretch_mean", "share_most")  # of 1, shown in percent
@@ -34,9 +32,6 @@ def gallery_html(
     keys = [[_key(card.row.get(column)) for column in listed] for card in cards]
     failed = sum(card.row.get("error") is not None for card in cards)
     parts = {
-        "title": html.escape(title),
-        "style": _static("tables.css") + _static("gallery.css"),
-        "script": _static("gallery.js"),
         "lines": "".join(f"<li>{html.escape(text)}</li>" for text in lines),
         "options": "".join(f'<option value="{k}">{html.escape(label(c))}</option>' for k, c in enumerate(listed)),
         "failed": "" if failed else " hidden",
@@ -45,10 +40,11 @@ def gallery_html(
             f'<th scope="col"><button data-k="{k}">{html.escape(label(c))}</button></th>' for k, c in enumerate(listed)
         ),
         "rows": "".join(_row(n, card, listed) for n, card in enumerate(cards)),
-        "keys": json.dumps(keys, allow_nan=False).replace("<", "\\u003c"),
-        "made": f"pliant {html.escape(__version__)}; {_alone(cards)}",
+        "keys": script_data(keys),
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda hole: parts[hole[1]], _static("gallery.html"))
+    styles = "report.css", "tables.css", "gallery.css"
+    beside = {"images": "data: file: 'self'", "made": _alone(cards)}
+    return filled("gallery.html", title, styles, parts, scripts=("gallery.js",), **beside)
 
 
 def write_gallery(path: str | os.PathLike[str], **given: Any) -> None:
@@ -60,7 +56,7 @@ def write_gallery(path: str | os.PathLike[str], **given: Any) -> None:
 
 def _alone(cards: Sequence[Card]) -> str:
     if all(card.picture.startswith("data:") for card in cards if card.picture):
-        return "this page holds everything it shows and asks nobody for more."
+        return ALONE
     return "pictures are read from the folder beside this page, and nobody is asked for more."
 
 
@@ -124,7 +120,3 @@ def _row(number: int, card: Card, columns: Sequence[str]) -> str:
     last = f'<td class="error">{html.escape(error)}</td>' if error is not None else "<td></td>"
     kind = ' class="failed"' if error is not None else ""
     return f'<tr data-n="{number}"{kind}>{"".join(cells)}{last}</tr>'
-
-
-def _static(name: str) -> str:
-    return importlib.resources.files(__package__).joinpath("static", name).read_text("utf-8")

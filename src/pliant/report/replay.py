@@ -1,18 +1,16 @@
 """One HTML file that plays a run in a browser: no network, no library, every frame."""
 
 import html
-import importlib.resources
-import json
 import os
-import re
 from collections.abc import Mapping, Sequence
 
 from .. import validate
 from ..clip import Clip
 from ..files import atomic_write
-from .camera import open_elevation
+from .camera import lowest_seen, open_elevation
 from .overlay import Overlay, pack_overlay
 from .pack import check, pack
+from .page import filled, script_data
 
 # in the order they stand in the page; each may use the names of those before it
 SCRIPTS = ("decode.js", "matrix.js", "shaders.js", "scene.js", "view.js", "player.js")
@@ -38,18 +36,11 @@ def replay_html(
         "frameCount": frames,
         "elevation": open_elevation(clips),
         "facts": [[str(name), str(value)] for name, value in (facts or {}).items()],
-        "clips": [pack(clip) for clip in clips],
+        "clips": [pack(clip, lowest=lowest_seen(clips)) for clip in clips],
         "overlays": [pack_overlay(overlay) for overlay in overlays],
         "readings": [[str(name), [str(value) for value in values]] for name, values in (readings or {}).items()],
     }
-    parts = {
-        "title": html.escape(title),
-        "style": _static("replay.css"),
-        "script": "\n".join(_static(name) for name in SCRIPTS),
-        # "<" never appears, so that no text of the run can close the script element
-        "run": json.dumps(run, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
-    }
-    return re.sub(r"\{\{(\w+)\}\}", lambda hole: parts[hole[1]], _static("replay.html"))
+    return filled("replay.html", title, ("replay.css",), {"run": script_data(run)}, scripts=SCRIPTS)
 
 
 def write_replay(
@@ -74,7 +65,3 @@ def iframe_html(page: str, height: int = 520) -> str:
         f'<iframe srcdoc="{html.escape(page)}" sandbox="allow-scripts" title="replay" '
         f'style="width:100%;height:{int(height)}px;border:0;border-radius:8px" allowfullscreen></iframe>'
     )
-
-
-def _static(name: str) -> str:
-    return importlib.resources.files(__package__).joinpath("static", name).read_text("utf-8")

@@ -1,45 +1,38 @@
 """A report of tables and charts as one HTML page, and as files in a folder."""
 
 import html
-import importlib.resources
 import json
 import os
 import pathlib
 import re
 from collections.abc import Mapping
 
-from .. import __version__
 from ..files import atomic_write
+from .page import filled
 from .tables import Chart, Report, Table
 
 
 def tables_page(report: Report) -> str:
     """The page as text; it holds everything it shows and runs no script."""
     parts = {
-        "title": html.escape(report.title),
-        "style": _static("tables.css"),
         "findings": _findings(report),
         "charts": "".join(map(_chart, report.charts)),
         "tables": "".join(map(_table, report.tables)),
         "notes": "".join(f"<p>{html.escape(text)}</p>" for text in [*report.notes, _about(report)] if text),
-        "made": _made(),
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda hole: parts[hole[1]], _static("tables.html"))
+    return filled("tables.html", report.title, ("report.css", "tables.css"), parts)
 
 
 def book_page(first: Report, chapters: Mapping[str, Report]) -> str:
     """Several reports on one page, `first` on top with a list of the others by their names."""
     links = "".join(f'<li><a href="#{_anchor(name)}">{html.escape(name)}</a></li>' for name in chapters)
     parts = {
-        "title": html.escape(first.title),
-        "style": _static("tables.css"),
         "findings": _findings(first) + (f'</ul><ul class="contents">{links}' if links else ""),
         "charts": "".join(map(_chart, first.charts)),
         "tables": "".join(map(_table, first.tables)) + "".join(_chapter(n, r) for n, r in chapters.items()),
         "notes": f"<p>{html.escape(_about(next(iter(chapters.values()))))}</p>" if chapters else "",
-        "made": _made(),
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda hole: parts[hole[1]], _static("tables.html"))
+    return filled("tables.html", first.title, ("report.css", "tables.css"), parts)
 
 
 def write_book_page(path: str | os.PathLike[str], first: Report, chapters: Mapping[str, Report]) -> None:
@@ -86,10 +79,6 @@ def _findings(report: Report) -> str:
     return "".join(f"<li>{html.escape(text)}</li>" for text in report.findings)
 
 
-def _made() -> str:
-    return f"pliant {html.escape(__version__)}; this page holds everything it shows and asks nobody for more."
-
-
 def _chart(chart: Chart) -> str:
     return f"<section><figure>{chart.svg}<figcaption>{html.escape(chart.caption)}</figcaption></figure></section>"
 
@@ -106,7 +95,3 @@ def _table(table: Table) -> str:
 
 def _about(report: Report) -> str:
     return "; ".join(f"{key.replace('_', ' ')}: {value}" for key, value in report.about.items())
-
-
-def _static(name: str) -> str:
-    return importlib.resources.files(__package__).joinpath("static", name).read_text("utf-8")

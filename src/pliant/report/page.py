@@ -1,0 +1,53 @@
+"""What all pages have in common: one head with colours, styles and scripts in it, and holes that are filled once."""
+
+import html
+import importlib.resources
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .. import __version__
+
+ALONE = "this page holds everything it shows and asks nobody for more."
+
+
+def filled(
+    template: str,
+    title: str,
+    styles: Sequence[str],
+    parts: Mapping[str, str],
+    *,
+    scripts: Sequence[str] = (),
+    images: str = "data:",
+    made: str = ALONE,
+) -> str:
+    """A page as text: the common head, and the body `template` with `parts` by the names of its holes.
+
+    A page may run what is in `scripts` and show `images` from there; it may fetch nothing else.
+    """
+    runs = " script-src 'unsafe-inline';" if scripts else ""
+    common = {
+        "title": html.escape(title),
+        "policy": f"default-src 'none';{runs} style-src 'unsafe-inline'; img-src {images}",
+        "style": "".join(static(name) for name in ("base.css", *styles)),
+        "script": "\n".join(static(name) for name in scripts),
+        "made": f"pliant {html.escape(__version__)}; {html.escape(made)}",
+    }
+    if twice := common.keys() & parts.keys():
+        raise ValueError(f"parts has {sorted(twice)}, which every page fills alike; name the hole otherwise")
+    return _fill(static("head.html"), common) + _fill(static(template), {**common, **parts})
+
+
+def _fill(text: str, parts: Mapping[str, str]) -> str:
+    """What is put into a hole is not looked at again: text of a run may hold braces."""
+    return re.sub(r"\{\{(\w+)\}\}", lambda hole: parts[hole[1]], text)
+
+
+def script_data(value: Any) -> str:
+    """JSON for a script element. "<" never appears, so that no text in it can close the element."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+
+
+def static(name: str) -> str:
+    return importlib.resources.files(__package__).joinpath("static", name).read_text("utf-8")
