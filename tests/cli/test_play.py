@@ -68,6 +68,14 @@ def test_ctrl_c_closes_every_kind_of_connection_in_two_seconds() -> None:
 
 
 @unix
+def test_a_server_that_others_end_says_so() -> None:
+    with playing(sys.executable, "-c", FAKE, "--port", "0") as (process, _):
+        process.terminate()
+        _, talk = process.communicate(timeout=20)
+        assert (process.returncode, talk) == (0, "Ctrl-C ends it\nwarning: ended by SIGTERM\n")
+
+
+@unix
 @pytest.mark.long
 def test_ctrl_c_ends_a_simulation_in_two_seconds_at_any_time() -> None:
     """The first time while it is being made, or compiled, and then while it runs."""
@@ -111,6 +119,7 @@ def test_a_port_in_use_is_one_line_that_says_what_to_do(capsys: pytest.CaptureFi
         (["--fps", "0"], "--fps = 0 must be in 1..1000"),
         (["--host", "192.0.2.1"], "--host 192.0.2.1 is not an address of this machine"),
         (["--folder", __file__], "is a file; give a folder for recordings"),
+        (["--folder", __file__ + "/deeper"], "cannot be written (Not a directory); give another for recordings"),
         (["--resolution", "1"], "resolution = 1 must be in 2..2000"),
     ],
 )
@@ -142,6 +151,16 @@ def test_the_address_is_on_stdout_and_of_this_machine_alone(served, capsys) -> N
     (((host, port), gate, _),) = served
     assert (host, gate.token) == ("127.0.0.1", None)
     assert capsys.readouterr() == (f"http://127.0.0.1:{port}/\n", "Ctrl-C ends it\n")
+
+
+def test_where_recordings_cannot_be_written_one_can_still_play(served, capsys, monkeypatch) -> None:
+    def refuse(dir: pathlib.Path) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(command.tempfile, "TemporaryFile", refuse)
+    assert cli.run(["play", "--port", "0"]) == 0
+    assert "this folder cannot be written (Permission denied)" in capsys.readouterr().err
+    assert len(served) == 1
 
 
 def test_another_host_is_served_with_a_token_in_the_address_and_a_warning(served, capsys) -> None:

@@ -249,6 +249,9 @@ def test_the_ninth_client_is_503_until_one_leaves() -> None:
         assert [client.status for client in inside] == [101] * 8
         with Raw(server.port) as ninth:
             assert ninth.status == 503
+        assert (
+            ask(server.port, "/link").body == b"8 pages are open; close one of them.\n"
+        )  # so that a page can tell why
         assert ask(server.port, "/scene.js").status == 200
         inside[3].socket.close()
         assert until(lambda: len(server.server.seats) == 7)

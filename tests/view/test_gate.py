@@ -103,6 +103,8 @@ def test_on_all_addresses_any_address_is_ours_but_no_name_is() -> None:
     assert gate.host([f"[fe80::1]:{gate.port}"])
     assert gate.host([f"{socket.gethostname().lower()}:{gate.port}"])
     assert gate.host([f"evil.com:{gate.port}"]) is None
+    assert gate.host([f"[fe80::1%eth0]:{gate.port}"]) is None
+    assert gate.host([f"[fe80::1%; script-src *]:{gate.port}"]) is None  # it would stand in a header of ours
 
 
 def test_the_first_who_commands_has_the_controls_until_it_leaves() -> None:

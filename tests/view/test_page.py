@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 
 from pliant.view.commands import Choose, Do, FreePins, Grab, LetGo, Pull, Set, Show
+from pliant.view.server import Limits
 from report.test_replay import browser
 from view.fake import FakeSession
 from view.running import running
@@ -28,6 +29,8 @@ class PlainSession(FakeSession):
 
     def post(self, client, command) -> None:
         super().post(client, command)
+        if isinstance(command, Grab) and getattr(self, "missing", False):
+            self.held_by, self.held, self.missed = None, None, getattr(self, "missed", 0) + 1
         self.recording = {"record": 7, "drop": 0}.get(getattr(command, "what", ""), getattr(self, "recording", 0))
         if isinstance(command, Grab) and command.pin:
             self.pins = np.array([[0.1, 0.4, 0.1]], np.float32)
@@ -41,6 +44,7 @@ class PlainSession(FakeSession):
         length = int.from_bytes(data[12:16], "little")
         header = json.loads(data[16 : 16 + length])
         header |= {"recording": getattr(self, "recording", 0), "contacts": 4321, "deepest": None}
+        header["missed"] = getattr(self, "missed", 0)
         text = json.dumps(header).encode()
         text += b" " * (-len(text) % 4)
         return data[:12] + len(text).to_bytes(4, "little") + text + data[16 + length :]
@@ -249,6 +253,19 @@ def test_contacts_are_drawn_in_the_colours_of_their_depth(visit, session, since)
     visit.page.keyboard.press("c")
 
 
+def test_a_grab_that_met_nothing_leaves_nothing_in_the_hand(visit, session, since):
+    at = visit.pixel(visit.positions()[8 * 16 + 8])
+    session.missing = True
+    visit.page.mouse.move(*at)
+    visit.page.mouse.down()
+    assert visit.page.evaluate("pliant.state.dragging")
+    visit.page.wait_for_function("() => !pliant.state.dragging")
+    assert visit.page.evaluate("state.scene.grip") is None
+    after(session, LetGo, since)
+    session.missing = False
+    visit.page.mouse.up()
+
+
 def test_notes_and_problems_are_shown(visit, session):
     session.say(note="written: play-1.glb")
     session.say(problem="the cloth <flew> apart")
@@ -267,6 +284,18 @@ def test_a_second_page_only_watches(browser, visit, server):
     assert "someone else has the controls" in other.page.inner_text("#problem")
     assert other.complaints == []
     other.context.close()
+
+
+def test_a_page_without_a_seat_is_told_why(browser):
+    with running(FakeSession(side=8, rate=5.0), Limits(clients=1)) as started:
+        first = Visit(browser, started.url)
+        second = first.context.new_page()
+        second.goto(started.url)
+        text = "document.getElementById('message').textContent"
+        second.wait_for_function(f"() => {text}.includes('1 pages are open; close one of them.')")
+        first.page.close()
+        second.evaluate("pliant.ready")
+        first.context.close()
 
 
 def test_a_broken_line_is_said_and_mended(visit, server):

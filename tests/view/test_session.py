@@ -1,6 +1,7 @@
 """The thread in which a scene runs: it does what it is told, shows the newest frame, and never stands still."""
 
 import json
+import logging
 import time
 
 import numpy as np
@@ -98,6 +99,24 @@ def test_a_slider_changes_the_run_and_not_where_the_cloth_is():
     assert after[:256, 1].mean() > before[:256, 1].mean()  # blown upwards, against gravity
 
 
+def test_what_a_response_remembers_outlives_a_slider_and_another_method():
+    stage = Stage(SMALL)
+    stage.respond("surface-tag")
+    stage.cut(stage.pace.substeps)
+    while not len(stage.sim.response.memory):
+        stage.step()
+    for change in (
+        lambda: stage.tune("friction", 0.7),
+        lambda: stage.cut(stage.pace.substeps // 2),
+        lambda: stage.use("brute-force", lambda _: None),
+    ):
+        before = stage.sim.response.memory
+        change()
+        assert (stage.sim.response.memory == before).all()
+    stage.reset()
+    assert not len(stage.sim.response.memory)
+
+
 def test_a_scene_begins_with_the_method_that_pliant_drape_takes():
     own = SCENES["tablecloth-on-ball"](resolution=4, eps=1e-4)
     assert Stage(Choice(own=own)).method == method_for(own).name == "tree"
@@ -164,6 +183,13 @@ def test_a_drag_moves_the_cloth_and_leaving_lets_it_go(session):
     session.leave(1)
     until(lambda: not header(session)["held"])
     assert not session._stage.hands
+
+
+def test_a_grab_that_meets_nothing_is_told(session):
+    assert header(session)["missed"] == 0
+    away = Grab((5.0, 5.0, 5.0), (0.0, 1.0, 0.0), False)
+    head = shown_after(session, away)[2]
+    assert (head["held"], head["missed"]) == (False, 1)
 
 
 def test_a_pin_stays_until_it_is_freed(session):
@@ -270,6 +296,18 @@ def test_a_method_that_cannot_be_used_changes_nothing():
     assert stage.sim is sim
     assert (stage.small, stage.method) == (16, "tree")
     assert "closed" in stage.methods()["image-space"]
+
+
+def test_what_is_warned_of_reaches_the_page_once(session):
+    session.post(1, Choose("method", "distance-field"))
+    for eps in (0.001, 0.002, 0.001):
+        session.post(1, Set("eps", eps))
+        session.post(1, LetGo())
+    until(lambda: not session._queue and session._stage.scene.eps == 0.001)
+    logging.getLogger("pliant.detect").warning("said by another thread")
+    said = [json.loads(text).get("warning", "") for _, text in session.said]
+    assert len([text for text in said if "cells" in text and "larger than eps = 0.001 m" in text]) == 1
+    assert not any("another thread" in text for text in said)
 
 
 def test_many_pulls_do_not_change_how_fast_time_goes(session):

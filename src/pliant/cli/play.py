@@ -3,6 +3,7 @@
 import os
 import pathlib
 import sys
+import tempfile
 import threading
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -89,8 +90,7 @@ def play(
 
     port = validate.whole("--port", port, low=0, high=65535)
     limits = Limits(fps=validate.number("--fps", fps, low=1.0, high=1000.0))
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(f"--folder {folder} is a file; give a folder for recordings")
+    _check(folder)
     if resolution is not None:
         resolution = validate.whole("resolution", resolution, low=2, high=2000)
     typed = {"resolution": resolution, "eps": eps, "friction": friction, "thickness": thickness}
@@ -157,6 +157,22 @@ def _unknown(scene: str) -> str:
         return validate.choice("scene", scene, tuple(SCENES))
     except ValueError as error:
         return str(error)
+
+
+def _check(folder: pathlib.Path) -> None:
+    """Recordings will be written there; better to know now than after one was made."""
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"--folder {folder} is a file; give a folder for recordings")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        if folder == pathlib.Path():  # nobody chose it, and one can play without
+            output.warn(f"this folder cannot be written ({error.strerror}); for recordings name another by --folder")
+        else:
+            raise ValueError(
+                f"--folder {folder} cannot be written ({error.strerror}); give another for recordings"
+            ) from None
 
 
 def _has_screen() -> bool:

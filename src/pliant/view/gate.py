@@ -117,6 +117,8 @@ def _written(host: str) -> str:
 
 def _is_address(name: str) -> bool:
     """No name can be made to point elsewhere that is none."""
+    if "%" in name:  # a zone, behind which anything may stand; browsers send none
+        return False
     try:
         ipaddress.ip_address(name.removeprefix("[").removesuffix("]"))
     except ValueError:

@@ -32,7 +32,6 @@ from .gate import Controls, Gate
 from .page import FRONT, Page, table
 
 LINK = "/link"  # where pages open their socket
-log = logging.getLogger("pliant.view")
 LOG = logging.getLogger("pliant.view.sockets")
 LOG.setLevel(logging.WARNING)  # the library would log every frame where pliant is debugged
 IN_ALL = 1.0  # seconds from Ctrl-C until nobody waits for the session any more
@@ -171,10 +170,14 @@ class Server:
         path, _, query = request.path.partition("?")
         token = answers.token(query)
         if path == LINK:
+            full = len(self.seats) >= self.limits.clients
+            no_seat = answers.refusal(503, f"{len(self.seats)} pages are open; close one of them.")
+            if full and "Upgrade" not in request.headers and self.gate.opens(token):
+                return no_seat  # a page that was refused asks why: scripts in browsers see no status of a socket
             if not self.gate.admits(host, request.headers.get_all("Origin"), token):
                 return answers.refusal(403, "Only the page of this server may connect; scripts need its token.")
-            if len(self.seats) >= self.limits.clients:
-                return answers.refusal(503, f"{len(self.seats)} pages are open; close one of them.")
+            if full:
+                return no_seat
             self.seats.add(line)
             return None
         if (page := self.pages.get(path)) is None:
@@ -360,7 +363,7 @@ def _hearing_signals(over: asyncio.Event) -> Iterator[None]:
 
     def end(number: signal.Signals) -> None:
         if number != signal.SIGINT:  # who pressed Ctrl-C knows; others would find a server that vanished
-            log.warning("ended by %s", number.name)
+            logging.getLogger("pliant.view").warning("ended by %s", number.name)
         over.set()
 
     try:

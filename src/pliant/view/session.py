@@ -19,11 +19,13 @@ from ..kernels.jit import set_threads, threads
 from ..report.referee import Referee
 from ..simulation import Frame
 from .commands import Choose, Command, Do, FreePins, Grab, Known, LetGo, Pull, Set, Show
+from .ear import hearing
 from .face import News
 from .looks import Looks
 from .memory import give_back
 from .recording import Recording
 from .stage import FRAME, Choice, Stage
+from .tempo import Tempo
 from .wire import encode
 from .world import World
 
@@ -56,6 +58,8 @@ class Session:
         self._wake, self._over = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._live, name="pliant simulation", daemon=True)
         self._paused, self._once, self._speed = False, False, "1"
+        self._tempo, self._warned = Tempo(), set[str]()  # of this scene, so that each is told once
+        self._missed = 0  # grabs that took hold of nothing
         self._holds: dict[int, tuple[Hand, bool]] = {}  # client -> its hand, and whether it shall stay
 
     def start(self) -> None:
@@ -92,6 +96,10 @@ class Session:
     def _live(self) -> None:
         # a core for the browser: where it draws on the same ones, every launch of threads would wait for it
         set_threads(threads() - 1)
+        with hearing(self._warn):
+            self._work()
+
+    def _work(self) -> None:
         try:
             self._tell("note", "making the scene; the very first start compiles for about a minute ...")
             self._stage = Stage(self._choice)
@@ -143,10 +151,8 @@ class Session:
 
     def _forget_times(self) -> None:
         self._stage.clock.seconds.clear()
-        self._due = self._shown = self._ended = time.perf_counter()
-        self._mean, self._count = 0.0, 0
-        self._lived = np.zeros(3)  # of late: seconds, frames, and seconds simulated
-        self._ms: dict[str, float] = {}
+        self._due = self._shown = time.perf_counter()
+        self._tempo.forget()
 
     def _greet(self, new: bool = False) -> None:
         """Tell pages anew what there is; a `new` world is drawn from its beginning."""
@@ -160,6 +166,11 @@ class Session:
         number = self.said[-1][0] + 1 if self.said else 1
         self.said = (*self.said, (number, json.dumps({kind: text})))[-KEPT:]
         self._call()
+
+    def _warn(self, text: str) -> None:
+        if text not in self._warned:
+            self._warned.add(text)
+            self._tell("warning", text)
 
     def _note(self, text: str) -> None:
         self._tell("note", text)
@@ -188,7 +199,7 @@ class Session:
             self._wait(0.2)  # should it fail again, there is time to choose something else
             return
         took = time.perf_counter() - began
-        self._time(took)
+        self._tempo.took(took, stage.clock.seconds, stage.parts)
         self._spent += took
         self._found = frame.contacts
         self._part = (self._part + stage.small) % stage.pace.substeps
@@ -214,22 +225,14 @@ class Session:
             self._tell("problem", f"the recording is full after {recording.seconds:.0f} s: keep it or drop it")
             self._paused = True
 
-    def _time(self, took: float) -> None:
-        """Means of late: how long frames take, and what a whole hundredth of a second spends it on."""
-        self._mean = took if not self._mean else self._mean + 0.1 * (took - self._mean)
-        for name, seconds in self._stage.clock.seconds.items():
-            spent = 1e3 * seconds * self._stage.parts
-            self._ms[name] = self._ms.get(name, spent) + 0.1 * (spent - self._ms.get(name, spent))
-
     def _cut(self) -> None:
         """Frames that take too long are cut into more, and very short ones are joined; two are waited for."""
-        stage, self._count = self._stage, self._count + 1
-        if self._count < 3 or SLOW / 4 < self._mean < SLOW or self._part:
+        stage, tempo, before = self._stage, self._tempo, self._stage.small
+        if tempo.count < 3 or SLOW / 4 < tempo.mean < SLOW or self._part:
             return
-        before = stage.small
-        stage.cut_for(self._mean / before, 0.7 * SLOW)
+        stage.cut_for(tempo.mean / before, 0.7 * SLOW)
         if stage.small != before:
-            self._mean, self._count = 0.0, 0
+            tempo.again()
 
     def _wait(self, span: float) -> None:
         """Until the frame is due; a scene that is late does not hurry afterwards."""
@@ -238,11 +241,7 @@ class Session:
         while (left := self._due - time.perf_counter()) > 0.0 and not self._over.is_set():
             self._rest(min(left, 0.05))
             self._obey()
-        now = time.perf_counter()
-        past, self._ended = now - self._ended, now
-        # both sums forget at the same pace, so that their ratio holds however long single frames are
-        keep = 0.5 ** (past / 0.5)
-        self._lived = keep * self._lived + np.array([past, 1.0, self._stage.sim.dt])
+        self._tempo.lived(self._stage.sim.dt)
 
     def _publish(self, frame: Frame) -> None:
         self._shown, stage = time.perf_counter(), self._stage
@@ -264,20 +263,20 @@ class Session:
         except ValueError as error:
             self._looks.on = dict.fromkeys(self._looks.on, False)
             self._tell("problem", f"overlays are off: {error}")
-        seconds, frames, simulated = self._lived.tolist()
         header = {
             "time": frame.time,
             "frame": frame.index,
             "paused": self._paused,
             "recording": len(self._recording) if self._recording is not None else 0,
-            "fps": round(frames / max(seconds, 1e-9), 1),
-            "ms": {name: round(ms, 3) for name, ms in self._ms.items()},
+            "fps": round(self._tempo.fps, 1),
+            "ms": {name: round(ms, 3) for name, ms in self._tempo.ms.items()},
             "contacts": len(frame.contacts),
             "least": None if np.isnan(self._least) or np.isinf(self._least) else round(1e3 * self._least, 4),
             "deepest": None if np.isnan(self._least) else round(max(0.0, -1e3 * self._least), 4),
             "held": bool(own),
+            "missed": self._missed,
             "pins": len(stage.hands) - len(own),
-            "slow": round(simulated / max(seconds, 1e-9), 3),
+            "slow": round(self._tempo.speed, 3),
         }
         news = self.newest
         self.newest = News(news.world, news.serial + 1, encode(news.world, news.serial + 1, header, arrays))
@@ -320,9 +319,11 @@ class Session:
                 self._looks.level[command.name] = command.level
         elif isinstance(command, Grab):
             self._let_go(client)
+            self._missed += 1  # until it is known better: it may also be refused
             hand = stage.sim.grab(command.origin, command.along)
             if hand is not None:
                 self._holds[client] = hand, command.pin
+                self._missed -= 1
         elif isinstance(command, Pull):
             if client in self._holds:
                 self._holds[client][0].to = np.array(command.to)
@@ -368,6 +369,7 @@ class Session:
         if what == "scene":
             if self._recording is not None:
                 raise ValueError("a recording is running; keep it or drop it before another scene")
+            self._warned.clear()
             stage.put_on(to, None, self._note)
             self._open()
             return

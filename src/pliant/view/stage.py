@@ -153,7 +153,7 @@ class Stage:
         """Find contacts by another method from now on; the cloth stays where it is."""
         before, self.small = self.small, 1  # until it is known how long it takes
         try:
-            self.sim = self._simulation(self.scene, method, self.response, self.sim.state, tell)
+            self.sim = self._gone_on(self.scene, method, tell)
         except ValueError:
             self.small = before
             raise
@@ -182,7 +182,7 @@ class Stage:
             raise ValueError(f"{small} small steps do not divide {self.pace.substeps}")
         if small != self.small:
             self.small = small
-            self.sim = self._simulation(self.scene, self.method, self.response, self.sim.state)
+            self.sim = self._gone_on(self.scene, self.method)
 
     def cut_for(self, seconds: float, most: float) -> None:
         """As many small steps a frame as take `most` seconds to compute, where one takes `seconds`; one at least."""
@@ -201,10 +201,16 @@ class Stage:
         return frame
 
     def _tuned(self, scene: Scene, tell: Callable[[str], None] = lambda _: None) -> None:
-        self.sim = self._simulation(scene, self.method, self.response, self.sim.state, tell)
+        self.sim = self._gone_on(scene, self.method, tell)
         self.scene = scene
         for hand in self.hands:
             hand.step = 0.5 * scene.eps
+
+    def _gone_on(self, scene: Scene, method: str, tell: Callable[[str], None] = lambda _: None) -> Simulation:
+        """From where things are; the response remembers what it did."""
+        sim = self._simulation(scene, method, self.response, self.sim.state, tell)
+        sim.response.memory = self.sim.response.memory
+        return sim
 
     def _simulation(
         self,

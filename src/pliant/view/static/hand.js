@@ -30,7 +30,7 @@ class Hand {
   // look() gives { view, clips, soft (bool per clip), scene } or null; send(command) tells the server; changed() draws anew
   constructor(canvas, { look, send, changed }) {
     Object.assign(this, { canvas, look, send, changed });
-    this.held = null; // { id, touch, at (the point taken), target, pointer, sent }
+    this.held = null; // { id, touch, at (the point taken), target, pointer, sent, since (serial), missed, taken }
     this.hover = null; // where the pointer is, while it is nowhere pressed
     const stage = canvas.parentElement;
     // the stage hears it before the camera does
@@ -63,7 +63,7 @@ class Hand {
     if (this.held) return this.second(event);
     if (event.button !== 0 || !this.look()?.controls) return; // who only watches turns the view
     const found = this.hit(event);
-    const { scene } = this.look();
+    const { scene, frame } = this.look();
     // what fell far away is out of reach: the server would not take it
     if (!found || Math.hypot(...sub(found.at, scene.middle)) > 4 * scene.size) return;
     event.stopPropagation();
@@ -72,7 +72,7 @@ class Hand {
     this.canvas.setPointerCapture(event.pointerId);
     const near = Math.min(scene.size, 0.99 * Math.hypot(...sub(found.at, found.from)));
     const pointer = { clientX: event.clientX, clientY: event.clientY };
-    this.held = { id: event.pointerId, touch: event.pointerType === "touch", at: found.at, target: found.at, pointer, sent: found.at, pin: event.shiftKey };
+    this.held = { id: event.pointerId, touch: event.pointerType === "touch", at: found.at, target: found.at, pointer, sent: found.at, pin: event.shiftKey, since: frame?.serial ?? 0, missed: frame?.header.missed ?? 0, taken: false };
     // from near the cloth: the camera may be farther away than the server lets a ray begin
     this.send({ grab: madd(found.at, found.along, -near), along: found.along, pin: event.shiftKey });
     this.hover = null;
@@ -103,6 +103,13 @@ class Hand {
     this.send({ let: "go" });
     this.cursor();
     this.changed();
+  }
+
+  // What the server says: that a grab met nothing, or that it has let go by itself, when all began anew.
+  told(serial, { held, missed = 0 }) {
+    if (!this.held || serial - this.held.since < 3) return; // that frame may be from before
+    if (held) this.held.taken = true;
+    else if (this.held.taken || missed > this.held.missed) this.drop();
   }
 
   // The hand is empty without having let go: nobody heard it grab, or what it held is gone.

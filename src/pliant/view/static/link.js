@@ -57,9 +57,21 @@ class Link {
     const socket = new WebSocket(this.address);
     this.socket = socket;
     socket.binaryType = "arraybuffer";
-    socket.onopen = () => { this.tries = 0; this.newest = null; this.rose(); };
+    let opened = false;
+    socket.onopen = () => { opened = true; this.tries = 0; this.newest = null; this.rose(); };
     socket.onmessage = ({ data }) => (typeof data === "string" ? this.heard(JSON.parse(data)) : this.frame(data));
-    socket.onclose = ({ code, reason }) => this.again(code, reason);
+    socket.onclose = async ({ code, reason }) => {
+      const why = opened ? "" : await this.refusal();
+      this.again(why ? 503 : code, why || reason);
+    };
+  }
+
+  // Why a socket was not even opened, where there is no room for it: browsers tell scripts nothing but 1006.
+  async refusal() {
+    try {
+      const answer = await fetch(this.address.replace(/^ws/, "http"));
+      return answer.status === 503 ? (await answer.text()).trim() : "";
+    } catch { return ""; }
   }
 
   frame(data) {

@@ -62,6 +62,7 @@ function draw(now) {
   if (frame && frame !== state.taken) {
     state.taken = frame;
     state.scene.take(frame);
+    hand.told(frame.serial, frame.header);
     follow(frame.header, now);
   }
   hand.tick();
@@ -112,6 +113,7 @@ function show(hello, clips) {
 const HEARD = {
   hello(hello) { enter.newest = hello; enter(hello).catch((error) => problem(error.message)); },
   note,
+  warning: problem,
   problem(text) { state.leaving = -1; problem(text); settleNote(); },
   refused(text) { state.leaving = -1; problem(text); settleNote(); hand.forget(); if (state.hello) panel.build(state.hello); },
   controls(has) { state.controls = has; $("watching").hidden = has; },
@@ -128,7 +130,8 @@ function fell(code, reason, wait) {
   hand.forget();
   note("");
   const why = reason || (code === 1006 ? "it does not answer" : `code ${code}`);
-  say(`The server is gone (${why}). Trying again ${wait < 1000 ? "at once" : `in ${Math.round(wait / 1000)} s`} …`);
+  const told = code === 503 ? `The server has no room: ${why}` : `The server is gone (${why}).`;
+  say(`${told} Trying again ${wait < 1000 ? "at once" : `in ${Math.round(wait / 1000)} s`} …`);
 }
 
 function rose() {
