@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import pathlib
 import time
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -60,7 +61,8 @@ def measure(
         try:
             report = known[name](quick=quick, repeats=repeats, folder=folder, progress=told)
         except Exception as error:  # one that needs what is not here must not take the others with it
-            failed = f"{type(error).__name__}: {error}"
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            failed = f"{type(error).__name__}: {error} ({pathlib.Path(last.filename).name}, line {last.lineno})"
         took = time.perf_counter() - began
         left, spent = left - typical, spent + typical
         pace += (took / typical - pace) * typical / spent

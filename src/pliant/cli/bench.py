@@ -7,7 +7,7 @@ from cyclopts import Parameter
 
 from . import output
 from .field import HTML
-from .writing import check_targets
+from .writing import check_place, check_targets
 
 if TYPE_CHECKING:
     from ..report.tables import Report
@@ -115,6 +115,8 @@ def _check_folders(data: pathlib.Path | None, save: pathlib.Path | None) -> None
         raise NotADirectoryError(f"{data} is not a folder; --data wants the one with the mesh files")
     if save is not None and save.exists() and not save.is_dir():
         raise NotADirectoryError(f"--save {save} is not a folder")
+    if save is not None:
+        check_place(save / "table.csv")
 
 
 def _whole(

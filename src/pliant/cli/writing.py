@@ -23,10 +23,10 @@ def check_targets(
         if place in seen:
             raise ValueError(f"{seen[place]} and {option} are the same file, {path}")
         seen[place] = option
-        _check_folder(path)
+        check_place(path)
 
 
-def _check_folder(path: pathlib.Path) -> None:
+def check_place(path: pathlib.Path) -> None:
     """Can a file be made there? Folders that do not exist yet will be, so the nearest that does is asked."""
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; give a file name")
