@@ -64,7 +64,10 @@ class TetHash:
             launch(self._table, self.x, self._corners, most, self._out, counts)
             if counts.max(initial=0) <= self._out.shape[1]:
                 break
-            self._out = np.empty((len(counts), 2 * int(counts.max())), np.int64)
+            room = len(counts), 2 * int(counts.max())
+            told = f"{int(counts.sum())} vertices in tetrahedra"
+            validate.budget(told, 8.0 * room[0] * room[1], "look for tetrahedra that are far too large")
+            self._out = np.empty(room, np.int64)
         keys = np.concatenate([np.zeros(0, np.int64), *(row[:k] for row, k in zip(self._out, counts, strict=True))])
         keys.sort()
         if self._table.mask >= 0 and len(keys):  # where cells share buckets, a vertex may have been met twice
