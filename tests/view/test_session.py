@@ -2,6 +2,7 @@
 
 import json
 import logging
+import pathlib
 import time
 
 import numpy as np
@@ -226,6 +227,14 @@ def test_a_recording_becomes_files_of_as_many_frames(session, tmp_path):
     clip, fps = load_clip(tmp_path / "play-1.glb")[:2]
     assert len(clip) >= 10
     assert fps == pytest.approx(100.0)
+
+
+def test_every_field_that_goes_over_the_line_is_explained(session):
+    text = (pathlib.Path(__file__).parents[2] / "docs" / "play.md").read_text("utf-8")
+    for name in OVERLAYS:
+        found = shown_after(session, Show(name, True))
+    sent = {*json.loads(session.hello())["hello"], *found[2], *found[3]}
+    assert sorted(name for name in sent if f"`{name}`" not in text) == []
 
 
 def test_another_scene_is_another_world(session):
