@@ -14,6 +14,7 @@ import pytest
 import pliant
 from conftest import DATA
 from pliant.cli import COMMANDS, _app
+from pliant.detect.methods import METHODS
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -41,6 +42,42 @@ def test_every_page_is_linked_from_the_index_so_that_the_site_has_it() -> None:
     index = (DOCS / "index.md").read_text("utf-8")
     linked = {(DOCS / target).resolve() for target in re.findall(r"\]\(([^)#]+)", index)}
     assert {p.name for p in DOCS.rglob("*.md") if p.resolve() not in linked} == {"index.md"}
+
+
+def linked_below(*headings: str) -> list[pathlib.Path]:
+    """Pages that index.md links below these of its headings."""
+    parts = re.split(r"^## ", (DOCS / "index.md").read_text("utf-8"), flags=re.M)
+    texts = [part for part in parts if part.split("\n", 1)[0] in headings]
+    assert len(texts) == len(headings)
+    return [DOCS / target for text in texts for target in dict.fromkeys(re.findall(r"\]\(([^)#:]+\.md)\)", text))]
+
+
+SHOWN = linked_below("Nouns", "Detectors", "Trees and fields", "Response and dynamics", "Commands")
+UNSEEN = {"files.md"}  # what can be read and written has no shape
+# a chart that another page has, or figures in a table of its own
+CHARTED = {"consistent-depth.md", "image-space.md", "impact.md", "skins.md", "self-contact.md"}
+METHODICAL = [*linked_below("Detectors", "Trees and fields", "Response and dynamics"), DOCS / "self-contact.md"]
+ids = {"ids": lambda p: p.relative_to(DOCS).as_posix()}
+
+
+@pytest.mark.parametrize("page", [p for p in SHOWN if p.name not in UNSEEN], **ids)  # type: ignore[arg-type]
+def test_every_page_of_a_noun_a_method_or_a_command_has_a_picture(page: pathlib.Path) -> None:
+    assert re.search(r"!\[[^\]]{10,}\]\([^)]*\.(png|svg)\)", page.read_text("utf-8"))
+
+
+@pytest.mark.parametrize("page", METHODICAL, **ids)  # type: ignore[arg-type]
+def test_every_page_of_a_method_says_what_it_needs_promises_and_costs_with_code(page: pathlib.Path) -> None:
+    text = page.read_text("utf-8")
+    said = set(re.findall(r"^\| (\w+) \|", text, re.M))
+    missing = {"guarantee", "needs", "code", "tests"} - said
+    missing |= set() if "```python" in text or "```sh" in text else {"an example"}
+    missing |= set() if page.name in CHARTED or re.search(r"!\[[^\]]+\]\([^)]*\.svg\)", text) else {"a cost curve"}
+    assert missing <= ({"guarantee"} if page.name == "consistent-depth.md" else set())
+
+
+def test_every_method_has_a_page_of_its_own() -> None:
+    places = {name: [DOCS / "detectors" / f"{name}.md", DOCS / f"{name}.md"] for name in METHODS}
+    assert [name for name, pages in places.items() if not any(page in METHODICAL for page in pages)] == []
 
 
 @pages

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from blends import draw_blends
 from bone_boxes import draw_bone_boxes
 from checking import draw_check
 from cones import draw_cones
@@ -19,12 +20,16 @@ from crossings import draw_crossings
 from dressing import draw_dressing
 from figures import G, slope, speeds
 from fix import draw_fix
+from guesses import draw_guesses
 from height_grids import draw_height_grids
 from image_space import draw_image_space
 from impact import draw_impact
+from nouns import draw_nouns
 from PIL import Image, ImageDraw, ImageFont
 from piles import draw_piles
+from primitives import draw_primitives
 from responses import draw_responses
+from settling import draw_settling
 from spatial_hash import draw_spatial_hash
 from sphere_surface import draw_sphere_surface
 from stuffing import draw_stuffing
@@ -304,6 +309,9 @@ PICTURES: dict[str, Callable[[], None]] = {
     "reconstruction": reconstruction, "field-report": field_page,
     "replay": replay, "self-contact": lambda: draw_piles(save), "walk": lambda: draw_walk(save),
     "dressing": lambda: draw_dressing(save), "soft": lambda: draw_soft(save), "check": lambda: draw_check(save),
+    "primitives": lambda: draw_primitives(save), "blends": lambda: draw_blends(save),
+    "settling": lambda: draw_settling(save), "nouns": lambda: draw_nouns(save),
+    "guesses": lambda: draw_guesses(save),
     "responses": lambda: draw_responses(save), "stuffing": lambda: draw_stuffing(save), "fix": lambda: draw_fix(save),
 }  # fmt: skip
 
