@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from costs import Case, Run
+from costs import Case, Prepared, Run
 
 import pliant
 from pliant import geometry, shapes
@@ -257,14 +257,14 @@ def responses(count: float) -> Made:
     for name in ("projection", "surface-tag", "penalty", "geometric"):
         response = RESPONSES[name](scene, obstacles=True)
 
-        def act(response: Any = response) -> None:
-            state = start.copy()
-            response.begin(found, state)
-            response.apply(found, state, 1e-3)
-            response.finish(found, state, 1e-3)
-
-        runs[name] = act
+        runs[name] = Prepared(start.copy, functools.partial(_answered, response, found))
     return len(found), runs
+
+
+def _answered(response: Any, found: Any, state: State) -> None:
+    response.begin(found, state)
+    response.apply(found, state, 1e-3)
+    response.finish(found, state, 1e-3)
 
 
 def led_out(cells: float) -> Made:
@@ -276,13 +276,7 @@ def led_out(cells: float) -> Made:
     found = pliant.detector("spatial-hash", one, two).find()
     response = RESPONSES["separate"](scene)
 
-    def act() -> None:
-        state = start.copy()
-        response.begin(found, state)
-        response.apply(found, state, 1e-3)
-        response.finish(found, state, 1e-3)
-
-    return len(found), {"separate": act}
+    return len(found), {"separate": Prepared(start.copy, functools.partial(_answered, response, found))}
 
 
 def cloth_steps(count: float) -> Made:

@@ -6,6 +6,7 @@ import io
 import re
 import xml.etree.ElementTree as tree
 
+import numpy as np
 import pytest
 
 from pliant.report.charts import bars_svg, curves_svg
@@ -53,6 +54,13 @@ def test_a_curve_of_slope_two_is_parallel_to_the_dashed_line() -> None:
         x, y = zip(*(map(float, pair.split()) for pair in path.removeprefix("M").split("L")))
         slopes.append((y[-1] - y[0]) / (x[-1] - x[0]))
     assert slopes[0] == pytest.approx(slopes[1], rel=0.01)
+
+
+def test_figures_at_the_ends_of_curves_do_not_cover_each_other() -> None:
+    curves = {name: [(1.0, 1.0), (10.0, value)] for name, value in zip("abcd", (5.0, 5.1, 5.2, 90.0))}
+    texts = list(tree.fromstring(curves_svg(curves, ("n", "s"), "C")).iter(f"{SVG}text"))
+    at = {t.text: float(t.get("y")) for t in texts if t.text in ("5", "5.1", "5.2", "90")}
+    assert np.diff([at[said] for said in ("90", "5.2", "5.1", "5")]).min() > 12.5
 
 
 class Tags(html.parser.HTMLParser):

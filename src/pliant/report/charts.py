@@ -1,6 +1,7 @@
 """Bars and curves on logarithmic scales, as SVG files that stand alone in light and dark."""
 
 import html
+import itertools
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -68,7 +69,7 @@ def curves_svg(
         out.append(f'<text class="quiet" x="{left - 8}" y="{y + 4:.1f}" text-anchor="end">{_number(10.0**k)}</text>')
     for value in sorted(set(points[:, 0].tolist())):
         x = at(value, 10.0**low)[0]
-        out.append(f'<text class="quiet" x="{x:.1f}" y="{height - 26}" text-anchor="middle">{value:g}</text>')
+        out.append(f'<text class="quiet" x="{x:.1f}" y="{height - 26}" text-anchor="middle">{_number(value)}</text>')
     if slope is not None:
         first = max(x_0, x_1 - (y_1 - low) / slope)  # where it would leave the picture below
         (a, b), (c, d) = at(10.0**first, 10.0 ** (y_1 - slope * (x_1 - first))), at(10.0**x_1, 10.0**y_1)
@@ -78,8 +79,9 @@ def curves_svg(
         path = "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
         out.append(f'<path d="M{path}" fill="none" stroke="{color[who]}" stroke-width="2.5"/>')
         out += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{color[who]}"/>' for x, y in places]
-        (x, y), value = places[-1], curve[-1][1]
-        out.append(f'<text x="{x + 9:.1f}" y="{y + 4:.1f}">{_number(value)}</text>')
+    last = [at(*curve[-1]) for curve in curves.values()]
+    for (x, _), y, curve in zip(last, _apart([y for _, y in last]), curves.values()):
+        out.append(f'<text x="{x + 9:.1f}" y="{y + 4:.1f}">{_number(curve[-1][1])}</text>')
     out.append(
         f'<text class="quiet" x="{(left + width) / 2:.0f}" y="{height - 8}" text-anchor="middle">{axes[0]}</text>'
     )
@@ -163,6 +165,17 @@ def _decades(values: Sequence[float]) -> tuple[int, int]:
     """Powers of ten around all values, at least one apart; the shortest bar is still a bar."""
     low = int(np.floor(np.log10(min(values)) - 0.05))
     return low, max(int(np.ceil(np.log10(max(values)))), low + 1)
+
+
+def _apart(heights: Sequence[float], least: float = 13.0) -> list[float]:
+    """Heights of labels that can be read: `least` from each other, as near to where they belong as that allows."""
+    out = np.array(heights, float)
+    order = np.argsort(out, kind="stable")
+    for _ in range(50):  # a push can push on
+        for a, b in itertools.pairwise(order):
+            if (lack := least - (out[b] - out[a])) > 0.0:
+                out[a], out[b] = out[a] - lack / 2, out[b] + lack / 2
+    return [float(y) for y in out]
 
 
 def _number(value: float) -> str:
