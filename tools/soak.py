@@ -121,14 +121,18 @@ async def visit(url: str, hands: Hands, until: float, scene_until: float) -> Non
 
 async def watch(pid: int, hands: Hands, folder: pathlib.Path, rows: list[Row]) -> None:
     """A row every two seconds, a line every minute."""
+    began, minutes, first = time.monotonic(), 0, 0
     while True:
         await asyncio.sleep(2.0)
-        rows.append(memory(pid))
-        if len(rows) % 30:
+        try:
+            rows.append(memory(pid))
+        except (OSError, TypeError):  # it has ended, and has no memory any more
+            return
+        if time.monotonic() < began + 60.0 * (minutes + 1):
             continue
-        last = [mib for mib, _, _ in rows[-30:]]
+        minutes, last, first = minutes + 1, [mib for mib, _, _ in rows[first:]], len(rows)
         print(
-            f"{len(rows) // 30:4d} min {min(last):6.0f} to {max(last):5.0f} MiB {rows[-1][1]:3d} threads"
+            f"{minutes:4d} min {min(last):6.0f} to {max(last):5.0f} MiB {rows[-1][1]:3d} threads"
             f" {rows[-1][2]:3d} files {hands.frames:8d} frames in {hands.hello.get('scene', '')}",
             flush=True,
         )
@@ -176,7 +180,7 @@ async def soak(minutes: float, seed: int, every: float) -> int:
     print(f"{visits} visits, {hands.frames} frames, {len(hands.bad)} with numbers that are not finite {hands.bad[:5]}")
     if ended is not None:  # a negative code is the signal that ended it
         words.seek(0)
-        print(f"the server ended by itself after {lasted:.0f} s with code {ended}; its last words:")
+        print(f"the server ended after {lasted:.0f} s with code {ended}; its last words:")
         print("".join(words.readlines()[-60:]))
     grew, peak = growth(rows), max((mib for mib, _, _ in rows), default=0.0)
     print(f"memory grew by {grew:.0f} MiB, of which {FLAT:.0f} are taken for flat; peak {peak:.0f} MiB")
