@@ -66,7 +66,7 @@ def draw_skins(save: Save) -> None:
     detector.update(state)
     parts = [part.moved(placed(part.vertices, pose)) for part, pose in zip(detector.parts.meshes, detector.poses)]
     hues = np.array([(0.62, 0.16, 0.13), (0.16, 0.25, 0.42), (0.60, 0.42, 0.16), (0.20, 0.40, 0.30), (0.5, 0.47, 0.44)])
-    size = 250, 360
+    size = 278, 390
     camera = Camera.framing([Clip(skin, skin.vertices[None])], size[0] / size[1], azimuth=0.9, elevation=0.12)
     centre = skin.bounds.mean(0)
     apart = []
