@@ -1,6 +1,5 @@
 """What is not needed any more is gone: scenes and simulations from before, methods used long ago, too many frames."""
 
-import dataclasses
 import gc
 import pathlib
 import weakref
@@ -8,9 +7,10 @@ import weakref
 import numpy as np
 import pytest
 
+from pliant import shapes
 from pliant.contacts import empty
 from pliant.io.footage import load_clip
-from pliant.scenes import SCENES
+from pliant.scene import Body, Scene
 from pliant.simulation import Frame
 from pliant.view import memory, recording
 from pliant.view.commands import Choose, Do, Show
@@ -100,8 +100,7 @@ def kept_heights(kept):
 @pytest.fixture
 def of_five(monkeypatch):
     """A recording with room for five frames."""
-    scene = SCENES["tablecloth-on-ball"](resolution=4)
-    scene = dataclasses.replace(scene, bodies=[body for body in scene.bodies if not body.fixed])
+    scene = Scene([Body(shapes.cloth(0.5, 0.5, 4))])
     monkeypatch.setattr(recording, "MOST", 5 * (12 * 16 + 96 + 16))
     made = Recording(scene, 0.01)
     assert made.room == 5
