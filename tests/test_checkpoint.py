@@ -160,7 +160,7 @@ def remembered(vertex: int, **more: float) -> np.ndarray:
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("checkpoint", 1, "version 1; this pliant reads 3"),
+        ("checkpoint", 1, "version 1; this pliant reads 4"),
         ("times", np.array([0.0, 0.0, 0.0]), "dt = 0"),
         ("counts", np.array([0, 0, 0]), "substeps = 0"),
         ("x", np.full((58, 3), np.nan), r"x\[0, 0\] is not finite"),

@@ -285,22 +285,31 @@ def take_nearest(solids, nodes, rows, faces, x, told):
 
 
 @kernel
+def out_of(solids, told, x, v, i):
+    """Unit direction and distance from vertex v, of node i, to its place on the surface."""
+    f = told.face[i]
+    a, b, c = vec.load(x, solids.faces[f, 0]), vec.load(x, solids.faces[f, 1]), vec.load(x, solids.faces[f, 2])
+    q = vec.madd(vec.scale(a, told.weights[i, 0]), b, told.weights[i, 1])
+    gap = vec.sub(vec.madd(q, c, told.weights[i, 2]), vec.load(x, v))
+    d = vec.norm(gap)
+    if d > TINY * size_of(solids, x, f):
+        return vec.unit(gap), d
+    # on the surface: a gap that short has no direction
+    n = vec.load(told.normal, i)
+    n = n if vec.norm2(n) > 0.5 else unit_normal(a, b, c)
+    return n, vec.dot(gap, n)
+
+
+@kernel
 def tell(solids, nodes, told, rows, x, parts, sides, out):
     """Records of the nodes `rows`. parts (k,2): sides of vertex and surface of each node; sides (s,3): the first row,
     the body's number and the first face of each side."""
     for m in range(len(rows)):
         i = rows[m]
         v, f = nodes.vertex[i], told.face[i]
+        n, d = out_of(solids, told, x, v, i)
         a, b, c = solids.faces[f, 0], solids.faces[f, 1], solids.faces[f, 2]
         u, s, t = told.weights[i, 0], told.weights[i, 1], told.weights[i, 2]
-        q = vec.madd(vec.madd(vec.scale(vec.load(x, a), u), vec.load(x, b), s), vec.load(x, c), t)
-        gap = vec.sub(q, vec.load(x, v))
-        n, d = vec.unit(gap), vec.norm(gap)
-        if d <= TINY * size_of(solids, x, f):
-            # on the surface: a gap that short has no direction
-            n = vec.load(told.normal, i)
-            n = n if vec.norm2(n) > 0.5 else unit_normal(vec.load(x, a), vec.load(x, b), vec.load(x, c))
-            d = vec.dot(gap, n)
         one, two = parts[i, 0], parts[i, 1]
         write(out[m], 0, v - sides[one, 0], f - sides[two, 2], (sides[one, 1], sides[two, 1]), n, -d)
         link(out[m], v, a, b, c, (1.0, -u, -s, -t))

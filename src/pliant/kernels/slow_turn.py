@@ -1,0 +1,142 @@
+"""No way out of a body turns far between two looks: where it leads elsewhere at once, it is followed step by step.
+
+Inside what sticks right through a body, ways out lead to all sides. They cannot be continuous there whatever they are
+computed from, if that is positions alone: a disc cannot be drawn to its rim without tearing. So what was told before is
+remembered. docs/detectors/consistent-depth.md says more.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from . import vec
+from .consistent_depth import LEEWAY, NONE, descend, leave, out_of, place, size_of
+from .jit import kernel
+from .triangle import nearest2
+
+TURN = math.pi / 4.0  # the most between two looks
+RATE = 12.0 * TURN  # the most on a way as long as a face's edges
+AROUND = 12  # directions on a cone that are tried
+SHORT = 0.5  # what a way's length counts beside where it leads
+STILL = 1e-12  # of a face's size: less than that is no motion
+TRIES = 6  # cones beyond what may be turned, where nothing nearer leads out
+
+
+class Ways(NamedTuple):
+    """What was told of nodes, ascending by their keys."""
+
+    keys: np.ndarray  # (k,) i8 as those of the nodes
+    face: np.ndarray  # (k,) i4, or NONE
+    weights: np.ndarray  # (k,3)
+    normal: np.ndarray  # (k,3) unit
+    depth: np.ndarray  # (k,) m
+    turns: np.ndarray  # (k,) bool: it does not yet lead where it would without memory
+
+
+@kernel
+def frame(a, b):
+    """Two unit vectors across unit vector a and each other, the first towards b where that is not along a."""
+    side = vec.madd(b, a, -vec.dot(a, b))
+    if vec.norm2(side) < 1e-20:
+        side = vec.cross(a, (1.0, 0.0, 0.0) if abs(a[0]) < 0.7 else (0.0, 1.0, 0.0))
+    side = vec.unit(side)
+    return side, vec.cross(a, side)
+
+
+@kernel
+def look_round(solids, x, p, tet, most, a, b, angle):
+    """Of directions `angle` from unit vector a that leave the body within `most` metres of p, in `tet`, the best: how
+    good, -inf where there is none, the direction, the face and the distance. Good is near to unit vector b and short.
+    """
+    u, v = frame(a, b)
+    best, n, face, far = -np.inf, b, NONE, most
+    for k in range(AROUND if angle > 0.0 else 1):
+        c, s = math.cos(2.0 * math.pi * k / AROUND), math.sin(2.0 * math.pi * k / AROUND)
+        side = vec.madd(vec.scale(u, c), v, s)
+        e = vec.madd(vec.scale(a, math.cos(angle)), side, math.sin(angle))
+        f, gone = leave(solids.tets, solids.beside, x, tet, p, vec.madd(p, e, most))
+        good = vec.dot(e, b) - SHORT * gone
+        if f != NONE and good > best:
+            best, n, face, far = good, e, f, gone * most
+    return best, n, face, far
+
+
+@kernel
+def turn(solids, x, p, tet, most, a, b, free):
+    """A direction from p, in `tet`, on the way from unit vector a to b and out within `most` metres, no farther from a
+    than the angle `free` if that can be: it, the face, or NONE, and the distance."""
+    whole = math.acos(min(max(vec.dot(a, b), -1.0), 1.0))
+    best, n, f, d = look_round(solids, x, p, tet, most, a, b, 0.0)
+    for k in range(1, 3):
+        good, m, g, e = look_round(solids, x, p, tet, most, a, b, 0.5 * k * free)
+        if good > best:
+            best, n, f, d = good, m, g, e
+    for k in range(1, TRIES + 1):
+        if f != NONE:
+            break
+        _, n, f, d = look_round(solids, x, p, tet, most, a, b, free + (whole - free) * k / (TRIES + 1))
+    return n, f, d
+
+
+@kernel
+def most_of(solids, x, p, f, g):
+    """How far a place on the surface may be from p: LEEWAY of a face farther than the nearest one around f and g."""
+    f, q, _, _, _ = descend(solids, x, f, p)
+    g, r, _, _, _ = descend(solids, x, g, p)
+    d, e = vec.norm(vec.sub(q, p)), vec.norm(vec.sub(r, p))
+    return min(d, e) + LEEWAY * size_of(solids, x, f if d <= e else g)
+
+
+@kernel
+def strayed(solids, x, p, before, m):
+    """How far p went since, from the place that it was told, in sizes of the face there."""
+    f = before.face[m]
+    a, b, c = vec.load(x, solids.faces[f, 0]), vec.load(x, solids.faces[f, 1]), vec.load(x, solids.faces[f, 2])
+    q = vec.madd(vec.scale(a, before.weights[m, 0]), b, before.weights[m, 1])
+    gap = vec.sub(vec.madd(q, c, before.weights[m, 2]), p)
+    return vec.norm(vec.madd(gap, vec.load(before.normal, m), -before.depth[m])) / size_of(solids, x, f)
+
+
+@kernel
+def hold_back(solids, nodes, told, x, before, i, m):
+    """Move the place of node i to where its way may lead by now, if that is not where it should; whether it is so.
+
+    m: the node among those before. What came farther than a face since then is free, and so is what turns little; what
+    has begun to turn goes on by no more than it moved, so that looking twice changes nothing.
+    """
+    p, a, f = vec.load(x, nodes.vertex[i]), vec.load(before.normal, m), told.face[i]
+    b, d = out_of(solids, told, x, nodes.vertex[i], i)
+    gone = strayed(solids, x, p, before, m)
+    free = min(TURN, RATE * gone)
+    if gone > 1.0 or vec.dot(a, b) >= math.cos(free if before.turns[m] else TURN):
+        return False
+    if gone < STILL:
+        told.face[i] = before.face[m]
+        vec.store(told.weights, i, vec.load(before.weights, m))
+        return True
+    # no deeper than an element beyond the truth, unless it was that already or would be now
+    most = max(most_of(solids, x, p, f, before.face[m]), max(before.depth[m], d))
+    n, f, d = turn(solids, x, p, nodes.tet[i], most, a, b, free)
+    if f == NONE:
+        return False
+    i_0, i_1, i_2 = solids.faces[f, 0], solids.faces[f, 1], solids.faces[f, 2]
+    _, _, u, v, w = nearest2(vec.madd(p, n, d), vec.load(x, i_0), vec.load(x, i_1), vec.load(x, i_2))
+    told.face[i] = f
+    vec.store(told.weights, i, (u, v, w))
+    return True
+
+
+@kernel
+def turn_slowly(solids, nodes, told, x, before, now):
+    """Let no way turn far from those `before`; what is told is written to `now`, with the keys of the nodes."""
+    for i in range(len(nodes.keys)):
+        if told.face[i] == NONE:
+            continue
+        m = place(before.keys, nodes.keys[i])
+        if m != NONE and before.face[m] != NONE:
+            now.turns[i] = hold_back(solids, nodes, told, x, before, i, m)
+        n, d = out_of(solids, told, x, nodes.vertex[i], i)
+        now.face[i], now.depth[i] = told.face[i], d
+        vec.store(now.normal, i, n)
+        vec.store(now.weights, i, vec.load(told.weights, i))
