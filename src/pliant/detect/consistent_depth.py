@@ -88,13 +88,14 @@ class ConsistentDepth:
         _kernels.lead_out(solids, nodes, order[:led], x, told)
         parts = np.stack([self._side_of[vertex], within], 1)
         self._by_nearest(nodes, np.sort(order[led:]), parts, x, told)
-        if not nearest:
-            self._told = _ways(keys)
-            turn_slowly(solids, nodes, told, x, self._before, self._told)
+        none = _ways(np.zeros(0, np.int64))
+        ways = _ways(keys)
+        turn_slowly(solids, nodes, told, x, none if nearest else self._before, ways)
+        self._told = none if nearest else ways
         rows = np.lexsort((within, vertex))
         rows = rows[told.face[rows] != NONE]
         out = self._pool.take(len(rows))
-        _kernels.tell(solids, nodes, told, rows, x, parts, self._numbers, out)
+        _kernels.tell(solids, nodes, ways, rows, x, parts, self._numbers, out)
         return out
 
     def go_on(self) -> None:

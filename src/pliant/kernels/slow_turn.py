@@ -11,11 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from . import vec
-from .consistent_depth import LEEWAY, NONE, descend, leave, out_of, place, size_of
+from .consistent_depth import LEEWAY, NONE, descend, leave, size_of, way_to
 from .jit import kernel
 from .triangle import nearest2
 
 TURN = math.pi / 4.0  # the most between two looks
+COSINE = math.cos(TURN)
 RATE = 12.0 * TURN  # the most on a way as long as a face's edges
 AROUND = 12  # directions on a cone that are tried
 SHORT = 0.5  # what a way's length counts beside where it leads
@@ -89,39 +90,31 @@ def most_of(solids, x, p, f, g):
 
 
 @kernel
-def strayed(solids, x, p, before, m):
-    """How far p went since, from the place that it was told, in sizes of the face there."""
-    f = before.face[m]
-    a, b, c = vec.load(x, solids.faces[f, 0]), vec.load(x, solids.faces[f, 1]), vec.load(x, solids.faces[f, 2])
-    q = vec.madd(vec.scale(a, before.weights[m, 0]), b, before.weights[m, 1])
-    gap = vec.sub(vec.madd(q, c, before.weights[m, 2]), p)
-    return vec.norm(vec.madd(gap, vec.load(before.normal, m), -before.depth[m])) / size_of(solids, x, f)
+def hold_back(solids, nodes, told, x, before, i, m, b, d):
+    """Move the place of node i, in direction b at distance d, to where its way may lead by now; whether it is moved.
 
-
-@kernel
-def hold_back(solids, nodes, told, x, before, i, m):
-    """Move the place of node i to where its way may lead by now, if that is not where it should; whether it is so.
-
-    m: the node among those before. What came farther than a face since then is free, and so is what turns little; what
+    m: the node among those before. What went farther than a face since then is free, and so is what turns little; what
     has begun to turn goes on by no more than it moved, so that looking twice changes nothing.
     """
-    p, a, f = vec.load(x, nodes.vertex[i]), vec.load(before.normal, m), told.face[i]
-    b, d = out_of(solids, told, x, nodes.vertex[i], i)
-    gone = strayed(solids, x, p, before, m)
+    p, a, f, g = vec.load(x, nodes.vertex[i]), vec.load(before.normal, m), told.face[i], before.face[m]
+    q = vec.scale(vec.load(x, solids.faces[g, 0]), before.weights[m, 0])
+    q = vec.madd(q, vec.load(x, solids.faces[g, 1]), before.weights[m, 1])
+    q = vec.madd(q, vec.load(x, solids.faces[g, 2]), before.weights[m, 2])
+    gone = vec.norm(vec.madd(vec.sub(q, p), a, -before.depth[m])) / size_of(solids, x, g)
     free = min(TURN, RATE * gone)
     if gone > 1.0 or vec.dot(a, b) >= math.cos(free if before.turns[m] else TURN):
         return False
     if gone < STILL:
-        told.face[i] = before.face[m]
+        told.face[i] = g
         vec.store(told.weights, i, vec.load(before.weights, m))
         return True
     # no deeper than an element beyond the truth, unless it was that already or would be now
-    most = max(most_of(solids, x, p, f, before.face[m]), max(before.depth[m], d))
+    most = max(most_of(solids, x, p, f, g), max(before.depth[m], d))
     n, f, d = turn(solids, x, p, nodes.tet[i], most, a, b, free)
     if f == NONE:
         return False
-    i_0, i_1, i_2 = solids.faces[f, 0], solids.faces[f, 1], solids.faces[f, 2]
-    _, _, u, v, w = nearest2(vec.madd(p, n, d), vec.load(x, i_0), vec.load(x, i_1), vec.load(x, i_2))
+    j, k, h = solids.faces[f, 0], solids.faces[f, 1], solids.faces[f, 2]
+    _, _, u, v, w = nearest2(vec.madd(p, n, d), vec.load(x, j), vec.load(x, k), vec.load(x, h))
     told.face[i] = f
     vec.store(told.weights, i, (u, v, w))
     return True
@@ -130,13 +123,26 @@ def hold_back(solids, nodes, told, x, before, i, m):
 @kernel
 def turn_slowly(solids, nodes, told, x, before, now):
     """Let no way turn far from those `before`; what is told is written to `now`, with the keys of the nodes."""
-    for i in range(len(nodes.keys)):
-        if told.face[i] == NONE:
+    faces, keys, vertex = solids.faces, nodes.keys, nodes.vertex
+    face, weights, mean = told.face, told.weights, told.normal
+    known, known_face, known_normal, turning = before.keys, before.face, before.normal, before.turns
+    now_face, now_weights, now_normal, depth, turns = now.face, now.weights, now.normal, now.depth, now.turns
+    m = 0
+    for i in range(len(keys)):
+        if face[i] == NONE:
             continue
-        m = place(before.keys, nodes.keys[i])
-        if m != NONE and before.face[m] != NONE:
-            now.turns[i] = hold_back(solids, nodes, told, x, before, i, m)
-        n, d = out_of(solids, told, x, nodes.vertex[i], i)
-        now.face[i], now.depth[i] = told.face[i], d
-        vec.store(now.normal, i, n)
-        vec.store(now.weights, i, vec.load(told.weights, i))
+        while m < len(known) and known[m] < keys[i]:
+            m += 1
+        again = m < len(known) and known[m] == keys[i] and known_face[m] != NONE
+        for _ in range(2):
+            f, p = face[i], vec.load(x, vertex[i])
+            a, b, c = vec.load(x, faces[f, 0]), vec.load(x, faces[f, 1]), vec.load(x, faces[f, 2])
+            u, v, w = weights[i, 0], weights[i, 1], weights[i, 2]
+            n, d = way_to(p, a, b, c, u, v, w, vec.load(mean, i))
+            if not again or (not turning[m] and vec.dot(n, vec.load(known_normal, m)) >= COSINE):
+                break
+            again = False
+            turns[i] = hold_back(solids, nodes, told, x, before, i, m, n, d)
+        now_face[i], depth[i] = f, d
+        vec.store(now_normal, i, n)
+        vec.store(now_weights, i, (u, v, w))
