@@ -1,6 +1,7 @@
 """The picture and the figures of docs/detectors/consistent-depth.md.
 
 `python tools/consistent_depth.py` pushes bodies into each other and prints how good depth and direction are;
+`... speeds` does it at four speeds, also turned and right through each other, without memory and with it;
 `... apart` lets bodies that start deep in each other part by some responses; `... FILE` draws, as pictures.py does.
 """
 
@@ -35,12 +36,17 @@ class Pair:
         links = meshes[0].links
         self.size = float(np.linalg.norm(self.x[links[:, 0]] - self.x[links[:, 1]], axis=1).mean())
 
-    def at(self, way: Any, *, nearest: bool = False) -> tuple[np.ndarray, Any, float]:
-        """Positions when the second went `way`, contacts, and how long they took from the pairs on, s."""
+    def at(self, way: Any, *, nearest: bool = False, memory: bool = False) -> tuple[np.ndarray, Any, float]:
+        """Positions when the second went `way`, contacts, and how long they took from the pairs on, s.
+
+        `memory`: what was told at the last place is known.
+        """
         x = self.x.copy()
         x[self.sides[1].rows] += np.asarray(way)
         pairs = self.table.update(x).pairs()
         pairs = pairs[(pairs[:, 0] < self.sides[1].first) != (pairs[:, 1] < len(self.sides[0].mesh.tets))]
+        if memory:
+            self.depth.go_on()
         began = time.process_time()
         found = self.depth.contacts(x, pairs, nearest=nearest)
         return x, found, time.process_time() - began
@@ -77,13 +83,14 @@ PUSHES: dict[str, tuple[Callable[[], Pair], tuple[float, float, float]]] = {
 }
 
 
-def push(pair: Pair, way: Any, frames: int) -> tuple[float, ...]:
-    """Lengths in elements: how deep it gets, the worst error, the least dot product of directions of one vertex in two
-    frames, the most that depth changed beyond what was moved; microseconds a vertex at the end."""
+def push(pair: Pair, way: Any, frames: int, *, memory: bool = True) -> tuple[float, ...]:
+    """Lengths in elements: how deep it gets, a step, the worst error, the least dot product of directions of one vertex
+    in two frames, the most that depth changed beyond what was moved; microseconds a vertex at the end."""
     known: dict[Any, Any] = {}
     step, worst, least, jump, deepest = float(np.linalg.norm(way)) / frames, 0.0, 1.0, 0.0, 0.0
+    pair.depth.forget()
     for t in range(frames + 1):
-        x, found, _ = pair.at(np.asarray(way, float) * t / frames)
+        x, found, _ = pair.at(np.asarray(way, float) * t / frames, memory=memory)
         deep = pair.truth(x, found)
         worst = max(worst, float(np.abs(found["distance"] + deep).max(initial=0.0)))
         deepest = max(deepest, float(deep.max(initial=0.0)))
@@ -92,7 +99,7 @@ def push(pair: Pair, way: Any, frames: int) -> tuple[float, ...]:
             least = min(least, float(now[node][0] @ known[node][0]))
             jump = max(jump, abs(now[node][1] - known[node][1]) - step)
         known = now
-    took = min(pair.at(way)[2] for _ in range(5)) / len(found) * 1e6
+    took = min(pair.at(way, memory=memory)[2] for _ in range(9)) / len(found) * 1e6
     return len(found), deepest / pair.size, step / pair.size, worst / pair.size, least, jump / pair.size, took
 
 
@@ -102,6 +109,80 @@ def table() -> None:
         for frames in (30, 120):
             told = push(make(), way, frames)
             print(f"{name}, {frames}:", told[0], *(f"{value:.3g}" for value in told[1:]), flush=True)
+
+
+def turned(mesh: Mesh, seed: int, at: Any) -> Mesh:
+    """Somehow, with its middle at a place."""
+    w, x, y, z = (lambda q: q / np.linalg.norm(q))(np.random.default_rng(seed).normal(size=4))
+    turn = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+    ]
+    return mesh.moved((mesh.vertices - mesh.vertices.mean(0)) @ np.transpose(turn) + np.asarray(at))
+
+
+def tossed(kind: str, seed: int) -> tuple[Pair, np.ndarray]:
+    """Two bodies, the second turned somehow and pushed into or through the first somewhere: the way, in elements."""
+    way = np.random.default_rng((100 if kind == "creatures" else 200) + seed).normal(size=3)
+    way /= np.linalg.norm(way)
+    if kind == "creatures":
+        one = creature()
+        return Pair(one, turned(creature(), seed, one.vertices.mean(0) - 0.055 * way)), 4.0 * way
+    return Pair(bar(0.2, 9), turned(bar(0.12, 6), seed, -0.14 * way)), 3.0 * way
+
+
+def along(far: float, *way: float) -> np.ndarray:
+    return far * np.asarray(way) / np.linalg.norm(way)
+
+
+SPEEDS: dict[str, Callable[[], tuple[Pair, np.ndarray]]] = {
+    "balls": lambda: (Pair(tet_ball(), turned(tet_ball(), 3, (0.198, 0.011, 0.007))), along(3.5, -1, 0, 0)),
+    "corners of boxes": lambda: (
+        Pair(bar(0.2, 18), bar(0.2, 17, centre=(0.1401, 0.1332, 0.2005))),
+        along(4.0, 0, 0, -1),
+    ),
+    "boxes, turned 1": lambda: tossed("boxes", 1),
+    "boxes, turned 2": lambda: tossed("boxes", 2),
+    "cylinders, crosswise": lambda: (
+        Pair(cylinder(), across(cylinder(), (0.003, 0.004, 0.102))),
+        along(2.5, 0, 0, -1),
+    ),
+    "rod through a cylinder": lambda: (
+        Pair(cylinder(0.05, 0.3, 4), turned(cylinder(0.02, 0.3, 2), 5, (0.045, 0.0, 0.03))),
+        along(6.0, -1, 0.1, -0.2),
+    ),
+    "beam through a box": lambda: (
+        Pair(bar(0.2, 10), turned(bar((0.045, 0.3, 0.045), (2, 14, 2)), 7, (0.06, 0.01, 0.02))),
+        along(4.0, -0.9, 0.3, -0.2),
+    ),
+    "beam through a beam": lambda: (
+        Pair(
+            bar((0.06, 0.3, 0.06), (3, 15, 3)),
+            turned(bar((0.045, 0.3, 0.045), (2, 14, 2)), 8, (0.05, 0.01, 0.0)),
+        ),
+        along(5.0, -1, 0.2, -0.2),
+    ),
+    "creatures": lambda: (Pair(creature(), across(creature(), (0.012, 0.055, 0.07))), along(4.0, 0, 0, -1)),
+    "creatures, turned 1": lambda: tossed("creatures", 1),
+    "creatures, turned 2": lambda: tossed("creatures", 2),
+    "creatures, turned 3": lambda: tossed("creatures", 3),
+    "creatures, turned 4": lambda: tossed("creatures", 4),
+}
+
+
+def speeds() -> None:
+    print("push: least dot and worst error at 0.03, 0.06, 0.13, 0.25 of an element a step; without memory, with it")
+    for name, make in SPEEDS.items():
+        pair, way = make()
+        told = []
+        for memory in (False, True):
+            for step in (0.03, 0.06, 0.13, 0.25):
+                frames = round(float(np.linalg.norm(way)) / step)
+                far = way / np.linalg.norm(way) * frames * step * pair.size
+                _, _, _, worst, least, *_ = push(pair, far, frames, memory=memory)
+                told.append(f"{least:.2f} {worst:.2f}")
+        print(f"{name}:", " | ".join(told), flush=True)
 
 
 def deep_in_each_other(what: str, response: str, seconds: float = 0.6) -> str:
@@ -197,6 +278,8 @@ def draw_consistent_depth(save: Callable[[str, Any], None]) -> None:
 if __name__ == "__main__":
     if sys.argv[1:] == ["apart"]:
         apart()
+    elif sys.argv[1:] == ["speeds"]:
+        speeds()
     elif len(sys.argv) > 1:
         picture().save(sys.argv[1])
     else:

@@ -10,6 +10,7 @@ import os
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import contacts as _contacts
 from . import validate
@@ -20,7 +21,7 @@ from .motion import Motion
 from .scene import Scene, Solid
 from .state import State
 
-FORMAT = 3
+FORMAT = 4
 _PARAMETERS = ("gravity", "wind", "eps", "friction", "friction_model", "elasticity", "self_contact", "thickness")
 
 
@@ -39,6 +40,7 @@ class Checkpoint:
     memory: Contacts = dataclasses.field(default_factory=_contacts.empty)  # of the response
     self_method: str = ""  # and self_response: empty where the guard keeps soft bodies apart, or nothing does
     self_response: str = ""
+    ways: NDArray[np.float64] = dataclasses.field(default_factory=lambda: np.zeros((0, 11)))  # of detectors
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """To an .npz file, atomically."""
@@ -61,6 +63,7 @@ class Checkpoint:
                 response=self.response,
                 memory=np.frombuffer(self.memory.tobytes(), np.uint8),
                 between=np.array([self.self_method, self.self_response]),
+                ways=self.ways,
             )
 
     @classmethod
@@ -85,12 +88,13 @@ class Checkpoint:
                 own = [str(name) for name in saved["between"]]
                 if len(own) != 2:
                     raise ValueError(f"between has {len(own)} entries; expected a method and a response")
+                ways = validate.floats("ways", saved["ways"], (None, 11))
                 memory = _checked(np.frombuffer(saved["memory"].tobytes(), _contacts.CONTACT).copy(), len(state.x))
         except FileNotFoundError:
             raise MeshFileError(path, "", "no such file") from None
         except Exception as error:  # NumPy raises a dozen kinds for files that are not its own
             raise MeshFileError(path, "", f"not a checkpoint of pliant, or damaged ({error})") from None
-        return cls(state, index, dt, substeps, texts[0], forced, texts[1], texts[2], memory, *own)
+        return cls(state, index, dt, substeps, texts[0], forced, texts[1], texts[2], memory, own[0], own[1], ways)
 
 
 def _checked(memory: Contacts, count: int) -> Contacts:

@@ -17,7 +17,7 @@ from .checkpoint import Checkpoint, fingerprint
 from .clock import Clock
 from .contacts import Contacts
 from .deforming import Skinned
-from .detect.base import Detector, Side
+from .detect.base import Detector, Remembering, Side
 from .detect.choose import AUTO, Chosen, method_for
 from .detect.distance_field.bone_fields import BoneFieldsDetector
 from .detect.distance_field.parts import PartsDetector
@@ -182,7 +182,8 @@ class Simulation:
         forced = self.guard.forced if self.guard else 0
         mark = fingerprint(self.scene)
         own = (self.guard.method, self.guard.responds) if isinstance(self.guard, SoftContact) else ("", "")
-        told = (self.responds, self.response.memory, *own)
+        ways = [np.insert(one.memory, 0, k, axis=1) for k, one in enumerate(self._remembering())]
+        told = (self.responds, self.response.memory, *own, np.concatenate([np.zeros((0, 11)), *ways]))
         Checkpoint(self.state, self.index, self.dt, self.substeps, self.method, forced, mark, *told).save(path)
 
     @classmethod
@@ -222,12 +223,19 @@ class Simulation:
                 state=saved.state,
                 clock=clock,
             )
+            for k, one in enumerate(sim._remembering()):
+                one.memory = saved.ways[saved.ways[:, 0] == k, 1:]
         except ValueError as error:
             raise MeshFileError(path, "", f"does not go on in scene {scene.name!r}: {error}") from None
         sim.index, sim.response.memory = saved.index, saved.memory
         if sim.guard:
             sim.guard.forced = saved.forced
         return sim
+
+    def _remembering(self) -> list[Remembering]:
+        """Detectors whose answers depend on those before."""
+        own = self.guard.detectors if isinstance(self.guard, SoftContact) else []
+        return [one for one in (*self.detectors, *own) if isinstance(one, Remembering)]
 
     def _look(self, state: State) -> Contacts:
         """Contacts with the bodies."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from . import contacts as _contacts
 from . import validate
 from .contacts import Contacts
-from .detect.base import Finds, Side
+from .detect.base import Finds, Remembering, Side
 from .detect.methods import METHODS, method_name
 from .guard import Guard, beside, keys
 from .respond import RESPONSES
@@ -39,6 +39,11 @@ class _Part:
             return False
         (low, high), (bottom, top) = (_box(state, rows) for rows in self.rows)
         return bool((low > top + reach).any() or (bottom > high + reach).any())
+
+    def forget(self) -> None:
+        """What is not asked about leaves."""
+        if isinstance(self.detector, Remembering):
+            self.detector.memory = np.zeros((0, 10))
 
     def find(self, state: State) -> Contacts:
         found: Contacts = self.detector.update(state).find(state)
@@ -94,8 +99,16 @@ class SoftContact:
 
     def look(self, state: State) -> Contacts:
         """Contacts of all soft bodies, in the order of the bodies."""
-        parts = [part.find(state) for part in self._parts if not part.apart(state, self.thickness)]
+        near = [not part.apart(state, self.thickness) for part in self._parts]
+        for part, asked in zip(self._parts, near, strict=True):
+            if not asked:
+                part.forget()
+        parts = [part.find(state) for part, asked in zip(self._parts, near, strict=True) if asked]
         return parts[0] if len(parts) == 1 else _contacts.join(parts)
+
+    @property
+    def detectors(self) -> list[Any]:
+        return [part.detector for part in self._parts]
 
     def begin(self, state: State, dt: float, steps: int = 1) -> None:
         """A new frame of `steps` small ones of dt."""

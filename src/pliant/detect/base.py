@@ -55,6 +55,13 @@ class Detector(Protocol):
     def find(self, state: State) -> Contacts: ...
 
 
+@runtime_checkable
+class Remembering(Protocol):
+    """A detector whose answers depend on those before: its memory is in checkpoints."""
+
+    memory: NDArray[np.float64]  # (k,10); none where nothing is remembered
+
+
 class Inside(NamedTuple):
     rows: NDArray[np.int64]  # (k,) which of the points are inside, ascending
     depth: NDArray[np.float64]  # (k,) metres, positive

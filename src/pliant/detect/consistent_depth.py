@@ -13,6 +13,7 @@ from .. import validate
 from ..contacts import Contacts, Pool
 from ..kernels import consistent_depth as _kernels
 from ..kernels.consistent_depth import NONE, Nodes, Solids, Told
+from ..kernels.slow_turn import Ways, turn_slowly
 from ..mesh import Mesh
 from .base import Side
 from .tree.depth import Depths
@@ -26,13 +27,15 @@ _OPPOSITE = np.array([[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]])  # corners of
 class ConsistentDepth:
     """Knows who is linked to whom in the bodies `sides`, whose tets are numbered on from side to side.
 
-    Bodies without tets may be among them, such as cloth: their vertices can be inside others.
+    Bodies without tets may be among them, such as cloth: their vertices can be inside others. What `contacts` told is
+    remembered from the next `go_on` on: then no direction turns far from one answer to the next.
     """
 
     def __init__(self, sides: Sequence[Side]) -> None:
         self.sides = tuple(sides)
         count = max((side.rows.stop for side in self.sides), default=0)
         meshes = [side.mesh for side in self.sides]
+        self._count = max(count, 1)
         self._one = np.arange(count, dtype=np.int32)  # of vertices at the same place, the one that stands for all
         for side in self.sides:
             _, first = np.unique(side.mesh.weld_index, return_index=True)
@@ -52,6 +55,7 @@ class ConsistentDepth:
         self._numbers = np.array(told, np.int32).reshape(-1, 3)
         self._depths: dict[int, Depths] = {}
         self._pool = Pool()
+        self.forget()
 
     def _joined(self, elements: Sequence[Ints], width: int) -> Ints:
         rows = [self._one[own + side.first] for side, own in zip(self.sides, elements, strict=True)]
@@ -61,14 +65,15 @@ class ConsistentDepth:
         """Vertex-face records of pairs (k,2) of a row of x (n,3) and a tet that holds it: one for each vertex and body.
 
         Ordered by vertex, then by body. The normal is the way out, and the distance minus the depth; `nearest` takes
-        the nearest point of the surface for all of them.
+        the nearest point of the surface for all of them, whatever was told before.
         """
         solids, n = self.solids, len(x)
+        self._told = _ways(np.zeros(0, np.int64))
         if not len(pairs):
             return self._pool.take(0)
         within = np.searchsorted(self._tets, pairs[:, 1], side="right") - 1
         vertex = self._one[pairs[:, 0]]
-        keys, first = np.unique(within * n + vertex, return_index=True)
+        keys, first = np.unique(within * self._count + vertex, return_index=True)
         vertex, within = vertex[first], within[first]
         start = np.concatenate([[0], np.cumsum((solids.by_vertex[1:] - solids.by_vertex[:-1])[vertex])])
         k, e = len(keys), int(start[-1])
@@ -83,11 +88,42 @@ class ConsistentDepth:
         _kernels.lead_out(solids, nodes, order[:led], x, told)
         parts = np.stack([self._side_of[vertex], within], 1)
         self._by_nearest(nodes, np.sort(order[led:]), parts, x, told)
+        none = _ways(np.zeros(0, np.int64))
+        ways = _ways(keys)
+        turn_slowly(solids, nodes, told, x, none if nearest else self._before, ways)
+        self._told = none if nearest else ways
         rows = np.lexsort((within, vertex))
         rows = rows[told.face[rows] != NONE]
         out = self._pool.take(len(rows))
-        _kernels.tell(solids, nodes, told, rows, x, parts, self._numbers, out)
+        _kernels.tell(solids, nodes, ways, rows, x, parts, self._numbers, out)
         return out
+
+    def go_on(self) -> None:
+        """From now on what was told last is what was told before: things have moved."""
+        self._before = self._told
+
+    def forget(self) -> None:
+        """Nothing was told before."""
+        self._before = self._told = _ways(np.zeros(0, np.int64))
+
+    @property
+    def memory(self) -> Floats:
+        """(k,10) what was told last, all that the next answer depends on beside positions: of each node its key, face,
+        weights (3), normal (3), depth and whether it was turning."""
+        return np.column_stack([np.asarray(part, np.float64) for part in self._told])
+
+    @memory.setter
+    def memory(self, rows: Floats) -> None:
+        given = validate.floats("memory", rows, (None, 10))
+        if not (np.diff(given[:, 0], prepend=-1.0) > 0.0).all() or (given[:, :2] % 1.0 != 0.0).any():
+            raise ValueError("memory of directions has keys that do not ascend, or no whole numbers; it is damaged")
+        if (given[:, 0] >= self._count * len(self.sides)).any():
+            raise ValueError(f"memory of directions names vertices or bodies beyond the {len(self.sides)} sides")
+        if (given[:, 1] < NONE).any() or (given[:, 1] >= len(self.solids.faces)).any():
+            raise ValueError(f"memory of directions names faces beyond the {len(self.solids.faces)} there are")
+        keys, face = given[:, 0].astype(np.int64), given[:, 1].astype(np.int32)
+        weights, normal, depth = given[:, 2:5].copy(), given[:, 5:8].copy(), given[:, 8].copy()
+        self._told = self._before = Ways(keys, face, weights, normal, depth, given[:, 9] > 0.0)
 
     def _by_nearest(self, nodes: Nodes, rows: Rows, parts: Rows, x: Floats, told: Told) -> None:
         """Those that no link leads out to: against the nearest point of the surface."""
@@ -125,6 +161,14 @@ def consistent_depth(sides: Sequence[Side], x: Any, pairs: Any) -> Contacts:
         validate.rows("pairs[:, 0]", given[:, 0], count, "vertices")
         validate.rows("pairs[:, 1]", given[:, 1], tets, "tets")
     return ConsistentDepth(sides).contacts(at, validate.indices("pairs", pairs, 2, max(count, tets), "rows"))
+
+
+def _ways(keys: Rows) -> Ways:
+    """Room for what is told of nodes of these keys."""
+    k = len(keys)
+    return Ways(
+        keys, np.full(k, NONE, np.int32), np.zeros((k, 3)), np.zeros((k, 3)), np.zeros(k), np.zeros(k, np.bool_)
+    )
 
 
 def _beside(tets: Ints, faces: Ints) -> Ints:

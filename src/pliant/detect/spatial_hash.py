@@ -25,7 +25,8 @@ class SpatialHashDetector:
     leads out to, or with `depth="nearest"` the nearest. What is outside is not reported, whatever `within` is. `cell`
     is the size of a hash cell in metres, None for one that suits the tets. Where a side has no tets there is nothing to
     be inside of: features closer than `within` are reported as brute force does it, through lists of cells. `more`
-    bodies than one are asked about together, each with itself and with all others, for the price of one.
+    bodies than one are asked about together, each with itself and with all others, for the price of one. Directions of
+    consistent depth turn by little from one update to the next; `memory` is what that depends on.
     """
 
     name: ClassVar[str] = "spatial-hash"
@@ -73,7 +74,18 @@ class SpatialHashDetector:
         """Hash the vertices where they are now."""
         if self._flat is None:
             self._hash.update(state.x[self._rows])
+            self._out.go_on()
         return self
+
+    @property
+    def memory(self) -> NDArray[np.float64]:
+        """(k,10) what answers depend on beside positions; setting none of it forgets."""
+        return np.zeros((0, 10)) if self._flat is not None else self._out.memory
+
+    @memory.setter
+    def memory(self, rows: NDArray[np.float64]) -> None:
+        if self._flat is None:
+            self._out.memory = rows
 
     def find(self, state: State) -> Contacts:
         if self._flat is not None:

@@ -285,22 +285,29 @@ def take_nearest(solids, nodes, rows, faces, x, told):
 
 
 @kernel
-def tell(solids, nodes, told, rows, x, parts, sides, out):
-    """Records of the nodes `rows`. parts (k,2): sides of vertex and surface of each node; sides (s,3): the first row,
-    the body's number and the first face of each side."""
+def way_to(p, a, b, c, u, v, w, mean):
+    """Unit direction and distance from p to a place on a face a, b, c; `mean` is where it should lead, or zero."""
+    gap = vec.sub(vec.madd(vec.madd(vec.scale(a, u), b, v), c, w), p)
+    d = vec.norm(gap)
+    size = (vec.norm(vec.sub(a, b)) + vec.norm(vec.sub(b, c)) + vec.norm(vec.sub(c, a))) / 3.0
+    if d > TINY * size:
+        return vec.unit(gap), d
+    # on the surface: a gap that short has no direction
+    n = mean if vec.norm2(mean) > 0.5 else unit_normal(a, b, c)
+    return n, vec.dot(gap, n)
+
+
+@kernel
+def tell(solids, nodes, ways, rows, x, parts, sides, out):
+    """Records of the nodes `rows`, of which `ways` are told. parts (k,2): sides of vertex and surface of each node;
+    sides (s,3): the first row, the body's number and the first face of each side."""
+    faces, vertex, face, weights = solids.faces, nodes.vertex, ways.face, ways.weights
+    normal, depth = ways.normal, ways.depth
     for m in range(len(rows)):
         i = rows[m]
-        v, f = nodes.vertex[i], told.face[i]
-        a, b, c = solids.faces[f, 0], solids.faces[f, 1], solids.faces[f, 2]
-        u, s, t = told.weights[i, 0], told.weights[i, 1], told.weights[i, 2]
-        q = vec.madd(vec.madd(vec.scale(vec.load(x, a), u), vec.load(x, b), s), vec.load(x, c), t)
-        gap = vec.sub(q, vec.load(x, v))
-        n, d = vec.unit(gap), vec.norm(gap)
-        if d <= TINY * size_of(solids, x, f):
-            # on the surface: a gap that short has no direction
-            n = vec.load(told.normal, i)
-            n = n if vec.norm2(n) > 0.5 else unit_normal(vec.load(x, a), vec.load(x, b), vec.load(x, c))
-            d = vec.dot(gap, n)
+        v, f = vertex[i], face[i]
+        u, s, t = weights[i, 0], weights[i, 1], weights[i, 2]
         one, two = parts[i, 0], parts[i, 1]
-        write(out[m], 0, v - sides[one, 0], f - sides[two, 2], (sides[one, 1], sides[two, 1]), n, -d)
-        link(out[m], v, a, b, c, (1.0, -u, -s, -t))
+        bodies = sides[one, 1], sides[two, 1]
+        write(out[m], 0, v - sides[one, 0], f - sides[two, 2], bodies, vec.load(normal, i), -depth[i])
+        link(out[m], v, faces[f, 0], faces[f, 1], faces[f, 2], (1.0, -u, -s, -t))
