@@ -7,6 +7,7 @@ another scene would be neither of the two.
 import dataclasses
 import hashlib
 import os
+import sys
 from typing import Any
 
 import numpy as np
@@ -82,12 +83,12 @@ class Checkpoint:
                 state.pose_start = validate.floats("pose_start", saved["pose_start"], state.pose.shape)
                 state.lapse = lapse
                 index, substeps, forced = (validate.whole("counts", n, high=2**53) for n in saved["counts"].tolist())
-                validate.number("dt", dt, above=0.0)
+                validate.number("dt", dt, above=0.0)  # `Simulation` knows what is too short
                 validate.whole("substeps", substeps, low=1, high=1000)
-                texts = [str(saved[name]) for name in ("method", "scene", "response")]
-                own = [str(name) for name in saved["between"]]
-                if len(own) != 2:
-                    raise ValueError(f"between has {len(own)} entries; expected a method and a response")
+                texts = [_text(name, saved[name]) for name in ("method", "scene", "response")]
+                if saved["between"].shape != (2,):
+                    raise ValueError(f"between has shape {saved['between'].shape}; expected a method and a response")
+                own = [_text("between", saved["between"][k]) for k in range(2)]
                 ways = validate.floats("ways", saved["ways"], (None, 11))
                 memory = _checked(np.frombuffer(saved["memory"].tobytes(), _contacts.CONTACT).copy(), len(state.x))
         except FileNotFoundError:
@@ -95,6 +96,17 @@ class Checkpoint:
         except Exception as error:  # NumPy raises a dozen kinds for files that are not its own
             raise MeshFileError(path, "", f"not a checkpoint of pliant, or damaged ({error})") from None
         return cls(state, index, dt, substeps, texts[0], forced, texts[1], texts[2], memory, own[0], own[1], ways)
+
+
+def _text(name: str, value: Any) -> str:
+    """A text whose letters exist; NumPy takes any number for one, and Python fails on it wherever it is used."""
+    array = np.asarray(value)
+    if array.dtype.kind != "U" or array.ndim:
+        raise ValueError(f"{name} has dtype {array.dtype} and shape {array.shape}; expected one text")
+    letters = np.frombuffer(array.tobytes(), np.dtype(np.uint32).newbyteorder(array.dtype.byteorder))
+    if (letters > sys.maxunicode).any():
+        raise ValueError(f"{name} holds letters that do not exist")
+    return str(array)
 
 
 def _checked(memory: Contacts, count: int) -> Contacts:

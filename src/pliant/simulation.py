@@ -52,6 +52,9 @@ class Frame:
     remained: int = 0
 
 
+SHORTEST = 1e-9  # seconds a step: what moves less than that is lost in rounding
+
+
 class Simulation:
     """Runs a scene in steps of `dt` seconds, each in `substeps` small ones.
 
@@ -80,7 +83,7 @@ class Simulation:
         clock: Clock | None = None,
     ) -> None:
         self.scene = scene
-        self.dt = validate.number("dt", dt, above=0.0)
+        self.dt = validate.number("dt", dt, low=SHORTEST)
         self.substeps = validate.whole("substeps", substeps, low=1, high=1000)
         self.state = scene.start() if state is None else state.copy()
         if self.state.x.shape != (int(scene.first[-1]), 3):
