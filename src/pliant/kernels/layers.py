@@ -74,7 +74,7 @@ class Found(NamedTuple):
 
 
 @kernel
-def _snapped(a):
+def snapped(a):
     """What `raster.snap` gives, up to ties, of what is not nan, and BEFORE; without a branch or a call of floor."""
     return np.int64(min(max(a, -float(REACH)), float(REACH)) * SUB + (BEFORE + 0.5))
 
@@ -96,7 +96,7 @@ def _project(place, screen, first, last, p, code):
             for i in range(count):
                 a[i], b[i] = x[start + i + u], x[start + i + v]
         for i in range(count):
-            s, t = _snapped((a[i] - screen.left) * screen.across), _snapped((b[i] - screen.top) * screen.down)
+            s, t = snapped((a[i] - screen.left) * screen.across), snapped((b[i] - screen.top) * screen.down)
             p[start + i] = s | t << 32
             code[start + i] = passed(s, screen.width) << 16 | passed(t, screen.height)
 
@@ -226,7 +226,7 @@ def _search(place, screen, drawn, first, last, pixel, depth, face, large):
 
 
 @kernel
-def _count(drawn, width, large, first, last):
+def count_large(drawn, width, large, first, last):
     """How many pixels the faces that end at large[first:last] cover; those that cover one move to the front, their
     number."""
     faces, owner, p, code, total, n = drawn.faces, drawn.owner, drawn.p, drawn.code, 0, first
@@ -260,7 +260,7 @@ def search(place, screen, drawn, found):
     for c in prange(len(counts)):
         first, last = c * CORNERS, min(len(drawn.strip), (c + 1) * CORNERS)
         small, big = _search(place, screen, drawn, first, last, pixel, depth, face, large)
-        hits, big = _count(drawn, screen.width, large, first, first + big)
+        hits, big = count_large(drawn, screen.width, large, first, first + big)
         counts[c, 0], counts[c, 1], counts[c, 2] = hits, small, big
 
 
