@@ -11,6 +11,7 @@ import numpy as np
 
 from . import small_faces
 from .jit import kernel, prange
+from .layer_order import ordered
 from .layers import CORNERS, FULL, HALF, TOP, count_large, snapped
 from .small_faces import BLOCK, FOUR, ONE, ROW, SMALL, THREE, TWO, passed
 
@@ -19,6 +20,10 @@ FACES = GROUP - 2  # of a group at most
 STEPS = 65_000  # across a body's box; a few more are told in two bytes
 LOOK = 256  # boxes at a time
 AT_ONCE = BLOCK // GROUP  # groups
+PIECE = CORNERS // GROUP  # of them
+JOBS = 16  # for threads, each of every 16th piece: a body is seldom seen evenly
+SAMPLE = 16
+FAR = 2.0**22  # pixels to which a box can be told
 
 
 class Groups(NamedTuple):
@@ -70,6 +75,23 @@ def _fit(corner, used, g, origin, step, box):
 
 
 @kernel
+def _farthest(axis, origin, step, edge, scale):
+    """Pixels from the first centre to any box, and more."""
+    return 65536.0 * abs(step[axis] * scale) + abs((origin[axis] - edge) * scale + 0.5)
+
+
+@kernel
+def _glance(axis, origin, step, edge, scale, count):
+    """How boxes are looked at along an axis."""
+    first = (origin[axis] - edge) * scale + 0.5
+    # what corners may be moved by: by snapping, 1/8192 pixel, a centre on them that does not count, 1/4096, and three
+    # roundings to 2^-24 of the sum
+    slack = 2.0**-10 + _farthest(axis, origin, step, edge, scale) * 2.0**-21
+    low, high = np.float32(first - slack), np.float32(first + slack)
+    return Glance(axis, np.float32(step[axis] * scale), low, high, np.float32(count))
+
+
+@kernel
 def _passes(low, high, glance, first, last, seen):
     """Into seen[:last-first] whether boxes first..last-1 have sides with a centre between them."""
     nothing = np.float32(0.0)
@@ -82,8 +104,10 @@ def _passes(low, high, glance, first, last, seen):
 
 
 @kernel
-def _select(box, columns, rows, first, last, kept):
+def _select(box, origin, step, screen, first, last, kept):
     """Into kept, from `first` on, the groups whose boxes have a column and a row of centres in them; their number."""
+    columns = _glance((screen.axis + 1) % 3, origin, step, screen.left, screen.across, screen.width)
+    rows = _glance((screen.axis + 2) % 3, origin, step, screen.top, screen.down, screen.height)
     column, row, n = np.empty(LOOK, np.uint8), np.empty(LOOK, np.uint8), np.uint64(first)
     for start in range(first, last, LOOK):
         stop = min(last, start + LOOK)
@@ -95,12 +119,14 @@ def _select(box, columns, rows, first, last, kept):
     return np.int64(n) - first
 
 
-@kernel(parallel=True)
-def select(box, columns, rows, kept, count):
-    """Of each piece of CORNERS corners the groups to be asked, into kept (g,), and how many into count (pieces,)."""
-    size = CORNERS // GROUP
-    for c in prange(len(count)):
-        count[c] = _select(box, columns, rows, c * size, min(box.shape[1], (c + 1) * size), kept)
+@kernel
+def _copy(x, k, y, to):
+    """One line of the cache; read before it is written, so that it is one movement, and many are fetched at a time."""
+    a, b, c, d = x[k], x[k + ONE], x[k + TWO], x[k + THREE]
+    k, at = k + FOUR, to + FOUR
+    e, f, g, h = x[k], x[k + ONE], x[k + TWO], x[k + THREE]
+    y[to], y[to + ONE], y[to + TWO], y[to + THREE] = a, b, c, d
+    y[at], y[at + ONE], y[at + TWO], y[at + THREE] = e, f, g, h
 
 
 @kernel
@@ -109,8 +135,8 @@ def _project(corner, screen, chosen, first, last, a, b, p, code):
     u, v = np.uint64((screen.axis + 1) % 3 * GROUP), np.uint64((screen.axis + 2) % 3 * GROUP)
     for m in range(np.uint64(last - first)):
         k, to = np.uint64(chosen[np.uint64(first) + m]) * np.uint64(3 * GROUP), m * np.uint64(GROUP)
-        for j in range(np.uint64(GROUP)):
-            a[to + j], b[to + j] = corner[k + u + j], corner[k + v + j]
+        _copy(corner, k + u, a, to)
+        _copy(corner, k + v, b, to)
     for i in range((last - first) * GROUP):
         s, t = snapped((a[i] - screen.left) * screen.across), snapped((b[i] - screen.top) * screen.down)
         p[i] = s | t << 32
@@ -161,11 +187,17 @@ def _keep_large(drawn, chosen, start, p, code, large, first, last):
 
 
 @kernel
-def _search(groups, screen, drawn, chosen, first, last, to, pixel, depth, face, large):
-    """What `layers._search` gives, of groups chosen[first:last]; from `to` on."""
-    asked, hits = small_faces.room()
+def _room():
+    """For a block of groups."""
     a, b, p, code = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK, np.int64), np.empty(BLOCK, np.uint32)
-    own, kept, corner = np.arange(BLOCK).astype(np.uint32), asked.kept, groups.corner
+    return a, b, p, code, np.arange(BLOCK).astype(np.uint32), small_faces.room()
+
+
+@kernel
+def _search(groups, screen, drawn, chosen, first, last, to, pixel, depth, face, large, space):
+    """What `layers._search` gives, of groups chosen[first:last]; from `to` on."""
+    a, b, p, code, own, (asked, hits) = space
+    kept, corner = asked.kept, groups.corner
     n = big = np.uint64(to)
     for start in range(first, last, AT_ONCE):
         stop, before, others = min(last, start + AT_ONCE), n, big
@@ -181,12 +213,51 @@ def _search(groups, screen, drawn, chosen, first, last, to, pixel, depth, face, 
     return np.int64(n) - to, np.int64(big) - to
 
 
-@kernel(parallel=True)
-def search(groups, screen, drawn, chosen, count, found):
-    """What `layers.search` gives, of the groups that were selected."""
+@kernel
+def _search_some(groups, origin, step, screen, drawn, chosen, found, first, every):
+    """Pieces first, first + every, ... of CORNERS corners."""
     counts, pixel, depth, face, large = found.count, found.pixel, found.depth, found.face, found.large
-    for c in prange(len(counts)):
-        first, at = c * CORNERS, c * (CORNERS // GROUP)
-        small, big = _search(groups, screen, drawn, chosen, at, at + count[c], first, pixel, depth, face, large)
-        hits, big = count_large(drawn, screen.width, large, first, first + big)
+    box, space = groups.box, _room()
+    for c in range(first, len(counts), every):
+        to, at = c * CORNERS, c * PIECE
+        last = at + _select(box, origin, step, screen, at, min(box.shape[1], at + PIECE), chosen)
+        small, big = _search(groups, screen, drawn, chosen, at, last, to, pixel, depth, face, large, space)
+        hits, big = count_large(drawn, screen.width, large, to, to + big)
         counts[c, 0], counts[c, 1], counts[c, 2] = hits, small, big
+
+
+@kernel
+def share(groups, origin, step, screen, chosen):
+    """Which part of the groups has a column and a row of centres in their boxes, by every SAMPLE-th block of them;
+    infinite where pixels are too far away for boxes to be told."""
+    box, u, v = groups.box, (screen.axis + 1) % 3, (screen.axis + 2) % 3
+    across = _farthest(u, origin, step, screen.left, screen.across)
+    if not max(across, _farthest(v, origin, step, screen.top, screen.down)) < FAR:
+        return np.inf
+    asked = found = 0
+    for first in range(0, box.shape[1], SAMPLE * LOOK):
+        last = min(box.shape[1], first + LOOK)
+        found += _select(box, origin, step, screen, first, last, chosen)
+        asked += last - first
+    return found / asked
+
+
+@kernel(parallel=True)
+def search(groups, origin, step, screen, drawn, most, low, high, chosen, found):
+    """What `layers.search` gives, of groups with a column and a row of centres in their boxes; chosen (g,) is room.
+
+    How many hits of large faces there are; where there are none, all hits as `layer_order.ordered` gives them. -1, and
+    nothing, where the groups seem to be a larger part of all than `most`.
+    """
+    if share(groups, origin, step, screen, chosen) > most:
+        return -1, ordered(found, 0, low, high)
+    jobs = min(JOBS, len(found.count))
+    for job in prange(jobs):
+        _search_some(groups, origin, step, screen, drawn, chosen, found, job, jobs)
+    large = _hits_of_large(found)
+    return large, ordered(found, 0 if large else screen.width * screen.height, low, high)
+
+
+@kernel
+def _hits_of_large(found):
+    return found.count[:, 0].sum()

@@ -165,7 +165,9 @@ class DepthCamera:
         _adjacency.fill_rings(faces, start.copy(), ring)
         strip, owner = np.empty(faces.size, np.int32), np.empty(faces.size, np.int32)
         length = _strips.string(faces, start, ring, strip, owner)
-        self.drawn = self.drawn._replace(strip=strip[:length].view(np.uint32).copy(), owner=owner[:length].copy())
+        corners = strip[:length].view(np.uint32).copy()
+        corners.setflags(write=False)  # as the mesh's faces are
+        self.drawn = self.drawn._replace(strip=corners, owner=owner[:length].copy())
         self._found = room(length)
 
     def take(self, x: Floats, screen: Screen, box: Floats, clip: bool = True) -> Layers:
@@ -184,22 +186,20 @@ class DepthCamera:
 
     def finish(self, place: Place, screen: Screen, found: Found, box: Floats, clip: bool) -> Layers:
         """The image of what was found: hits of large faces, and all of them in order."""
-        counts = found.count[:, 0]
-        first, large = np.cumsum(counts) - counts, int(counts.sum())
-        total = large + int(found.count[:, 1].sum())
+        large, small, _ = found.count.sum(0).tolist()
+        total = large + small
         if large > len(self._hits[0]):
             validate.budget(f"{total} layers", 32.0 * total, "lower the resolution")
             size = large + large // 4
             self._hits = (np.empty(size, np.int32), np.empty(size), np.empty(size, np.int32))
         pixel, depth, face = (array[:large] for array in self._hits)
         if large:
+            first = np.cumsum(found.count[:, 0]) - found.count[:, 0]
             worth(_kernels.fill, len(self.faces), SOME)(place, screen, self.drawn, found, first, pixel, depth, face)
         start = np.zeros(screen.width * screen.height + 2, np.int64)
         depth_out, face_out = np.empty(total), np.empty(total, np.int32)
-        _order.gather(found, pixel, depth, face, start, depth_out, face_out)
-        worth(_order.sort, total, SOME)(start, depth_out, face_out)
-        if clip:
-            np.clip(depth_out, box[0, screen.axis], box[1, screen.axis], out=depth_out)
+        low, high = ends_of_depth(screen, box, clip)
+        worth(_order.order, total, SOME)(found, pixel, depth, face, low, high, start, depth_out, face_out)
         return Layers(screen, box, start, depth_out, face_out)
 
     @property
@@ -234,11 +234,17 @@ def check_screen(screen: Screen) -> None:
         raise ValueError(f"a screen of {screen.width} by {screen.height} pixels; expected 1 to {MOST} along a side")
 
 
+def ends_of_depth(screen: Screen, box: Floats, clip: bool) -> tuple[float, float]:
+    """What layers are moved to between, metres along the axis."""
+    return (float(box[0, screen.axis]), float(box[1, screen.axis])) if clip else (-np.inf, np.inf)
+
+
 def place_of(x: Floats) -> Place:
     """Of vertices x (n,3) in whatever order they lie."""
-    if x.flags.f_contiguous:
-        return Place(x.T.reshape(-1), np.uint64(1), np.uint64(len(x)))
-    return Place(np.ascontiguousarray(x).reshape(-1), np.uint64(3), np.uint64(1))
+    across = bool(x.flags.f_contiguous)
+    flat = x.T.reshape(-1) if across else np.ascontiguousarray(x).reshape(-1)
+    flat.setflags(write=False)  # as a mesh's own are: kernels are compiled once for both
+    return Place(flat, np.uint64(1 if across else 3), np.uint64(len(x) if across else 1))
 
 
 def room(corners: int) -> Found:
