@@ -1,5 +1,7 @@
 """Layers in order: hits of faces by their pixels, and in each pixel along the axis."""
 
+import numpy as np
+
 from .jit import kernel, prange
 from .layers import CORNERS
 
@@ -21,9 +23,8 @@ def _scatter(pixel, depth, face, first, last, start, depth_out, face_out):
 
 
 @kernel
-def gather(found, pixel, depth, face, start, depth_out, face_out):
-    """Hits of small and of large faces in the order of their pixels: pixel k has start[k]:start[k+1]. start (pixels+2,)
-    begins as zeros."""
+def _gather(found, pixel, depth, face, start, depth_out, face_out):
+    """Hits of small and of large faces in the order of their pixels."""
     small = found.count[:, 1]
     for c in range(len(small)):
         _tally(found.pixel, c * CORNERS, c * CORNERS + small[c], start)
@@ -47,7 +48,7 @@ def _before(z, f, depth, face):
 
 
 @kernel
-def _sort(start, first, last, depth, face):
+def _sort(start, first, last, low, high, depth, face):
     for k in range(first, last):
         for m in range(start[k] + 1, start[k + 1]):
             z, f, to = depth[m], face[m], m
@@ -55,11 +56,26 @@ def _sort(start, first, last, depth, face):
                 depth[to], face[to] = depth[to - 1], face[to - 1]
                 to -= 1
             depth[to], face[to] = z, f
+        for m in range(start[k], start[k + 1]):
+            depth[m] = min(max(depth[m], low), high)
 
 
 @kernel(parallel=True)
-def sort(start, depth, face):
-    """Layers along the axis in every pixel; they are few, so by insertion."""
+def order(found, pixel, depth, face, low, high, start, depth_out, face_out):
+    """Hits of small faces, as found, and of large ones: pixel k has start[k]:start[k+1], along the axis; they are few,
+    so by insertion. Then they are moved to between low and high. start (pixels+2,) begins as zeros."""
+    _gather(found, pixel, depth, face, start, depth_out, face_out)
     n = len(start) - 2
     for c in prange(-(-n // PIXELS)):
-        _sort(start, c * PIXELS, min(n, (c + 1) * PIXELS), depth, face)
+        _sort(start, c * PIXELS, min(n, (c + 1) * PIXELS), low, high, depth_out, face_out)
+
+
+@kernel
+def ordered(found, pixels, low, high):
+    """`order`, where no face is large, by one thread: start, depth, face. Empty ones, of no pixels."""
+    total, none, nobody = found.count[:, 1].sum() if pixels else 0, np.empty(0), np.empty(0, np.int32)
+    start, depth, face = np.zeros(pixels + 2, np.int64), np.empty(total), np.empty(total, np.int32)
+    if pixels:
+        _gather(found, nobody, none, nobody, start, depth, face)
+        _sort(start, 0, pixels, low, high, depth, face)
+    return start, depth, face

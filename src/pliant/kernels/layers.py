@@ -16,20 +16,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from . import small_faces
 from .jit import kernel, prange
 from .raster import REACH, SUB, Flat, side, span
+from .small_faces import BEFORE, BLOCK, FOUR, ONE, ROW, SMALL, THREE, TWO, passed
 
-SHIFT = 12  # SUB is 2^12
-BEFORE = REACH * SUB  # added to snapped coordinates, so that they are never negative and two fit in a word
 LOW = (1 << 32) - 1  # the one of axis + 1
 ROWS = 64  # of vertices that are read before they are projected
 VERTICES = 8192  # in a piece of work; pieces do not depend on threads
 CORNERS = 8192  # of strips, and the room for hits of such a piece
-BLOCK = 1024  # of them between two buffers that stay in the nearest cache
 FULL = np.uint64(0x7FFF7FFF)  # carries into bits 15 and 31 of a word whose halves are not 0
 HALF, TOP = np.uint64(16), np.uint64(31)
-ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
-SMALL = 2  # centres that a small face reaches
 NARROW = 6  # columns, up to which pixels are asked one by one
 
 
@@ -77,15 +74,9 @@ class Found(NamedTuple):
 
 
 @kernel
-def _snapped(a):
+def snapped(a):
     """What `raster.snap` gives, up to ties, of what is not nan, and BEFORE; without a branch or a call of floor."""
     return np.int64(min(max(a, -float(REACH)), float(REACH)) * SUB + (BEFORE + 0.5))
-
-
-@kernel
-def _passed(a, count):
-    """How many of `count` centres lie before a snapped coordinate; one exactly on it does not."""
-    return min(max(((a + (SUB // 2 - 1)) >> SHIFT) - REACH, 0), count)
 
 
 @kernel
@@ -105,9 +96,9 @@ def _project(place, screen, first, last, p, code):
             for i in range(count):
                 a[i], b[i] = x[start + i + u], x[start + i + v]
         for i in range(count):
-            s, t = _snapped((a[i] - screen.left) * screen.across), _snapped((b[i] - screen.top) * screen.down)
+            s, t = snapped((a[i] - screen.left) * screen.across), snapped((b[i] - screen.top) * screen.down)
             p[start + i] = s | t << 32
-            code[start + i] = _passed(s, screen.width) << 16 | _passed(t, screen.height)
+            code[start + i] = passed(s, screen.width) << 16 | passed(t, screen.height)
 
 
 @kernel(parallel=True)
@@ -182,12 +173,6 @@ def _covers(a, b, c):
 
 
 @kernel
-def _one_sign(u, v, w):
-    """1 where whole numbers that are not 0 have one sign; by their bits, which is no branch."""
-    return np.uint64(((u & v & w) | ~(u | v | w)) < 0)
-
-
-@kernel
 def _faces(owner, kept, count):
     """Leave of kept[:count] what is the end of a face; their number."""
     n, strung = np.uint64(0), len(owner) > 0
@@ -195,48 +180,6 @@ def _faces(owner, kept, count):
         k = np.uint64(kept[m])
         kept[n] = k
         n += np.uint64(owner[k] >= 0 if strung else k % THREE == TWO)
-    return n
-
-
-@kernel
-def _first(strip, p, code, most, kept, count, n, pixel, face, more, large, big):
-    """Ask the faces that end at kept[:count] for the first centre they reach; hits go to pixel and face from n on.
-
-    Into `more` the other centre of faces that reach two. Faces that reach more than `most`, or have a centre on the
-    line of an edge, go to large[big:]. n, the number of more, big.
-    """
-    rest = np.uint64(0)
-    for m in range(count):
-        k = np.uint64(kept[m])
-        i, j, h = strip[k - TWO], strip[k - ONE], strip[k]
-        left, right, low, high = _box(code[i], code[j], code[h])
-        a, b, c = _from(p[i], low, left), _from(p[j], low, left), _from(p[h], low, left)
-        u, v, w = _turn(a, b), _turn(b, c), _turn(c, a)
-        reach = right - left + high - low - 1
-        if (reach > most) | (u == 0) | (v == 0) | (w == 0):
-            large[big] = k
-            big += ONE
-            continue
-        pixel[n], face[n] = low << 16 | left, k
-        n += _one_sign(u, v, w)
-        more[rest] = np.int64(k) << 32 | (high - 1) << 16 | (right - 1)
-        rest += np.uint64(reach - 1)
-    return n, rest, big
-
-
-@kernel
-def _second(strip, p, more, count, n, pixel, face):
-    """Ask for the centres in more[:count]; hits go to pixel and face from n on. n."""
-    for m in range(count):
-        k, row, column = np.uint64(more[m] >> 32), more[m] >> 16 & 0xFFFF, more[m] & 0xFFFF
-        i, j, h = strip[k - TWO], strip[k - ONE], strip[k]
-        a, b, c = _from(p[i], row, column), _from(p[j], row, column), _from(p[h], row, column)
-        u, v, w = _turn(a, b), _turn(b, c), _turn(c, a)
-        hit = _one_sign(u, v, w)
-        if (u == 0) | (v == 0) | (w == 0):
-            hit = np.uint64(_covers(a, b, c))
-        pixel[n], face[n] = row << 16 | column, k
-        n += hit
     return n
 
 
@@ -251,24 +194,16 @@ def _layer(a, b, c, z, f):
 
 
 @kernel
-def _fill_small(place, screen, drawn, first, last, pixel, depth, face, z):
-    """From rows and columns in pixel[first:last] and ends of faces in `face` to pixels, depths and marked faces."""
-    strip, owner, p, strung = drawn.strip, drawn.owner, drawn.p, len(drawn.owner) > 0
-    x, scale, axis = place.x, place.row, np.uint64(screen.axis) * place.column
-    # far apart in memory: by a loop that does nothing else many are fetched at a time
-    for m in range(last - first):
-        k = np.uint64(face[first + m])
-        for c in range(THREE):
-            z[m, c] = x[strip[k + c - TWO] * scale + axis]
-    for m in range(first, last):
-        k, row, column = np.uint64(face[m]), np.int64(pixel[m] >> 16), np.int64(pixel[m] & 0xFFFF)
-        word = np.uint64(owner[k]) if strung else k // THREE << FOUR | FOUR
-        i, j = word & THREE, word >> TWO & THREE
-        h, k, n = THREE - i - j, k - TWO, m - first
-        a, b, c = p[strip[k + i]], p[strip[k + j]], p[strip[k + h]]
-        a, b, c = _from(a, row, column), _from(b, row, column), _from(c, row, column)
-        pixel[m] = row * screen.width + column
-        depth[m], face[m] = _layer(a, b, c, (z[n, i], z[n, j], z[n, h]), np.int64(word >> FOUR))
+def _fetch(place, axis, drawn, kept, first, last, face, word, z):
+    """Of hits face[first:last] the words of their faces, and the depths of corners as they come in the strip."""
+    strip, owner, strung = drawn.strip, drawn.owner, len(drawn.owner) > 0
+    x, scale, axis = place.x, place.row, np.uint64(axis) * place.column
+    for n in range(last - first):
+        k = np.uint64(kept[np.uint64(face[first + n]) & np.uint64(BLOCK - 1)])
+        word[n] = np.uint64(owner[k]) if strung else k // THREE << FOUR | FOUR
+        z[n] = x[strip[k - TWO] * scale + axis]
+        z[ROW + n] = x[strip[k - ONE] * scale + axis]
+        z[ROW + ROW + n] = x[strip[k] * scale + axis]
 
 
 @kernel
@@ -276,21 +211,22 @@ def _search(place, screen, drawn, first, last, pixel, depth, face, large):
     """Hits of small faces that end at first..last-1 of the strip, from `first` on; other faces into large from `first`
     on. How many of both."""
     strip, owner, p, code = drawn.strip, drawn.owner, drawn.p, drawn.code
-    kept, more, z = np.empty(BLOCK, np.uint32), np.empty(BLOCK, np.int64), np.empty((SMALL * BLOCK, 3))
+    asked, hits = small_faces.room()
     n = big = np.uint64(first)
     for start in range(max(first, 2), last, BLOCK):
-        before, count = n, _between(strip, code, start, min(last, start + BLOCK), kept)
-        count = _faces(owner, kept, count)
-        # where all of a block could be more than there is room for, none are small
-        most = SMALL if n + np.uint64(SMALL * BLOCK) <= np.uint64(first + CORNERS) else 0
-        n, rest, big = _first(strip, p, code, most, kept, count, n, pixel, face, more, large, big)
-        n = _second(strip, p, more, rest, n, pixel, face)
-        _fill_small(place, screen, drawn, before, n, pixel, depth, face, z)
+        before, count = n, _between(strip, code, start, min(last, start + BLOCK), asked.kept)
+        count = _faces(owner, asked.kept, count)
+        small_faces.fetch(strip, p, asked.kept, count, asked.corner)
+        small_faces.ask(asked.corner, count, screen, asked.pixel, asked.turn, asked.state)
+        enough = n + np.uint64(SMALL * BLOCK) <= np.uint64(first + CORNERS)
+        n, big = small_faces.take(asked.kept, asked.state, count, enough, n, face, large, big)
+        _fetch(place, screen.axis, drawn, asked.kept, before, n, face, hits.word, hits.z)
+        small_faces.fill(asked, hits, screen.width, before, n, pixel, depth, face)
     return np.int64(n) - first, np.int64(big) - first
 
 
 @kernel
-def _count(drawn, width, large, first, last):
+def count_large(drawn, width, large, first, last):
     """How many pixels the faces that end at large[first:last] cover; those that cover one move to the front, their
     number."""
     faces, owner, p, code, total, n = drawn.faces, drawn.owner, drawn.p, drawn.code, 0, first
@@ -324,7 +260,7 @@ def search(place, screen, drawn, found):
     for c in prange(len(counts)):
         first, last = c * CORNERS, min(len(drawn.strip), (c + 1) * CORNERS)
         small, big = _search(place, screen, drawn, first, last, pixel, depth, face, large)
-        hits, big = _count(drawn, screen.width, large, first, first + big)
+        hits, big = count_large(drawn, screen.width, large, first, first + big)
         counts[c, 0], counts[c, 1], counts[c, 2] = hits, small, big
 
 

@@ -3,6 +3,7 @@
 from .detector import ImageSpaceDetector
 from .layers import DepthCamera, Layers, layered_depth_image
 from .points import PointsInside, points_inside
+from .standing import StandingCamera
 from .volume import Overlap, Overlaps, overlap
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "Overlap",
     "Overlaps",
     "PointsInside",
+    "StandingCamera",
     "layered_depth_image",
     "overlap",
     "points_inside",

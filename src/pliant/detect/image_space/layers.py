@@ -24,7 +24,7 @@ Rows = NDArray[np.int32]
 MOST = 4096  # pixels along a side
 _PIECE = 8192  # faces whose doubts a thread looks for at a time
 _AROUND = 4096  # faces around a vertex up to which faces are strung into strips
-_SOME = 20_000  # faces that are drawn before a thread would have woken up
+SOME = 20_000  # faces that are drawn, and layers sorted, before a thread would have woken up
 
 
 class Stretches:
@@ -146,66 +146,66 @@ class DepthCamera:
         self.faces = mesh.faces.view(np.uint32)
         self._images = 0
         n = mesh.n_vertices
-        self._drawn = Drawn(
+        self.drawn = Drawn(
             self.faces, self.faces.ravel(), np.empty(0, np.int32), np.empty(n, np.int64), np.empty(n, np.uint32)
         )
-        self._found = _room(len(self._drawn.strip))
+        self._found = room(len(self.drawn.strip))
         self._hits = (np.empty(0, np.int32), np.empty(0), np.empty(0, np.int32))
 
-    def _string(self) -> None:
-        """Strips take as long as some ten images, which a single one would not be worth; and the square of the number
-        of faces around a vertex, where there are very many."""
+    def string(self) -> None:
+        """Strips take as long as some twenty images, which a single one would not be worth; and the square of the
+        number of faces around a vertex, where there are very many."""
         faces, n = self.mesh.faces, self.mesh.n_vertices
         count = np.zeros(n + 1, np.int32)
         _adjacency.count_faces(faces, count)
-        if int(count.max()) > _AROUND:
+        # a word of a strip has no room for more faces
+        if int(count.max()) > _AROUND or len(faces) >= 1 << 27:
             return
         start, ring = np.cumsum(count, dtype=np.int32), np.empty(faces.size, np.int32)
         _adjacency.fill_rings(faces, start.copy(), ring)
         strip, owner = np.empty(faces.size, np.int32), np.empty(faces.size, np.int32)
         length = _strips.string(faces, start, ring, strip, owner)
-        self._drawn = self._drawn._replace(strip=strip[:length].view(np.uint32).copy(), owner=owner[:length].copy())
-        self._found = _room(length)
+        corners = strip[:length].view(np.uint32).copy()
+        corners.setflags(write=False)  # as the mesh's faces are
+        self.drawn = self.drawn._replace(strip=corners, owner=owner[:length].copy())
+        self._found = room(length)
 
     def take(self, x: Floats, screen: Screen, box: Floats, clip: bool = True) -> Layers:
         """The image of vertices x (n,3), metres; `clip` moves layers before and behind the box to its border."""
         # kernels look at no bounds
         if x.shape != self.mesh.vertices.shape or x.dtype != np.float64:
             raise ValueError(f"x is {x.dtype} {x.shape}; expected float64 {self.mesh.vertices.shape}, as the mesh has")
-        if not (1 <= screen.width <= MOST and 1 <= screen.height <= MOST):
-            raise ValueError(f"a screen of {screen.width} by {screen.height} pixels; expected 1 to {MOST} along a side")
+        check_screen(screen)
         self._images += 1
-        if self._images == 2 and len(self.faces) < 1 << 27:  # a word of a strip has no room for more
-            self._string()
-        shared = len(self.faces) >= _SOME
-        project, search, fill, sort = (
-            step if shared else step.serial for step in (_kernels.project, _kernels.search, _kernels.fill, _order.sort)
-        )
-        drawn, found, place = self._drawn, self._found, _place(x)
-        project(place, screen, drawn.p, drawn.code)
-        search(place, screen, drawn, found)
-        counts = found.count[:, 0]
-        first, large = np.cumsum(counts) - counts, int(counts.sum())
-        total = large + int(found.count[:, 1].sum())
+        if self._images == 2:
+            self.string()
+        place, shared = place_of(x), len(self.faces)
+        worth(_kernels.project, shared, SOME)(place, screen, self.drawn.p, self.drawn.code)
+        worth(_kernels.search, shared, SOME)(place, screen, self.drawn, self._found)
+        return self.finish(place, screen, self._found, box, clip)
+
+    def finish(self, place: Place, screen: Screen, found: Found, box: Floats, clip: bool) -> Layers:
+        """The image of what was found: hits of large faces, and all of them in order."""
+        large, small, _ = found.count.sum(0).tolist()
+        total = large + small
         if large > len(self._hits[0]):
             validate.budget(f"{total} layers", 32.0 * total, "lower the resolution")
-            room = large + large // 4
-            self._hits = (np.empty(room, np.int32), np.empty(room), np.empty(room, np.int32))
+            size = large + large // 4
+            self._hits = (np.empty(size, np.int32), np.empty(size), np.empty(size, np.int32))
         pixel, depth, face = (array[:large] for array in self._hits)
         if large:
-            fill(place, screen, drawn, found, first, pixel, depth, face)
+            first = np.cumsum(found.count[:, 0]) - found.count[:, 0]
+            worth(_kernels.fill, len(self.faces), SOME)(place, screen, self.drawn, found, first, pixel, depth, face)
         start = np.zeros(screen.width * screen.height + 2, np.int64)
         depth_out, face_out = np.empty(total), np.empty(total, np.int32)
-        _order.gather(found, pixel, depth, face, start, depth_out, face_out)
-        sort(start, depth_out, face_out)
-        if clip:
-            np.clip(depth_out, box[0, screen.axis], box[1, screen.axis], out=depth_out)
+        low, high = ends_of_depth(screen, box, clip)
+        worth(_order.order, total, SOME)(found, pixel, depth, face, low, high, start, depth_out, face_out)
         return Layers(screen, box, start, depth_out, face_out)
 
     @property
     def p(self) -> NDArray[Any]:
         """(n,2) snapped places of the vertices in the last image."""
-        p = np.stack([self._drawn.p & _kernels.LOW, self._drawn.p >> 32], 1) - _kernels.BEFORE
+        p = np.stack([self.drawn.p & _kernels.LOW, self.drawn.p >> 32], 1) - _kernels.BEFORE
         # compiled loops multiply 32 bits to 64, plain Python does not
         return p.astype(np.int32) if COMPILED else p
 
@@ -214,7 +214,7 @@ class DepthCamera:
         and end (pixels,) in the rows (k,4) of stretches, which are apart and ascend, with areas and volumes."""
         ends, size, p = np.ascontiguousarray(box[:, screen.axis]), _PIECE, self.p
         count, first = (np.zeros(-(-len(self.faces) // size), np.int64) for _ in range(2))
-        ask = worth(_columns.all_doubts, len(self.faces), _SOME)
+        ask = worth(_columns.all_doubts, len(self.faces), SOME)
         ask(x, screen, p, self.faces, ends, size, first, count, np.empty(0, np.int32), np.empty((0, 4)))
         total = int(count.sum())
         validate.budget(f"{total} pieces of faces", 72.0 * total, "lower the resolution")
@@ -224,18 +224,30 @@ class DepthCamera:
         start, out = np.zeros(screen.width * screen.height + 2, np.int64), np.empty((total, 4))
         _columns.gather_doubts(pixel, rows, start, out)
         stop = np.empty(screen.width * screen.height, np.int64)
-        worth(_columns.unite, len(self.faces), _SOME)(start, out, stop)
+        worth(_columns.unite, len(self.faces), SOME)(start, out, stop)
         return start[:-2], stop, out
 
 
-def _place(x: Floats) -> Place:
+def check_screen(screen: Screen) -> None:
+    """A ValueError for one that the kernels would write beside."""
+    if not (1 <= screen.width <= MOST and 1 <= screen.height <= MOST):
+        raise ValueError(f"a screen of {screen.width} by {screen.height} pixels; expected 1 to {MOST} along a side")
+
+
+def ends_of_depth(screen: Screen, box: Floats, clip: bool) -> tuple[float, float]:
+    """What layers are moved to between, metres along the axis."""
+    return (float(box[0, screen.axis]), float(box[1, screen.axis])) if clip else (-np.inf, np.inf)
+
+
+def place_of(x: Floats) -> Place:
     """Of vertices x (n,3) in whatever order they lie."""
-    if x.flags.f_contiguous:
-        return Place(x.T.reshape(-1), np.uint64(1), np.uint64(len(x)))
-    return Place(np.ascontiguousarray(x).reshape(-1), np.uint64(3), np.uint64(1))
+    across = bool(x.flags.f_contiguous)
+    flat = x.T.reshape(-1) if across else np.ascontiguousarray(x).reshape(-1)
+    flat.setflags(write=False)  # as a mesh's own are: kernels are compiled once for both
+    return Place(flat, np.uint64(1 if across else 3), np.uint64(len(x) if across else 1))
 
 
-def _room(corners: int) -> Found:
+def room(corners: int) -> Found:
     """For what is found of a strip."""
     pieces = -(-corners // _kernels.CORNERS)
     size = pieces * _kernels.CORNERS
