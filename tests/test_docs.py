@@ -55,7 +55,7 @@ def linked_below(*headings: str) -> list[pathlib.Path]:
 SHOWN = linked_below("Nouns", "Detectors", "Trees and fields", "Response and dynamics", "Commands")
 UNSEEN = {"files.md"}  # what can be read and written has no shape
 # a chart that another page has, or figures in a table of its own
-CHARTED = {"consistent-depth.md", "image-space.md", "impact.md", "skins.md", "self-contact.md"}
+CHARTED = {"impact.md", "skins.md", "self-contact.md"}
 METHODICAL = [*linked_below("Detectors", "Trees and fields", "Response and dynamics"), DOCS / "self-contact.md"]
 ids = {"ids": lambda p: p.relative_to(DOCS).as_posix()}
 
@@ -72,7 +72,7 @@ def test_every_page_of_a_method_says_what_it_needs_promises_and_costs_with_code(
     missing = {"guarantee", "needs", "code", "tests"} - said
     missing |= set() if "```python" in text or "```sh" in text else {"an example"}
     missing |= set() if page.name in CHARTED or re.search(r"!\[[^\]]+\]\([^)]*\.svg\)", text) else {"a cost curve"}
-    assert missing <= ({"guarantee"} if page.name == "consistent-depth.md" else set())
+    assert missing == set()
 
 
 def test_every_method_has_a_page_of_its_own() -> None:
