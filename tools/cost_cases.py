@@ -108,7 +108,7 @@ def blocks(cells: float) -> Made:
 
 
 def into_a_block(cells: float) -> Made:
-    """The surfaces of the same two blocks, by rays through points."""
+    """The surfaces of two blocks that overlap, by rays through points."""
     n = int(cells)
     one = shapes.box((0.2, 0.2, 0.2), n)
     two = one.moved(one.vertices + np.array([0.16, 0.013, 0.011]))

@@ -93,7 +93,11 @@ class Simulation:
         self.chosen: Chosen | None = chosen if detectors is None else None
         self.method = chosen.name if detectors is None else ""
         self.dynamics = SoftDynamics(scene)
-        self.detectors = list(detectors) if detectors is not None else _detectors(scene, chosen.name, options or {})
+        given = list(detectors) if detectors is not None else _detectors(scene, chosen.name, options or {})
+        self._detectors = given  # one list for all who look
+        for one in given:
+            if isinstance(one, Remembering):  # of another run, if anything
+                one.memory = np.zeros((0, 10))
         self._moving = scene.moving
         self._posed = [b for b in self._moving if b not in scene.shapes]
         # only detectors that look at the vertices of obstacles need them in every small step
@@ -234,6 +238,14 @@ class Simulation:
         if sim.guard:
             sim.guard.forced = saved.forced
         return sim
+
+    @property
+    def detectors(self) -> list[Detector]:
+        return self._detectors
+
+    @detectors.setter
+    def detectors(self, others: Sequence[Detector]) -> None:
+        self._detectors[:] = others  # responses that look again have this list
 
     def _remembering(self) -> list[Remembering]:
         """Detectors whose answers depend on those before."""

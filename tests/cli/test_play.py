@@ -132,6 +132,11 @@ def test_bad_use_is_told_before_anything_is_served(
     assert why in capsys.readouterr().err
 
 
+def test_what_is_refused_makes_no_folder(tmp_path: pathlib.Path) -> None:
+    assert cli.run(["play", "no-such-scene", "--folder", str(tmp_path / "a" / "b"), "--port", "0"]) == 2
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.fixture
 def served(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
     """What would have been served; the browser is told nothing either."""

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import pliant
 from pliant.contacts import VERTEX_FACE, gap
 from pliant.detect.base import Side
 from pliant.detect.consistent_depth import ConsistentDepth, consistent_depth
@@ -187,6 +188,19 @@ def test_memory_that_cannot_be_is_told_from(crossing, column, value, said):
     memory[0 if value < 0 else -1, column] = value
     with pytest.raises(ValueError, match=said):
         depths.memory = memory
+
+
+def test_a_detector_that_is_told_to_forget_answers_as_a_new_one(rng):
+    one = bar((0.06, 0.06, 0.16), (3, 3, 8))
+    two = bar((0.2, 0.045, 0.045), (9, 2, 2), centre=(0.003, 0.004, 0.002))
+    loose, differed = pliant.detector("spatial-hash", one, two), False
+    for _ in range(4):
+        x = two.vertices + rng.normal(size=3) * 0.008
+        new = pliant.detector("spatial-hash", one, two).update(None, x).find().tobytes()
+        differed |= loose.update(None, x).find().tobytes() != new
+        loose.memory = np.zeros((0, 10))
+        assert loose.update(None, x).find().tobytes() == new
+    assert differed
 
 
 def test_records_are_like_all_others_one_for_each_vertex_that_is_inside():

@@ -192,3 +192,26 @@ def test_contacts_in_canonical_order_give_the_same_bits_however_they_were_found(
         response.apply(found, state, 1e-3)
         ends.append(state.x.tobytes())
     assert ends[0] == ends[1]
+
+
+class Counted:
+    """A detector that counts how often it is asked."""
+
+    def __init__(self, inner):
+        self.inner, self.follows, self.asked = inner, inner.follows, 0
+
+    def update(self, state):
+        self.inner.update(state)
+        return self
+
+    def find(self, state):
+        self.asked += 1
+        return self.inner.find(state)
+
+
+def test_detectors_that_are_exchanged_are_those_that_a_response_looks_by():
+    sheet = Body(cloth(0.5, 0.5, 4, centre=(0.0, 0.205, 0.0)))
+    sim = Simulation(Scene([sheet, Body(ball(0.2, 1), fixed=True)]), substeps=1, method="tree", response="geometric")
+    sim.detectors = [Counted(one) for one in sim.detectors]
+    sim.step()
+    assert sim.detectors[0].asked > 1

@@ -1,7 +1,4 @@
-"""The server and its clients: what they are sent, the slow, those who leave, how many there may be, who commands.
-
-Figures: W5 to W7 of the reliability plan.
-"""
+"""The server and its clients: what they are sent, the slow, those who leave, how many there may be, who commands."""
 
 import contextlib
 import os
@@ -257,6 +254,13 @@ def test_the_ninth_client_is_503_until_one_leaves() -> None:
         assert until(lambda: len(server.server.seats) == 7)
         with Raw(server.port) as ninth:
             assert ninth.status == 101
+
+
+def test_who_asks_for_the_socket_as_for_a_file_takes_no_seat() -> None:
+    with running(small(), Limits(clients=1)) as server:
+        for _ in range(3):
+            answer = ask(server.port, "/link", Origin=f"http://127.0.0.1:{server.port}")
+            assert (answer.status, len(server.server.seats)) == (426, 0)
 
 
 def test_connections_that_ask_for_nothing_are_bounded_in_number() -> None:

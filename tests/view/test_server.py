@@ -1,4 +1,4 @@
-"""The server against those who mean no good: requests, origins, frames. Figures: W1 to W4 of the reliability plan."""
+"""The server against those who mean no good: requests, origins, frames."""
 
 import contextlib
 import json

@@ -163,9 +163,11 @@ def _check(folder: pathlib.Path) -> None:
     """Recordings will be written there; better to know now than after one was made."""
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"--folder {folder} is a file; give a folder for recordings")
+    there = folder.absolute()
+    while not there.exists() and there != there.parent:  # it will be made when there is something to write
+        there = there.parent
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=folder).close()
+        tempfile.TemporaryFile(dir=there).close()
     except OSError as error:
         if folder == pathlib.Path():  # nobody chose it, and one can play without
             output.warn(f"this folder cannot be written ({error.strerror}); for recordings name another by --folder")

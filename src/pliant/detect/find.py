@@ -3,12 +3,13 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import validate
 from ..contacts import Contacts
 from ..mesh import Mesh
 from ..state import State
-from .base import Finds, Side
+from .base import Finds, Remembering, Side
 from .choose import AUTO, Chosen, choose_method
 from .methods import METHODS, method_name
 
@@ -58,6 +59,18 @@ class LooseDetector:
                 self._state.x_start[rows] = validate.floats(name, start, mesh.vertices.shape)
         self._detector.update(self._state)
         return self
+
+    @property
+    def memory(self) -> NDArray[np.float64]:
+        """(k,10) what answers depend on beside positions, none with most methods; setting none of it forgets."""
+        return self._detector.memory if isinstance(self._detector, Remembering) else np.zeros((0, 10))
+
+    @memory.setter
+    def memory(self, rows: Any) -> None:
+        if isinstance(self._detector, Remembering):
+            self._detector.memory = rows
+        elif len(rows):
+            raise ValueError(f"method {self.chosen.name!r} remembers nothing; memory has {len(rows)} rows")
 
     def find(self) -> Contacts:
         """Contact records at the positions of the last update."""

@@ -31,12 +31,13 @@ def replay_html(
     for what, rows in [("overlay", o.meshes) for o in overlays] + list((readings or {}).items()):
         if len(rows) != frames:
             raise ValueError(f"{what!r} has {len(rows)} frames; expected {frames}, as many as the run")
+    lowest = lowest_seen(clips)
     run = {
         "fps": validate.number("fps", fps, above=0.0),
         "frameCount": frames,
         "elevation": open_elevation(clips),
         "facts": [[str(name), str(value)] for name, value in (facts or {}).items()],
-        "clips": [pack(clip, lowest=lowest_seen(clips)) for clip in clips],
+        "clips": [pack(clip, lowest=lowest) for clip in clips],
         "overlays": [pack_overlay(overlay) for overlay in overlays],
         "readings": [[str(name), [str(value) for value in values]] for name, values in (readings or {}).items()],
     }

@@ -96,7 +96,7 @@ def tablecloth_scene(body: Mesh, *, resolution: int = 36, place: str = "as-is", 
     cloth = tablecloth_for(body, resolution)
     scene = drape_scene(cloth, body, place=place, **options)
     width = 1.6 * float(np.ptp(cloth.bounds, axis=0)[[0, 2]].max())
-    thick = max(8.0 * scene.eps, 0.02 * width)
+    thick = 8.0 * scene.eps  # a field of it takes room for its thickness
     x, _, z = 0.5 * (body.bounds[0] + body.bounds[1])
     slab = shapes.box((width, thick, width), (8, 1, 8), centre=(x, body.bounds[0, 1] - 0.5 * thick, z))
     return dataclasses.replace(scene, bodies=[*scene.bodies, Body(slab, fixed=True, name="floor")])

@@ -178,6 +178,8 @@ class Server:
                 return answers.refusal(403, "Only the page of this server may connect; scripts need its token.")
             if full:
                 return no_seat
+            if "Upgrade" not in request.headers:
+                return answers.refusal(426, "This is the address of a socket.")
             self.seats.add(line)
             return None
         if (page := self.pages.get(path)) is None:

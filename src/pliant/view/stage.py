@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..clock import Clock
-from ..detect.base import Detector, Finds
+from ..detect.base import Detector, Finds, Remembering
 from ..detect.choose import method_for
 from ..detect.methods import METHODS, method_name
 from ..hand import Hand
@@ -207,8 +207,12 @@ class Stage:
             hand.step = 0.5 * scene.eps
 
     def _gone_on(self, scene: Scene, method: str, tell: Callable[[str], None] = lambda _: None) -> Simulation:
-        """From where things are; the response remembers what it did."""
+        """From where things are; the response remembers what it did, and a detector that goes on what it told."""
+        told = [one.memory for one in self.sim.detectors if isinstance(one, Remembering)]
         sim = self._simulation(scene, method, self.response, self.sim.state, tell)
+        if method == self.method:
+            for one, memory in zip([d for d in sim.detectors if isinstance(d, Remembering)], told, strict=True):
+                one.memory = memory
         sim.response.memory = self.sim.response.memory
         return sim
 

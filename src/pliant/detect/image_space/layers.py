@@ -177,7 +177,7 @@ class DepthCamera:
             raise ValueError(f"x is {x.dtype} {x.shape}; expected float64 {self.mesh.vertices.shape}, as the mesh has")
         check_screen(screen)
         self._images += 1
-        if self._images == 2:
+        if self._images == 2 and not len(self.drawn.owner):
             self.string()
         place, shared = place_of(x), len(self.faces)
         worth(_kernels.project, shared, SOME)(place, screen, self.drawn.p, self.drawn.code)
@@ -232,6 +232,8 @@ def check_screen(screen: Screen) -> None:
     """A ValueError for one that the kernels would write beside."""
     if not (1 <= screen.width <= MOST and 1 <= screen.height <= MOST):
         raise ValueError(f"a screen of {screen.width} by {screen.height} pixels; expected 1 to {MOST} along a side")
+    if not (screen.across > 0.0 and screen.down > 0.0):
+        raise ValueError(f"a screen of {screen.across:g} by {screen.down:g} pixels a metre; expected more than none")
 
 
 def ends_of_depth(screen: Screen, box: Floats, clip: bool) -> tuple[float, float]:

@@ -69,7 +69,7 @@ class Link {
   // Why a socket was not even opened, where there is no room for it: browsers tell scripts nothing but 1006.
   async refusal() {
     try {
-      const answer = await fetch(this.address.replace(/^ws/, "http"));
+      const answer = await fetch(this.address.replace(/^ws/, "http"), { signal: AbortSignal.timeout(2000) });
       return answer.status === 503 ? (await answer.text()).trim() : "";
     } catch { return ""; }
   }
