@@ -1,6 +1,6 @@
 """Runs take turns, and threads go back to what they were."""
 
-from pliant.bench.timing import alternate, threads
+from pliant.bench.timing import alternate, hurried, threads
 from pliant.kernels import jit
 
 
@@ -31,3 +31,12 @@ def test_threads_are_as_before_even_after_an_error() -> None:
     except ZeroDivisionError:
         pass
     assert jit.threads() == before
+
+
+def test_in_a_hurry_the_slow_leave_earlier() -> None:
+    with hurried(0.5):
+        found = alternate({"slow": lambda: 0.2, "quick": lambda: 0.01}, 5)
+        counted = alternate({"slow": lambda: 0.3}, 5)
+    assert [len(found[who].runs) for who in ("slow", "quick")] == [1, 5]
+    assert len(counted["slow"].runs) == 1
+    assert len(alternate({"slow": lambda: 0.2}, 5)["slow"].runs) == 5

@@ -1,6 +1,7 @@
 """Runs in turn, so that whatever else the machine does hits all of them alike; the best of each counts."""
 
 import contextlib
+import contextvars
 import dataclasses
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -11,6 +12,7 @@ from ..kernels import jit
 
 Run = Callable[[], float]  # does the work and says how many seconds it took
 BUDGET = 90.0  # s for each participant in one comparison
+_BUDGET = contextvars.ContextVar("budget", default=BUDGET)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,11 +30,12 @@ class Times:
         return float(np.median(self.runs))
 
 
-def alternate(runs: Mapping[str, Run], repeats: int, budget: float = BUDGET) -> dict[str, Times]:
+def alternate(runs: Mapping[str, Run], repeats: int, budget: float | None = None) -> dict[str, Times]:
     """Each run once without counting (it may compile and touch fresh memory), then `repeats` rounds in turn.
 
     Whoever would need more than `budget` seconds leaves earlier; if the first round alone took half of it, that counts.
     """
+    budget = _BUDGET.get() if budget is None else budget
     kept: dict[str, list[float]] = {}
     spent: dict[str, float] = {}
     for who, run in runs.items():
@@ -46,6 +49,16 @@ def alternate(runs: Mapping[str, Run], repeats: int, budget: float = BUDGET) -> 
             spent[who] += took
             kept[who].append(took)
     return {who: Times(tuple(seconds)) for who, seconds in kept.items()}
+
+
+@contextlib.contextmanager
+def hurried(budget: float) -> Iterator[None]:
+    """No participant of a comparison in the block has more than so many seconds, where nothing else is said."""
+    token = _BUDGET.set(budget)
+    try:
+        yield
+    finally:
+        _BUDGET.reset(token)
 
 
 def timed(work: Callable[[], object]) -> float:
