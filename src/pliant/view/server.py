@@ -341,9 +341,9 @@ def run(
         try:
             await server.start()
             changed()
-            if ready is not None:
-                ready()
-            with _hearing_signals(over):
+            with _hearing_signals(over):  # before anybody knows that there is something to end
+                if ready is not None:
+                    ready()
                 await over.wait()
         finally:
             ended.append(time.monotonic())
