@@ -229,9 +229,10 @@ def _swap_number(rng: np.random.Generator, data: bytes) -> bytes:
     return data[:start] + NUMBERS[int(rng.integers(0, len(NUMBERS)))] + data[stop:]
 
 
-def try_one(path: pathlib.Path, data: bytes, *, save: bool = False) -> tuple[str, str]:
-    """("mesh" | "error" | "bad", what happened)."""
-    path.write_bytes(data)
+def try_one(path: pathlib.Path, data: bytes | None = None, *, save: bool = False) -> tuple[str, str]:
+    """("mesh" | "error" | "bad", what happened); without data what lies at the path already is read."""
+    if data is not None:
+        path.write_bytes(data)
     if path.suffix in PARTNERS:  # a TetGen mesh is two files
         ending, content = PARTNERS[path.suffix]
         path.with_suffix(ending).write_bytes(content)

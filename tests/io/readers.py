@@ -36,7 +36,7 @@ class Reader:
 def _mesh(path: pathlib.Path) -> None:
     from fuzz import try_one
 
-    said, why = try_one(path, path.read_bytes())
+    said, why = try_one(path)
     assert said != "bad", why
 
 
