@@ -1,14 +1,17 @@
 """A run that is saved and goes on, in this process or another, is the run that never stopped, to the bit."""
 
+import gc
 import hashlib
 import pathlib
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
 
 from pliant import checkpoint
+from pliant.checkpoint import Checkpoint
 from pliant.contacts import CONTACT
 from pliant.detect.base import Side
 from pliant.detect.brute_force import BruteForceDetector
@@ -19,6 +22,7 @@ from pliant.scene import Body, Cloth, Grip, Scene, Solid
 from pliant.scenes import SCENES
 from pliant.shapes import ball, bar, cloth
 from pliant.simulation import Simulation
+from pliant.state import State
 
 RUNS = {"ribbon": (16, 40), "spinning-ball": (12, 50), "curtain": (12, 16), "twist": (8, 20)}  # resolution, half
 
@@ -166,6 +170,19 @@ def test_a_damaged_or_foreign_checkpoint_is_one_clear_error(tmp_path):
         Simulation.load(path, scene)
     with pytest.raises(MeshFileError, match="no such file"):
         Simulation.load(tmp_path / "none.npz", scene)
+
+
+@pytest.mark.parametrize("load", [Checkpoint.load, State.load])
+@pytest.mark.parametrize("content", [b"PK\x03\x04 no zip", b"not a zip", b""])
+def test_a_damaged_file_is_not_left_open(tmp_path, load, content):
+    path = tmp_path / "run.npz"
+    path.write_bytes(content)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        with pytest.raises(MeshFileError):
+            load(path)
+        gc.collect()
+    assert [str(w.message) for w in said if w.category is ResourceWarning] == []
 
 
 def remembered(vertex: int, **more: float) -> np.ndarray:

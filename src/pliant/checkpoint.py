@@ -71,7 +71,7 @@ class Checkpoint:
     def load(cls, path: str | os.PathLike[str]) -> "Checkpoint":
         """What `save` wrote; MeshFileError when the file is damaged or of another kind."""
         try:
-            with np.load(path, allow_pickle=False) as saved:
+            with open(path, "rb") as file, np.load(file, allow_pickle=False) as saved:  # NumPy leaves bad files open
                 if "checkpoint" not in saved:
                     raise ValueError("it holds no 'checkpoint'")
                 found = validate.whole("checkpoint", saved["checkpoint"])

@@ -53,7 +53,7 @@ class State:
     def load(cls, path: Any) -> Self:
         """What `save` wrote; MeshFileError when the file is damaged or of another kind."""
         try:
-            with np.load(path, allow_pickle=False) as saved:
+            with open(path, "rb") as file, np.load(file, allow_pickle=False) as saved:  # NumPy leaves bad files open
                 state = cls.at(saved["x"], saved["v"], float(saved["time"]), saved["pose"])
                 state.x_start = validate.floats("x_start", saved["x_start"], state.x.shape)
         except FileNotFoundError:

@@ -105,6 +105,8 @@ def _child(name: str, folder: pathlib.Path, options: argparse.Namespace) -> None
     warnings.simplefilter("error")
     path = folder / f"mutant{reader.ending}"
     seen: set[str] = set()
+    unheard: list[str] = []  # such as a file that was left open
+    sys.unraisablehook = lambda found: unheard.append(f"{found.exc_type.__name__}: {found.exc_value}")
 
     def once(data: bytes) -> None:
         path.write_bytes(data)
@@ -116,6 +118,7 @@ def _child(name: str, folder: pathlib.Path, options: argparse.Namespace) -> None
         else:
             spent = time.process_time() - start
             why = "" if spent <= SECONDS else f"took {spent:.0f} s"
+        why, unheard[:] = why or "".join(unheard[:1]), []
         kind = re.sub(r"[\d.]+|'[^']*'", "#", why)  # the same fault with other numbers is the same
         if why and kind not in seen:
             seen.add(kind)
