@@ -25,10 +25,10 @@ class ClothOptions:
     "stiffness against stretching, N/m"
     shear: float = 100.0
     "stiffness against shearing, N/m"
-    bend: float = 2e-4
-    "stiffness against bending, N m"
-    damping: float = 0.01
-    "internal friction, m2/s"
+    bend: float | None = None
+    "stiffness against bending, N m; 0.0002 without it, and what suits its size for the tablecloth over --body"
+    damping: float | None = None
+    "internal friction, m2/s; 0.01 without it, and what suits its size for the tablecloth over --body"
     air: float = 1.2
     "density of the air it falls through, kg/m3; 0 is vacuum"
 
@@ -152,7 +152,6 @@ def drape(
     from ..detect.methods import method_name
     from ..io import FORMATS, check_libraries
     from ..report.result import record
-    from ..scene import Cloth
     from ..simulation import Simulation
 
     if frames is not None:
@@ -165,14 +164,13 @@ def drape(
     check_targets([("--out", out, moving), ("--replay", replay, HTML), ("--sheet", sheet, PNG)], [cloth, body])
     if out is not None:
         check_libraries(out)
-    stuff = Cloth(**dataclasses.asdict(material))
     options: dict[str, Any] = {
         "eps": eps,
         "friction_model": friction_model,
         "elasticity": elasticity,
         "wind": wind,
         "gravity": gravity,
-        "material": stuff,
+        "material": {name: value for name, value in dataclasses.asdict(material).items() if value is not None},
     }
     # what is not typed is for the scene to choose
     chosen_here = {"self_contact": self_contact, "thickness": thickness, "resolution": resolution}

@@ -35,10 +35,11 @@ def stage(
     wear: WearOptions,
     options: dict[str, Any],
 ) -> "tuple[Scene, Pace]":
-    """The scene, and how it is run where nothing else was asked for."""
+    """The scene, and how it is run where nothing else was asked for. options["material"]: only what was given."""
     from .. import validate
     from ..io import is_animated
-    from ..scenes import SCENES, drape_scene, tablecloth_scene
+    from ..scene import Cloth
+    from ..scenes import SCENES, drape_scene, tablecloth_material, tablecloth_scene
     from ..scenes.pace import Pace, pace_of
 
     if scene is not None and (cloth or body):
@@ -47,6 +48,8 @@ def stage(
         raise ValueError(
             f"a body is missing: pliant drape {cloth} BODY; or pliant drape --body {cloth} for a tablecloth over it"
         )
+    given = options.get("material", {})
+    options = options | {"material": Cloth(**given)}
     if "resolution" in options:
         options["resolution"] = validate.whole("resolution", options["resolution"], low=2, high=2000)
     if body is None:
@@ -64,6 +67,7 @@ def stage(
     rigid, count = read_mesh(body, files), options.pop("resolution", 36)
     if cloth is None:
         name = f"tablecloth on {rigid.name}"
+        options["material"] = tablecloth_material(rigid, **given)
         return tablecloth_scene(rigid, resolution=count, name=name, **options), Pace()
     soft = read_mesh(cloth, files)
     return drape_scene(soft, rigid, place=place, name=f"{soft.name} on {rigid.name}", **options), Pace()

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from ..scene import Scene
 from .creatures import creatures
-from .drape import drape_scene, tablecloth_for, tablecloth_scene
+from .drape import drape_scene, tablecloth_for, tablecloth_material, tablecloth_scene
 from .figures import two_figures
 from .moving import bending_rod, spinning_ball
 from .organs import intestine, liver
@@ -39,4 +39,4 @@ SCENES: dict[str, Callable[..., Scene]] = {
     "two-figures": two_figures,
 }
 
-__all__ = ["SCENES", "drape_scene", "tablecloth_for", "tablecloth_scene"]
+__all__ = ["SCENES", "drape_scene", "tablecloth_for", "tablecloth_material", "tablecloth_scene"]

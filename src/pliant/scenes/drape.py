@@ -14,6 +14,8 @@ from ..scene import Body, Cloth, Scene
 
 log = logging.getLogger("pliant.scenes")
 PLACES = ("auto", "as-is", "above")
+COTTON = 0.75  # metres: the side of a tablecloth that is of the default material
+FOLD = 1 / 16  # of a tablecloth's side: how far its own weight bends it; so it does 75 cm of cotton
 FIELD_CELLS = 320  # along the body's longest side: a dense grid of 160 MB for a body as deep and high as it is wide
 
 
@@ -78,12 +80,28 @@ def edge_lengths(mesh: Mesh) -> NDArray[np.float64]:
     return np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1)
 
 
+def tablecloth_side(body: Mesh) -> float:
+    """Metres: 1.6 times the body's height or its largest width, whatever is more."""
+    return 1.6 * float((body.bounds[1] - body.bounds[0]).max())
+
+
+def tablecloth_material(body: Mesh, **given: float) -> Cloth:
+    """Cotton, except that a tablecloth of any size has folds of the same shape. given: what is not to be chosen.
+
+    What it weighs bends it over the same part of its side, whatever that is in metres, and its waves die out within
+    the time that it takes to fall as far.
+    """
+    plain, side = Cloth(**given), tablecloth_side(body)
+    chosen = {"bend": plain.density * 9.81 * (FOLD * side) ** 3, "damping": plain.damping * (side / COTTON) ** 1.5}
+    return dataclasses.replace(plain, **(chosen | given))
+
+
 def tablecloth_for(body: Mesh, resolution: int = 36) -> Mesh:
-    """A square of cloth that covers a body: 1.6 times its height or its largest width, whatever is more.
+    """A square of cloth that covers a body.
 
     It is centred over the top of the body, the highest tenth, because cloth that touches off its centre slides down.
     """
-    side = 1.6 * float((body.bounds[1] - body.bounds[0]).max())
+    side = tablecloth_side(body)
     cloth = above(shapes.cloth(side, side, resolution), body)
     x = body.vertices[np.unique(body.faces)]
     top = x[x[:, 1] >= x[:, 1].max() - 0.1 * np.ptp(x[:, 1])]
@@ -91,11 +109,17 @@ def tablecloth_for(body: Mesh, resolution: int = 36) -> Mesh:
     return cloth.moved(cloth.vertices + np.array([middle[0], 0.0, middle[2]]))
 
 
-def tablecloth_scene(body: Mesh, *, resolution: int = 36, place: str = "as-is", **options: Any) -> Scene:
-    """A tablecloth over any body, and a floor under both: what slides off comes to rest. Options as `drape_scene`."""
+def tablecloth_scene(
+    body: Mesh, *, resolution: int = 36, place: str = "as-is", material: Cloth | None = None, **options: Any
+) -> Scene:
+    """A tablecloth over any body, and a floor under both: what slides off comes to rest. Options as `drape_scene`.
+
+    Without a material it has that of `tablecloth_material`: over a house its folds are wide enough for its triangles
+    to show them, over a coin it hangs and does not stand off like card.
+    """
     cloth = tablecloth_for(body, resolution)
-    scene = drape_scene(cloth, body, place=place, **options)
-    width = 1.6 * float(np.ptp(cloth.bounds, axis=0)[[0, 2]].max())
+    scene = drape_scene(cloth, body, place=place, material=material or tablecloth_material(body), **options)
+    width = 1.6 * tablecloth_side(body)
     thick = 8.0 * scene.eps  # a field of it takes room for its thickness
     x, _, z = 0.5 * (body.bounds[0] + body.bounds[1])
     slab = shapes.box((width, thick, width), (8, 1, 8), centre=(x, body.bounds[0, 1] - 0.5 * thick, z))

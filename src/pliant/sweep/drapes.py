@@ -10,7 +10,7 @@ from ..detect.choose import AUTO
 from ..io import is_animated, load_character
 from ..report.result import Result, record
 from ..scene import Cloth, Scene
-from ..scenes import SCENES, drape_scene, tablecloth_scene
+from ..scenes import SCENES, drape_scene, tablecloth_material, tablecloth_scene
 from ..scenes.dressing import dress_scene
 from ..scenes.pace import Pace, pace_of
 from ..simulation import Simulation
@@ -91,6 +91,7 @@ def _staged(run: Run) -> tuple[Scene, Pace]:
     under = body.load(given)
     if garment.name == TABLECLOTH:
         chosen = {name: given[name] for name in ("resolution", "place") if name in given}
+        options["material"] = tablecloth_material(under, **stuff)
         made = tablecloth_scene(under, **chosen, **options)
     else:
         _ignore_resolution(given, garment.name)
