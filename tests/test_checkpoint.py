@@ -120,6 +120,7 @@ def test_everything_a_run_depends_on_is_in_the_fingerprint_and_names_and_colours
             ({"pins": [0]}, {}, {}),
             ({"pins": [1]}, {}, {}),
             ({"flat": True}, {}, {}),
+            ({"layer": 1}, {}, {}),
             ({"velocity": (0, 1, 0)}, {}, {}),
             ({"grips": [Grip([0], turn(1.0))]}, {}, {}),
             ({"grips": [Grip([0], turn(2.0))]}, {}, {}),

@@ -1,5 +1,7 @@
 """Bodies that bend: where their vertices are at which time, and what rides on them."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -52,6 +54,16 @@ def test_after_the_lead_in_the_clip_plays_once_or_for_ever(elbow):
     np.testing.assert_array_equal(once.shape(once.sample(late)[0]), elbow.shape("bend", 1.0))
     np.testing.assert_array_equal(ever.shape(ever.sample(late)[0]), elbow.shape("bend", 0.25))
     assert once.duration == 1.5
+
+
+def test_the_same_clip_at_another_speed_is_another_motion(elbow):
+    tracks = elbow.clips["bend"].tracks
+    slow = Animation(tuple(dataclasses.replace(track, times=2.0 * track.times) for track in tracks))
+    keys = [
+        Skinned(dataclasses.replace(elbow, clips={"bend": clip}), "bend").key for clip in (elbow.clips["bend"], slow)
+    ]
+    np.testing.assert_allclose(keys[0][3], keys[1][3], atol=1e-12)  # the same poses at the same shares of it
+    assert keys[0][4:] != keys[1][4:]
 
 
 def test_some_vertices_are_where_they_are_among_all(elbow):

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import pliant.files
+from pliant import files
 from pliant.files import atomic_write
 from pliant.io import load, save
 from pliant.mesh import Mesh
@@ -172,13 +173,24 @@ def test_a_folder_in_the_way_is_named(tmp_path: pathlib.Path) -> None:
 def test_leftovers_of_oddly_named_files_are_swept(tmp_path: pathlib.Path, name: str) -> None:
     if sys.platform == "win32" and "*" in name:
         pytest.skip("no such names on Windows")
-    stale = tmp_path / f".{name}.999999999-abc.pliant-tmp"
-    other = tmp_path / ".other.bin.999999999-abc.pliant-tmp"
+    stale = tmp_path / f".{name}.999999999-{files._host()}-abc.pliant-tmp"
+    other = tmp_path / f".other.bin.999999999-{files._host()}-abc.pliant-tmp"
     stale.write_bytes(b"half")
     other.write_bytes(b"half")
     with atomic_write(tmp_path / name) as stream:
         stream.write(b"whole")
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([name, other.name])
+
+
+def test_what_another_machine_writes_is_left_alone_until_it_is_old(tmp_path: pathlib.Path) -> None:
+    begun, old = (tmp_path / f".a.bin.999999999-elsewhere-{k}.pliant-tmp" for k in range(2))
+    for path in (begun, old):
+        path.write_bytes(b"half")
+    long_ago = time.time() - files.FORGOTTEN - 60.0
+    os.utime(old, (long_ago, long_ago))
+    with atomic_write(tmp_path / "a.bin") as stream:
+        stream.write(b"whole")
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([begun.name, "a.bin"])
 
 
 @posix

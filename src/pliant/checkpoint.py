@@ -127,7 +127,8 @@ def fingerprint(scene: Scene) -> str:
         _add(total, getattr(scene, name))
     for body in scene.bodies:
         mesh = body.mesh
-        for part in (mesh.vertices, mesh.faces, body.fixed, body.pins, body.velocity, body.flat, body.group):
+        own = (body.fixed, body.pins, body.velocity, body.flat, body.group, body.layer)
+        for part in (mesh.vertices, mesh.faces, *own):
             _add(total, part)
         if isinstance(body.material, Solid):
             _add(total, mesh.tets)

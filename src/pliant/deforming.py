@@ -131,7 +131,7 @@ class Skinned:
         """What a run depends on."""
         c = self.character
         played = self.sample(np.linspace(0.0, self.duration, 17))
-        return (c.mesh.vertices, c.joints, c.weights, played, self.lead_in, self.loop)
+        return (c.mesh.vertices, c.joints, c.weights, played, self.duration, self.lead_in, self.loop)
 
     @property
     def joints(self) -> NDArray[Any]:

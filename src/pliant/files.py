@@ -1,14 +1,19 @@
 """Files that survive crashes: one way to write, used by everything that writes."""
 
 import contextlib
+import functools
+import hashlib
 import os
 import pathlib
+import platform
 import secrets
 import sys
+import time
 from collections.abc import Iterator
 from typing import IO, Any
 
 _SUFFIX = ".pliant-tmp"
+FORGOTTEN = 3600.0  # seconds after which what another machine began to write is taken for left behind
 
 
 @contextlib.contextmanager
@@ -16,7 +21,8 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[
     """Open a temporary file beside `path` that replaces it when the block ends well; until then the old one stands.
 
     A crash at any moment leaves the old file or the new one. What a killed process left behind is removed by the
-    next write to the same path. Errors of the file system name `path`. A link is followed, a device written to.
+    next write to the same path, on another machine an hour later. Errors of the file system name `path`. A link is
+    followed, a device written to.
     """
     target = pathlib.Path(path)
     if target.is_symlink():
@@ -30,7 +36,7 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         _sweep(target)
-        temporary = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}{_SUFFIX}")
+        temporary = target.with_name(f".{target.name}.{os.getpid()}-{_host()}-{secrets.token_hex(4)}{_SUFFIX}")
         # newline="" keeps text files the same bytes on every platform
         text = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
         stream = open(temporary, mode, **text)  # type: ignore[call-overload]
@@ -66,11 +72,20 @@ def _sync_folder(folder: pathlib.Path) -> None:
 def _sweep(target: pathlib.Path) -> None:
     """Remove temporaries of `target` whose writer is gone."""
     for stale in target.parent.glob(f".{_escape(target.name)}.*{_SUFFIX}"):
-        writer = stale.name[len(target.name) + 2 :].split("-")[0]
-        if writer.isdigit() and _alive(int(writer)):
-            continue
         with contextlib.suppress(OSError):  # on Windows a file still open refuses, which is what we want
-            stale.unlink()
+            writer, _, rest = stale.name[len(target.name) + 2 :].partition("-")
+            if rest.startswith(f"{_host()}-") and writer.isdigit():
+                gone = not _alive(int(writer))
+            else:  # of another machine that shares the folder: its processes cannot be asked
+                gone = time.time() - stale.stat().st_mtime > FORGOTTEN
+            if gone:
+                stale.unlink()
+
+
+@functools.cache
+def _host() -> str:
+    """A short name of this machine."""
+    return hashlib.sha256(platform.node().encode()).hexdigest()[:8]
 
 
 def _escape(name: str) -> str:

@@ -195,6 +195,7 @@ def test_files_become_the_scene(tmp_path: pathlib.Path, monkeypatch: pytest.Monk
     made = command.make_session("cloth.obj", tmp_path / "body.obj", "sphere_surface", tmp_path, *words)
     assert made._choice.own == (pathlib.Path("cloth.obj"), tmp_path / "body.obj", {"friction": 0.5})
     assert made._choice.method == "sphere-surface"
+    assert made._choice.options == {}  # or the first of the ready scenes would have them too
     over = command.make_session(None, tmp_path / "body.obj", None, tmp_path, *words)
     assert over._choice.own[0] is None
     assert command.make_session(None, tmp_path / "body.obj", "auto", tmp_path, *words)._choice.method is None

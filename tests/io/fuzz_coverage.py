@@ -26,7 +26,7 @@ import numpy as np
 sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).parents[1])]
 
 MAX_LEN = 4096  # bytes of an input
-STUCK = 600  # seconds by the wall; a busy or stopped machine is no fault, slow readers are found by their CPU time
+STUCK = 7200  # seconds by the wall; a busy or stopped machine is no fault, slow readers are found by their CPU time
 MOST_FAULTS = 20  # of one reader, after which it stops
 # what is watched for coverage; the kernels must not be, because the compiler reads their code
 WATCHED = ("pliant.io", "pliant.checkpoint", "pliant.state", "pliant.validate", "pliant.sweep", "pliant.view.commands")

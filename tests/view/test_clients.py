@@ -316,6 +316,16 @@ def test_controls_that_nobody_uses_pass_to_who_asks_and_the_drag_is_let_go() -> 
     ]
 
 
+def test_who_goes_on_after_a_silence_is_watched_again() -> None:
+    session = small()
+    with running(session, Limits(controls=0.4)) as server, Raw(server.port) as one, Raw(server.port) as other:
+        assert [client.words("controls") for client in (one, other)] == [True, True]
+        for _ in range(3):
+            one.say(do="pause")
+            assert other.words("controls") is False
+            assert other.words("controls") is True  # each time that one is silent
+
+
 def test_a_flood_of_commands_keeps_nobody_from_seeing() -> None:
     session = small(rate=100.0)
     over = threading.Event()

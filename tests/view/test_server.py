@@ -9,8 +9,9 @@ import pytest
 
 from conftest import cases
 from pliant.view.commands import Do
+from pliant.view.gate import listen_at
 from pliant.view.page import table
-from pliant.view.server import Limits
+from pliant.view.server import Limits, run
 from view.raw import BINARY, PING, TEXT, Raw, ask, frame, upgrade
 from view.running import Running, is_well, running, small, until
 from view.test_commands import BAD, GOOD, finite
@@ -265,3 +266,16 @@ def test_a_command_of_the_scene_before_is_told_so_and_one_of_no_scene_closes() -
         client.say(set="gravity", to=200)
         assert client.code() == 1003
     assert len(session.commands) == 1
+
+
+def test_ctrl_c_before_anything_is_served_ends_quietly(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = small()
+
+    def pressed(work) -> None:
+        work.close()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pliant.view.server.asyncio.run", pressed)
+    with listen_at("127.0.0.1", 0) as listening:
+        run(session, listening, None)
+    assert session._over.is_set()

@@ -59,6 +59,12 @@ def shown_after(session, command, client=1):
     return decode(session.newest.data)
 
 
+def shown_after_a_step(session):
+    frame = header(session)["frame"]
+    session.post(1, Do("step"))
+    until(lambda: header(session)["frame"] > frame)
+
+
 def problems(session):
     return [json.loads(text)["problem"] for _, text in session.said if "problem" in json.loads(text)]
 
@@ -229,6 +235,30 @@ def test_a_recording_becomes_files_of_as_many_frames(session, tmp_path):
     assert fps == pytest.approx(100.0)
 
 
+def test_a_recording_that_cannot_be_written_is_not_lost(session, tmp_path, monkeypatch):
+    session.post(1, Do("record"))
+    until(lambda: header(session)["recording"] >= 5)
+    with monkeypatch.context() as patch:
+        patch.setattr("pliant.view.recording.Recording.write", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+        session.post(1, Do("keep"))
+        until(lambda: problems(session))
+    assert "disk full" in problems(session)[0]
+    session.post(1, Do("keep"))
+    until(lambda: any('"note": "written' in text for _, text in session.said))
+    assert len(load_clip(tmp_path / "play-1.glb")[0]) >= 5
+
+
+def test_while_it_stands_still_the_depth_is_that_of_what_is_shown(session):
+    until(lambda: header(session)["contacts"])
+    session.post(1, Do("pause"))
+    until(lambda: header(session)["paused"])
+    for _ in range(3):
+        shown_after_a_step(session)
+        state = session._stage.sim.state
+        exact = Referee(session._stage.scene).least_distance(state.x, state.pose)
+        assert header(session)["least"] == pytest.approx(1e3 * exact, abs=1e-3)
+
+
 def test_every_field_that_goes_over_the_line_is_explained(session):
     text = (pathlib.Path(__file__).parents[2] / "docs" / "play.md").read_text("utf-8")
     for name in OVERLAYS:
@@ -252,6 +282,13 @@ def test_a_slider_that_moves_on_waits_only_once():
         session.post(2, Pull((0.0, 0.0, float(k))))
         session.post(2, Pull((0.0, 1.0, float(k))))
     assert [c for _, c in session._queue if isinstance(c, Pull)] == [Pull((0.0, 1.0, float(k))) for k in range(5)]
+
+
+def test_to_let_go_a_thousand_times_waits_once():
+    session = Session(SMALL)
+    for _ in range(1000):
+        session.post(1, LetGo())
+    assert list(session._queue) == [(1, LetGo())]
 
 
 def test_depths_follow_from_a_tree_in_depth_first_order():

@@ -116,7 +116,7 @@ def drape(
     dt
         Seconds a frame.
     substeps
-        Small steps a frame, 16 without it, and 5 for a character; more of them stretch less and cost more.
+        Small steps a frame: 16 without it, 3 for a character; more of them stretch less and cost more.
     eps
         Metres kept between cloth and body; without it 5 mm at human size, and what suits smaller and larger things.
     friction

@@ -143,7 +143,7 @@ def make_session(
     if scene in SCENES:
         raise ValueError(f"{scene} brings its own body; give either its name or files")
     own, _ = stage(None if scene is None else pathlib.Path(scene), body, None, place, files, wear, options)
-    return Session(Choice(method=method, options=options, own=own), folder)
+    return Session(Choice(method=method, own=own), folder)  # which has the options already
 
 
 def _unknown(scene: str) -> str:

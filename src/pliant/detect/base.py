@@ -62,6 +62,13 @@ class Remembering(Protocol):
     memory: NDArray[np.float64]  # (k,10); none where nothing is remembered
 
 
+@runtime_checkable
+class Forgetting(Protocol):
+    """A detector that goes on from where it was; what begins another run tells it to forget."""
+
+    def forget(self) -> None: ...
+
+
 class Inside(NamedTuple):
     rows: NDArray[np.int64]  # (k,) which of the points are inside, ascending
     depth: NDArray[np.float64]  # (k,) metres, positive

@@ -33,6 +33,11 @@ class Lifted:
         return raised(self.detector.find(state), self.lift)
 
 
+def bare(detector: Detector) -> Detector:
+    """The detector itself, under what lifts its contacts."""
+    return bare(detector.detector) if isinstance(detector, Lifted) else detector
+
+
 def raised(contacts: Contacts, by: float) -> Contacts:
     """The contacts with a surface that lies `by` metres higher."""
     found = np.array(contacts)

@@ -98,7 +98,7 @@ class Looks:
 
     def _slice(self, sim: Simulation, frame: Frame) -> dict[str, NDArray[Any]]:
         """A plane across z through the fixed bodies, coloured by distance: the field's own where one is used."""
-        moving = self.scene.moving and frame.index
+        moving = self.scene.moving and frame.time  # the index begins anew with every slider
         key = (self.level["slice"], sim.detectors[:1], moving)  # which keeps them, so that no other takes their place
         if self._sliced[0] != key:
             self._sliced = key, self._sliced_at(sim, frame)

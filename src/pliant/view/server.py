@@ -244,8 +244,8 @@ class Server:
             client.answer = "someone else has the controls"
             client.wake.set()
         else:
-            if before != client.number:
-                if before is not None:
+            if before != client.number or self._watch is None:  # who was silent may go on, and others hear of it
+                if before is not None and before != client.number:
                     self.session.leave(before)
                 self._wake()
                 self._expire()
@@ -355,6 +355,9 @@ def run(
     session.start()
     with contextlib.suppress(KeyboardInterrupt):  # where signals cannot be heard, asyncio makes them this
         asyncio.run(serving())
+    if not ended:  # interrupted before anything was served
+        session.stop()
+        return
     stopping.join(max(0.0, IN_ALL - (time.monotonic() - ended[0])))
 
 

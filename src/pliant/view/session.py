@@ -246,7 +246,7 @@ class Session:
     def _publish(self, frame: Frame) -> None:
         self._shown, stage = time.perf_counter(), self._stage
         scene = stage.scene
-        if self._referee is not None and self._shown - self._asked > MEASURED:
+        if self._referee is not None and (self._paused or self._shown - self._asked > MEASURED):
             self._least, self._asked = self._referee.least_distance(frame.x, frame.pose), self._shown
         arrays: dict[str, NDArray[np.generic]] = {
             f"x{b}": frame.x[scene.rows(b)][body.mesh.weld_index]
@@ -296,9 +296,8 @@ class Session:
                 if self._paused:
                     self._publish(self._as_it_is())
             except OSError as error:
-                self._recording = None
                 self._note("")
-                self._tell("problem", f"not written: {error}")
+                self._tell("problem", f"not written: {error}; mend that and keep the recording again, or drop it")
 
     def _do(self, client: int, command: Command | None) -> None:
         stage = self._stage
@@ -348,6 +347,7 @@ class Session:
         elif what == "reset":
             self._holds.clear()
             self._found, self._part, self._spent = _contacts.empty(), 0, 0.0
+            self._least, self._asked = float("nan"), 0.0
             self._stage.reset()
             if self._referee is not None:  # of open bodies it remembers on which side things were
                 self._referee = Referee(self._stage.scene)
@@ -390,4 +390,6 @@ def _moves_on(before: Command | None, now: Command) -> bool:
     """Whether a command makes the one before it pointless."""
     if isinstance(before, Set) and isinstance(now, Set):
         return before.name == now.name
+    if isinstance(before, LetGo) and isinstance(now, LetGo):
+        return True
     return isinstance(before, Pull) and isinstance(now, Pull)

@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..clock import Clock
-from ..detect.base import Detector, Finds, Remembering
+from ..deforming import Skinned
+from ..detect.base import Detector, Finds, Forgetting, Remembering
 from ..detect.choose import method_for
+from ..detect.distance_field.bone_fields import BoneFieldsDetector
+from ..detect.lifted import bare
 from ..detect.methods import METHODS, method_name
 from ..hand import Hand
 from ..respond import RESPONSES
@@ -95,11 +98,12 @@ class Stage:
     def _begin(self, name: str, scene: Scene, pace: Pace, method: str, tell: Callable[[str], None]) -> None:
         kept = dict(self.__dict__)
         self._made: dict[str, list[Detector]] = {}  # of the methods used last, in that order, for one eps
+        self._begun = scene.start().x
         self.name, self.start, self.scene, self.pace, self.small = name, scene, scene, pace, 1
         self.method, self.response = method, "projection"
         try:
             self.sim = self._simulation(scene, method, self.response, scene.start(), tell)
-        except ValueError:
+        except BaseException:  # MemoryError is answered, too: there must be a scene to go on with
             self.__dict__.clear()
             self.__dict__.update(kept)
             raise
@@ -124,7 +128,8 @@ class Stage:
 
     def methods(self) -> dict[str, str]:
         """Every method, and why it cannot be used here; empty where it can."""
-        bends = [self.scene.bodies[b].label for b in self.scene.shapes]
+        bends = {b: self.scene.bodies[b].label for b in self.scene.shapes}
+        boneless = [label for b, label in bends.items() if not isinstance(self.scene.shapes[b], Skinned)]
         fixed = [self.scene.bodies[b] for b in self.scene.fixed]
         open_bodies = [body.label for body in fixed if not body.mesh.welded.issues.closed]
         found = {}
@@ -134,8 +139,8 @@ class Stage:
                 why = "nothing soft meets a body here"
             elif Finds.OBSTACLE not in method.finds:
                 why = "does not find contacts with bodies"
-            elif bends and not method.follows:
-                why = f"needs bodies that keep their shape, and {bends[0]!r} bends"
+            elif not method.follows and (bad := boneless if name == BoneFieldsDetector.name else [*bends.values()]):
+                why = f"needs bodies that keep their shape, and {bad[0]!r} bends"
             elif name == "image-space" and open_bodies:
                 why = f"needs closed bodies, and {open_bodies[0]!r} is open"
             found[name] = why
@@ -152,9 +157,11 @@ class Stage:
     def use(self, method: str, tell: Callable[[str], None]) -> None:
         """Find contacts by another method from now on; the cloth stays where it is."""
         before, self.small = self.small, 1  # until it is known how long it takes
+        if method != self.method:
+            self._afresh(method)
         try:
             self.sim = self._gone_on(self.scene, method, tell)
-        except ValueError:
+        except BaseException:
             self.small = before
             raise
         self.method = method
@@ -174,7 +181,14 @@ class Stage:
     def reset(self) -> None:
         """Back to the beginning; sliders stay, hands let go."""
         self.hands.clear()
+        self._afresh(self.method)
         self.sim = self._simulation(self.scene, self.method, self.response, self.scene.start())
+
+    def _afresh(self, method: str) -> None:
+        """What detectors that are ready know of other runs is gone."""
+        for one in map(bare, self._made.get(method, ())):
+            if isinstance(one, Forgetting):
+                one.forget()
 
     def cut(self, small: int) -> None:
         """Show a frame after every `small` small steps, which divide the hundredth of a second as before."""
@@ -196,7 +210,8 @@ class Stage:
 
     def step(self) -> Frame:
         frame = self.sim.step()
-        if not np.abs(frame.x).max(initial=0.0) < 1e6:  # nan too
+        soft = self.scene.soft_rows
+        if not np.abs(frame.x[soft] - self._begun[soft]).max(initial=0.0) < 1e6:  # nan too
             raise FloatingPointError("the cloth flew apart; milder forces or a stiffness nearer to the default help")
         return frame
 
@@ -211,7 +226,8 @@ class Stage:
         told = [one.memory for one in self.sim.detectors if isinstance(one, Remembering)]
         sim = self._simulation(scene, method, self.response, self.sim.state, tell)
         if method == self.method:
-            for one, memory in zip([d for d in sim.detectors if isinstance(d, Remembering)], told, strict=True):
+            known = [one for one in sim.detectors if isinstance(one, Remembering)]
+            for one, memory in zip(known, told, strict=True):
                 one.memory = memory
         sim.response.memory = self.sim.response.memory
         return sim

@@ -82,6 +82,10 @@ class BoneFieldsDetector:
             self._before, self.poses, self._bones = self.poses, self.parts.poses(bones), bones
         return self
 
+    def forget(self) -> None:
+        """The next update begins another run."""
+        self._bones = None
+
     def find(self, state: State) -> Contacts:
         """Contacts in canonical order: vertices first, then middles of edges."""
         view = State(state.x, state.v, state.x_start, state.time, self.poses, self._before, state.lapse)

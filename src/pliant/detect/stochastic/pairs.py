@@ -60,7 +60,7 @@ class ActivePairsDetector:
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
         self.fresh = validate.whole("fresh", fresh, low=0, high=1_000_000)
         self.spread = ALL if spread is None else validate.whole("spread", spread, low=1)
-        self._rng = np.random.default_rng(validate.whole("seed", seed, low=0))
+        self.seed = validate.whole("seed", seed, low=0)
         self.max_bytes = max_bytes
         sides = [one] if other is None else [one, other]
         self.same = other is None
@@ -72,9 +72,14 @@ class ActivePairsDetector:
         self._levels = levels_of(parts, rest, max_bytes=max_bytes)
         self.far = 4.0 * self.within + 2.0 * self._levels.edge if far is None else validate.number("far", far, low=0.0)
         self._recorder = Recorder(parts)
+        self._reach = self.within
+        self.forget()
+
+    def forget(self) -> None:
+        """As if nothing had been asked yet."""
+        self._rng = np.random.default_rng(self.seed)
         self._found = np.zeros((0, 3), np.int32)
         self._touching = self._waiting = np.zeros((0, 2), np.int32)
-        self._reach = self.within
         self._now, self._hits, self._known = 0, 0.0, 0.0
         self.regions = self.followed = self.looked = 0
         self._seen = _room(1 << 12)

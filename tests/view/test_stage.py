@@ -1,0 +1,102 @@
+"""A scene that is changed while it runs: what begins again knows nothing of before, what fails changes nothing."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from pliant import Motion, shapes
+from pliant.detect.lifted import bare
+from pliant.scene import Body, Scene
+from pliant.scenes import SCENES, tablecloth_scene
+from pliant.view import stage as stages
+from pliant.view.looks import Looks
+from pliant.view.stage import Choice, Stage
+
+pytestmark = pytest.mark.compiled
+
+
+def quiet(_: str) -> None:
+    pass
+
+
+def walked(stage: Stage, count: int = 4) -> list[bytes]:
+    return [stage.step().x.tobytes() for _ in range(count)]
+
+
+def test_fields_on_bones_begin_again_where_the_bones_begin():
+    stage = Stage(Choice(own=SCENES["walking-skirt"](resolution=24), method="distance-field"))
+    assert stage.methods()["distance-field"] == ""
+    first = walked(stage)
+    walked(stage, 30)
+    stage.reset()
+    assert walked(stage) == first
+    stage.use("tree", quiet)
+    walked(stage, 30)
+    stage.use("distance-field", quiet)
+    stage.step()
+    seen = [one for one in stage.sim.detectors if hasattr(one, "_before")]
+    # from where the bones were a small step ago, not from where they were when it was used last
+    assert all(np.abs(one.poses - one._before).max() < 0.02 for one in seen)
+    assert seen
+
+
+@pytest.mark.parametrize("layer", [0, 1])
+def test_active_pairs_guess_anew_after_a_reset_and_go_on_after_a_slider(layer):
+    own = tablecloth_scene(shapes.ball(0.1, 2), resolution=12)
+    own = dataclasses.replace(own, bodies=[dataclasses.replace(own.bodies[0], layer=layer), *own.bodies[1:]])
+    stage = Stage(Choice(own=own, method="active-pairs"))
+    stage.cut(16)
+    first = walked(stage, 12)
+    followed = sum(bare(one).followed for one in stage.sim.detectors)
+    stage.tune("friction", 0.4)
+    assert sum(bare(one).followed for one in stage.sim.detectors) == followed > 0
+    stage.tune("friction", 0.3)
+    stage.reset()
+    stage.cut(16)
+    assert walked(stage, 12) == first
+
+
+def test_what_lies_far_from_the_origin_can_be_played():
+    ball = shapes.ball(0.1, 2)
+    far = ball.moved(ball.vertices + np.array([4e5, 0.0, 5.5e6]))
+    stage = Stage(Choice(own=tablecloth_scene(far, resolution=9), method="tree"))
+    walked(stage, 3)
+
+
+@pytest.mark.parametrize("error", [MemoryError, ValueError])
+def test_a_scene_that_there_is_no_memory_for_leaves_the_one_there_is(monkeypatch, error):
+    stage = Stage(Choice(scene="tablecloth-on-ball", method="tree", options={"resolution": 8}))
+    stage.cut(16)
+    stage.step()
+
+    def fails(*_, **__):
+        raise error("no room")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(stages, "Simulation", fails)
+        with pytest.raises(error, match="no room"):
+            stage.put_on("curtain", "tree")
+        with pytest.raises(error, match="no room"):
+            stage.use("brute-force", quiet)
+    assert (stage.name, stage.method, stage.small) == ("tablecloth-on-ball", "tree", 16)
+    assert stage.sim.scene is stage.scene
+    stage.step()
+
+
+def test_a_slice_through_what_moves_follows_it_although_frames_are_counted_anew():
+    turns = Motion.hinge((0, 0, 1), (0, 0, 0), (0.0, 2.0), (0.0, 3.0))
+    sheet = shapes.cloth(0.3, 0.3, 6, centre=(0.0, 0.3, 0.0))
+    scene = Scene([Body(sheet), Body(shapes.box((0.3, 0.1, 0.1), 2), fixed=True, motion=turns)])
+    stage = Stage(Choice(own=scene, method="tree"))
+    looks = Looks(scene)
+    looks.on["slice"] = True
+    drawn = []
+    for _ in range(2):
+        stage.tune("friction", 0.31)
+        stage.cut(16)
+        for _ in range(40):
+            frame = stage.step()
+        drawn.append(looks.draw(stage.sim, frame)["slice_image"].tobytes())
+        assert frame.index == 40
+    assert drawn[0] != drawn[1]
