@@ -3,7 +3,7 @@
     python tests/io/fuzz_coverage.py [--runs 1000000] [--only mesh.glb ...] [--seed 2003] [--keep FOLDER] [--minutes M]
 
 Needs atheris (`pip install atheris`; wheels for Linux and macOS, Python below 3.14) and says so where it is not there.
-One process for each reader, one after the other; a line for each: runs, coverage before and after, faults. Inputs that
+One process for each reader, or several, one after the other; a line for each: runs, coverage before and after, faults. Inputs that
 broke something lie in FOLDER (out/fuzz) and the exit code is 1.
 """
 
@@ -27,6 +27,7 @@ sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).p
 
 MAX_LEN = 4096  # bytes of an input
 STUCK = 7200  # seconds by the wall; a busy or stopped machine is no fault, slow readers are found by their CPU time
+AT_ONCE = 250_000  # runs of one process: atheris keeps up to a kilobyte for each, which is not the reader's
 MOST_FAULTS = 20  # of one reader, after which it stops
 # what is watched for coverage; the kernels must not be, because the compiler reads their code
 WATCHED = ("pliant.io", "pliant.checkpoint", "pliant.state", "pliant.validate", "pliant.sweep", "pliant.view.commands")
@@ -61,19 +62,24 @@ def _one(name: str, options: argparse.Namespace) -> int:
     keep = options.keep.resolve() / name
     keep.mkdir(parents=True, exist_ok=True)
     memory = "/dev/shm" if os.path.isdir("/dev/shm") else None
-    began = time.monotonic()
-    with tempfile.TemporaryDirectory(dir=memory) as folder:
-        told = ["--child", name, "--runs", str(options.runs), "--seed", str(options.seed), "--keep", str(keep)]
-        command = [sys.executable, str(pathlib.Path(__file__).resolve()), *told, "--minutes", str(options.minutes)]
-        with open(keep / "log.txt", "wb") as log:
-            code = subprocess.run(command, cwd=folder, stdout=log, stderr=log).returncode
-    text = (keep / "log.txt").read_text("utf-8", "replace")
-    ran = re.findall(r"^#(\d+)", text, re.M)
-    done = re.findall(r"stat::number_of_executed_units: +(\d+)", text) or ran[-1:] or ["0"]
-    covered = re.findall(r"cov: (\d+)", text) or ["0"]
-    faults = re.findall(r"^FAULT (.*)", text, re.M)
+    began, code, done, faults, covered = time.monotonic(), 0, 0, [], ["0"]
+    told = ["--child", name, "--keep", str(keep), "--minutes", str(options.minutes)]
+    command = [sys.executable, str(pathlib.Path(__file__).resolve()), *told]
+    with tempfile.TemporaryDirectory(dir=memory) as folder:  # what was found to reach more stays there for the next
+        for k, first in enumerate(range(0, options.runs, AT_ONCE)):
+            part = ["--runs", str(min(AT_ONCE, options.runs - first)), "--seed", str(options.seed + 10_000 * k)]
+            with open(keep / "log.txt", "wb") as log:
+                code = subprocess.run([*command, *part], cwd=folder, stdout=log, stderr=log).returncode
+            text = (keep / "log.txt").read_text("utf-8", "replace")
+            ran = re.findall(r"^#(\d+)", text, re.M)
+            done += int((re.findall(r"stat::number_of_executed_units: +(\d+)", text) or ran[-1:] or ["0"])[-1])
+            seen = re.findall(r"cov: (\d+)", text) or ["0"]
+            covered = [covered[0] if k else seen[0], seen[-1]]
+            faults += re.findall(r"^FAULT (.*)", text, re.M)
+            if code or len(faults) >= MOST_FAULTS or 0.0 < 60.0 * options.minutes < time.monotonic() - began:
+                break
     spent = time.monotonic() - began
-    line = f"{name:15} {int(done[-1]):9,d} runs  {spent:5.0f} s  coverage {covered[0]:>4} to {covered[-1]:>4}"
+    line = f"{name:15} {done:9,d} runs  {spent:5.0f} s  coverage {covered[0]:>4} to {covered[-1]:>4}"
     print(f"{line}  {len(faults)} faults", flush=True)
     if code and not faults:
         faults = [f"ended with code {code}, see {keep / 'log.txt'}"]
@@ -96,7 +102,7 @@ def _child(name: str, folder: pathlib.Path, options: argparse.Namespace) -> None
 
         logging.disable(logging.WARNING)
         reader = READERS[name]
-        (folder / "seeds").mkdir()
+        (folder / "seeds").mkdir(exist_ok=True)
         inputs = reader.seeds(folder)
         for k, data in enumerate(inputs):  # which also compiles what there is to compile
             (folder / "seeds" / str(k)).write_bytes(data)
