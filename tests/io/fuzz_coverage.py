@@ -3,8 +3,8 @@
     python tests/io/fuzz_coverage.py [--runs 1000000] [--only mesh.glb ...] [--seed 2003] [--keep FOLDER] [--minutes M]
 
 Needs atheris (`pip install atheris`; wheels for Linux and macOS, Python below 3.14) and says so where it is not there.
-One process for each reader, or several, one after the other; a line for each: runs, coverage before and after, faults. Inputs that
-broke something lie in FOLDER (out/fuzz) and the exit code is 1.
+Processes of their own for each reader, one after the other; a line for each: runs, coverage before and after, faults.
+Inputs that broke something lie in FOLDER (out/fuzz) and the exit code is 1.
 """
 
 import argparse
