@@ -27,7 +27,7 @@ sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).p
 
 MAX_LEN = 4096  # bytes of an input
 STUCK = 7200  # seconds by the wall; a busy or stopped machine is no fault, slow readers are found by their CPU time
-AT_ONCE = 250_000  # runs of one process: atheris keeps up to a kilobyte for each, which is not the reader's
+AT_ONCE = 100_000  # runs of one process: atheris keeps up to two kilobytes of each, which is not the reader's
 MOST_FAULTS = 20  # of one reader, after which it stops
 # what is watched for coverage; the kernels must not be, because the compiler reads their code
 WATCHED = ("pliant.io", "pliant.checkpoint", "pliant.state", "pliant.validate", "pliant.sweep", "pliant.view.commands")
