@@ -23,7 +23,9 @@ from .sides import grown
 
 Floats = NDArray[np.float64]
 LEAF = 8  # triangles in a leaf
-WORK = 4000  # tests between two looks at the clock: about 0.1 ms
+WORK = 4000  # tests between two looks at the clock: about 0.1 ms, and some hundred contacts
+LITTLE = 500  # the same where time is short
+SHORT = 5e-4  # seconds that are left then
 _BYTES = 260  # memory a contact takes while it is found
 
 
@@ -129,9 +131,10 @@ class StochasticTreeDetector:
             state[:2] = 1
         reach = grown(self.within, x)
         while True:
-            told = (a, b, self.same, self._whole.facets, x, reach, self.within, self.quality, WORK)
+            work = WORK if self._left(int(state[2])) > SHORT else LITTLE
+            told = (a, b, self.same, self._whole.facets, x, reach, self.within, self.quality, work)
             _kernels.advance(*told, self._queue, state, hopes, self._lot, self._out)
-            if state[4] == 1 or (self.budget_ms is not None and self._late(int(state[2]))):
+            if state[4] == 1 or self._left(int(state[2])) <= 0.0:
                 break
             if state[4] == 2:
                 self._grow(int(state[0]), int(state[2]))
@@ -148,10 +151,12 @@ class StochasticTreeDetector:
         if not state[0]:
             self.estimated_recall = 1.0
 
-    def _late(self, found: int) -> bool:
-        """Whether the records of what was found would take the rest of the time."""
+    def _left(self, found: int) -> float:
+        """Seconds of the budget, without those that the records of what was found will take."""
+        if self.budget_ms is None:
+            return np.inf
         spent = self._clock() - self._began
-        return spent + 1.3 * self._recording * (found + FIXED) >= 1e-3 * float(self.budget_ms or 0.0)
+        return 1e-3 * self.budget_ms - spent - 1.3 * self._recording * (found + FIXED)
 
     def _grow(self, size: int, found: int) -> None:
         """Twice the room for what is too full."""
