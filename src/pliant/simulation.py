@@ -21,7 +21,7 @@ from .detect.base import Detector, Remembering, Side
 from .detect.choose import AUTO, Chosen, method_for
 from .detect.distance_field.bone_fields import BoneFieldsDetector
 from .detect.distance_field.parts import PartsDetector
-from .detect.lifted import Lifted, raised
+from .detect.lifted import Lifted, bare, forget, raised
 from .detect.methods import METHODS, method_name
 from .dynamics import SoftDynamics
 from .errors import MeshFileError
@@ -95,9 +95,11 @@ class Simulation:
         self.dynamics = SoftDynamics(scene)
         given = list(detectors) if detectors is not None else _detectors(scene, chosen.name, options or {})
         self._detectors = given  # one list for all who look
-        for one in given:
+        for one in map(bare, given):
             if isinstance(one, Remembering):  # of another run, if anything
                 one.memory = np.zeros((0, 10))
+        if state is None:
+            forget(given)
         self._moving = scene.moving
         self._posed = [b for b in self._moving if b not in scene.shapes]
         # only detectors that look at the vertices of obstacles need them in every small step
@@ -230,6 +232,7 @@ class Simulation:
                 state=saved.state,
                 clock=clock,
             )
+            forget(sim.detectors)
             for k, one in enumerate(sim._remembering()):
                 one.memory = saved.ways[saved.ways[:, 0] == k, 1:]
         except ValueError as error:
@@ -250,7 +253,7 @@ class Simulation:
     def _remembering(self) -> list[Remembering]:
         """Detectors whose answers depend on those before."""
         own = self.guard.detectors if isinstance(self.guard, SoftContact) else []
-        return [one for one in (*self.detectors, *own) if isinstance(one, Remembering)]
+        return [one for one in map(bare, (*self.detectors, *own)) if isinstance(one, Remembering)]
 
     def _look(self, state: State) -> Contacts:
         """Contacts with the bodies."""

@@ -182,6 +182,7 @@ def test_a_node_of_eight_that_is_opened_with_itself_stays_within_the_queue():
 def test_what_was_reached_when_time_is_up_is_told(monkeypatch):
     """The first look at the clock is too late, and comes when the queue is empty but the last leaves wait."""
     monkeypatch.setattr(walked, "WORK", 1)
+    monkeypatch.setattr(walked, "LITTLE", 1)
     flat = sheet(2)
     sides = Side(flat, 0, 0), Side(flat, flat.n_vertices, 1)
     x = np.concatenate([flat.vertices, flat.vertices + np.array([0.0, 0.01, 0.0])])

@@ -63,29 +63,39 @@ def _one(name: str, options: argparse.Namespace) -> int:
     keep.mkdir(parents=True, exist_ok=True)
     memory = "/dev/shm" if os.path.isdir("/dev/shm") else None
     began, code, done, faults, covered = time.monotonic(), 0, 0, [], ["0"]
-    told = ["--child", name, "--keep", str(keep), "--minutes", str(options.minutes)]
+    told, kinds = ["--child", name, "--keep", str(keep)], set[str]()
     command = [sys.executable, str(pathlib.Path(__file__).resolve()), *told]
     with tempfile.TemporaryDirectory(dir=memory) as folder:  # what was found to reach more stays there for the next
         for k, first in enumerate(range(0, options.runs, AT_ONCE)):
             part = ["--runs", str(min(AT_ONCE, options.runs - first)), "--seed", str(options.seed + 10_000 * k)]
-            with open(keep / "log.txt", "wb") as log:
+            left = max(0.02, options.minutes - (time.monotonic() - began) / 60.0) if options.minutes else 0.0
+            part += ["--minutes", str(left)]
+            with open(keep / f"log-{k}.txt", "wb") as log:
                 code = subprocess.run([*command, *part], cwd=folder, stdout=log, stderr=log).returncode
-            text = (keep / "log.txt").read_text("utf-8", "replace")
+            text = (keep / f"log-{k}.txt").read_text("utf-8", "replace")
             ran = re.findall(r"^#(\d+)", text, re.M)
             done += int((re.findall(r"stat::number_of_executed_units: +(\d+)", text) or ran[-1:] or ["0"])[-1])
             seen = re.findall(r"cov: (\d+)", text) or ["0"]
             covered = [covered[0] if k else seen[0], seen[-1]]
-            faults += re.findall(r"^FAULT (.*)", text, re.M)
+            for fault in re.findall(r"^FAULT (.*)", text, re.M):
+                if (kind := _kind(fault.partition(" ")[2])) not in kinds:
+                    kinds.add(kind)
+                    faults.append(fault)
             if code or len(faults) >= MOST_FAULTS or 0.0 < 60.0 * options.minutes < time.monotonic() - began:
                 break
     spent = time.monotonic() - began
     line = f"{name:15} {done:9,d} runs  {spent:5.0f} s  coverage {covered[0]:>4} to {covered[-1]:>4}"
     print(f"{line}  {len(faults)} faults", flush=True)
     if code and not faults:
-        faults = [f"ended with code {code}, see {keep / 'log.txt'}"]
+        faults = [f"ended with code {code}, see {keep / f'log-{k}.txt'}"]
     for fault in faults[:5]:
         print(f"    {fault}; kept in {keep}", flush=True)
     return 1 if faults else 0
+
+
+def _kind(why: str) -> str:
+    """The same fault with other numbers is the same."""
+    return re.sub(r"[\d.]+|'[^']*'", "#", why)
 
 
 def _child(name: str, folder: pathlib.Path, options: argparse.Namespace) -> None:
@@ -125,7 +135,7 @@ def _child(name: str, folder: pathlib.Path, options: argparse.Namespace) -> None
             spent = time.process_time() - start
             why = "" if spent <= SECONDS else f"took {spent:.0f} s"
         why, unheard[:] = why or "".join(unheard[:1]), []
-        kind = re.sub(r"[\d.]+|'[^']*'", "#", why)  # the same fault with other numbers is the same
+        kind = _kind(why)
         if why and kind not in seen:
             seen.add(kind)
             digest = hashlib.sha256(data).hexdigest()[:12]

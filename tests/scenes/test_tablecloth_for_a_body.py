@@ -7,6 +7,7 @@ from pliant import Cloth, Simulation, shapes
 from pliant.scenes import tablecloth_material, tablecloth_scene
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("size", [0.01, 0.2, 1.0, 5.0, 30.0])
 def test_it_hangs_alike_at_every_size(size):
     """Over a ball of 1 mm to 3 m; things four times as large take twice the time."""

@@ -60,9 +60,9 @@ def shown_after(session, command, client=1):
 
 
 def shown_after_a_step(session):
-    frame = header(session)["frame"]
+    before = header(session)["time"]  # frames may be counted anew
     session.post(1, Do("step"))
-    until(lambda: header(session)["frame"] > frame)
+    until(lambda: header(session)["time"] > before)
 
 
 def problems(session):
@@ -273,6 +273,22 @@ def test_another_scene_is_another_world(session):
     until(lambda: session.newest.world > world and session.newest.data and header(session)["frame"] > 1)
     assert json.loads(session.hello())["hello"]["scene"] == "cloth-on-box-corner"
     assert not problems(session)
+
+
+def test_a_scene_that_cannot_be_shown_gives_way_to_the_one_before(session, monkeypatch):
+    class Fails(Referee):
+        def __init__(self, scene):
+            if scene.name == "cloth-on-box-corner":
+                raise MemoryError("no room for its referee")
+            super().__init__(scene)
+
+    monkeypatch.setattr("pliant.view.session.Referee", Fails)
+    world = session.newest.world
+    session.post(1, Choose("scene", "cloth-on-box-corner"))
+    until(lambda: problems(session))
+    until(lambda: session.newest.world > world and session.newest.data and header(session)["frame"] > 1)
+    assert json.loads(session.hello())["hello"]["scene"] == "tablecloth-on-ball"
+    assert problems(session) == ["no room for its referee"]
 
 
 def test_a_slider_that_moves_on_waits_only_once():

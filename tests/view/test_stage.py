@@ -9,6 +9,7 @@ from pliant import Motion, shapes
 from pliant.detect.lifted import bare
 from pliant.scene import Body, Scene
 from pliant.scenes import SCENES, tablecloth_scene
+from pliant.simulation import Simulation
 from pliant.view import stage as stages
 from pliant.view.looks import Looks
 from pliant.view.stage import Choice, Stage
@@ -100,3 +101,18 @@ def test_a_slice_through_what_moves_follows_it_although_frames_are_counted_anew(
         drawn.append(looks.draw(stage.sim, frame)["slice_image"].tobytes())
         assert frame.index == 40
     assert drawn[0] != drawn[1]
+
+
+def test_sliders_hold_the_stiffness_of_a_large_tablecloth_with_room_above():
+    body = shapes.ball(1.5, 2)
+    stage = Stage(Choice(own=tablecloth_scene(body, resolution=8), method="tree"))
+    for name in ("bend", "damping"):
+        assert stage.ranges[name].high >= 10.0 * stage.at_rest[name] > stage.ranges[name].low
+
+
+def test_detectors_that_another_run_used_begin_with_nothing_of_it():
+    own = tablecloth_scene(shapes.ball(0.1, 2), resolution=12)
+    first = Simulation(own, substeps=4, method="active-pairs")
+    ran = [first.step().x.tobytes() for _ in range(20)]
+    again = Simulation(own, substeps=4, detectors=first.detectors)
+    assert [again.step().x.tobytes() for _ in range(20)] == ran

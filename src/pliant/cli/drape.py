@@ -26,7 +26,7 @@ class ClothOptions:
     shear: float = 100.0
     "stiffness against shearing, N/m"
     bend: float | None = None
-    "stiffness against bending, N m; 0.0002 without it, and what suits its size for the tablecloth over --body"
+    "stiffness against bending, N m; 0.0002 without it, and what suits size and weight of the tablecloth over --body"
     damping: float | None = None
     "internal friction, m2/s; 0.01 without it, and what suits its size for the tablecloth over --body"
     air: float = 1.2

@@ -1,12 +1,13 @@
 """Contacts with a surface that lies higher than the obstacle's own: what outer garments meet, over the inner ones."""
 
+from collections.abc import Iterable
 from typing import ClassVar, Self
 
 import numpy as np
 
 from ..contacts import Contacts
 from ..state import State
-from .base import Detector, Finds
+from .base import Detector, Finds, Forgetting
 
 
 class Lifted:
@@ -36,6 +37,13 @@ class Lifted:
 def bare(detector: Detector) -> Detector:
     """The detector itself, under what lifts its contacts."""
     return bare(detector.detector) if isinstance(detector, Lifted) else detector
+
+
+def forget(detectors: Iterable[Detector]) -> None:
+    """What they follow is of another run."""
+    for one in map(bare, detectors):
+        if isinstance(one, Forgetting):
+            one.forget()
 
 
 def raised(contacts: Contacts, by: float) -> Contacts:

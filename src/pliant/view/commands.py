@@ -230,3 +230,10 @@ VERBS: dict[str, tuple[frozenset[str], frozenset[str], Callable[[dict[str, Any],
     "let": (frozenset({"let"}), frozenset(), _let),
     "free": (frozenset({"free"}), frozenset(), _free),
 }
+
+
+def moves_on(before: Command | None, now: Command) -> bool:
+    """Whether a command makes the one before it pointless."""
+    if isinstance(before, Set) and isinstance(now, Set):
+        return before.name == now.name
+    return isinstance(before, Pull | LetGo) and type(before) is type(now)

@@ -9,7 +9,7 @@ from ..contacts import Contacts
 from ..detect.bone_boxes import BoneBoxesDetector
 from ..detect.image_space import DepthCamera
 from ..detect.image_space.layers import bounds_of, screen_of, shortest
-from ..detect.lifted import Lifted
+from ..detect.lifted import bare
 from ..detect.surface import ClosestPoints
 from ..detect.tree.tree import refit, tree_of
 from ..report.slices import Scale, coloured
@@ -62,7 +62,7 @@ class Looks:
 
     def _boxes(self, sim: Simulation, x: Floats) -> Floats:
         """(k,2,3) of the level chosen: of bones where they are asked, otherwise of a tree over each body."""
-        bones = [d for d in map(_bare, sim.detectors) if isinstance(d, BoneBoxesDetector)]
+        bones = [d for d in map(bare, sim.detectors) if isinstance(d, BoneBoxesDetector)]
         if bones:
             return np.concatenate([_bone_boxes(d) for d in bones])
         found = [np.zeros((0, 2, 3))]
@@ -130,7 +130,7 @@ class Looks:
 
     def _distances(self, sim: Simulation, places: dict[int, Floats], points: Floats) -> Floats:
         """(n,) to the nearest fixed body: by its field where a field is asked and stands, exactly otherwise."""
-        fields = {d.body.body: d.field for d in map(_bare, sim.detectors) if hasattr(d, "field") and hasattr(d, "body")}
+        fields = {d.body.body: d.field for d in map(bare, sim.detectors) if hasattr(d, "field") and hasattr(d, "body")}
         found = np.full(len(points), np.inf)
         for b, x in places.items():
             still = self.scene.bodies[b].motion is None
@@ -144,11 +144,6 @@ class Looks:
                 d = ClosestPoints(self.scene.bodies[b].mesh.welded.moved(x)).query(points)[0]
             found = np.where(np.isnan(d), found, np.minimum(found, d))
         return np.where(np.isinf(found), np.nan, found)
-
-
-def _bare(detector: Any) -> Any:
-    """The detector itself, under what lifts it."""
-    return detector.detector if isinstance(detector, Lifted) else detector
 
 
 def _grid(size: Floats, side: int) -> tuple[int, int]:

@@ -113,5 +113,9 @@ class Recording:
         result = self.result()
         made, page = folder / f"play-{n}.glb", folder / f"play-{n}.html"
         result.save(made)
-        result.to_html(page)
+        try:
+            result.to_html(page)
+        except OSError:  # both or none: a second attempt takes the same name
+            made.unlink(missing_ok=True)
+            raise
         return [made, page]

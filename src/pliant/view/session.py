@@ -18,7 +18,7 @@ from ..hand import Hand
 from ..kernels.jit import set_threads, threads
 from ..report.referee import Referee
 from ..simulation import Frame
-from .commands import Choose, Command, Do, FreePins, Grab, Known, LetGo, Pull, Set, Show
+from .commands import Choose, Command, Do, FreePins, Grab, Known, LetGo, Pull, Set, Show, moves_on
 from .ear import hearing
 from .face import News
 from .looks import Looks
@@ -80,7 +80,7 @@ class Session:
     def post(self, client: int, command: Command) -> None:
         with self._lock:
             last = self._queue[-1] if self._queue else None
-            if last is not None and last[0] == client and _moves_on(last[1], command):
+            if last is not None and last[0] == client and moves_on(last[1], command):
                 self._queue.pop()
             if len(self._queue) < QUEUE or isinstance(command, LetGo):
                 self._queue.append((client, command))
@@ -126,7 +126,7 @@ class Session:
         self._referee = Referee(scene) if scene.soft and scene.fixed else None
         self._holds.clear()
         self._recording: Recording | None = None
-        self._least, self._asked = float("nan"), 0.0
+        self._least, self._asked, self._judged = float("nan"), 0.0, -1.0
         self._part, self._spent = 0, 0.0  # small steps since the last whole frame, and the seconds they took
         self._forget_times()
         self._found = _contacts.empty()
@@ -246,8 +246,10 @@ class Session:
     def _publish(self, frame: Frame) -> None:
         self._shown, stage = time.perf_counter(), self._stage
         scene = stage.scene
-        if self._referee is not None and (self._paused or self._shown - self._asked > MEASURED):
+        late = self._shown - self._asked > MEASURED
+        if self._referee is not None and (late or (self._paused and frame.time != self._judged)):
             self._least, self._asked = self._referee.least_distance(frame.x, frame.pose), self._shown
+            self._judged = frame.time
         arrays: dict[str, NDArray[np.generic]] = {
             f"x{b}": frame.x[scene.rows(b)][body.mesh.weld_index]
             for b, body in enumerate(scene.bodies)
@@ -297,7 +299,8 @@ class Session:
                     self._publish(self._as_it_is())
             except OSError as error:
                 self._note("")
-                self._tell("problem", f"not written: {error}; mend that and keep the recording again, or drop it")
+                again = "; mend that and keep the recording again, or drop it" if self._recording is not None else ""
+                self._tell("problem", f"not written: {error}{again}")
 
     def _do(self, client: int, command: Command | None) -> None:
         stage = self._stage
@@ -347,7 +350,7 @@ class Session:
         elif what == "reset":
             self._holds.clear()
             self._found, self._part, self._spent = _contacts.empty(), 0, 0.0
-            self._least, self._asked = float("nan"), 0.0
+            self._least, self._asked, self._judged = float("nan"), 0.0, -1.0
             self._stage.reset()
             if self._referee is not None:  # of open bodies it remembers on which side things were
                 self._referee = Referee(self._stage.scene)
@@ -370,8 +373,14 @@ class Session:
             if self._recording is not None:
                 raise ValueError("a recording is running; keep it or drop it before another scene")
             self._warned.clear()
+            before = stage.name
             stage.put_on(to, None, self._note)
-            self._open()
+            try:
+                self._open()
+            except (ValueError, FloatingPointError, MemoryError):
+                stage.put_on(before, None, self._note)  # made anew: to keep it would take the room of two
+                self._open()
+                raise
             return
         if what == "method":
             stage.use(to, self._note)
@@ -384,12 +393,3 @@ class Session:
             self._speed = to
         self._note("")
         self._greet()
-
-
-def _moves_on(before: Command | None, now: Command) -> bool:
-    """Whether a command makes the one before it pointless."""
-    if isinstance(before, Set) and isinstance(now, Set):
-        return before.name == now.name
-    if isinstance(before, LetGo) and isinstance(now, LetGo):
-        return True
-    return isinstance(before, Pull) and isinstance(now, Pull)

@@ -9,10 +9,10 @@ import numpy as np
 
 from ..clock import Clock
 from ..deforming import Skinned
-from ..detect.base import Detector, Finds, Forgetting, Remembering
+from ..detect.base import Detector, Finds, Remembering
 from ..detect.choose import method_for
 from ..detect.distance_field.bone_fields import BoneFieldsDetector
-from ..detect.lifted import bare
+from ..detect.lifted import bare, forget
 from ..detect.methods import METHODS, method_name
 from ..hand import Hand
 from ..respond import RESPONSES
@@ -97,11 +97,11 @@ class Stage:
 
     def _begin(self, name: str, scene: Scene, pace: Pace, method: str, tell: Callable[[str], None]) -> None:
         kept = dict(self.__dict__)
-        self._made: dict[str, list[Detector]] = {}  # of the methods used last, in that order, for one eps
-        self._begun = scene.start().x
-        self.name, self.start, self.scene, self.pace, self.small = name, scene, scene, pace, 1
-        self.method, self.response = method, "projection"
         try:
+            self._made: dict[str, list[Detector]] = {}  # of the methods used last, in that order, for one eps
+            self._begun = scene.start().x
+            self.name, self.start, self.scene, self.pace, self.small = name, scene, scene, pace, 1
+            self.method, self.response = method, "projection"
             self.sim = self._simulation(scene, method, self.response, scene.start(), tell)
         except BaseException:  # MemoryError is answered, too: there must be a scene to go on with
             self.__dict__.clear()
@@ -123,6 +123,8 @@ class Stage:
         found |= (_CLOTH if self.scene.cloths else {}) | (_SOLID if self.scene.solids else {})
         for name, r in found.items():
             values = value_of(self.start, name), value_of(self.scene, name)
+            if name in ("bend", "damping") and values[0] > 0.0:  # a tablecloth's depend on its size
+                r = dataclasses.replace(r, high=max(50.0 * values[0], r.high) if r.log else 10.0 * values[0])
             found[name] = dataclasses.replace(r, low=min(r.low, *values), high=max(r.high, *values))
         return found
 
@@ -158,7 +160,7 @@ class Stage:
         """Find contacts by another method from now on; the cloth stays where it is."""
         before, self.small = self.small, 1  # until it is known how long it takes
         if method != self.method:
-            self._afresh(method)
+            forget(self._made.get(method, ()))
         try:
             self.sim = self._gone_on(self.scene, method, tell)
         except BaseException:
@@ -181,14 +183,8 @@ class Stage:
     def reset(self) -> None:
         """Back to the beginning; sliders stay, hands let go."""
         self.hands.clear()
-        self._afresh(self.method)
+        forget(self._made.get(self.method, ()))
         self.sim = self._simulation(self.scene, self.method, self.response, self.scene.start())
-
-    def _afresh(self, method: str) -> None:
-        """What detectors that are ready know of other runs is gone."""
-        for one in map(bare, self._made.get(method, ())):
-            if isinstance(one, Forgetting):
-                one.forget()
 
     def cut(self, small: int) -> None:
         """Show a frame after every `small` small steps, which divide the hundredth of a second as before."""
@@ -223,10 +219,10 @@ class Stage:
 
     def _gone_on(self, scene: Scene, method: str, tell: Callable[[str], None] = lambda _: None) -> Simulation:
         """From where things are; the response remembers what it did, and a detector that goes on what it told."""
-        told = [one.memory for one in self.sim.detectors if isinstance(one, Remembering)]
+        told = [one.memory for one in map(bare, self.sim.detectors) if isinstance(one, Remembering)]
         sim = self._simulation(scene, method, self.response, self.sim.state, tell)
         if method == self.method:
-            known = [one for one in sim.detectors if isinstance(one, Remembering)]
+            known = [one for one in map(bare, sim.detectors) if isinstance(one, Remembering)]
             for one, memory in zip(known, told, strict=True):
                 one.memory = memory
         sim.response.memory = self.sim.response.memory
