@@ -29,11 +29,11 @@ def test_fields_on_bones_begin_again_where_the_bones_begin():
     stage = Stage(Choice(own=SCENES["walking-skirt"](resolution=24), method="distance-field"))
     assert stage.methods()["distance-field"] == ""
     first = walked(stage)
-    walked(stage, 30)
+    walked(stage, 12)
     stage.reset()
     assert walked(stage) == first
     stage.use("tree", quiet)
-    walked(stage, 30)
+    walked(stage, 12)
     stage.use("distance-field", quiet)
     stage.step()
     seen = [one for one in stage.sim.detectors if hasattr(one, "_before")]
