@@ -12,8 +12,8 @@ UV     := $(BIN)/uv
 PYTEST := $(BIN)/python -m pytest
 JOBS   ?= 2
 
-# what never reaches a loop over elements need not run three times
-LOOPLESS := tests/cli tests/io tests/shapes tests/test_project.py tests/test_docs.py tests/test_validate.py tests/test_clock.py \
+# what never reaches a loop over elements, or only such as others watch, need not run three times
+LOOPLESS := tests/cli tests/io tests/shapes tests/sweep tests/test_files.py tests/test_project.py tests/test_docs.py tests/test_validate.py tests/test_clock.py \
             tests/test_mesh.py tests/test_contacts.py tests/kernels/test_jit.py tests/bench \
             tests/view/test_commands.py tests/view/test_gate.py tests/view/test_server.py \
             tests/view/test_clients.py
