@@ -19,19 +19,26 @@ UNITS = {"ms": "ms", "us": "us", "ns": "ns", "seconds": "s"}
 Progress = Callable[[str], None]
 # seconds that each took on two cores with all peers, by which what is left is guessed
 TYPICAL = {
-    "fuhrmann2003": 120.0,
-    "jung2005": 31.0,
-    "neal": 34.0,
+    "fuhrmann2003": 119.0,
+    "jung2005": 35.0,
+    "neal": 36.0,
     "pelechano": 13.0,
-    "teschner2005": 26.0,
+    "teschner2005": 28.0,
     "growth": 5.0,
     "skins": 63.0,
-    "stochastic": 79.0,
-    "trees": 35.0,
-    "peers T1": 120.0,
-    "peers T2": 120.0,
-    "peers T3": 100.0,
-    "peers T4": 120.0,
+    "stochastic": 93.0,
+    "trees": 40.0,
+    "peers T1": 118.0,
+    "peers T2": 149.0,
+    "peers T3": 113.0,
+    "peers T4": 246.0,
+    "peers T5": 114.0,
+    "peers T6": 15.0,
+    "peers T6b": 5.0,
+    "peers T7": 3.0,
+    "peers T8": 77.0,
+    "peers T9": 62.0,
+    "peers T9b": 18.0,
 }
 
 
