@@ -365,3 +365,24 @@ def test_cloth_on_cloth_takes_the_detector_and_the_response_that_were_named(here
     ):
         assert cli.run([*args, *words]) == 2
         assert said in capsys.readouterr().err
+
+
+def test_a_corner_that_reaches_between_the_points_of_the_cloth_is_told(here, capsys):
+    foot = [(0.2, -0.1, 0.2), (-0.2, -0.1, 0.2), (0.0, -0.1, -0.2)]
+    spike = pliant.Mesh([(0.05, 0.1, 0.1), *foot], [(0, 2, 1), (0, 3, 2), (0, 1, 3), (1, 2, 3)])
+    assert spike.volume > 0.0
+    pliant.save("spike.obj", spike)
+    pliant.save("coarse.obj", shapes.cloth(0.8, 0.8, 5, centre=(0.0, 0.13, 0.0)))
+    words = ["drape", "coarse.obj", "spike.obj", "--frames", "30", "--place", "as-is", "-o", "run.npz"]
+    assert cli.run([*words, "--json"]) == 0  # every point that is judged is outside
+    said = json.loads(capsys.readouterr().out)
+    assert said["penetration_m"] == 0.0
+    run = np.load("run.npz")
+    last = pliant.Mesh(run["frames_0"][-1], run["faces_0"])
+    assert said["through_at_end"] == len(pliant.intersections(last, spike)) > 0
+    assert cli.run(words) == 0
+    table, talk = capsys.readouterr()
+    assert f"{said['through_at_end']} at the end" in table
+    assert "corners of the body reach between the points of the cloth" in talk
+    assert cli.run([*words, "--no-measure", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["through_at_end"] is None

@@ -17,6 +17,9 @@ def complaints(result: Any) -> list[str]:
         said.append("the cloth never touched the body; try more --frames or --place above")
     elif result.scene.fixed and not result.contacts[-1] and not hung:
         said.append("the cloth has left the body at the end; more --friction or another place may hold it")
+    elif result.through and result.scene.self_contact != "safe":
+        finer = "a cloth of smaller triangles or a larger --eps"
+        said.append(f"corners of the body reach between the points of the cloth, {result.through:,} pairs; try {finer}")
     if result.broken:
         count, bad = result.crossings.sum(), result.summary["frames_with_crossings"]
         why = "bodies left the cloth no room" if result.forced else "please report this as a defect"

@@ -23,13 +23,16 @@ class CrossingCount:
         """Pairs of cloth with cloth, and of cloth with bodies, at positions x (n,3) of the whole scene."""
         for b in self._moving:
             self._parts[b].move(x)
-        own = bodies = 0
+        own = 0
         for k, b in enumerate(self._soft):
             part = self._parts[b]
             own += len(crossings_between(part.side, part.side, True))
             own += sum(self._between(part, self._parts[c]) for c in self._soft[k + 1 :])
-            bodies += sum(self._between(part, self._parts[c]) for c in self._fixed)
-        return own, bodies
+        return own, self.with_bodies()
+
+    def with_bodies(self) -> int:
+        """Pairs of cloth with bodies, where they were put last."""
+        return sum(self._between(self._parts[b], self._parts[c]) for b in self._soft for c in self._fixed)
 
     @staticmethod
     def _between(a: "_Part", b: "_Part") -> int:

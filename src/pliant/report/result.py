@@ -50,7 +50,8 @@ class Result:
     body where it meets itself, and how deep (m) they are; they are not in `deepest`. remained: (T,) pairs still
     too near when a response that separates until nothing touches gave up; None where there was none. shared: the
     volumes that bodies share, of the pairs that the scene asks for. skins: whether files may keep bodies on their
-    bones, whose clip then begins with the run; otherwise they are written frame by frame.
+    bones, whose clip then begins with the run; otherwise they are written frame by frame. through: pairs of triangles
+    of cloth and bodies that meet in the last frame, which points of the cloth alone do not tell; None: not counted.
     """
 
     scene: Scene
@@ -67,6 +68,7 @@ class Result:
     remained: NDArray[np.int64] | None = None
     shared: tuple[SharedVolume, ...] = ()
     skins: bool = True
+    through: int | None = None
 
     @functools.cached_property
     def clips(self) -> list[Clip]:
@@ -122,6 +124,7 @@ class Result:
             "crossings_bodies_most": None if bodies is None else int(bodies.max()),
             "crossings_bodies_total": None if bodies is None else int(bodies.sum()),
             "frames_with_crossings": None if crossings is None else int(crossings.any(1).sum()),
+            "through_at_end": self.through,
             "forced": self.forced,
             "remained_most": None if self.remained is None else int(self.remained.max()),
             "frames_with_remained": None if self.remained is None else int((self.remained > 0).sum()),
@@ -155,6 +158,8 @@ class Result:
             "deepest penetration": "not measured" if np.isnan(deepest) else f"{1e3 * deepest:.3g} mm ({how})",
             "nearest approach": "" if np.isnan(deepest) else f"{1e3 * s['least_distance_m']:.2f} mm",
         }
+        if self.through is not None and self.crossings is None:
+            bodies["intersecting pairs, cloth and bodies"] = f"{self.through:,} at the end"
         if s["pinched_most"]:
             deep = f"{1e3 * s['pinched_depth_m']:.3g} mm"
             bodies["pinched where the body meets itself"] = f"at most {s['pinched_most']} points, {deep} deep"
@@ -279,9 +284,11 @@ def record(
     forced = sim.guard.forced if sim.guard else 0
     counted = None if counter is None else met
     left = remained if sim.separates else None
-    return Result(
-        scene, sim.dt, soft, poses, contacts, deepest, seconds, counted, forced, bent, pinched, left, shared.found
-    )
+    through = None
+    if measure and scene.soft and scene.fixed:
+        through = int(met[-1, 1]) if counter else CrossingCount(scene, sim.state.x).with_bodies()
+    kept = (soft, poses, contacts, deepest, seconds, counted, forced, bent, pinched, left, shared.found)
+    return Result(scene, sim.dt, *kept, through=through)
 
 
 def drape(

@@ -34,6 +34,7 @@ _FIGURES = (
     "crossings_cloth_total",
     "crossings_bodies_most",
     "crossings_bodies_total",
+    "through_at_end",
     "forced",
     "remained_most",
     "fastest_at_end_m_per_s",
