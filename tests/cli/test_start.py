@@ -62,6 +62,26 @@ def test_help_loads_nothing_heavy(words: str) -> None:
     assert result.stderr.split() == []
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "drape --body none.obj",
+        "check none.obj",
+        "fix none.obj -b no.obj -o x.obj",
+        "field none.obj",
+        "tets none.obj -o x.msh",
+    ],
+)
+def test_a_file_that_is_not_there_is_told_before_anything_heavy_is_loaded(words: str, tmp_path) -> None:
+    script = (
+        f"import sys; from pliant.cli import run; code = run({words.split()!r})\n"
+        f"print(code, *[m for m in {HEAVY} if m in sys.modules])"
+    )
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert result.stdout.split() == ["2"]
+    assert result.stderr == "error: none.obj: no such file\n"
+
+
 def test_version_is_printed_alone() -> None:
     assert call("--version").stdout == f"{pliant.__version__}\n"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from . import output
-from .reading import PLAIN, FileOptions, read_clip
+from .reading import PLAIN, FileOptions, check_sources, read_clip
 from .writing import check_targets
 
 if TYPE_CHECKING:
@@ -87,6 +87,7 @@ def check(
     json
         Print JSON instead of tables: every frame, and the worst places.
     """
+    check_sources(file, body, frames.points, frames.body_points)
     from ..audit.check import check as audit
 
     allowed = _limits(limits)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from . import output
-from .reading import PLAIN, FileOptions, read_clip
+from .reading import PLAIN, FileOptions, check_sources, read_clip
 from .writing import check_targets
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ def compare(
     json
         Print JSON instead of tables.
     """
+    check_sources(b)
     from .. import validate
     from ..audit.compare import compare as audit
     from ..detect.methods import method_name

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from . import output
 from .complaints import complaints
-from .reading import PLAIN, FileOptions
+from .reading import PLAIN, FileOptions, check_sources
 from .staging import WearOptions, stage
 from .writing import check_targets
 
@@ -147,6 +147,7 @@ def drape(
     json
         Print the summary as JSON.
     """
+    check_sources(cloth, body, *wear.layer)
     from .. import validate
     from ..detect.choose import AUTO, Chosen, method_for
     from ..detect.methods import method_name

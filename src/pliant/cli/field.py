@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from . import output
-from .reading import PLAIN, FileOptions, read_mesh
+from .reading import PLAIN, FileOptions, check_sources, read_mesh
 from .writing import check_targets
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ def field(
     json
         Print JSON instead of a table.
     """
+    check_sources(mesh)
     from .. import validate
     from ..detect.distance_field.cache import fetch_or_bake
     from ..io import FORMATS, save

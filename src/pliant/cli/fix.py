@@ -7,7 +7,7 @@ from cyclopts import Parameter
 
 from . import output
 from .check import FRAMES, HTML, FrameOptions
-from .reading import PLAIN, FileOptions, read_clip
+from .reading import PLAIN, FileOptions, check_sources, read_clip
 from .writing import check_targets
 
 
@@ -51,6 +51,7 @@ def fix(
     json
         Print JSON instead of a table: figures, and what `pliant check` says before and after.
     """
+    check_sources(garment, body, frames.points, frames.body_points, *(inner or []))
     from .. import validate
     from ..audit.findings import Limits
     from ..audit.fix import NEARLY

@@ -4,6 +4,7 @@ import dataclasses
 import pathlib
 from typing import TYPE_CHECKING, Literal
 
+from ..errors import MeshFileError
 from . import output
 
 if TYPE_CHECKING:
@@ -22,6 +23,13 @@ class FileOptions:
 
 
 PLAIN = FileOptions()
+
+
+def check_sources(*paths: pathlib.Path | None) -> None:
+    """Say at once, before anything is imported, which file is not there; patterns of sequences are looked at later."""
+    for path in paths:
+        if path is not None and not path.exists() and not any(c in path.name for c in "*?"):
+            raise MeshFileError(path, "", "no such file")
 
 
 def read_mesh(path: pathlib.Path, options: FileOptions) -> "Mesh":

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from . import output
-from .reading import PLAIN, FileOptions, read_mesh
+from .reading import PLAIN, FileOptions, check_sources, read_mesh
 from .writing import check_targets
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def tets(
     json
         Print JSON instead of a table.
     """
+    check_sources(surface)
     import time
 
     from ..fill import filled
