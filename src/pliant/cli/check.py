@@ -21,6 +21,10 @@ _SHOWN = 12  # frames in the table, of more the worst
 class FrameOptions:
     """Where the frames come from."""
 
+    part: str | None = None
+    "the part of a .glb, .gltf or .obj FILE that is the garment, by name; without it all of the file"
+    body_part: str | None = None
+    "the part that is the body, of --body or of FILE itself"
     points: pathlib.Path | None = None
     "a PC2 point cache that moves FILE"
     body_points: pathlib.Path | None = None
@@ -87,6 +91,7 @@ def check(
     json
         Print JSON instead of tables: every frame, and the worst places.
     """
+    body = body_of(file, body, frames)
     check_sources(file, body, frames.points, frames.body_points)
     from ..audit.check import check as audit
 
@@ -97,15 +102,12 @@ def check(
             raise ValueError(f"--{name} is about a body; name one with --body")
     inputs = [path for path in (file, body, frames.points, frames.body_points) if path is not None]
     check_targets([("--report", show.report, HTML), ("--sheet", show.sheet, PNG)], inputs)
-    worn, fps = read_clip(file, frames.points, frames.clip, frames.fps, files)
+    worn, fps = read_clip(file, frames.points, frames.clip, frames.fps, files, frames.part)
     under = None
     if body is not None:
-        under, rate = read_clip(
-            body, frames.body_points, frames.body_clip, frames.fps or (None if worn.still else fps), files
-        )
+        rate = frames.fps or (None if worn.still else fps)
+        under, rate = read_clip(body, frames.body_points, frames.body_clip, rate, files, frames.body_part)
         fps = rate if worn.still else fps
-    elif frames.body_points is not None or frames.body_clip is not None:
-        raise ValueError("--body-points and --body-clip are for a --body; name one")
     output.say_if_compiling("crossings.find_crossings")
     with output.shares(f"checking {file.name}") as done:
         report = audit(worn, under, fps=fps, every=frames.every, progress=done)
@@ -114,7 +116,7 @@ def check(
     if json:
         output.print_json(report.to_json() | {"within_limits": not broken, "broken": broken, "files": written})
         return int(bool(broken))
-    output.table(("", file.name), report.facts.items())
+    output.table(("", frames.part or file.name), report.facts.items())
     if len(report.frames) > 1:
         _show_frames(report)
     if report.places:
@@ -124,6 +126,20 @@ def check(
     for text in broken:
         output.warn(text)
     return int(bool(broken))
+
+
+def body_of(file: pathlib.Path, body: pathlib.Path | None, frames: FrameOptions) -> pathlib.Path | None:
+    """The file of the body: that of the garment where only a part is named."""
+    if body is None and frames.body_part is not None:
+        if frames.part is None:
+            raise ValueError("--body-part names a part of FILE; name the garment's too, with --part")
+        body = file
+    if body is None and (frames.body_points is not None or frames.body_clip is not None):
+        raise ValueError("--body-points and --body-clip are for a --body; name one")
+    same = body is not None and body.resolve() == file.resolve() and frames.part == frames.body_part
+    if same and frames.part is not None:
+        raise ValueError(f"garment and body are the same part, {frames.part!r} of {file}")
+    return body
 
 
 def _write(report: "Report", show: ShowOptions) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from . import output
-from .check import FRAMES, HTML, FrameOptions
+from .check import FRAMES, HTML, FrameOptions, body_of
 from .reading import PLAIN, FileOptions, check_sources, read_clip
 from .writing import check_targets
 
@@ -51,6 +51,7 @@ def fix(
     json
         Print JSON instead of a table: figures, and what `pliant check` says before and after.
     """
+    body = body_of(garment, body, frames)
     check_sources(garment, body, frames.points, frames.body_points, *(inner or []))
     from .. import validate
     from ..audit.findings import Limits
@@ -66,14 +67,12 @@ def fix(
     endings = [ending for ending, use in FORMATS.items() if use[1] or use[2]]
     check_targets([("--out", out, endings), ("--report", report, HTML)], inputs)
     check_libraries(out)
-    worn, fps = read_clip(garment, frames.points, frames.clip, frames.fps, files)
+    worn, fps = read_clip(garment, frames.points, frames.clip, frames.fps, files, frames.part)
     under = None
     if body is not None:
         rate = frames.fps or (None if worn.still else fps)
-        under, moved = read_clip(body, frames.body_points, frames.body_clip, rate, files)
+        under, moved = read_clip(body, frames.body_points, frames.body_clip, rate, files, frames.body_part)
         fps = moved if worn.still else fps
-    elif frames.body_points is not None or frames.body_clip is not None:
-        raise ValueError("--body-points and --body-clip are for a --body; name one")
     count = max(len(worn), 1 if under is None else len(under))
     if count > 1 and FORMATS[out.suffix.lower()][2] is None:
         able = ", ".join(ending for ending, use in FORMATS.items() if use[2])

@@ -45,13 +45,18 @@ def read_mesh(path: pathlib.Path, options: FileOptions) -> "Mesh":
 
 
 def read_clip(
-    path: pathlib.Path, points: pathlib.Path | None, clip: str | None, fps: float | None, options: FileOptions
+    path: pathlib.Path,
+    points: pathlib.Path | None,
+    clip: str | None,
+    fps: float | None,
+    options: FileOptions,
+    part: str | None = None,
 ) -> "tuple[Clip, float]":
     """Load what moves or stands still, and its frames a second; warn about an implausible size."""
     from ..io import size_warning
     from ..io.footage import load_clip
 
-    found, rate = load_clip(path, points=points, clip=clip, fps=fps, units=options.units, up=options.up)
+    found, rate = load_clip(path, points=points, clip=clip, fps=fps, part=part, units=options.units, up=options.up)
     if warning := size_warning(found.mesh):
         output.warn(f"{path}: {warning}")
     return found, rate

@@ -28,6 +28,7 @@ _TURNS = {
     "z": [[1, 0, 0], [0, 0, 1], [0, -1, 0]],
 }
 
+PARTED = (".obj", ".glb", ".gltf")  # files that hold several things by name
 # extension -> module.function, imported when first needed: (read a mesh, write a mesh, write clips)
 FORMATS: dict[str, tuple[str | None, str | None, str | None]] = {
     ".obj": ("obj.read", "writing.write_obj", "writing.write_obj_sequence"),
@@ -52,19 +53,27 @@ FORMATS: dict[str, tuple[str | None, str | None, str | None]] = {
 
 
 def load(
-    path: str | os.PathLike[str], *, units: str | float = "m", up: str = "y", max_bytes: int | None = None
+    path: str | os.PathLike[str],
+    *,
+    part: str | None = None,
+    units: str | float = "m",
+    up: str = "y",
+    max_bytes: int | None = None,
 ) -> Mesh:
     """Read a surface from OBJ, PLY, STL, OFF, GLB, glTF or npz, or a mesh of tets (or a surface) from npz, Gmsh .msh,
     MEDIT .mesh, TetGen .node and .ele, VTK .vtk and .vtu; each also as `.gz`.
 
     `units` the file is in: m, cm, mm, in, ft or metres per unit. `up`: its axis that points up; the mesh is turned so
     that y does. Polygons become fans of triangles; the file's vertices keep their order. A bad file is a MeshFileError.
+
+    `part`: only what has this name, a node or mesh of a GLB or glTF with all below it, an object or group of an OBJ.
     """
     factor = _factor(units)
     choice("axis", up, ("x", "y", "z"))
     target = pathlib.Path(path)
     reader = _function(target, 0)
-    file = read_input(target, default_limit() if max_bytes is None else max_bytes)
+    check_part(target, part)
+    file = read_input(target, default_limit() if max_bytes is None else max_bytes, part)
     try:
         # what overflows or was never a number is found by the checks, which name its place
         with np.errstate(all="ignore"):
@@ -78,19 +87,31 @@ def load(
         raise file.fail("", f"too large to read ({size_text(len(file.data))} unpacked)") from None
 
 
+def check_part(path: pathlib.Path, part: str | None) -> None:
+    """Raise where a part is asked for of a kind of file that has none."""
+    if part is not None and extension(path) not in PARTED:
+        also = "; its clips are named by clip" if extension(path) == ".npz" else ""
+        raise MeshFileError(path, "", f"part {part!r} was asked for; only {', '.join(PARTED)} files have parts{also}")
+
+
 def load_character(
-    path: str | os.PathLike[str], *, units: str | float = "m", up: str = "y", max_bytes: int | None = None
+    path: str | os.PathLike[str],
+    *,
+    part: str | None = None,
+    units: str | float = "m",
+    up: str = "y",
+    max_bytes: int | None = None,
 ) -> "Character":
     """Read a character from GLB or glTF: its mesh, bones, weights, morph targets and clips; else a MeshFileError.
 
-    `units` and `up` as for `load`. A mesh that merely hangs on a node is held by a bone of its own, that node.
+    `part`, `units` and `up` as for `load`. A mesh that merely hangs on a node is held by a bone of its own, that node.
     """
     factor = _factor(units)
     choice("axis", up, ("x", "y", "z"))
     target = pathlib.Path(path)
     if extension(target) not in (".glb", ".gltf"):
         raise MeshFileError(target, "", f"unknown extension {extension(target)!r}; characters are .glb or .gltf files")
-    file = read_input(target, default_limit() if max_bytes is None else max_bytes)
+    file = read_input(target, default_limit() if max_bytes is None else max_bytes, part)
     from .gltf_character import read
 
     try:

@@ -14,7 +14,7 @@ from ..clip import Clip
 from ..errors import MeshFileError
 from ..mesh import Mesh
 from ..validate import LARGEST, number, size_text
-from . import extension, is_animated, load, load_character
+from . import check_part, extension, is_animated, load, load_character
 from .reading import Input, default_limit, read_input
 
 log = logging.getLogger("pliant.io")
@@ -25,6 +25,7 @@ _FASTEST = 240.0  # frames a second that keys may ask for
 def load_clip(
     path: str | os.PathLike[str],
     *,
+    part: str | None = None,
     points: str | os.PathLike[str] | None = None,
     clip: str | None = None,
     fps: float | None = None,
@@ -37,10 +38,10 @@ def load_clip(
     path: a mesh file (one frame); a GLB or glTF whose bones or morph targets are animated (`clip` by name, or its
     first; sampled at `fps`, by default as often as it has keys); an npz as `save_animation` writes it, or a mesh in npz
     form with `frames` (T,n,3); a folder of numbered mesh files, or a pattern such as `frames/skirt_*.obj`. `points`: a
-    PC2 point cache that moves the mesh. `units`, `up` and `max_bytes` as for `load`.
+    PC2 point cache that moves the mesh. `part`, `units`, `up` and `max_bytes` as for `load`.
     """
     target = pathlib.Path(path)
-    options: dict[str, Any] = {"units": units, "up": up, "max_bytes": max_bytes}
+    options: dict[str, Any] = {"part": part, "units": units, "up": up, "max_bytes": max_bytes}
     rate = FPS if fps is None else number("fps", fps, above=0.0, high=1e6)
     if clip is not None and (points is not None or target.is_dir() or any(c in target.name for c in "*?")):
         raise MeshFileError(target, "", f"clip {clip!r} was asked for; only .glb, .gltf and .npz files have clips")
@@ -50,6 +51,7 @@ def load_clip(
     if target.is_dir() or any(c in target.name for c in "*?"):
         return _sequence(target, options), rate
     kind = extension(target)
+    check_part(target, part)
     if kind == ".pc2":
         raise MeshFileError(target, "", "a point cache has no faces; give its mesh, and this file as its points")
     if kind in (".glb", ".gltf") and (clip is not None or is_animated(target, max_bytes)):

@@ -62,16 +62,16 @@ class Reader:
         nodes = self.document.items("nodes")
         roots, world = self._place(nodes)
         if nodes:
-            for k in sorted(self._reached(nodes, roots)):  # in the file's order, wherever they hang in the tree
-                if "mesh" in nodes[k]:
-                    self._mesh(k, nodes[k], world)
+            for k in self._wanted(nodes, self._reached(nodes, roots)):
+                self._mesh(k, nodes[k], world)
         else:
-            for k in range(len(self.document.items("meshes"))):
+            for k in self._wanted_meshes():
                 self._mesh(-1, {"mesh": k}, world)
         if not self.faces:
             raise self.file.fail("scene", "no triangles in the default scene")
         faces = np.concatenate(self.faces)
         source = GltfSource(digest(faces), self.document, self.blocks, roots)
+        source.partly = self.file.part is not None
         parts = Parts(np.concatenate(self.x), faces, source=source)
         if any(uv is not None for uv in self.uv):
             pieces = [np.zeros((len(f), 3, 2)) if uv is None else uv for uv, f in zip(self.uv, self.faces)]
@@ -139,6 +139,26 @@ class Reader:
                 seen.add(k)
                 stack += [int(c) for c in nodes[k].get("children", [])]
         return seen
+
+    def _wanted(self, nodes: list[Json], reached: set[int]) -> list[int]:
+        """Nodes with a mesh in the file's order, wherever they hang in the tree; of a part those under its name."""
+        part = self.file.part
+        bearing = sorted(k for k in reached if "mesh" in nodes[k])
+        if part is None:
+            return bearing
+        under = self._reached(nodes, [k for k in reached if nodes[k].get("name") == part])
+        held = [self.document.item("meshes", nodes[k]["mesh"], f"nodes[{k}].mesh").get("name") for k in bearing]
+        found = [k for k, name in zip(bearing, held) if k in under or name == part]
+        if not found:
+            raise self.file.no_part(str(nodes[k].get("name") or name or f"node {k}") for k, name in zip(bearing, held))
+        return found
+
+    def _wanted_meshes(self) -> list[int]:
+        """All meshes of a file without nodes, or those of the part."""
+        part, names = self.file.part, [mesh.get("name") for mesh in self.document.items("meshes")]
+        if part is not None and part not in names:
+            raise self.file.no_part(str(name) for name in names if name)
+        return [k for k, name in enumerate(names) if part is None or name == part]
 
     def _mesh(self, k: int, node: Json, world: NDArray[np.float64]) -> None:
         doc = self.document

@@ -50,6 +50,8 @@ class Patch:
                 mesh = block.mesh + self.grown["meshes"]
                 nodes[block] = self.builder.add("nodes", {"mesh": mesh}) if same is None else same
             roots = list(dict.fromkeys(nodes.values()))
+        if self.source.partly and not self.clip.still:
+            self._leave_out(set(nodes.values()))
         self._separate(list(dict.fromkeys(nodes.values())))
         for block, inverse in zip(self.source.blocks, self.inverses):
             mesh = self.builder.entry("meshes", self.builder.entry("nodes", nodes[block])["mesh"])
@@ -69,9 +71,19 @@ class Patch:
         self.builder.roots += roots
         self._lift_skins(list(dict.fromkeys(nodes.values())))
 
+    def _leave_out(self, members: set[int]) -> None:
+        """What is not of the part does not stand still beside it while it moves."""
+        for k in range(self.grown["nodes"], self.builder.count("nodes")):
+            if k not in members:
+                for key in ("mesh", "skin", "weights"):
+                    self.builder.entry("nodes", k).pop(key, None)
+
     def _separate(self, nodes: list[int]) -> None:
         """Give each node a mesh of its own where they share one: they move apart."""
         taken: set[int] = set()
+        if self.source.partly:  # others that are not in the mesh stay where they are
+            others = range(self.grown["nodes"], self.builder.count("nodes"))
+            taken = {self.builder.entry("nodes", k).get("mesh", -1) for k in others if k not in nodes}
         for node in nodes if self.moved else []:
             entry = self.builder.entry("nodes", node)
             if entry["mesh"] in taken:

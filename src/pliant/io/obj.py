@@ -34,6 +34,8 @@ def read(file: Input) -> Parts:
     v_lines: list[int] = []
     f_lines: list[int] = []
     face_material: list[int] = []
+    face_part: list[bool] = []
+    grouped = _Groups(file.part)
     names: dict[bytes, int] = {}
     libraries: list[bytes] = []
     material = -1
@@ -55,12 +57,15 @@ def read(file: Input) -> Parts:
                 counts.append(len(words) - 1)
                 f_lines.append(row)
                 face_material.append(material)
+                face_part.append(grouped.wanted)
             elif key == b"vt":
                 uv.extend(map(float, [*words, b"0"][1:3]))
                 if len(words) < 2:
                     raise ValueError
             elif key == b"usemtl":
                 material = names.setdefault(line.split(None, 1)[1].strip() if len(words) > 1 else b"", len(names))
+            elif key in (b"o", b"g"):
+                grouped.enter(key, line)
             elif key == b"mtllib" and len(words) > 1:
                 libraries.append(line.split(None, 1)[1].strip())
         except (ValueError, OverflowError):
@@ -72,6 +77,14 @@ def read(file: Input) -> Parts:
     texture = np.array(uv, np.float64).reshape(-1, 2)
     _check_corners(file, flat, flat_uv, count, f_lines, len(vertices), len(texture))
     triangles, polygon = fan(count)
+    of_vertices = np.array(v_lines, np.int64)
+    if file.part is not None:
+        if not any(face_part):
+            raise file.no_part(grouped.known)
+        own = np.array(face_part)[polygon]
+        triangles, polygon = triangles[own], polygon[own]
+        used, flat[triangles] = np.unique(flat[triangles], return_inverse=True)
+        vertices, of_vertices = vertices[used], of_vertices[used]
     faces = flat[triangles].reshape(-1, 3)
     parts = Parts(vertices, faces)
     # corners without texture coordinates get (0, 0) when others have them
@@ -83,10 +96,31 @@ def read(file: Input) -> Parts:
             target = inside(file.path.parent, part.decode("utf-8", "replace"))
             if target is not None:
                 found.append(target)
-    parts.source = ObjSource(digest(faces), b"\n".join(lines), np.array(v_lines, np.int64), found)
+    parts.source = ObjSource(digest(faces), b"\n".join(lines), of_vertices, found)
+    parts.source.partly = file.part is not None
     if names:
         _materials(parts, names, found, np.array(face_material, np.int64)[polygon])
     return parts
+
+
+class _Groups:
+    """Which object and which groups the next face is of, and whether a part is one of them."""
+
+    def __init__(self, part: str | None) -> None:
+        self.part, self.wanted = part, part is None
+        self.known: dict[str, None] = {}
+        self._now: dict[bytes, tuple[str, ...]] = {b"o": (), b"g": ()}
+
+    def enter(self, key: bytes, line: bytes) -> None:
+        """A line `o NAME`, or `g NAME ...`: several groups, or one whose name has spaces."""
+        if self.part is None:
+            return
+        _, *rest = line.decode("utf-8", "replace").split(None, 1)
+        whole = rest[0].strip() if rest else ""
+        names = dict.fromkeys([whole, *(whole.split() if key == b"g" else ())])
+        self.known |= dict.fromkeys(name for name in names if name)
+        self._now[key] = tuple(names)
+        self.wanted = any(self.part in now for now in self._now.values())
 
 
 def _lines(data: bytes) -> list[bytes]:

@@ -6,7 +6,7 @@ import io
 import os
 import pathlib
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from ..validate import LARGEST, size_text
 
 MAX_RATIO = 1000  # a packed file may grow this much, beyond 4 MiB a hundred times; real meshes stay below 40
 _CHUNK = 1 << 20
+_NAMED = 20  # parts in an error
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,14 +27,23 @@ class Input:
     path: pathlib.Path
     data: bytes
     max_bytes: int
+    part: str | None = None  # what is asked for of a file that holds several things by name
 
     @property
     def name(self) -> str:
-        """The file's name without folder and extension."""
-        return self.path.name.split(".")[0] or self.path.name
+        """The part's name, or the file's without folder and extension."""
+        return self.part or self.path.name.split(".")[0] or self.path.name
 
     def fail(self, where: str, why: str) -> MeshFileError:
         return MeshFileError(self.path, where, why)
+
+    def no_part(self, known: Iterable[str]) -> MeshFileError:
+        """The part that was asked for is not among the `known`."""
+        names = list(dict.fromkeys(known))
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        return self.fail(
+            "", f"has no part {self.part!r}; one of: {', '.join(names[:_NAMED]) or 'none has a name'}{more}"
+        )
 
 
 @dataclasses.dataclass
@@ -58,7 +68,7 @@ def default_limit() -> int:
     return min(2 << 30, memory // 4)
 
 
-def read_input(path: pathlib.Path, max_bytes: int) -> Input:
+def read_input(path: pathlib.Path, max_bytes: int, part: str | None = None) -> Input:
     """Read `path`, unpacking `.gz`; refuses what is too big before it is in memory."""
     try:
         if path.is_dir():
@@ -79,7 +89,7 @@ def read_input(path: pathlib.Path, max_bytes: int) -> Input:
         data = _gunzip(path, data, max_bytes)
     if not data:
         raise MeshFileError(path, "", "the file is empty")
-    return Input(path, data, max_bytes)
+    return Input(path, data, max_bytes, part)
 
 
 def _gunzip(path: pathlib.Path, data: bytes, max_bytes: int) -> bytes:

@@ -19,6 +19,7 @@ class Source:
     """
 
     faces: bytes  # digest of the triangles
+    partly: bool = dataclasses.field(default=False, init=False)  # the file holds more than the mesh, a part of it
     placed: NDArray[np.float64] = dataclasses.field(default_factory=lambda: np.eye(3, 4), init=False)
     vertices: NDArray[np.float64] = dataclasses.field(default_factory=lambda: np.zeros((0, 3)), init=False)
 

@@ -1,5 +1,6 @@
 """Meshes as text and plain binary: OBJ, PLY, STL, OFF, npz; clips as PC2, npz and OBJ sequences."""
 
+import dataclasses
 import os
 import pathlib
 from collections.abc import Iterator, Sequence
@@ -36,7 +37,8 @@ def write_obj(path: Path, mesh: Mesh, library: Path | None = None) -> None:
 
 def _write_patched(path: pathlib.Path, mesh: Mesh, source: ObjSource) -> None:
     """The source's lines with other positions; the rest of a `v` line (colours) stays."""
-    turned = not np.array_equal(source.placed, np.eye(3, 4)) or source.moved(mesh.vertices)
+    moved_all = not np.array_equal(source.placed, np.eye(3, 4))
+    turned = moved_all or source.moved(mesh.vertices)
     rows = {int(line): k for k, line in enumerate(source.vertex_lines)}
     for library in source.libraries:
         copy = path.parent / library.name
@@ -49,6 +51,10 @@ def _write_patched(path: pathlib.Path, mesh: Mesh, source: ObjSource) -> None:
             if number in rows:
                 words = line.split()
                 x = " ".join(map(repr, mesh.vertices[rows[number]].tolist()))
+                line = b" ".join([b"v", x.encode(), *words[4:]])
+            elif moved_all and line.lstrip()[:2] in (b"v ", b"v\t"):  # of another part
+                words = line.split()
+                x = " ".join(map(repr, (source.placed[:, :3] @ np.array(words[1:4], float)).tolist()))
                 line = b" ".join([b"v", x.encode(), *words[4:]])
             elif turned and line.lstrip().startswith(b"vn"):
                 continue
@@ -204,6 +210,9 @@ def write_obj_sequence(path: Path, clips: Sequence[Clip], fps: float) -> list[pa
     for clip, name in zip(clips, _names(target.stem, clips)):
         library = target.with_name(f"{name}.mtl")  # one for all frames
         source = clip.mesh.source
+        if isinstance(source, ObjSource) and source.partly and not clip.still:  # the rest would stand still beside it
+            clip = dataclasses.replace(clip, mesh=dataclasses.replace(clip.mesh, source=None))
+            source = None
         if not (isinstance(source, ObjSource) and source.fits(clip.mesh)):
             _write_library(library, clip.mesh)
         for t in range(len(clip)):
