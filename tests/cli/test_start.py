@@ -40,16 +40,23 @@ def command(monkeypatch: pytest.MonkeyPatch):
     return register
 
 
-def test_help_arrives_in_half_a_second() -> None:
-    def seconds() -> float:
+def seconds_of(*words: str) -> float:
+    """The least that Python takes for this, of three times."""
+    took = []
+    for _ in range(3):
         before, start = os.times(), time.perf_counter()
-        assert call("--help").returncode == 0
+        subprocess.run([sys.executable, *words], stdout=subprocess.DEVNULL, timeout=60, check=True)
         wall, after = time.perf_counter() - start, os.times()
         # processor time is what the wall clock says where no other test uses the cores; Windows does not tell it
         used = after.children_user + after.children_system - before.children_user - before.children_system
-        return min(wall, used) if used else wall
+        took.append(min(wall, used) if used else wall)
+    return min(took)
 
-    assert min(seconds() for _ in range(3)) < 0.5
+
+def test_help_arrives_in_half_a_second() -> None:
+    took = seconds_of("-m", "pliant", "--help")
+    # on a slow machine: not much later than what parses the line and writes in colours is loaded
+    assert took < 0.5 or took < 1.8 * seconds_of("-c", "import cyclopts, rich.console")
 
 
 @pytest.mark.parametrize("words", ["--help", "--version"])

@@ -23,6 +23,7 @@ import numpy as np
 
 sys.path[:0] = [str(pathlib.Path(__file__).parents[1])]
 import tet_files  # noqa: E402
+import yardstick  # noqa: E402
 from pliant import io  # noqa: E402
 from pliant.clip import Clip  # noqa: E402
 from pliant.errors import MeshFileError  # noqa: E402
@@ -254,7 +255,12 @@ def try_one(path: pathlib.Path, data: bytes | None = None, *, save: bool = False
     except BaseException as error:
         said = ("bad", f"{type(error).__name__}: {error}")
     spent = time.process_time() - start
-    return said if spent <= SECONDS else ("bad", f"took {spent:.1f} s")
+    return said if soon(spent) else ("bad", f"took {spent:.1f} s")
+
+
+def soon(spent: float) -> bool:
+    """Whether seconds of processor time that were just spent are no more than a file may take."""
+    return spent <= SECONDS or spent <= SECONDS * yardstick.slowness()
 
 
 def guard_memory() -> None:

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).parents[1])]
-from fuzz import SECONDS, guard_memory, mutate  # noqa: E402
+from fuzz import guard_memory, mutate, soon  # noqa: E402
 
 from characters import small_character  # noqa: E402
 from pliant import MeshFileError, load_character, save_character  # noqa: E402
@@ -103,7 +103,7 @@ def try_one(path: pathlib.Path) -> tuple[str, str]:
     except BaseException as error:
         said = ("bad", f"{type(error).__name__}: {error}")
     spent = time.process_time() - start
-    return said if spent <= SECONDS else ("bad", f"took {spent:.1f} s")
+    return said if soon(spent) else ("bad", f"took {spent:.1f} s")
 
 
 def main() -> int:

@@ -107,7 +107,7 @@ def _child(name: str, folder: pathlib.Path, options: argparse.Namespace) -> None
     modules = {module.removesuffix(".__init__") for module in modules}
     quiet = {module for module in modules if not module.startswith(WATCHED)}
     with atheris.instrument_imports(include=["pliant", "tomllib"], exclude=sorted(quiet)):
-        from fuzz import SECONDS, guard_memory
+        from fuzz import guard_memory, soon
         from fuzz_characters import mutate_structure
         from readers import READERS
 
@@ -136,7 +136,7 @@ def _child(name: str, folder: pathlib.Path, options: argparse.Namespace) -> None
             why = f"{type(error).__name__}: {error}".splitlines()[0][:200]
         else:
             spent = time.process_time() - start
-            why = "" if spent <= SECONDS else f"took {spent:.0f} s"
+            why = "" if soon(spent) else f"took {spent:.0f} s"
         why, unheard[:] = why or "".join(unheard[:1]), []
         kind = _kind(why)
         if why and kind not in seen:

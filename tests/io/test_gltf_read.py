@@ -54,10 +54,10 @@ def link(path: pathlib.Path, target: pathlib.Path) -> None:
 
 
 def refused(path: pathlib.Path) -> MeshFileError:
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(MeshFileError) as error:
         load(path)
-    assert time.perf_counter() - start < 2.0
+    assert time.process_time() - start < 2.0
     return error.value
 
 

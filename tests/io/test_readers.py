@@ -152,10 +152,10 @@ def test_a_declared_count_beyond_the_file_is_refused_before_memory_is_asked_for(
     tmp_path: pathlib.Path, order: str
 ) -> None:
     head = PLY_HEAD.format(order, 1).replace("vertex 4", "vertex 4000000000")
-    start = time.perf_counter()
+    start = time.process_time()
     error = refused(put(tmp_path, "a.ply", head + SQUARE + "3 0 1 2\n"))
     assert "truncated" in error.why
-    assert time.perf_counter() - start < 0.5
+    assert time.process_time() - start < 0.5
 
 
 STL = """solid box
@@ -254,10 +254,10 @@ def test_a_gzipped_file_is_the_same_mesh(tmp_path: pathlib.Path) -> None:
 
 def test_a_gzip_bomb_is_refused_while_it_is_small(tmp_path: pathlib.Path) -> None:
     bomb = gzip.compress(b"v 0 0 0\n" * 4_000_000)
-    start = time.perf_counter()
+    start = time.process_time()
     error = refused(put(tmp_path, "a.obj.gz", bomb), max_bytes=1 << 20)
     assert "unpacks to more than 1 MiB" in error.why
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < 1.0
 
 
 @pytest.mark.parametrize("cut", [5, 20, 30])

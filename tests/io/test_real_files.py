@@ -8,6 +8,7 @@ import pytest
 
 from conftest import DATA
 from pliant.io import FORMATS, extension, load
+from yardstick import slowness
 
 FOLDERS = ("meshes", "cloth", "contact", "human", "rigged", "morph")
 SURFACES = [
@@ -63,7 +64,7 @@ def test_a_large_mesh_loads_fast(data: pathlib.Path, name: str, faces: int, seco
         assert mesh.n_faces == faces
         if spent[-1] < seconds:
             break
-    assert min(spent) < seconds
+    assert min(spent) < seconds or min(spent) < seconds * slowness()
 
 
 def test_a_skinned_robot_has_hands_at_its_arms(data: pathlib.Path) -> None:

@@ -17,7 +17,7 @@ from pliant.report.camera import Camera
 from pliant.report.field_page import field_page, notes, verdict, write_field_page
 from pliant.report.heat import RAMP, Heat, heat_pictures, nice, still
 from pliant.report.histogram import histogram_svg
-from report.test_replay import Visit, browser
+from report.test_replay import PATIENCE, Visit, browser
 
 __all__ = ["browser"]  # a fixture
 
@@ -185,6 +185,7 @@ class TestInABrowser:
         seen = {}
         for value in ("0", "12"):
             figure.locator("input").fill(value)
+            figure.locator("img").evaluate("image => image.decode()")
             visit.drawn()
             pixels = np.asarray(Image.open(io.BytesIO(figure.locator("img").screenshot())).convert("RGB"), float)
             seen[value] = (figure.locator("output").inner_text(), pixels)
@@ -215,6 +216,7 @@ class TestInABrowser:
 
     def test_without_scripts_the_middle_slices_show(self, browser, path):
         context = browser.new_context(java_script_enabled=False)
+        context.set_default_timeout(PATIENCE)
         page = context.new_page()
         page.goto(path.as_uri())
         shown = page.locator(".slices img").count(), page.locator(".slices input:visible").count()

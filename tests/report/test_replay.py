@@ -19,6 +19,7 @@ ARGUMENTS = [
     "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update",
     "--disable-sync",
 ]  # fmt: skip
+PATIENCE = 120_000  # milliseconds for what must happen, on a machine that is busy too
 MUST = os.environ.get("CI") == "true" or os.environ.get("PLIANT_REQUIRE_BROWSER") == "1"
 CLIPS = drape()
 MIDDLE = len(CLIPS[0].frames) // 2
@@ -42,7 +43,7 @@ def browser():
     if not found:
         give_up("no Chromium on PATH; install one or set PLIANT_CHROMIUM to its executable")
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=found, args=ARGUMENTS)
+        started = playwright.chromium.launch(executable_path=found, args=ARGUMENTS, timeout=180_000)
         yield started
         started.close()
 
@@ -52,6 +53,7 @@ class Visit:
 
     def __init__(self, browser, path: pathlib.Path, width: int, height: int, scheme: str = "light") -> None:
         self.page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+        self.page.set_default_timeout(PATIENCE)
         self.requests: list[str] = []
         self.complaints: list[str] = []
         self.page.on("request", lambda request: self.requests.append(request.url))
@@ -202,6 +204,7 @@ def test_inside_a_notebook_frame_the_cloth_shows(browser, tmp_path):
 
 def test_without_webgl2_the_page_says_so(browser, path):
     page = browser.new_page()
+    page.set_default_timeout(PATIENCE)
     page.add_init_script("HTMLCanvasElement.prototype.getContext = () => null")
     page.goto(path.as_uri())
     page.wait_for_function("() => document.getElementById('message').textContent.includes('WebGL2')")

@@ -1,5 +1,6 @@
 """A sweep that is killed, whose workers are killed, and whose runs fail: the table is the same, bit for bit."""
 
+import contextlib
 import csv
 import json
 import os
@@ -74,7 +75,8 @@ def kill_half_way(file: pathlib.Path, out: pathlib.Path, enough: int, workers: i
     end = time.monotonic() + 300.0
     while len(records(out)) < enough and group.poll() is None and time.monotonic() < end:
         time.sleep(0.005)
-    os.killpg(group.pid, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):  # it has ended
+        os.killpg(group.pid, signal.SIGKILL)
     group.wait()
     return records(out)
 
@@ -125,7 +127,7 @@ def test_killed_and_started_again_with_a_worker_killed_it_ends_with_the_same_fil
     file, done = swept
     out = file.parent / "killed"
     there = kill_half_way(file, out, 2, 1)
-    assert len(there) >= 2
+    assert 2 <= len(there) < 8
     kill = KillOne(1)
     again = sweep(read_plan(file), out, workers=2, progress=kill)
     assert {name: when for name, when in records(out).items() if name in there} == there

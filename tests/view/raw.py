@@ -23,7 +23,7 @@ class Answer:
 
 def ask(port: int, path: str = "/", method: str = "GET", **headers: str) -> Answer:
     """One request; `Host` is ours where it is not given."""
-    with socket.create_connection(("127.0.0.1", port), 10.0) as line:
+    with socket.create_connection(("127.0.0.1", port), 60.0) as line:
         line.sendall(written(path, {"Host": f"127.0.0.1:{port}"} | headers, method))
         said = b""
         while block := line.recv(65536):

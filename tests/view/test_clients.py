@@ -52,7 +52,7 @@ def test_short_messages_do_not_wait_for_one_another(still: Running) -> None:
             assert client.alive() is None
             return time.perf_counter() - start
 
-    assert min(seconds() for _ in range(5)) < 0.03
+    assert any(seconds() < 0.03 for _ in range(50))
 
 
 def test_what_the_session_says_reaches_every_client_once() -> None:
@@ -86,12 +86,12 @@ def test_who_comes_before_there_is_anything_to_show_is_told_what_is_being_done()
 
 def test_no_client_is_sent_more_frames_a_second_than_wanted() -> None:
     session = small(rate=200.0)
-    with running(session, Limits(fps=20.0)) as server, Raw(server.port) as client:
-        client.picture()
+    with running(session, Limits(fps=20.0)) as server:
         start = time.monotonic()
-        for _ in range(10):
-            client.picture()
-        assert time.monotonic() - start > 0.4
+        with Raw(server.port) as client:
+            for _ in range(11):
+                client.picture()
+        assert time.monotonic() - start > 0.49
 
 
 def test_a_client_that_did_not_read_gets_the_newest_frame_and_not_those_between() -> None:
@@ -126,10 +126,10 @@ def stalled(session: FakeSession, limits: Limits, seconds: float) -> tuple[float
             start, gone = time.monotonic(), []
 
             def watch() -> None:
-                if until(lambda: len(server.server.clients) == 1, 2 * seconds):
-                    gone.append(time.monotonic() - start)
+                until(lambda: 2 not in server.server.clients, 2 * seconds + 20.0)
+                gone.append(time.monotonic() - start)
 
-            assert until(lambda: len(server.server.clients) == 2)
+            assert until(lambda: 2 in server.server.clients)
             watching = threading.Thread(target=watch)
             watching.start()
             beside = rates(seconds)
@@ -146,9 +146,9 @@ def resident() -> float:
 
 @pytest.mark.skipif(not FDS.exists(), reason="memory is read from /proc")
 def test_a_stalled_client_is_dropped_and_costs_the_others_nothing() -> None:
-    share, pace, grown, gone = stalled(FakeSession(side=100, rate=30.0), Limits(stall=1.0), 2.0)
-    assert gone < 4.0
-    assert share > 0.5  # of two seconds, on cores that others use; the long test asks for 0.9
+    share, pace, grown, gone = stalled(FakeSession(side=100, rate=30.0), Limits(stall=3.0), 4.0)
+    assert gone < 12.0
+    assert share > 0.5  # of a few seconds, on cores that others use; the long test asks for 0.9
     assert pace > 0.5
     assert grown < 50e6
 
@@ -165,9 +165,10 @@ def test_a_client_that_reads_nothing_for_a_minute_is_dropped_after_half_of_it() 
 
 
 def test_a_client_that_answers_no_ping_is_dropped() -> None:
-    with running(small(), Limits(stall=0.6)) as server, Raw(server.port):
-        assert until(lambda: len(server.server.clients) == 1)
-        assert until(lambda: not server.server.clients, 3.0)
+    session = small()
+    with running(session, Limits(stall=0.6)) as server, Raw(server.port) as client:
+        assert client.status == 101
+        assert until(lambda: session.left == [1])
 
 
 # who comes and goes
@@ -187,7 +188,7 @@ def test_who_leaves_in_a_drag_lets_go(way: str) -> None:
             client.drop()
         else:
             client.send(frame(TEXT, b"?"))
-        assert until(lambda: session.held_by is None, 2.0)
+        assert until(lambda: session.held_by is None)
         assert session.left == [1]
 
 
@@ -204,7 +205,7 @@ def cycles(count: int) -> None:
         before = inside()
         for k in range(count):
             if k % 7 == 6:
-                with socket.create_connection(("127.0.0.1", server.port), 10.0) as line:
+                with socket.create_connection(("127.0.0.1", server.port), 60.0) as line:
                     line.sendall(b"GET /scene.js HTTP/1.1\r\nHo" if k % 2 else b"")
                 continue
             client = Raw(server.port)
@@ -223,7 +224,7 @@ def cycles(count: int) -> None:
                 client.socket.close()
             if k % 7 == 0:
                 assert until(lambda: len(server.server.seats) < 8)
-        assert until(lambda: inside() == before, 10.0), (before, inside())
+        assert until(lambda: inside() == before), (before, inside())
         assert (server.server.clients, server.server.lines, server.server.seats) == ({}, set(), set())
         assert session.held_by is None
         is_well(server)
@@ -267,8 +268,8 @@ def test_connections_that_ask_for_nothing_are_bounded_in_number() -> None:
     with running(small(), Limits(connections=4, opening=300.0)) as server, contextlib.ExitStack() as stack:
         idle = [stack.enter_context(socket.create_connection(("127.0.0.1", server.port), 60.0)) for _ in range(4)]
         assert until(lambda: len(server.server.lines) == 4)
-        with pytest.raises(ConnectionError):
-            ask(server.port, "/scene.js")
+        with contextlib.suppress(ConnectionError):  # or nothing comes, where it was cut off before it asked
+            assert ask(server.port, "/scene.js").status == 0
         idle[0].close()
         assert until(lambda: len(server.server.lines) == 3)
         assert ask(server.port, "/scene.js").status == 200
@@ -299,7 +300,7 @@ def test_one_client_has_the_controls_and_the_others_are_told() -> None:
 
 def test_controls_that_nobody_uses_pass_to_who_asks_and_the_drag_is_let_go() -> None:
     session = small()
-    with running(session, Limits(controls=0.4)) as server, Raw(server.port) as one, Raw(server.port) as other:
+    with running(session, Limits(controls=2.0)) as server, Raw(server.port) as one, Raw(server.port) as other:
         assert [client.words("controls") for client in (one, other)] == [True, True]
         one.say(**REACH)
         assert other.words("controls") is False
@@ -318,7 +319,7 @@ def test_controls_that_nobody_uses_pass_to_who_asks_and_the_drag_is_let_go() -> 
 
 def test_who_goes_on_after_a_silence_is_watched_again() -> None:
     session = small()
-    with running(session, Limits(controls=0.4)) as server, Raw(server.port) as one, Raw(server.port) as other:
+    with running(session, Limits(controls=1.0)) as server, Raw(server.port) as one, Raw(server.port) as other:
         assert [client.words("controls") for client in (one, other)] == [True, True]
         for _ in range(3):
             one.say(do="pause")

@@ -15,6 +15,7 @@ from pliant.view.looks import Looks
 from pliant.view.stage import Choice, Stage
 
 pytestmark = pytest.mark.compiled
+SMALL = Choice(scene="tablecloth-on-ball", method="tree", options={"resolution": 16})
 
 
 def quiet(_: str) -> None:
@@ -116,3 +117,31 @@ def test_detectors_that_another_run_used_begin_with_nothing_of_it():
     ran = [first.step().x.tobytes() for _ in range(20)]
     again = Simulation(own, substeps=4, detectors=first.detectors)
     assert [again.step().x.tobytes() for _ in range(20)] == ran
+
+
+def test_what_a_response_remembers_outlives_a_slider_and_another_method():
+    stage = Stage(SMALL)
+    stage.respond("surface-tag")
+    stage.cut(stage.pace.substeps)
+    while not len(stage.sim.response.memory):
+        stage.step()
+    for change in (
+        lambda: stage.tune("friction", 0.7),
+        lambda: stage.cut(stage.pace.substeps // 2),
+        lambda: stage.use("brute-force", quiet),
+    ):
+        before = stage.sim.response.memory
+        change()
+        assert (stage.sim.response.memory == before).all()
+    stage.reset()
+    assert not len(stage.sim.response.memory)
+
+
+def test_detectors_of_a_distance_that_is_kept_no_more_are_forgotten():
+    stage = Stage(SMALL)
+    for k in range(4):
+        stage.tune("eps", 0.004 + 0.001 * k)
+        stage.use("brute-force", quiet)
+        stage.use("tree", quiet)
+    assert sorted(stage._made) == ["brute-force", "tree"]
+    assert stage.sim.detectors[0].within == pytest.approx(0.007)
