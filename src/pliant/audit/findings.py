@@ -110,7 +110,9 @@ class Report:
         told = []
         worst, most = self.worst, max(self.frames, key=lambda f: f.inside)
         if limits.depth is not None and self.worst_depth > limits.depth:
-            told.append(f"{_mm(self.worst_depth)} deep in frame {worst.frame}, {_mm(limits.depth)} allowed")
+            told.append(
+                f"{size_words(self.worst_depth)} deep in frame {worst.frame}, {size_words(limits.depth)} allowed"
+            )
         if limits.inside is not None and most.inside > limits.inside:
             told.append(f"{most.inside} vertices inside in frame {most.frame}, {limits.inside} allowed")
         for word, name, limit in (
@@ -132,9 +134,8 @@ class Report:
             told.append("clearance cannot be told from depth: the body has no inside")
         least = min(self.frames, key=lambda f: f.clearance)
         if limits.clearance is not None and self.body is not None and least.clearance < limits.clearance:
-            told.append(
-                f"clearance {_mm(least.clearance)} in frame {least.frame}, at least {_mm(limits.clearance)} wanted"
-            )
+            wanted = f"at least {size_words(limits.clearance)} wanted"
+            told.append(f"clearance {size_words(least.clearance)} in frame {least.frame}, {wanted}")
         return told
 
     @property
@@ -168,9 +169,9 @@ class Report:
                 out["vertices inside"] = (
                     f"at most {most.inside:,} ({most.share:.1%} of the surface){_in(most, many)}{frames}"
                 )
-                out["deepest"] = f"{_mm(worst.deepest)} at vertex {worst.vertex}{_in(worst, many)}"
+                out["deepest"] = f"{size_words(worst.deepest)} at vertex {worst.vertex}{_in(worst, many)}"
         least = min(self.frames, key=lambda f: f.clearance)
-        out["least clearance"] = f"{_mm(least.clearance)}{_in(least, many)}"
+        out["least clearance"] = f"{size_words(least.clearance)}{_in(least, many)}"
         cut = max(self.frames, key=lambda f: f.body_pairs)
         out["garment cuts body"] = _count(cut.body_pairs, "pair of triangles", "pairs of triangles")
         if cut.body_pairs:
@@ -217,7 +218,8 @@ class Report:
         }
 
 
-def _mm(metres: float) -> str:
+def size_words(metres: float) -> str:
+    """A length for people: millimetres, or metres from one on."""
     if not np.isfinite(metres):
         return "none"
     return f"{1e3 * metres:.3g} mm" if abs(metres) < 0.9995 else f"{metres:.3g} m"
@@ -236,4 +238,4 @@ def _count(n: int, one: str, more: str) -> str:
 
 
 def _curves(count: int, length: float) -> str:
-    return f"{count:,} curve{'' if count == 1 else 's'} of {_mm(length)} in all"
+    return f"{count:,} curve{'' if count == 1 else 's'} of {size_words(length)} in all"

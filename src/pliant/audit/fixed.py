@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..clip import Clip
-from .findings import Report
+from .findings import Report, size_words
 from .layers import Layer
 
 
@@ -52,9 +52,9 @@ class Fixed:
 
         if one.body is not None and one.sided:
             add(f"vertices inside{at}", lambda report: f"{max(f.inside for f in report.frames):,}")
-            add("deepest", lambda report: _mm(report.worst_depth))
+            add("deepest", lambda report: size_words(report.worst_depth))
         if one.body is not None:
-            add("least clearance", lambda report: _mm(min(f.clearance for f in report.frames)))
+            add("least clearance", lambda report: size_words(min(f.clearance for f in report.frames)))
             add(f"garment cuts body{at}", lambda report: _cut(report, "body_pairs", "loops", "loop_length"))
         add(f"cuts itself{at}", lambda report: _cut(report, "self_pairs", "self_loops", "self_length"))
         if many:
@@ -70,17 +70,15 @@ class Fixed:
         out["moved"] = "nothing"
         if len(at):
             share = len(at) / self.moved.size
-            out["moved"] = (
-                f"{share:.1%} of the vertices; median {_mm(np.median(at))}, 95 % below {_mm(np.quantile(at, 0.95))}"
-            )
-            out["moved"] += f", most {_mm(at.max())}"
+            half, most, all_of = (size_words(float(np.quantile(at, q))) for q in (0.5, 0.95, 1.0))
+            out["moved"] = f"{share:.1%} of the vertices; median {half}, 95 % below {most}, most {all_of}"
         out["edge strain"] = f"mean {self.strain.mean():.2%}, 99 % below {np.quantile(self.strain, 0.99):.1%}"
         if self.bend.size:
             out["bending"] = f"mean {np.degrees(self.bend.mean()):.2f} degrees"
         if len(self.moved) > 2:
             a, b = self.jitter
-            ratio = f", {b / a:.2f} times" if a > 0.0 else ""
-            out["jitter"] = f"{_mm(a)} before, {_mm(b)} after, a frame squared{ratio}"
+            ratio = f", {b / a:.2f} times" if a > 1e-9 * self.garment.mesh.size else ""  # less is rounding
+            out["jitter"] = f"{size_words(a)} before, {size_words(b)} after, a frame squared{ratio}"
         if self.kept:
             out["left as they were"] = f"{len(self.kept)} frames, the first {self.kept[0]}: nothing better was found"
         return out
@@ -125,7 +123,7 @@ def _cut(report: Report, pairs: str, loops: str, length: str) -> str:
     if not count:
         return "none"
     words = f"{count:,} pair{'s' * (count != 1)}, {curves:,} curve{'s' * (curves != 1)}"
-    return f"{words} of {_mm(getattr(most, length))}"
+    return f"{words} of {size_words(getattr(most, length))}"
 
 
 def _jitter(clip: Clip) -> float:
@@ -137,7 +135,3 @@ def _jitter(clip: Clip) -> float:
         total += float(np.linalg.norm(a - 2.0 * b + c, axis=1).sum())
         count += len(b)
     return total / count
-
-
-def _mm(metres: Any) -> str:
-    return f"{1e3 * float(metres):.3g} mm" if abs(metres) < 0.9995 else f"{float(metres):.3g} m"

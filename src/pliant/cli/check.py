@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from . import output
-from .reading import PLAIN, FileOptions, check_sources, read_clip
+from .reading import PLAIN, FileOptions, check_length, check_sources, read_clip, warn_of_pair
 from .writing import check_targets
 
 if TYPE_CHECKING:
@@ -106,8 +106,17 @@ def check(
     under = None
     if body is not None:
         rate = frames.fps or (None if worn.still else fps)
-        under, rate = read_clip(body, frames.body_points, frames.body_clip, rate, files, frames.body_part)
+        under, rate = read_clip(
+            body, frames.body_points, frames.body_clip, rate, files, frames.body_part, "--body-part"
+        )
         fps = rate if worn.still else fps
+        for option, given, value in (
+            ("--max-depth", limits.max_depth, allowed.depth),
+            ("--min-clearance", limits.min_clearance, allowed.clearance),
+        ):
+            if given is not None and value is not None:
+                check_length(option, given, value, under)
+    warn_of_pair(worn, under)
     output.say_if_compiling("crossings.find_crossings")
     with output.shares(f"checking {file.name}") as done:
         report = audit(worn, under, fps=fps, every=frames.every, progress=done)
@@ -189,12 +198,12 @@ def _show_frames(report: Any) -> None:
 
 
 def _show_places(report: Any) -> None:
+    from ..audit.findings import size_words
+
     words = {"inside": "inside the body", "self": "cuts itself", "body": "cuts the body"}
     rows = []
     for p in report.places[:5]:
-        how = (
-            f"{1e3 * p.depth:.2f} mm deep, {p.size} vertices" if p.kind == "inside" else f"{1e3 * p.length:.3g} mm long"
-        )
+        how = f"{size_words(p.depth)} deep, {p.size} vertices" if p.kind == "inside" else f"{size_words(p.length)} long"
         at = ", ".join(f"{v:.3f}" for v in p.place)
         rows.append((p.frame, words[p.kind], how, f"({at}) m"))
     output.table(("frame", "what", "how much", "where"), rows, title=f"worst places, of {report.place_count}")

@@ -14,9 +14,15 @@ def complaints(result: Any) -> list[str]:
         deep = 1e3 * result.summary["penetration_m"]
         said.append(f"cloth was up to {deep:.3g} mm inside the body; {_advice(result)}")
     elif result.scene.fixed and not result.contacts.any() and not hung:
-        said.append("the cloth never touched the body; try more --frames or --place above")
+        start = [x[0] for x in result.x.values()]
+        over = min(x[:, 1].min() for x in start) >= max(bodies[b].mesh.bounds[1, 1] for b in result.scene.fixed)
+        said.append("the cloth never touched the body; try more --frames" + ("" if over else " or --place above"))
     elif result.scene.fixed and not result.contacts[-1] and not hung:
         said.append("the cloth has left the body at the end; more --friction or another place may hold it")
+    elif not hung and (fell := _slid(result)):
+        said.append(
+            f"the cloth has slid down the body by {fell:.2g} m; more --friction, or pinned vertices, would hold it"
+        )
     elif result.through and result.scene.self_contact != "safe":
         finer = "a cloth of smaller triangles or a larger --eps"
         said.append(f"corners of the body reach between the points of the cloth, {result.through:,} pairs; try {finer}")
@@ -37,3 +43,11 @@ def _advice(result: Any) -> str:
     if not all(result.scene.bodies[b].mesh.issues.closed for b in result.scene.fixed):
         return "it is not closed, and cloth can slip past its border; close its holes or give it a thickness"
     return "try more --substeps or a larger --eps"
+
+
+def _slid(result: Any) -> float:
+    """Metres that the top of the cloth came down, where it is below the middle of what it was on; otherwise 0."""
+    low, high = result.scene.bodies[result.scene.fixed[0]].mesh.bounds[:, 1] if result.scene.fixed else (0.0, 0.0)
+    top = [max(float(x[t][:, 1].max()) for x in result.x.values()) for t in (0, -1)]
+    fell = top[0] - top[1]
+    return fell if top[1] < 0.5 * (low + high) and fell > 0.25 * (high - low) else 0.0

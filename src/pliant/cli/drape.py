@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from . import output
 from .complaints import complaints
-from .reading import PLAIN, FileOptions, check_sources
+from .reading import PLAIN, FileOptions, check_sources, metres
 from .staging import WearOptions, stage
 from .writing import check_targets
 
@@ -62,12 +62,12 @@ def drape(
     resolution: int | None = None,
     dt: float = 0.01,
     substeps: int | None = None,
-    eps: float | None = None,
+    eps: str | None = None,
     friction: float | None = None,
     friction_model: Literal["coulomb", "simple"] = "coulomb",
     elasticity: float = 0.0,
     self_contact: Literal["off", "push", "safe"] | None = None,
-    thickness: float | None = None,
+    thickness: str | None = None,
     between: Annotated[BetweenOptions, Parameter(name="*")] = _GUARDED,
     wind: tuple[float, float, float] = (0.0, 0.0, 0.0),
     gravity: tuple[float, float, float] = (0.0, -9.81, 0.0),
@@ -118,7 +118,7 @@ def drape(
     substeps
         Small steps a frame: 16 without it, 3 for a character; more of them stretch less and cost more.
     eps
-        Metres kept between cloth and body; without it 5 mm at human size, and what suits smaller and larger things.
+        Kept between cloth and body, 5mm or metres; without it 5 mm at human size, and what suits other sizes.
     friction
         Coefficient of friction; 0.3 without it, or what the scene has.
     friction_model
@@ -130,7 +130,7 @@ def drape(
         never gets one. Without it, what the scene has: safe where cloth meets itself and for
         soft bodies (ribbon, twist, stack, pinch, curtain, cylinders, intestine, liver, creatures), off for the others.
     thickness
-        Metres kept between layers of cloth; EPS without it, or what the scene has.
+        Kept between layers of cloth, 2mm or metres; EPS without it, or what the scene has.
     wind
         Metres per second, x y z.
     gravity
@@ -166,7 +166,7 @@ def drape(
     if out is not None:
         check_libraries(out)
     options: dict[str, Any] = {
-        "eps": eps,
+        "eps": metres("--eps", eps),
         "friction_model": friction_model,
         "elasticity": elasticity,
         "wind": wind,
@@ -174,7 +174,11 @@ def drape(
         "material": {name: value for name, value in dataclasses.asdict(material).items() if value is not None},
     }
     # what is not typed is for the scene to choose
-    chosen_here = {"self_contact": self_contact, "thickness": thickness, "resolution": resolution}
+    chosen_here = {
+        "self_contact": self_contact,
+        "thickness": metres("--thickness", thickness),
+        "resolution": resolution,
+    }
     chosen_here["friction"] = friction
     options |= {name: value for name, value in chosen_here.items() if value is not None}
     kept_apart = _kept_apart(between)

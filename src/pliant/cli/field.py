@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from . import output
-from .reading import PLAIN, FileOptions, check_sources, read_mesh
+from .reading import PLAIN, FileOptions, check_sources, metres, read_mesh
 from .writing import check_targets
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def field(
     reconstruct: pathlib.Path | None = None,
     report: pathlib.Path | None = None,
     resolution: int = 128,
-    spacing: float | None = None,
+    spacing: str | None = None,
     band: float = 3.0,
     sign: Literal["pseudonormal", "face"] = "pseudonormal",
     samples: int = _SAMPLES,
@@ -50,7 +50,7 @@ def field(
     resolution
         Cells along the longest side.
     spacing
-        Metres a cell, instead of a resolution.
+        Size of a cell, 5mm or metres, instead of a resolution.
     band
         How far the field reaches on either side of the surface, in cells.
     sign
@@ -76,7 +76,7 @@ def field(
     )
     surface = read_mesh(mesh, files)
     output.say_if_compiling("bake.bake_tiles")
-    options: dict[str, Any] = {"spacing": spacing, "band": band, "sign": sign}
+    options: dict[str, Any] = {"spacing": metres("--spacing", spacing), "band": band, "sign": sign}
     with output.shares(f"baking {mesh.name}") as baked:
         made, fetched = fetch_or_bake(surface, resolution, cache=cache, progress=baked, **options)
     figures: dict[str, Any] = {

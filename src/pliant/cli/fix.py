@@ -1,5 +1,6 @@
 """`pliant fix`: a garment that is inside a body, or tangled in itself, comes out again."""
 
+import fnmatch
 import pathlib
 from typing import Annotated, Any
 
@@ -7,7 +8,7 @@ from cyclopts import Parameter
 
 from . import output
 from .check import FRAMES, HTML, FrameOptions, body_of
-from .reading import PLAIN, FileOptions, check_sources, read_clip
+from .reading import PLAIN, FileOptions, check_length, check_sources, read_clip, warn_of_pair
 from .writing import check_targets
 
 
@@ -54,7 +55,7 @@ def fix(
     body = body_of(garment, body, frames)
     check_sources(garment, body, frames.points, frames.body_points, *(inner or []))
     from .. import validate
-    from ..audit.findings import Limits
+    from ..audit.findings import Limits, size_words
     from ..audit.fix import NEARLY
     from ..audit.fix import fix as mend
     from ..io import FORMATS, check_libraries
@@ -71,8 +72,12 @@ def fix(
     under = None
     if body is not None:
         rate = frames.fps or (None if worn.still else fps)
-        under, moved = read_clip(body, frames.body_points, frames.body_clip, rate, files, frames.body_part)
+        under, moved = read_clip(
+            body, frames.body_points, frames.body_clip, rate, files, frames.body_part, "--body-part"
+        )
         fps = moved if worn.still else fps
+        check_length("--clearance", clearance, apart, under)
+    warn_of_pair(worn, under)
     count = max(len(worn), 1 if under is None else len(under))
     if count > 1 and FORMATS[out.suffix.lower()][2] is None:
         able = ", ".join(ending for ending, use in FORMATS.items() if use[2])
@@ -98,23 +103,30 @@ def fix(
         output.table(("", garment.name), [*fixed.facts.items(), *(("written", name) for name in written)])
         between = fixed.after.broken(Limits(depth=None, self_pairs=None, body_pairs=0))
         told = [f"remains: {text}" for text in left] + [f"between vertices {text}" for text in between]
-        for text in (*fixed.after.unjudged, *told):
+        if under is not None and (near := min(frame.clearance for frame in fixed.after.frames)) < 0.99 * apart:
+            told.append(f"clearance {size_words(near)}, {size_words(apart)} asked: there was no room for more")
+        for text in told:
             output.warn(text)
+    if files != PLAIN:
+        output.say("note: written in metres, y up; look at it without --units and --up")
     return int(bool(left))
 
 
 def _spare_inputs(out: pathlib.Path, count: int, inputs: list[pathlib.Path]) -> None:
-    """Files of a sequence have names of their own, which may be those of what is read."""
+    """Files of a sequence have names of their own, which may be those of what is read, or be read with it next time."""
     if count == 1 or out.suffix.lower() != ".obj":
         return
-    read = set()
+    names = [f"{out.stem}.mtl", *(f"{out.stem}_{t:04d}.obj" for t in range(count))]
     for path in inputs:
         many = any(c in path.name for c in "*?")
         files = path.iterdir() if path.is_dir() else path.parent.glob(path.name) if many else [path]
-        read |= {file.resolve() for file in files}
-    for name in (f"{out.stem}.mtl", *(f"{out.stem}_{t:04d}.obj" for t in range(count))):
-        if out.with_name(name).resolve() in read:
-            raise ValueError(f"--out {out} would write {name}, a file that is read; choose another name")
+        read = {file.resolve() for file in files}
+        for name in names:
+            if out.with_name(name).resolve() in read:
+                raise ValueError(f"--out {out} would write {name}, a file that is read; choose another name")
+        folder, pattern = (path, "*") if path.is_dir() else (path.parent, path.name)
+        if (many or path.is_dir()) and folder.resolve() == out.parent.resolve() and fnmatch.filter(names[1:], pattern):
+            raise ValueError(f"--out {out} would be among the frames of {path} that are read; choose another folder")
 
 
 def _write(out: pathlib.Path, garment: Any, fps: float) -> list[str]:

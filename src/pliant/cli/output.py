@@ -96,7 +96,8 @@ def table(
         shown = Table(title=title if not number else None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
         for k in block:
             justify: Literal["left", "right"] = "right" if columns[k] in right.split() else "left"
-            shown.add_column(columns[k], justify=justify, overflow="fold")
+            name = not k and 2 * widths[0] < console().width  # a name is copied: in one piece where there is room
+            shown.add_column(columns[k], justify=justify, overflow="fold", no_wrap=name)
         for row in cells:
             shown.add_row(*(Text(row[k]) for k in block))
         console().print(shown)

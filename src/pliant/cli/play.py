@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from . import output
-from .reading import PLAIN, FileOptions
+from .reading import PLAIN, FileOptions, metres
 from .staging import WearOptions, stage
 
 if TYPE_CHECKING:
@@ -33,10 +33,10 @@ def play(
     folder: pathlib.Path = pathlib.Path(),
     config: pathlib.Path | None = None,
     resolution: int | None = None,
-    eps: float | None = None,
+    eps: str | None = None,
     friction: float | None = None,
     self_contact: Literal["off", "push", "safe"] | None = None,
-    thickness: float | None = None,
+    thickness: str | None = None,
     place: Literal["auto", "as-is", "above"] = "auto",
     wear: Annotated[WearOptions, Parameter(name="*")] = _WORN,
     files: Annotated[FileOptions, Parameter(name="*")] = PLAIN,
@@ -73,14 +73,14 @@ def play(
     resolution
         Particles along the side of the cloth.
     eps
-        Metres kept between cloth and body.
+        Kept between cloth and body: 5mm, or metres.
     friction
         Coefficient of friction.
     self_contact
         off: cloth passes through itself; push: it is kept apart; safe: it never gets through. What suits the scene
         without it.
     thickness
-        Metres kept between layers of cloth.
+        Kept between layers of cloth: 2mm, or metres.
     place
         above: centre the cloth over the body; as-is: leave it; auto: move it only where it starts inside or away.
     """
@@ -93,7 +93,8 @@ def play(
     _check(folder)
     if resolution is not None:
         resolution = validate.whole("resolution", resolution, low=2, high=2000)
-    typed = {"resolution": resolution, "eps": eps, "friction": friction, "thickness": thickness}
+    typed = {"resolution": resolution, "eps": metres("--eps", eps), "friction": friction}
+    typed["thickness"] = metres("--thickness", thickness)
     options = {name: value for name, value in (typed | {"self_contact": self_contact}).items() if value is not None}
     with listen_at(host, port) as listening:  # before anything that takes long
         gate = Gate.at(listening, host, token)

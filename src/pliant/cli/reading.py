@@ -23,6 +23,7 @@ class FileOptions:
 
 
 PLAIN = FileOptions()
+_NAMED = 6  # parts in a note
 
 
 def check_sources(*paths: pathlib.Path | None) -> None:
@@ -44,6 +45,47 @@ def read_mesh(path: pathlib.Path, options: FileOptions) -> "Mesh":
     return mesh
 
 
+def outward(mesh: "Mesh") -> "Mesh":
+    """The mesh, its faces turned around where all look inward, with a word about it."""
+    if not mesh.issues.inward:
+        return mesh
+    output.say(f"note: {mesh.name} is taken as if its faces were turned around")
+    uv = None if mesh.uv is None else mesh.uv[:, ::-1]
+    return dataclasses.replace(mesh, faces=mesh.faces[:, ::-1], uv=uv, source=None)
+
+
+def metres(option: str, given: str | None) -> float | None:
+    """A length that was typed: 5mm, 0.2in, or metres."""
+    from .. import validate
+
+    return None if given is None else validate.length(option, given)
+
+
+def check_length(option: str, given: str, value: float, body: "Clip") -> None:
+    """Refuse what is as long as the body is large: a number without a unit is in metres, and was meant otherwise."""
+    if value > 0.25 * body.mesh.size:
+        hint = f"; did you mean {given}mm?" if given.replace(".", "", 1).isdigit() else ""
+        raise ValueError(f"{option} {given} is {value:g} m, and the body is {body.mesh.size:.3g} m large{hint}")
+
+
+def warn_of_pair(worn: "Clip", under: "Clip | None") -> None:
+    """A garment and a body that cannot be in the same units, or in the same place."""
+    if under is None:
+        return
+    one, other = worn.mesh.bounds, under.mesh.bounds
+    sizes = worn.mesh.size, under.mesh.size
+    apart = float(max(*(one[0] - other[1]), *(other[0] - one[1])))
+    if sizes[0] > 20.0 * sizes[1]:
+        said = f"the garment is {sizes[0] / sizes[1]:.0f} times as large as the body"
+    elif sizes[1] > 150.0 * sizes[0]:
+        said = f"the body is {sizes[1] / sizes[0]:.0f} times as large as the garment"
+    elif apart > 2.0 * max(sizes):
+        said = f"garment and body are {apart:.3g} m apart"
+    else:
+        return
+    output.warn(f"{said}; are both files in the same units, with the same axis up?")
+
+
 def read_clip(
     path: pathlib.Path,
     points: pathlib.Path | None,
@@ -51,12 +93,19 @@ def read_clip(
     fps: float | None,
     options: FileOptions,
     part: str | None = None,
+    option: str = "--part",
 ) -> "tuple[Clip, float]":
     """Load what moves or stands still, and its frames a second; warn about an implausible size."""
     from ..io import size_warning
     from ..io.footage import load_clip
+    from ..io.named import parts_of
 
+    if part is None and clip is None and path.is_file() and len(names := parts_of(path)) > 1:
+        listed = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+        output.say(f"note: {path} holds {listed}, taken together; {option} NAME takes one of them")
     found, rate = load_clip(path, points=points, clip=clip, fps=fps, part=part, units=options.units, up=options.up)
     if warning := size_warning(found.mesh):
         output.warn(f"{path}: {warning}")
+    if found.mesh.n_faces > 1 and len(found.mesh.welded.issues.border) == 3 * found.mesh.n_faces:
+        output.warn(f"{path}: no triangle shares an edge with another; merge vertices that lie together first")
     return found, rate

@@ -5,7 +5,7 @@ import pathlib
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import output
-from .reading import FileOptions, read_mesh
+from .reading import FileOptions, outward, read_mesh
 
 if TYPE_CHECKING:
     from ..scene import Scene
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class WearOptions:
-    """Clothes on a character, a .glb or .gltf file with a clip."""
+    """Clothes on a body; all but `hold` on a character, a .glb or .gltf file with a clip."""
 
     clip: str | None = None
     "which of its clips to play; the first without it"
     lead_in: float = 0.5
     "seconds from its rest pose, in which the garment is given, to the clip's first"
     hold: Literal["auto", "none"] = "auto"
-    "auto: waistbands, cuffs and collars stay where they are on the skin; none: friction alone holds"
+    "auto: waistbands, cuffs and collars of a garment stay where they are on the skin; none: friction alone holds"
     layer: tuple[pathlib.Path, ...] = ()
     "mesh file of a garment worn over the first; once for each, inner to outer"
 
@@ -52,6 +52,8 @@ def stage(
     options = options | {"material": Cloth(**given)}
     if "resolution" in options:
         options["resolution"] = validate.whole("resolution", options["resolution"], low=2, high=2000)
+        if cloth is not None:
+            raise ValueError("--resolution is for cloth that is made here; a file has the triangles it has")
     if body is None:
         _refuse(wear, "give both as files")
         name = "tablecloth-on-bust" if scene is None else validate.choice("scene", scene, tuple(SCENES))
@@ -63,14 +65,19 @@ def stage(
             raise ValueError(f"--place above is for bodies that stand; {body} is a character, and wears what fits it")
         made = _dressed(cloth, body, files, wear, options)
         return made, pace_of(made)
-    _refuse(wear, f"{body} is not a .glb or .gltf file with a clip")
-    rigid, count = read_mesh(body, files), options.pop("resolution", 36)
+    worn = wear if cloth is None else dataclasses.replace(wear, hold="auto")
+    _refuse(worn, f"{body} is not a .glb or .gltf file with a clip")
+    rigid, count = outward(read_mesh(body, files)), options.pop("resolution", 36)
     if cloth is None:
         name = f"tablecloth on {rigid.name}"
         options["material"] = tablecloth_material(rigid, **given)
         return tablecloth_scene(rigid, resolution=count, name=name, **options), Pace()
     soft = read_mesh(cloth, files)
-    return drape_scene(soft, rigid, place=place, name=f"{soft.name} on {rigid.name}", **options), Pace()
+    name = f"{soft.name} on {rigid.name}"
+    made = drape_scene(soft, rigid, place=place, hold=wear.hold, name=name, **options)
+    if held := len(made.bodies[0].pins):
+        output.say(f"note: {held} vertices of borders that lie close to the body are held; --hold none lets them go")
+    return made, Pace()
 
 
 def _refuse(wear: WearOptions, why: str) -> None:
@@ -90,7 +97,6 @@ def _dressed(
     if warning := size_warning(character.mesh):
         output.warn(f"{body}: {warning}")
     garments = [read_mesh(path, files) for path in (cloth, *wear.layer)]
-    options.pop("resolution", None)
     name = f"{' and '.join(garment.name for garment in garments)} on {character.mesh.name}"
     with output.progress(f"making {name}"):
         return dress_scene(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from . import output
-from .reading import PLAIN, FileOptions, check_sources, read_mesh
+from .reading import PLAIN, FileOptions, check_sources, outward, read_mesh
 from .writing import check_targets
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def tets(
     from ..io import save
 
     check_targets([("--out", out, (".msh", ".mesh", ".vtk", ".npz"))], [surface])
-    mesh = read_mesh(surface, files)
+    mesh = outward(read_mesh(surface, files))
     output.say_if_compiling("nearest.find_nearest")
     start = time.perf_counter()
     with output.progress(f"filling {surface.name}") as advance:

@@ -175,7 +175,7 @@ def _npz(path: pathlib.Path, clip: str | None, max_bytes: int | None) -> tuple[M
             if not there:
                 return None
             if clip is None and len(there) > 1:
-                log.warning("%s holds clips %s; its first is taken, name another by clip", path, ", ".join(there))
+                log.warning("%s holds clips %s; its first is taken, clip names another", path, ", ".join(there))
             key = there[clip or next(iter(there))]
             frames = array_of(file, archive, key, "f", (None, None, 3))
             faces = array_of(file, archive, key.replace("frames", "faces"), "iu", (None, 3))

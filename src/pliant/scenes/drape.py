@@ -11,6 +11,7 @@ from .. import shapes, validate
 from ..detect.surface import ClosestPoints
 from ..mesh import Mesh
 from ..scene import Body, Cloth, Scene
+from .snug import HOLDS, snug
 
 log = logging.getLogger("pliant.scenes")
 PLACES = ("auto", "as-is", "above")
@@ -27,6 +28,7 @@ def drape_scene(
     eps: float | None = None,
     material: Cloth | None = None,
     pins: Any = (),
+    hold: str = "auto",
     name: str = "drape",
     **options: Any,
 ) -> Scene:
@@ -34,16 +36,20 @@ def drape_scene(
 
     place: "as-is" leaves both where they are, "above" centres the cloth over the body, "auto" does so only where the
     cloth would start beside the body, far away, or (a flat sheet) inside it. eps: the distance kept, by default
-    `default_eps`. Other options are those of Scene (friction, gravity, wind ...).
+    `default_eps`. hold: "auto" pins the borders of a garment that lie close to the body all around (waistbands, cuffs,
+    collars) where it is worn as it is; "none" leaves all to friction. Other options are those of Scene (friction,
+    gravity, wind ...).
     """
     validate.choice("place", place, PLACES)
+    validate.choice("hold", hold, HOLDS)
     for mesh in (cloth, body):
         if not mesh.n_faces:
             raise ValueError(f"mesh {mesh.name!r} has no faces; expected a surface")
     if not body.welded.issues.closed:
         log.info("body %r is open; the outside is where its faces look", body.name)
     if body.issues.inward:
-        raise ValueError(f"body {body.name!r} is inside out (its faces look inward); flip its faces first")
+        raise ValueError(f"body {body.name!r} is inside out (its faces look inward); turn them around (faces[:, ::-1])")
+    given = cloth
     if place == "above":
         cloth = above(cloth, body)
     elif place == "auto" and (why := _why_move(cloth, body)):
@@ -55,6 +61,8 @@ def drape_scene(
     distance = default_eps(body, cloth) if eps is None else validate.number("eps", eps, above=0.0)
     if distance > body.size:
         raise ValueError(f"eps = {distance:g} m is more than the size of body {body.name!r}, {body.size:.3g} m")
+    if hold == "auto" and not len(pins) and cloth is given and not _is_sheet(cloth):
+        pins = snug(cloth, ClosestPoints(body), body.size)
     soft = Body(cloth, material=material or Cloth(), pins=pins)
     return Scene([soft, Body(body, fixed=True)], eps=distance, name=name, **options)
 

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import validate
 from ..character import Character
@@ -14,10 +13,9 @@ from ..detect.surface import ClosestPoints
 from ..mesh import Mesh
 from ..scene import Body, Cloth, Grip, Scene
 from .drape import edge_lengths
+from .snug import HOLDS, snug
 
 log = logging.getLogger("pliant.scenes")
-HOLDS = ("auto", "none")
-SNUG = 0.02  # of the body's size: a border all of which is nearer to the skin is a waistband, a cuff or a collar
 NEAR = 0.0025  # of the body's size: how far cloth is kept from the skin, 4 mm of a person
 
 
@@ -51,12 +49,14 @@ def dress_scene(
     motion = Skinned(character, clip, lead_in=lead_in, loop=loop)
     skin = character.mesh.moved(character.shape(None, 0.0))
     if skin.issues.inward:
-        raise ValueError(f"character {skin.name!r} is inside out (its faces look inward); flip its faces first")
+        raise ValueError(
+            f"character {skin.name!r} is inside out (its faces look inward); turn them around (faces[:, ::-1])"
+        )
     distance = _distance(skin, garments) if eps is None else validate.number("eps", eps, above=0.0)
     surface = ClosestPoints(skin)
     soft = []
     for layer, garment in enumerate(garments):
-        rows = _snug(garment, surface, SNUG * skin.size) if hold == "auto" else np.zeros(0, np.int64)
+        rows = snug(garment, surface, skin.size) if hold == "auto" else np.zeros(0, np.int64)
         grips = []
         if len(rows):
             points = garment.vertices[rows]
@@ -78,29 +78,6 @@ def _distance(skin: Mesh, garments: Sequence[Mesh]) -> float:
     """What is kept between skin and cloth, metres; fine cloth may come as near as half of an edge."""
     edge = min(float(np.median(edge_lengths(garment))) for garment in garments)
     return min(NEAR * skin.size, 0.5 * edge)
-
-
-def _snug(garment: Mesh, surface: ClosestPoints, near: float) -> NDArray[np.int64]:
-    """Vertices of those borders of a garment that lie within `near` metres of the skin all around."""
-    mesh = garment.welded
-    edges = mesh.topology.edges[mesh.topology.border]
-    if not len(edges):
-        return np.zeros(0, np.int64)
-    # borders that share a vertex are one: the least row among them names it
-    label = np.arange(mesh.n_vertices)
-    while True:
-        least = np.minimum(label[edges[:, 0]], label[edges[:, 1]])
-        before = label.copy()
-        np.minimum.at(label, edges[:, 0], least)
-        np.minimum.at(label, edges[:, 1], least)
-        if (label == before).all():
-            break
-    rim = np.unique(edges)
-    away = np.abs(surface.query(mesh.vertices[rim])[0])
-    far = np.unique(label[rim[away > near]])
-    held = np.zeros(mesh.n_vertices, np.bool_)
-    held[rim[~np.isin(label[rim], far)]] = True
-    return np.flatnonzero(held[garment.weld_index])
 
 
 def _warn_of_depth(garment: Mesh, surface: ClosestPoints) -> None:

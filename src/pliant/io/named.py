@@ -1,0 +1,36 @@
+"""The names of the things that one file holds, for `part`."""
+
+import os
+import pathlib
+import re
+
+from ..errors import MeshFileError
+from . import extension
+from .reading import default_limit, read_input
+
+
+def parts_of(path: str | os.PathLike[str], max_bytes: int | None = None) -> list[str]:
+    """Names of the objects of an OBJ or of the nodes with a mesh of a GLB or glTF, in the file's order; of others, and
+    of what cannot be read, none."""
+    target = pathlib.Path(path)
+    kind = extension(target)
+    try:
+        if kind == ".obj":
+            data = read_input(target, default_limit() if max_bytes is None else max_bytes).data
+            names = [
+                name.strip().decode("utf-8", "replace") for name in re.findall(rb"^[ \t]*o[ \t]+(.+)$", data, re.M)
+            ]
+        elif kind in (".glb", ".gltf"):
+            from .gltf_document import Document
+
+            document = Document(read_input(target, default_limit() if max_bytes is None else max_bytes))
+            meshes = document.items("meshes")
+            nodes = [node for node in document.items("nodes") if "mesh" in node]
+            held = [document.item("meshes", node["mesh"], "nodes").get("name") for node in nodes]
+            names = [str(node.get("name") or name or "") for node, name in zip(nodes, held)]
+            names = names if nodes else [str(mesh.get("name") or "") for mesh in meshes]
+        else:
+            names = []
+    except MeshFileError:
+        return []
+    return [name for name in dict.fromkeys(names) if name]

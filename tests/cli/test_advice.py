@@ -1,0 +1,201 @@
+"""What people run into on their first day is told, not left to be found out."""
+
+import dataclasses
+import json
+import pathlib
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant import cli, shapes
+from pliant.cli.complaints import complaints
+from pliant.io import save_animation
+from pliant.io.named import parts_of
+from pliant.report.result import record
+from pliant.scenes import drape_scene
+from pliant.simulation import Simulation
+
+pytestmark = pytest.mark.compiled
+BODY = dataclasses.replace(shapes.ball(0.3, 3), name="body")
+
+
+def tube(radius: float = 0.31, sag: float = 0.0) -> pliant.Mesh:
+    """A skirt around the ball: its upper border lies close to it, its lower one hangs."""
+    angle = np.linspace(0.0, 2.0 * np.pi, 40, endpoint=False)
+    rings = [(radius * np.cos(0.3 - 0.9 * t) + 0.12 * t + sag * t, 0.1 - 0.3 * t) for t in np.linspace(0.0, 1.0, 9)]
+    x = np.concatenate([np.stack([r * np.cos(angle), np.full(40, y), r * np.sin(angle)], 1) for r, y in rings])
+    k = np.arange(40)
+    faces = [
+        np.stack(corners, 1) + 40 * ring
+        for ring in range(8)
+        for corners in ((k, 40 + k, (k + 1) % 40), ((k + 1) % 40, 40 + k, 40 + (k + 1) % 40))
+    ]
+    return pliant.Mesh(x, np.concatenate(faces), name="tube")
+
+
+@pytest.fixture
+def here(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+    monkeypatch.chdir(tmp_path)
+    pliant.save("body.obj", BODY)
+    pliant.save("tube.obj", tube())
+    return tmp_path
+
+
+def told(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = cli.run(list(words))
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+def test_a_garment_on_a_body_that_stands_is_held_by_its_waistband(here, capsys):
+    run = ["drape", "tube.obj", "body.obj", "--frames", "60", "--substeps", "4", "-o", "run.npz"]
+    code, _, talk = told(capsys, *run)
+    assert code == 0
+    assert "note: 40 vertices of borders that lie close to the body are held; --hold none lets them go" in talk
+    frames = np.load("run.npz")["frames_0"]
+    assert np.array_equal(frames[-1, :40], frames[0, :40])
+    assert not np.array_equal(frames[-1, 40:], frames[0, 40:])
+    _, _, talk = told(capsys, *run, "--hold", "none")
+    assert "held" not in talk
+    frames = np.load("run.npz")["frames_0"]
+    assert not np.array_equal(frames[-1, :40], frames[0, :40])
+
+
+def test_only_worn_garments_are_held(here):
+    worn = tube()
+    assert len(drape_scene(worn, BODY).bodies[0].pins) == 40
+    assert len(drape_scene(worn, BODY, hold="none").bodies[0].pins) == 0
+    assert drape_scene(worn, BODY, pins=[3]).bodies[0].pins.tolist() == [3]
+    assert len(drape_scene(worn, BODY, place="above").bodies[0].pins) == 0
+    patch = shapes.cloth(0.05, 0.05, 4, centre=(0.0, 0.305, 0.0))  # all of its border is near, but it is flat
+    assert len(drape_scene(patch, BODY).bodies[0].pins) == 0
+
+
+def test_cloth_that_slid_down_is_told(here):
+    result = record(Simulation(drape_scene(tube(), BODY, hold="none"), substeps=2), 2, measure=False)
+    start = result.x[0][0]
+    for down, word in ((0.0, ""), (0.4, "slid down the body by 0.4 m"), (0.1, "")):
+        frames = {0: np.stack([start, start, start - np.array([0.0, down, 0.0])])}
+        lies = dataclasses.replace(result, x=frames, contacts=np.array([0, 5, 5]))
+        assert word in " ".join(complaints(lies))
+        assert bool(word) == bool(complaints(lies))
+    held = drape_scene(tube(), BODY)
+    assert complaints(dataclasses.replace(lies, scene=held, x={0: np.stack([start, start - 1.0])})) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["fix", "tube.obj", "-b", "body.obj", "--clearance", "2", "-o", "x.obj"], "did you mean 2mm?"),
+        (["check", "tube.obj", "-b", "body.obj", "--max-depth", "30"], "--max-depth 30 is 30 m"),
+        (["check", "tube.obj", "-b", "body.obj", "--min-clearance", "5 m"], "--min-clearance 5 m is 5 m, and the body"),
+        (["drape", "tube.obj", "body.obj", "--resolution", "20"], "--resolution is for cloth that is made here"),
+        (["drape", "tube.obj", "body.obj", "--eps", "5parsecs"], "expected a length such as 2mm"),
+        (["field", "body.obj", "--spacing", "wide"], "expected a length such as 2mm"),
+    ],
+)
+def test_a_number_that_cannot_be_meant_is_an_error(here, capsys, words, why):
+    code, _, talk = told(capsys, *words)
+    assert code == 2
+    assert why in talk
+    assert not pathlib.Path("x.obj").exists()
+
+
+def test_lengths_may_have_units_everywhere(here, capsys):
+    code, out, _ = told(capsys, "drape", "tube.obj", "body.obj", "--frames", "1", "--eps", "5mm", "--json")
+    assert code == 0
+    assert json.loads(out)["eps_m"] == 0.005
+    code, out, _ = told(capsys, "field", "body.obj", "--spacing", "2cm", "--samples", "0", "--json")
+    assert code == 0
+    assert json.loads(out)["spacing_m"] == 0.02
+    pathlib.Path("run.toml").write_text('eps = 0.004\nthickness = "3mm"\nframes = 1\n')
+    _, out, _ = told(capsys, "drape", "tube.obj", "body.obj", "--config", "run.toml", "--json")
+    said = json.loads(out)
+    assert (said["eps_m"], said["thickness_m"]) == (0.004, 0.003)
+
+
+def test_a_body_that_is_inside_out_is_turned(here, capsys):
+    pliant.save("body.obj", pliant.Mesh(BODY.vertices, BODY.faces[:, ::-1]))
+    code, _, talk = told(capsys, "drape", "tube.obj", "body.obj", "--frames", "2")
+    assert code == 0
+    assert "note: body is taken as if its faces were turned around" in talk
+    code, out, talk = told(capsys, "tets", "body.obj", "--size", "10cm", "--json")
+    assert "turned around" in talk
+    assert json.loads(out)["tets"] > 0
+
+
+@pytest.mark.parametrize(("factor", "move"), [(100.0, 0.0), (0.001, 0.0), (1.0, 5.0)])
+def test_other_units_of_garment_and_body_are_warned_about(here, capsys, factor, move):
+    pliant.save("tube.obj", tube().moved(tube().vertices * factor + move))
+    for words in (["check", "tube.obj"], ["fix", "tube.obj", "-o", "x.obj"]):
+        _, _, talk = told(capsys, *words, "-b", "body.obj")
+        assert "are both files in the same units" in talk
+    pliant.save("tube.obj", tube())
+    _, _, talk = told(capsys, "check", "tube.obj", "-b", "body.obj")
+    assert "units" not in talk
+
+
+def test_fix_says_that_it_writes_metres(here, capsys):
+    pliant.save("cm.obj", tube().moved(tube().vertices * 100.0))
+    pliant.save("bodycm.obj", BODY.moved(BODY.vertices * 100.0))
+    _, _, talk = told(capsys, "fix", "cm.obj", "-b", "bodycm.obj", "--units", "cm", "-o", "new.obj")
+    assert "note: written in metres, y up; look at it without --units and --up" in talk
+    _, _, talk = told(capsys, "fix", "tube.obj", "-b", "body.obj", "-o", "new.obj")
+    assert "metres" not in talk
+    assert "overlap volume" not in talk  # nobody asked for it, and garments are open
+
+
+def test_a_file_of_several_things_says_so(here, capsys):
+    clips = [pliant.Clip(mesh, mesh.vertices[None]) for mesh in (BODY, tube())]
+    save_animation("both.glb", clips, 30.0)
+    assert parts_of("both.glb") == ["body", "tube"]
+    assert parts_of("body.obj") == ["body"]
+    assert parts_of("missing.glb") == parts_of("tube.ply") == []
+    _, _, talk = told(capsys, "check", "both.glb", "-b", "body.obj")
+    assert "note: both.glb holds body, tube, taken together; --part NAME takes one of them" in talk
+    _, _, talk = told(capsys, "check", "tube.obj", "-b", "both.glb")
+    assert "--body-part NAME" in talk
+    _, _, talk = told(capsys, "check", "both.glb", "--part", "tube", "--body-part", "body")
+    assert "taken together" not in talk
+
+
+def test_loose_triangles_are_told(here, capsys):
+    soup = BODY.vertices[BODY.faces].reshape(-1, 3)
+    noise = np.random.default_rng(1).uniform(-1e-6, 1e-6, soup.shape)
+    pliant.save("soup.obj", pliant.Mesh(soup + noise, np.arange(len(soup)).reshape(-1, 3)))
+    _, _, talk = told(capsys, "check", "soup.obj")
+    assert "no triangle shares an edge with another" in talk
+    pliant.save("soup.obj", pliant.Mesh(soup, np.arange(len(soup)).reshape(-1, 3)))  # seams alone are none
+    _, _, talk = told(capsys, "check", "soup.obj")
+    assert "no triangle shares" not in talk
+
+
+def test_frames_are_not_written_among_those_that_are_read(here, capsys):
+    pathlib.Path("run").mkdir()
+    for k in range(3):
+        pliant.save(f"run/t_{k}.obj", tube().moved(tube().vertices - 0.001 * k))
+    for source, new in (("run", "run/new.obj"), ("run/*.obj", "run/new.obj"), ("run/t_*.obj", "run/t.obj")):
+        code, _, talk = told(capsys, "fix", source, "-b", "body.obj", "-o", new)
+        assert code == 2
+        assert "would be among the frames of" in talk
+    assert len(list(pathlib.Path("run").iterdir())) == 3
+    assert told(capsys, "fix", "run/t_*.obj", "-b", "body.obj", "-o", "run/new.obj")[0] == 0
+    assert len(list(pathlib.Path("run").iterdir())) == 6
+
+
+def test_even_motion_has_no_jitter_to_compare_with(here, capsys):
+    pathlib.Path("run").mkdir()
+    sunk = tube(0.30)
+    for k in range(4):
+        pliant.save(f"run/t_{k}.obj", sunk.moved(sunk.vertices - np.array([0.0, 0.005, 0.0]) * k))
+    _, out, _ = told(capsys, "fix", "run", "-b", "body.obj", "-o", "new/t.obj")
+    row = next(line for line in out.splitlines() if "jitter" in line)
+    assert "times" not in row
+
+
+def test_names_of_methods_are_in_one_piece(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    _, out, _ = told(capsys, "methods")
+    for name in ("distance-field", "stochastic-tree", "sphere-surface"):
+        assert name in out
