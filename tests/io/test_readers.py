@@ -300,3 +300,13 @@ def test_unknown_units_and_axes_are_value_errors(tmp_path: pathlib.Path, options
 def test_an_implausible_size_is_told(height: float, said: str | None) -> None:
     warning = size_warning(Mesh([[0, 0, 0], [0.1 * height, 0, 0], [0, height, 0]], [[0, 1, 2]]))
     assert warning is None if said is None else said in str(warning)
+
+
+@pytest.mark.parametrize("kind", ["glb", "ply", "npz", "off", "msh", "vtk"])
+def test_a_file_with_the_ending_of_another_kind_is_told(tmp_path, kind):
+    corners = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    save(tmp_path / f"a.{kind}", Mesh.from_tets(corners, [[0, 1, 2, 3]]))
+    wrong = "obj" if kind != "off" else "ply"
+    (tmp_path / f"a.{kind}").rename(tmp_path / f"b.{wrong}")
+    with pytest.raises(MeshFileError, match=rf"it begins as a \.{kind} file does"):
+        load(tmp_path / f"b.{wrong}")

@@ -28,6 +28,7 @@ _TURNS = {
     "z": [[1, 0, 0], [0, 0, 1], [0, -1, 0]],
 }
 
+_BEGINS = {b"glTF": ".glb", b"ply": ".ply", b"PK": ".npz", b"OFF": ".off", b"$Mesh": ".msh", b"# vtk": ".vtk"}
 PARTED = (".obj", ".glb", ".gltf")  # files that hold several things by name
 # extension -> module.function, imported when first needed: (read a mesh, write a mesh, write clips)
 FORMATS: dict[str, tuple[str | None, str | None, str | None]] = {
@@ -83,8 +84,19 @@ def load(
                 "", f"no faces ({len(parts.vertices)} vertices); pliant reads surfaces, not points or lines"
             )
         return _mesh(file, parts, factor, up)
+    except MeshFileError as error:
+        other = _other_kind(target, file.data)
+        if other and error.path == os.fspath(target):
+            raise MeshFileError(target, error.where, f"{error.why}; it begins as a {other} file does") from None
+        raise
     except MemoryError:
         raise file.fail("", f"too large to read ({size_text(len(file.data))} unpacked)") from None
+
+
+def _other_kind(path: pathlib.Path, data: bytes) -> str:
+    """The ending that the first bytes ask for, where it is another than the file's."""
+    found = next((kind for begin, kind in _BEGINS.items() if data.startswith(begin)), "")
+    return found if found != extension(path) and FORMATS.get(found) != FORMATS.get(extension(path)) else ""
 
 
 def check_part(path: pathlib.Path, part: str | None) -> None:
