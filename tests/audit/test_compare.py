@@ -271,6 +271,16 @@ def test_a_vertex_deep_inside_is_reported_against_one_of_the_faces_that_are_near
 
 
 @pytest.mark.compiled
+def test_the_middle_of_an_edge_deep_inside_is_not_asked_of_a_field_that_sees_neither_end():
+    block, hole = shapes.box(1.0, 1), shapes.ball(0.005, 1)  # the middle is 8 cells from the hole, the ends are 9.4
+    faces = np.concatenate([block.faces, hole.faces[:, ::-1] + block.n_vertices])
+    body = Mesh(np.concatenate([block.vertices, hole.vertices]), faces)
+    cloth = Mesh([[-0.05, 0.085, 0.0], [0.05, 0.085, 0.0], [0.0, 0.17, 0.0]], [[0, 1, 2]])
+    row = compare(cloth, body, within=0.01, methods=["distance-field"]).row("distance-field")
+    assert (row.kept, row.expected, row.unreached) == (True, 0, 6)
+
+
+@pytest.mark.compiled
 @pytest.mark.parametrize("alone", [False, True])
 def test_a_vertex_that_is_told_to_be_in_tets_twice_is_extra(alone, monkeypatch):
     class Twice(SpatialHashDetector):

@@ -10,8 +10,13 @@ import pliant
 from conftest import DATA, SEED, cases
 from detect.made import FAR, MADE, box, cup, permuted, rotation, sheet, spiky_star, wavy_sheet
 from pliant import DistanceField, Mesh
+from pliant.contacts import MIDPOINT_FIELD
+from pliant.detect.base import Side
+from pliant.detect.distance_field import DistanceFieldDetector
+from pliant.detect.distance_field.sampled import around
 from pliant.detect.surface import ClosestPoints
 from pliant.kernels.jit import COMPILED
+from pliant.state import State
 
 RESOLUTION = 32 if COMPILED else 6
 ULP = 4 * 2.0**-23
@@ -249,12 +254,32 @@ def test_a_node_exactly_on_the_surface_has_distance_plus_zero():
     assert not np.signbit(on).any()
 
 
-def test_between_two_sheets_that_face_the_same_way_no_surface_is_invented():
+def two_sheets():
+    """Both face the same way."""
     one, two = sheet(4, height=0.0), sheet(4, height=0.5)
-    both = Mesh(np.concatenate([one.vertices, two.vertices]), np.concatenate([one.faces, two.faces + one.n_vertices]))
-    field = DistanceField.bake(both, spacing=0.0625, band=6)
+    return Mesh(np.concatenate([one.vertices, two.vertices]), np.concatenate([one.faces, two.faces + one.n_vertices]))
+
+
+def test_between_two_sheets_that_face_the_same_way_no_surface_is_invented():
+    field = DistanceField.bake(two_sheets(), spacing=0.0625, band=6)
     d, _ = field.sample(np.stack([np.zeros(201), np.linspace(0.05, 0.45, 201), np.zeros(201)], 1))
     assert np.nanmin(np.abs(d)) > 0.04
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("make", [sheet, wavy_sheet, cup, two_sheets], ids=lambda f: f.__name__)
+def test_of_an_open_body_every_middle_that_the_field_has_near_is_a_contact(make, rng):
+    field = DistanceField.bake(make(), 32, band=8.0)
+    h, within = field.spacing, field.spacing
+    middle = around(field.mesh, 20_000, 8.0 * h, rng)
+    half = rng.normal(size=middle.shape) * rng.uniform(0.2, 3.0, (len(middle), 1)) * h
+    x = np.concatenate([middle - half, middle + half, middle + np.roll(half, 1, 1)])
+    cloth = Mesh(x, np.arange(len(x)).reshape(3, -1).T)
+    sides = Side(cloth, 0, 0), Side(field.mesh, len(x), 1)
+    found = DistanceFieldDetector(*sides, within=within, field=field).find(State.at(x))
+    told = found["elements"][found["kind"] == MIDPOINT_FIELD, 0]
+    d, _ = field.sample(x[cloth.topology.edges].mean(1))
+    assert told.tolist() == np.flatnonzero(d <= within).tolist()
 
 
 def test_faces_without_area_do_not_spoil_the_sign():

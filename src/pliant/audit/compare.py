@@ -73,9 +73,9 @@ def compare(
     asked = [(role, *_near(seen, role, within)) for role in ROLES]
     asked = [each for each in asked if each[1]]
     if not asked:
-        raise ValueError(
-            f"nothing of {seen.title!r} comes near anything in {len(seen.states)} frames; ask for more frames"
-        )
+        count = len(seen.states)
+        more = f" in {count} frames; ask for more frames, or" if count > 1 else "; ask"
+        raise ValueError(f"nothing of {seen.title!r} comes near anything{more} for more distance (within)")
     roles, base = [], _RUN if isinstance(a, Scene) else 0.0
     for k, (role, questions, reach) in enumerate(asked):
         first, last = (base + (1.0 - base) * (k + step) / len(asked) for step in (0, 1))

@@ -107,7 +107,7 @@ class Row:
         """What the figures do not say."""
         said = []
         if self.unreached:
-            said.append(f"{self.unreached:,} more are deeper than it looks")
+            said.append(f"{self.unreached:,} more are where it does not look: too deep, or no side is known")
         if self.asked[0] < self.asked[1]:
             said.append(f"asked about {self.asked[0]} of {self.asked[1]} pairs of bodies: {self.refused}")
         return "; ".join(said)

@@ -7,18 +7,22 @@ from numpy.typing import NDArray
 
 from ..contacts import MIDPOINT_FIELD, Contacts
 from ..detect.bone_boxes import BoneBoxesDetector
-from ..detect.distance_field import DistanceFieldDetector
+from ..detect.distance_field import DistanceField, DistanceFieldDetector
 from ..detect.distance_field.bone_fields import BoneFieldsDetector
+from ..detect.distance_field.truth import Truth
 from ..detect.height_grid import HeightGridDetector
+from ..mesh import Mesh
 from ..motion import brought
 from .questions import Exact, Facts, exact_from
 from .rulings import CLEAR, Ruling, added, repeated, turns
-from .truth import from_triangles
+from .truth import box_pairs, from_segments, from_triangles
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Rows = NDArray[np.int64]
 CELL = 0.8661  # of the spacing: how far a trilinear field can be off (docs/detectors/distance-field.md)
+_NODES = 1e-6  # of the size of a mesh: as far as nodes are right, with room
+_CORNERS = np.stack(np.meshgrid(*[[0.0, 1.0]] * 3, indexing="ij"), -1).reshape(8, 3)
 POINTWISE = (DistanceFieldDetector, BoneFieldsDetector, HeightGridDetector, BoneBoxesDetector)
 
 
@@ -68,11 +72,40 @@ def _bound(detector: Any, facts: Facts, at: Floats) -> tuple[float, Bools]:
         return float(detector.grids.bound), seen
     if not isinstance(detector, DistanceFieldDetector):
         return 0.0, seen
-    field, body, pose = detector.field, detector.rigid.body, facts.state.pose
-    seen = np.abs(facts.points.distance) < (field.band - 2.0 * CELL) * field.spacing
-    if not facts.question.solid[1]:  # where the side jumps without a surface, a field says that it does not know
-        seen &= np.isfinite(field.sample(brought(at, pose[body]) if body < len(pose) else at)[0])
+    field, d, first = detector.field, facts.points.distance, len(facts.x)
+    seen = np.abs(d) < (field.band - 2.0 * CELL) * field.spacing
+    # nor is the middle of an edge looked at that is inside, with both of its ends out of sight
+    seen[first:] &= seen[facts.question.one.mesh.topology.edges].any(1) | (d[first:] >= -facts.within)
+    body, pose = detector.rigid.body, facts.state.pose
+    at = brought(at, pose[body]) if body < len(pose) else at
+    silent = np.flatnonzero(seen & np.isnan(field.sample(at)[0]))
+    seen[silent[_sideless(field, at[silent])]] = False
     return CELL * field.spacing, seen
+
+
+def _sideless(field: DistanceField, p: Floats) -> Bools:
+    """Which of the points (n,3) lie in cells where a field may not know the side: by the exact distances at the corners
+    it jumps there, and a corner has nothing nearer than an open border, or two differ by more than they are apart."""
+    if not len(p):
+        return np.zeros(0, np.bool_)
+    nodes = np.floor((p - field.low) * (1.0 / field.spacing))[:, None] + _CORNERS
+    places, hair = (field.low + field.spacing * nodes).reshape(-1, 3), _NODES * field.mesh.size
+    distance, _, lean, _ = Truth(field.mesh).query(places, np.full(len(places), -1, np.int32))
+    border = _from_border(field.mesh.welded, places, field.band * field.spacing) <= np.abs(distance) + hair
+    d, either = distance.reshape(-1, 8), (lean < hair).reshape(-1, 8)  # in the very plane where the side jumps
+    mixed = (either | (d > -hair)).any(1) & (either | (d < hair)).any(1)
+    apart = field.spacing * np.linalg.norm(_CORNERS[:, None] - _CORNERS, axis=2)
+    steep = np.abs(d[:, :, None] - d[:, None]) > np.where(apart > 0.0, apart - hair, np.inf)
+    return np.asarray(mixed & (border.reshape(-1, 8).any(1) | steep.any((1, 2))))
+
+
+def _from_border(mesh: Mesh, p: Floats, reach: float) -> Floats:
+    """(n,) distance of points from the open borders of a mesh, infinite where it is more than `reach`."""
+    out, ends = np.full(len(p), np.inf), mesh.vertices[mesh.topology.edges[mesh.topology.border]]
+    for pairs in box_pairs(p, p, ends.min(1), ends.max(1), reach):
+        a, b = ends[pairs[:, 1]].transpose(1, 0, 2)
+        np.minimum.at(out, pairs[:, 0], np.linalg.norm(from_segments(p[pairs[:, 0]], a, b), axis=1))
+    return out
 
 
 def _stray(detector: HeightGridDetector, facts: Facts, rows: Rows, at: Floats) -> int:

@@ -59,8 +59,11 @@ class DistanceFieldDetector:
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
         self.edges = soft.mesh.topology.edges if midpoints else np.zeros((0, 2), np.int32)
         self.field = field if field is not None else _field_for(soft, rigid, within, cache, max_bytes, progress)
-        # a cell lacks a corner, and answers nan, only where it reaches beyond the band
-        self._known = (self.field.band - 1.75) * self.field.spacing
+        if self.field.grid.jump.size:
+            # the ends of an edge tell nothing about its middle: nan may be near, and the inside beside what is far off
+            self._known, self._slack = -np.inf, np.inf
+        else:  # a cell lacks a corner, and answers nan, only where it reaches beyond the band
+            self._known, self._slack = (self.field.band - 1.75) * self.field.spacing, self.field.spacing
         self._points = np.arange(soft.mesh.n_vertices, dtype=np.int32)[:, None]
         # whatever is found lies in the body or at most this far from it; behind an open sheet as far as the band goes
         issues, cells = self.field.mesh.issues, self.field.band + 1.0
@@ -97,8 +100,7 @@ class DistanceFieldDetector:
             _pose.bring(x, state.pose[body], self._x)
             x = self._x
         vertices = self._touching(x, _EVERY, self._points, VERTEX_FIELD)
-        d, h = self._distance[: len(x)], self.field.spacing
-        far = (self.within, h, self._known, longest)
+        d, far = self._distance[: len(x)], (self.within, self._slack, self._known, longest)
         m = _edges.edges_in_reach(self.edges, x, d, *far, self._near, self._middle)
         midpoints = self._touching(self._middle[:m], self._near, self.edges, MIDPOINT_FIELD) if m else _contacts.empty()
         if standing == _pose.MOVED:
