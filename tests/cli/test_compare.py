@@ -81,7 +81,7 @@ def test_a_broken_promise_is_exit_code_1_and_said(here, capsys, monkeypatch):
         (["rod", "--up", "z"], "--up is for files"),
         (["rod", "--clip", "walk"], "Unknown option: --clip"),
         (["cloth.obj", "--methods", "bone-boxes"], "no method applies to 'cloth': bone-boxes (finds obstacle only)"),
-        (["far.obj", "ball.ply"], "nothing of 'far on ball' comes near anything in 1 frames"),
+        (["far.obj", "ball.ply"], "nothing of 'far on ball' comes near anything; ask for more distance (within)"),
     ],
 )
 def test_bad_use_is_one_line_and_exit_code_2(here, capsys, words, line):
