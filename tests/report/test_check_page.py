@@ -176,3 +176,21 @@ def test_a_single_mesh_without_body_has_no_charts(browser, tmp_path):
     assert visit.page.locator("#charts").is_hidden()
     assert visit.page.inner_text("#verdict") == "Nothing wrong was found."
     assert visit.complaints == []
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [320, 400])
+@pytest.mark.parametrize("frames", [1, 5])
+def test_on_a_phone_wireframe_and_reset_can_be_reached_and_the_bar_holds_them(browser, tmp_path, frames, width):
+    check(falling(frames), BALL, fps=10.0).to_html(tmp_path / "page.html")
+    phone = Visit(browser, tmp_path / "page.html", width, 800)
+    bar = phone.page.locator("#bar").bounding_box()
+    for name in ("#wire", "#reset"):
+        box = phone.page.locator(name).bounding_box()
+        assert bar["x"] <= box["x"]
+        assert box["x"] + box["width"] <= bar["x"] + bar["width"] <= width
+    phone.page.click("#wire")
+    assert phone.page.locator("#wire").get_attribute("aria-pressed") == "true"
+    assert phone.page.locator("#play").is_visible() == (frames > 1)
+    assert phone.page.locator("#xray").is_visible()
+    phone.page.close()

@@ -6,7 +6,7 @@ import pytest
 from pliant.report.charts import bars_svg
 from pliant.report.compare_page import Part, Shot, Shown, compare_page, write_compare_page
 from pliant.report.tables import Column, Table
-from report.test_replay import browser  # noqa: F401
+from report.test_replay import PATIENCE, browser  # noqa: F401
 
 ROWS = [
     {"method": "tree", "class": "A", "recall": 1.0, "cpu": 12.0, "bound": 0.0},
@@ -62,6 +62,7 @@ def test_without_pictures_the_page_says_that_methods_agree_only_where_they_do(ro
 @pytest.mark.browser
 def test_a_click_on_a_heading_sorts_and_another_turns_it_round(browser, path):  # noqa: F811
     page, complaints = browser.new_page(viewport={"width": 900, "height": 700}), []
+    page.set_default_timeout(PATIENCE)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.goto(path.as_uri())
     first = lambda: page.locator("tbody tr td:first-child").all_inner_texts()  # noqa: E731
@@ -75,3 +76,21 @@ def test_a_click_on_a_heading_sorts_and_another_turns_it_round(browser, path):  
     assert page.locator(".shots figure.large").count() == 1
     page.close()
     assert complaints == []
+
+
+@pytest.mark.browser
+def test_all_columns_are_seen_at_1280_pixels(browser, tmp_path):  # noqa: F811
+    from pliant.audit.compared import COLUMNS as ALL
+
+    row = {c.key: 24.96 if "f" in c.show or "g" in c.show else 1 << 20 if c.show == "bytes" else 650 for c in ALL}
+    rows = [
+        row | {"method": name, "class": "C", "counts": "features"} for name in ("tree", "stochastic-tree quality 0.9")
+    ]
+    part = Part(Table("compare", "Contacts", ALL, rows), [], [], "", [])
+    write_compare_page(tmp_path / "page.html", Shown("A", "", True, [], [part], [], []))
+    page = browser.new_page(viewport={"width": 1280, "height": 700})
+    page.set_default_timeout(PATIENCE)
+    page.goto((tmp_path / "page.html").as_uri())
+    seen, whole = page.locator(".wide").evaluate("e => [e.clientWidth, e.scrollWidth]")
+    page.close()
+    assert whole <= seen

@@ -6,6 +6,7 @@ import re
 import pytest
 
 from pliant.report.gallery import Card, gallery_html, label, text, write_gallery
+from report.test_replay import PATIENCE
 from report.test_replay import browser as _browser
 
 browser = _browser
@@ -78,6 +79,7 @@ def test_metres_are_shown_as_millimetres_and_numbers_with_four_digits():
 def test_it_sorts_by_any_column_both_ways_and_keeps_what_is_missing_last(browser, tmp_path):
     write_gallery(tmp_path / "g.html", **PAGE)
     page = browser.new_page()
+    page.set_default_timeout(PATIENCE)
     said = []
     page.on("pageerror", lambda error: said.append(str(error)))
     page.on("console", lambda line: said.append(line.text))
@@ -101,4 +103,45 @@ def test_it_sorts_by_any_column_both_ways_and_keeps_what_is_missing_last(browser
     page.check("#only")
     assert order() == [2]
     assert said == []
+    page.close()
+
+
+JUDGED = [
+    {"number": 1, "garment": "goodskirt.obj", "penetration_m": 0.0, "self_pairs_most": 0, "within_limits": True,
+     "error": None},
+    {"number": 2, "garment": "skirt.obj", "self_pairs_most": 3, "within_limits": False, "broken": "3 <pairs>",
+     "unjudged": "body 'b' is inside out", "error": None},
+]  # fmt: skip
+
+
+def judged():
+    columns = ["number", "garment", "self_pairs_most", "penetration_m", "within_limits", "broken", "error"]
+    cards = [Card(row, PIXEL, {}) for row in JUDGED]
+    return {"title": "x", "lines": [], "columns": columns, "shown": columns[1:5], "cards": cards}
+
+
+def test_what_is_beyond_its_limits_says_so_and_what_could_not_be_judged():
+    page = gallery_html(**judged())
+    assert (
+        page.count('<p class="error">3 &lt;pairs&gt;</p>') == page.count('<td class="error">3 &lt;pairs&gt;</td>') == 1
+    )
+    assert page.count('<p class="quiet">body &#x27;b&#x27; is inside out</p>') == 1
+    assert page.count('<article class="card beyond"') == page.count('<tr data-n="1" class="beyond"') == 1
+    assert '<label class="only"><input type="checkbox" id="only"> beyond limits only</label>' in page
+
+
+@pytest.mark.browser
+def test_a_name_that_fits_is_not_broken_and_those_beyond_their_limits_are_shown_alone(browser, tmp_path):
+    write_gallery(tmp_path / "g.html", **judged())
+    page = browser.new_page(viewport={"width": 950, "height": 800})
+    page.set_default_timeout(PATIENCE)
+    page.goto((tmp_path / "g.html").as_uri())
+    names = page.locator(".card dd:first-of-type")
+    assert names.all_inner_texts() == ["goodskirt.obj", "skirt.obj"]
+    long, short = (names.nth(k).evaluate("e => e.getClientRects()[0].height") for k in (0, 1))
+    lines = names.first.evaluate("e => { const r = document.createRange(); r.selectNodeContents(e);"
+                                 " return new Set([...r.getClientRects()].map(b => b.top)).size; }")  # fmt: skip
+    assert (long, lines) == (short, 1)
+    page.check("#only")
+    assert page.locator("#cards > :visible h3").all_inner_texts() == ["run 2"]
     page.close()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pliant import shapes
+from pliant import Mesh, shapes
 from pliant.clip import Clip
 from pliant.kernels import jit
 from pliant.report.camera import Camera, lowest_seen
@@ -128,3 +128,11 @@ def test_what_moves_as_a_whole_is_seen_where_it_is_in_each_frame():
     assert np.abs(last - first)[:, half:].mean() > 1
     assert np.abs(first - alone[0]).mean() < 2
     assert np.abs(last - alone[1]).mean() < 2
+
+
+def test_a_body_that_is_inside_out_is_lit_as_if_turned():
+    body = ball(0.5)
+    clips = [Clip(mesh, mesh.vertices[None], STONE) for mesh in (body, Mesh(body.vertices, body.faces[:, ::-1]))]
+    seen, turned = (render([clip], 0, **SMALL) for clip in clips)
+    assert np.array_equal(seen, turned)
+    assert pack(clips[0])["faces"] == pack(clips[1])["faces"]

@@ -117,6 +117,8 @@ BAD = [
     ),
     ("run = 'drape'\nbodies = ['ball']\n[random]\ncount = 10000000\nfriction = [0, 1]", "count"),
     ("run = 'drape'\nbodies = ['ball']\nfixed = 3", "expected a table: [fixed]"),
+    ("run = 'check'\ngarments = ['skirt']\n[fixed]\nmax-cuts = 0", "max-cuts is about a body"),
+    ("run = 'check'\ngarments = ['skirt']\n[fixed]\nmax-depth = '-1mm'", "max-depth = -0.001 must be in 0"),
 ]
 
 

@@ -4,6 +4,7 @@ import pathlib
 import re
 import sys
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
@@ -11,7 +12,7 @@ from cyclopts import Parameter
 from . import output
 
 if TYPE_CHECKING:
-    from ..sweep.plan import Plan
+    from ..sweep.plan import Plan, Run
     from ..sweep.sweep import Progress, Swept
 
 _SAY = 5.0  # s between two lines where stderr is no terminal
@@ -35,7 +36,7 @@ def sweep(
     """Carry out all runs that FILE describes, each in its own folder; started again it does only what is missing.
 
     Writes a table (table.csv, table.json, table.parquet with pyarrow), times apart from it (times.csv) and a gallery
-    to be opened in any browser. The exit code is 1 when a run failed.
+    to be opened in any browser. The exit code is 1 when a run failed, or a check is beyond the limits FILE gives.
 
     Parameters
     ----------
@@ -100,7 +101,7 @@ def sweep(
         output.print_json(_figures(done, target))
     else:
         _show(done, target)
-    return int(bool(done.failed))
+    return int(bool(done.failed or done.beyond))
 
 
 def _bytes(text: str) -> int:
@@ -162,6 +163,7 @@ def _figures(done: "Swept", target: pathlib.Path) -> dict[str, Any]:
         "done_before": done.before,
         "done_now": done.now,
         "failed": [{"id": run.id, "error": done.records[run.id]["error"]} for run in done.failed],
+        "beyond_limits": [{"id": run.id, "broken": done.records[run.id]["figures"]["broken"]} for run in done.beyond],
         "files": [str(target / path.name) for path in done.written],
     }
 
@@ -173,18 +175,25 @@ def _show(done: "Swept", target: pathlib.Path) -> None:
         ("done before", f"{done.before:,}"),
         ("done now", f"{done.now:,}"),
         ("failed", f"{len(failed):,}"),
+        *([("beyond their limits", f"{len(done.beyond):,}")] if done.beyond else []),
         *(("written", str(target / path.name)) for path in done.written),
     ]
     output.table(("", done.plan.name), rows)
     if failed:
-        varied = done.plan.varied
-        cells = [
-            (run.id, ", ".join(f"{k} {run.named[k]}" for k in varied if k in run.named), done.records[run.id]["error"])
-            for run in failed[:_SHOWN]
-        ]
-        title = f"failed runs, the first {_SHOWN}" if len(failed) > _SHOWN else "failed runs"
-        output.table(("id", "with", "why"), cells, title=title)
+        _show_runs(done, failed, "failed runs", lambda record: record["error"])
         output.warn(f"{len(failed)} of {len(done.plan.runs)} runs failed; --retry-failed does them again")
+    if beyond := done.beyond:
+        _show_runs(done, beyond, "runs beyond their limits", lambda record: record["figures"]["broken"])
+        output.warn(f"{len(beyond)} of {len(done.plan.runs)} runs are beyond their limits")
+
+
+def _show_runs(done: "Swept", runs: "list[Run]", title: str, why: Callable[[dict[str, Any]], str]) -> None:
+    varied = done.plan.varied
+    cells = [
+        (run.id, ", ".join(f"{k} {run.named[k]}" for k in varied if k in run.named), why(done.records[run.id]))
+        for run in runs[:_SHOWN]
+    ]
+    output.table(("id", "with", "why"), cells, title=f"{title}, the first {_SHOWN}" if len(runs) > _SHOWN else title)
 
 
 def _show_plan(wanted: "Plan", target: pathlib.Path, json: bool) -> int:

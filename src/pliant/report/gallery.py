@@ -3,6 +3,7 @@
 import html
 import json
 import os
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -30,11 +31,13 @@ def gallery_html(
     # what every row has alike, or none has, need not be looked at a second time
     listed = [c for c in columns if c not in ("notes", "error") and any(card.row.get(c) is not None for card in cards)]
     keys = [[_key(card.row.get(column)) for column in listed] for card in cards]
-    failed = sum(card.row.get("error") is not None for card in cards)
+    marks = {mark for card in cards for mark in _marks(card.row)}
+    words = {"failed": "failed", "beyond": "beyond limits"}
     parts = {
         "lines": "".join(f"<li>{html.escape(text)}</li>" for text in lines),
         "options": "".join(f'<option value="{k}">{html.escape(label(c))}</option>' for k, c in enumerate(listed)),
-        "failed": "" if failed else " hidden",
+        "unmarked": "" if marks else " hidden",
+        "marked": " or ".join(word for mark, word in words.items() if mark in marks),
         "cards": "".join(_card(n, card, shown) for n, card in enumerate(cards)),
         "head": "".join(
             f'<th scope="col"><button data-k="{k}">{html.escape(label(c))}</button></th>' for k, c in enumerate(listed)
@@ -88,22 +91,34 @@ def _key(value: Any) -> Any:
 def _card(number: int, card: Card, shown: Sequence[str]) -> str:
     row, error = card.row, card.row.get("error")
     facts = "".join(
-        f"<dt>{html.escape(label(c))}</dt><dd{_side(row[c])}>{html.escape(text(c, row[c]))}</dd>"
+        f"<dt>{html.escape(label(c))}</dt><dd{_side(row[c])}>{_breakable(text(c, row[c]), row[c])}</dd>"
         for c in shown
         if row.get(c) is not None
     )
     words = html.escape(f"run {row.get('number', number + 1)}")
     picture = f'<img src="{html.escape(card.picture)}" alt="{words}" loading="lazy">' if card.picture else ""
     failure = f'<p class="error">{html.escape(error)}</p>' if error is not None else ""
+    broken = f'<p class="error">{html.escape(row["broken"])}</p>' if row.get("broken") else ""
     links = " ".join(f'<a href="{html.escape(to)}">{html.escape(name)}</a>' for name, to in card.files.items())
-    notes = f'<p class="quiet">{html.escape(row["notes"])}</p>' if row.get("notes") else ""
-    kind = "card failed" if error is not None else "card"
+    notes = "".join(f'<p class="quiet">{html.escape(row[c])}</p>' for c in ("notes", "unjudged") if row.get(c))
+    kind = " ".join(["card", *_marks(row)])
     head = f"<h3>{words}</h3>"
     frame = f'<div class="frame">{picture or failure or words}</div>'
-    below = failure if picture else ""
+    below = (failure if picture else "") + broken
     return (
         f'<article class="{kind}" data-n="{number}">{frame}{head}{below}<dl>{facts}</dl>{notes}<p>{links}</p></article>'
     )
+
+
+def _marks(row: dict[str, Any]) -> list[str]:
+    """A run that failed, or is beyond its limits."""
+    return ["failed"] if row.get("error") is not None else ["beyond"] if row.get("within_limits") is False else []
+
+
+def _breakable(shown: str, value: Any) -> str:
+    """Names of files are broken after a dot or a stroke before they are broken anywhere else."""
+    escaped = html.escape(shown)
+    return re.sub(r"(?<=\w)([/_.-])(?=\w)", r"\1<wbr>", escaped) if isinstance(value, str) else escaped
 
 
 def _side(value: Any) -> str:
@@ -115,8 +130,9 @@ def _row(number: int, card: Card, columns: Sequence[str]) -> str:
     cells = []
     for column in columns:
         value = card.row.get(column)
-        cells.append(f"<td{_side(value)}>{html.escape(text(column, value))}</td>")
+        side = ' class="error"' if column == "broken" else _side(value)
+        cells.append(f"<td{side}>{html.escape(text(column, value))}</td>")
     error = card.row.get("error")
     last = f'<td class="error">{html.escape(error)}</td>' if error is not None else "<td></td>"
-    kind = ' class="failed"' if error is not None else ""
+    kind = "".join(f' class="{mark}"' for mark in _marks(card.row))
     return f'<tr data-n="{number}"{kind}>{"".join(cells)}{last}</tr>'

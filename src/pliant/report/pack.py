@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..clip import Clip
+from ..mesh import Mesh
 from ..validate import first_index
 
 STEPS = 65535
@@ -48,7 +49,7 @@ def pack(clip: Clip, heat: NDArray[np.uint8] | None = None, lowest: float = -np.
         "extent": extent.tolist(),
         "color": [float(c) for c in clip.color],
         "open": bool(mesh.welded.topology.border.any()),
-        "faces": planes(rows_apart(mesh.faces.astype(np.uint32))),
+        "faces": planes(rows_apart(drawn_faces(mesh).astype(np.uint32))),
         "frames": planes(_steps(whole)),
     }
     if mesh.welded is not mesh:
@@ -64,6 +65,12 @@ def pack(clip: Clip, heat: NDArray[np.uint8] | None = None, lowest: float = -np.
     if heat is not None:
         out["heat"] = planes(rows_apart(heat))
     return out
+
+
+def drawn_faces(mesh: Mesh) -> NDArray[np.int32]:
+    """(m,3) faces as they are lit: those of a closed mesh that is inside out are turned, else it would be black."""
+    inward = not mesh.welded.topology.border.any() and mesh.volume < 0.0
+    return mesh.faces[:, ::-1] if inward else mesh.faces
 
 
 def vertex_uv(clip: Clip) -> Floats | None:

@@ -15,7 +15,7 @@ from ..clip import Clip
 from ..kernels import picture, raster
 from .camera import Camera, lowest_seen
 from .light import SUN, Lamp, sky_lights, sun_lights, unit
-from .pack import check, vertex_uv
+from .pack import check, drawn_faces, vertex_uv
 
 Floats = NDArray[np.float64]
 TOP, BOTTOM = np.array([0.93, 0.94, 0.965]), np.array([0.66, 0.70, 0.77])  # of the background, linear RGB
@@ -81,7 +81,7 @@ class _Studio:
         self.paint = paint
         start = np.cumsum([0] + [clip.mesh.n_vertices for clip in clips])
         self.x = np.concatenate([clip.at(frame) for clip in clips]).astype(np.float64)
-        self.faces = np.concatenate([clip.mesh.faces + int(s) for clip, s in zip(clips, start)]).astype(np.int32)
+        self.faces = np.concatenate([drawn_faces(clip.mesh) + int(s) for clip, s in zip(clips, start)]).astype(np.int32)
         self.normals = np.concatenate([_normals(clip, frame) for clip in clips])
         is_open = [bool(clip.mesh.welded.topology.border.any()) for clip in clips]
         uvs = [vertex_uv(clip) if yes else None for clip, yes in zip(clips, is_open)]
@@ -161,7 +161,7 @@ class _Studio:
 
 def _normals(clip: Clip, frame: int) -> Floats:
     """Area-weighted, summed at welded vertices so that seams do not show; (n,3), zero where no face is."""
-    x, faces, index = clip.at(frame).astype(np.float64), clip.mesh.faces, clip.mesh.weld_index
+    x, faces, index = clip.at(frame).astype(np.float64), drawn_faces(clip.mesh), clip.mesh.weld_index
     a, b, c = (x[faces[:, k]] for k in range(3))
     area = np.repeat(np.cross(b - a, c - a), 3, axis=0)
     corner = index[faces].ravel()

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from ..audit.check import check
+from ..audit.findings import Limits
 from ..clip import Clip
 from ..io.footage import load_clip
 from .inputs import Input
+from .parameters import LIMITS
 from .plan import Run
 from .work import Written, write_json, write_thumbnail
 
@@ -47,10 +49,15 @@ def check_run(run: Run, folder: pathlib.Path) -> Written:
             "body_pairs_most": max(f.body_pairs for f in frames),
             "frames_with_inside": sum(bool(f.inside) for f in frames) if report.sided else None,
         }
+    verdict = {}
+    if (limits := _limits(given)) is not None:
+        broken = report.broken(limits)
+        verdict = {"within_limits": not broken, "broken": broken}
+        figures |= verdict | {"broken": "; ".join(broken) or None}
     figures |= {"defects": worn.mesh.issues.words(defects_only=True), "unjudged": "; ".join(report.unjudged)}
     files = []
     writers: dict[str, tuple[str, Callable[[pathlib.Path], None]]] = {
-        "json": ("report.json", lambda path: write_json(path, report.to_json())),
+        "json": ("report.json", lambda path: write_json(path, report.to_json() | verdict)),
         "report": ("report.html", report.to_html),
         "sheet": ("sheet.png", report.to_png),
     }
@@ -62,6 +69,19 @@ def check_run(run: Run, folder: pathlib.Path) -> Written:
         shown += [] if under is None else [Clip(under.mesh, under.frames, _SKIN, under.poses)]
         files.append(write_thumbnail(folder, shown, report.worst.frame))
     return figures, files, {}
+
+
+def _limits(given: dict[str, Any]) -> Limits | None:
+    """What is allowed, the rest as in `pliant check`; None where no limit is given and nothing is to be judged."""
+    if not given.keys() & LIMITS.keys():
+        return None
+    return Limits(
+        depth=given.get("max-depth", 0.0),
+        inside=given.get("max-inside"),
+        self_pairs=given.get("max-self", 0),
+        body_pairs=given.get("max-cuts"),
+        clearance=given.get("min-clearance"),
+    )
 
 
 def _read(found: Input, given: dict[str, Any], clip: str | None, fps: float | None) -> tuple[Clip, float]:

@@ -31,6 +31,10 @@ def _metres(above: float) -> Check:
     return check
 
 
+def _limit(low: float = -validate.LARGEST) -> Check:
+    return lambda name, value: validate.length(name, _no_flag(name, value), low=low)
+
+
 def _one_of(*options: str) -> Check:
     return lambda name, value: validate.choice(name, value, options)
 
@@ -82,6 +86,15 @@ def _no_flag(name: str, value: Any) -> Any:
     return value
 
 
+# of a check; where one is given a run is judged, as `pliant check` judges with the same options
+LIMITS: dict[str, Check] = {
+    "max-depth": _limit(0.0),
+    "max-inside": _whole(0),
+    "max-self": _whole(0),
+    "max-cuts": _whole(0),
+    "min-clearance": _limit(),
+}
+NEED_BODY = ("max-inside", "max-cuts", "min-clearance")
 _FILES: dict[str, Check] = {"units": _units, "up": _one_of("x", "y", "z")}
 PARAMETERS: dict[str, dict[str, Check]] = {
     "drape": {
@@ -113,6 +126,7 @@ PARAMETERS: dict[str, dict[str, Check]] = {
         "body-clip": _text,
         "fps": _real(above=0.0),
         "every": _whole(1),
+        **LIMITS,
         **_FILES,
     },
     "bake": {

@@ -13,7 +13,7 @@ from typing import Any
 
 from .. import __version__, validate
 from .inputs import BODIES, GARMENTS, TABLECLOTH, Input, find
-from .parameters import KINDS, PARAMETERS, checked, is_vector, is_whole
+from .parameters import KINDS, NEED_BODY, PARAMETERS, checked, is_vector, is_whole
 
 MOST = 1_000_000  # runs of one sweep
 _KEYS = ("run", "garments", "bodies", "scenes", "files", "thumbnails", "fixed", "product", "zip", "random")
@@ -111,6 +111,8 @@ def _run(kind: str, merged: Row, files: tuple[str, ...], picture: bool) -> Run:
     inputs = {what: merged.pop(what) for what in _INPUTS.values() if what in merged}
     if kind == "bake" and "resolution" in merged and "spacing" in merged:
         raise ValueError("resolution and spacing are given; expected one of them")
+    if kind == "check" and "body" not in inputs and (about := [name for name in NEED_BODY if name in merged]):
+        raise ValueError(f"{about[0]} is about a body; expected bodies = [...]")
     told = {what: [found.name, found.digest] for what, found in inputs.items()}
     whole = [1, __version__, kind, told, sorted(merged.items()), sorted(files), picture]
     name = hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()[:16]

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..files import atomic_write
 from ..report.gallery import Card, write_gallery
+from .parameters import LIMITS
 from .plan import Plan
 from .work import THUMBNAIL, read_times, write_json
 
@@ -19,6 +20,7 @@ MOST_HELD = 2000  # pictures inside of the gallery; more are read from beside it
 FIRST, LAST = ("number", "id"), ("notes", "error")
 # figures under a thumbnail
 SHOWN = (
+    "within_limits",
     "penetration_m",
     "stretch_most",
     "contacts_at_end",
@@ -84,13 +86,28 @@ def write_results(out: pathlib.Path, plan: Plan, records: dict[str, Row]) -> lis
 
 def _findings(plan: Plan, rows: Sequence[Row]) -> list[str]:
     """The sweep in a few lines: how many runs, which failed, what all of them share."""
-    failed = sum(row["error"] is not None for row in rows)
     words = {"drape": "drapes", "check": "checks", "bake": "baked fields"}[plan.kind]
-    told = [f"{len(rows):,} {words}" + (f", {failed:,} failed" if failed else ", none failed")]
+    told = [", ".join([f"{len(rows):,} {words}", *_judged(plan, rows)])]
     same = {k: v for k, v in plan.runs[0].named.items() if k not in plan.varied} if len(plan.runs) > 1 else {}
     if same:
         told.append("in all of them: " + ", ".join(f"{k} {_text(v)}" for k, v in same.items()))
     return told
+
+
+def _judged(plan: Plan, rows: Sequence[Row]) -> list[str]:
+    """How many failed or are beyond their limits; who gave no limits is told so, and not that all is well."""
+    failed = sum(row["error"] is not None for row in rows)
+    beyond = sum(row.get("within_limits") is False for row in rows)
+    told = [f"{failed:,} failed"] if failed else []
+    if plan.kind != "check":
+        return told or ["none failed"]
+    if not any(run.parameters.keys() & LIMITS.keys() for run in plan.runs):
+        return [*told, "none judged: no limits were given (max-depth and its like)"]
+    if beyond:
+        return [*told, f"{beyond:,} beyond {'its' if beyond == 1 else 'their'} limits"]
+    if failed == len(rows):
+        return told
+    return [*told, "the others within their limits" if failed else "all within their limits"]
 
 
 def _card(out: pathlib.Path, row: Row, record: Row, held: bool) -> Card:

@@ -40,6 +40,11 @@ class Swept:
     def failed(self) -> list[Run]:
         return [run for run in self.plan.runs if self.records[run.id]["error"] is not None]
 
+    @property
+    def beyond(self) -> list[Run]:
+        """Checks that are done, and beyond the limits they were given."""
+        return [run for run in self.plan.runs if self.records[run.id]["figures"].get("within_limits") is False]
+
 
 def sweep(
     plan: Plan,

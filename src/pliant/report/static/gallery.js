@@ -19,7 +19,7 @@
     const order = keys.map((_, n) => n).sort(before);
     lists.forEach((list, k) => {
       list.append(...order.map((n) => items[k][n]));
-      for (const item of items[k]) item.hidden = only.checked && !item.classList.contains("failed");
+      for (const item of items[k]) item.hidden = only.checked && !item.matches(".failed, .beyond");
     });
     by.value = String(column);
     turn.textContent = down ? "largest first" : "smallest first";

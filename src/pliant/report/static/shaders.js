@@ -51,6 +51,7 @@ vec2 tap(int k, float a) { // a spiral that fills the unit disc evenly
 float turn() { return 6.28318 * fract(52.9829189 * fract(dot(gl_FragCoord.xy, vec2(.06711056, .00583715)))); }
 float sunlight(vec3 p, vec3 n) {
   vec3 c = (sunProject * vec4(p + n * size * .005, 1.)).xyz * .5 + .5;
+  c.z = min(c.z, 1.); // beyond the map's far end; where depth is kept as float, an empty map at 1 would shade it
   float a = turn(), blockers = 0., gap = 0., sum = 0.;
   for (int k = 0; k < taps; k += 2) {
     float d = c.z - texture(sunDepth, c.xy + tap(k, a) * .012).r;
