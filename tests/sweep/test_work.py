@@ -12,6 +12,7 @@ from PIL import Image
 import pliant
 from pliant.audit.check import check
 from pliant.detect.choose import method_for
+from pliant.scenes import drape_scene
 from pliant.simulation import Simulation
 from pliant.sweep import drapes, work
 from pliant.sweep.plan import plan_of
@@ -154,3 +155,15 @@ def test_the_examples_of_the_page_are_sweeps(tmp_path):
     plans = [plan_of(table, "x", tmp_path) for table in examples]
     assert len(plans) >= 3
     assert f"{len(plans[0].runs)} drapes" in text
+
+
+@pytest.mark.compiled
+def test_a_garment_on_a_body_that_stands_may_be_held_or_not(tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr(drapes, "drape_scene", lambda *meshes, **how: seen.append(how) or drape_scene(*meshes, **how))
+    pliant.save(tmp_path / "sheet.obj", pliant.shapes.cloth(0.3, 0.3, 5, centre=(0.0, 0.25, 0.0)))
+    pliant.save(tmp_path / "ball.obj", pliant.shapes.ball(0.2, 2))
+    plain = {"run": "drape", "garments": ["sheet.obj"], "bodies": ["ball.obj"], "thumbnails": False}
+    for fixed in ({"frames": 1}, {"frames": 1, "hold": "none"}):
+        assert done(tmp_path, plain | {"fixed": fixed})[0]["error"] is None
+    assert [how.get("hold") for how in seen] == [None, "none"]

@@ -88,7 +88,8 @@ def _staged(run: Run) -> tuple[Scene, Pace]:
         worn = {name.replace("-", "_"): given[name] for name in _WORN if name in given}
         made = dress_scene([garment.load(given)], character, **worn, **options)
         return made, pace_of(made)
-    _refuse(given, _WORN, f"{body.name} is not a .glb or .gltf file with a clip")
+    own = _WORN if garment.name == TABLECLOTH else _WORN[:2]
+    _refuse(given, own, f"{body.name} is not a .glb or .gltf file with a clip")
     under = body.load(given)
     if garment.name == TABLECLOTH:
         chosen = {name: given[name] for name in ("resolution", "place") if name in given}
@@ -96,7 +97,8 @@ def _staged(run: Run) -> tuple[Scene, Pace]:
         made = tablecloth_scene(under, **chosen, **options)
     else:
         _ignore_resolution(given, garment.name)
-        made = drape_scene(garment.load(given), under, place=given.get("place", "auto"), **options)
+        how = {name: given[name] for name in ("place", "hold") if name in given}
+        made = drape_scene(garment.load(given), under, **how, **options)
     return made, pace_of(made)
 
 
@@ -108,7 +110,7 @@ def _refuse(given: dict[str, Any], names: tuple[str, ...], why: str) -> None:
 
 
 def _ignore_resolution(given: dict[str, Any], name: str) -> None:
-    """As `pliant drape` does; it is for the tablecloths of the same sweep."""
+    """It is for the tablecloths of the same sweep."""
     if "resolution" in given:
         log.warning("resolution is not used: %s has its own", name)
 
