@@ -70,6 +70,22 @@ def test_only_worn_garments_are_held(here):
     assert len(drape_scene(worn, BODY, place="above").bodies[0].pins) == 0
     patch = shapes.cloth(0.05, 0.05, 4, centre=(0.0, 0.305, 0.0))  # all of its border is near, but it is flat
     assert len(drape_scene(patch, BODY).bodies[0].pins) == 0
+    towel = shapes.cloth(0.4, 0.4, 15)
+    x, z = towel.vertices[:, 0], towel.vertices[:, 2]
+    bent = 0.31 * np.stack([np.sin(x / 0.31), np.cos(x / 0.31) * np.cos(z / 0.31), np.sin(z / 0.31)], 1)
+    bent *= 0.31 / np.linalg.norm(bent, axis=1)[:, None]
+    assert len(drape_scene(towel.moved(bent), BODY).bodies[0].pins) == 0  # one border: it lies on the body
+    floor = shapes.box((10.0, 0.1, 10.0), 4, centre=(0.0, -0.35, 0.0))
+    assert len(drape_scene(worn, floor).bodies[0].pins) == 0  # near, but not around it
+
+
+def test_a_waistband_that_starts_inside_comes_out(here):
+    tight = tube(0.29)
+    scene = drape_scene(tight, BODY)
+    assert len(scene.bodies[0].pins) == 0
+    result = record(Simulation(scene, substeps=4), 40)
+    assert result.deepest[0] < -0.004
+    assert result.deepest[-1] >= -1e-4
 
 
 def test_cloth_that_slid_down_is_told(here):
@@ -80,6 +96,8 @@ def test_cloth_that_slid_down_is_told(here):
         lies = dataclasses.replace(result, x=frames, contacts=np.array([0, 5, 5]))
         assert word in " ".join(complaints(lies))
         assert bool(word) == bool(complaints(lies))
+    high = {0: np.stack([start + 0.3, start + 0.3, start - 0.3])}  # dropped on it from above, not worn
+    assert complaints(dataclasses.replace(lies, x=high)) == []
     held = drape_scene(tube(), BODY)
     assert complaints(dataclasses.replace(lies, scene=held, x={0: np.stack([start, start - 1.0])})) == []
 
@@ -87,9 +105,9 @@ def test_cloth_that_slid_down_is_told(here):
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["fix", "tube.obj", "-b", "body.obj", "--clearance", "2", "-o", "x.obj"], "did you mean 2mm?"),
+        (["fix", "tube.obj", "-b", "body.obj", "--clearance", "2", "-o", "x.obj"], "write 2mm, or 2m if"),
         (["check", "tube.obj", "-b", "body.obj", "--max-depth", "30"], "--max-depth 30 is 30 m"),
-        (["check", "tube.obj", "-b", "body.obj", "--min-clearance", "5 m"], "--min-clearance 5 m is 5 m, and the body"),
+        (["check", "tube.obj", "-b", "body.obj", "--min-clearance", "5"], "write 5mm, or 5m if metres are meant"),
         (["drape", "tube.obj", "body.obj", "--resolution", "20"], "--resolution is for cloth that is made here"),
         (["drape", "tube.obj", "body.obj", "--eps", "5parsecs"], "expected a length such as 2mm"),
         (["field", "body.obj", "--spacing", "wide"], "expected a length such as 2mm"),
@@ -100,6 +118,23 @@ def test_a_number_that_cannot_be_meant_is_an_error(here, capsys, words, why):
     assert code == 2
     assert why in talk
     assert not pathlib.Path("x.obj").exists()
+
+
+def test_a_length_with_a_unit_is_meant(here, capsys):
+    assert told(capsys, "check", "tube.obj", "-b", "body.obj", "--max-depth", "1m")[0] == 0
+
+
+def test_flat_bodies_and_garments_are_looked_at(here, capsys):
+    pathlib.Path("point.obj").write_text("v 1 1 1\nv 1 1 1\nv 1 1 1\nf 1 2 3\n")
+    for words in (["tube.obj", "-b", "point.obj"], ["point.obj", "-b", "body.obj"]):
+        assert told(capsys, "check", *words)[0] in (0, 1, 2)
+
+
+def test_fix_says_where_a_body_has_no_inside(here, capsys):
+    keep = BODY.vertices[BODY.faces].mean(1)[:, 1] > -0.2
+    pliant.save("open.obj", pliant.Mesh(BODY.vertices, BODY.faces[keep]))
+    _, _, talk = told(capsys, "fix", "tube.obj", "-b", "open.obj", "-o", "new.obj")
+    assert "not judged: vertices inside" in talk
 
 
 def test_lengths_may_have_units_everywhere(here, capsys):

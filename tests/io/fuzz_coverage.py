@@ -127,16 +127,20 @@ def _child(name: str, folder: pathlib.Path, options: argparse.Namespace) -> None
     unheard: list[str] = []  # such as a file that was left open
     sys.unraisablehook = lambda found: unheard.append(f"{found.exc_type.__name__}: {found.exc_value}")
 
-    def once(data: bytes) -> None:
-        path.write_bytes(data)
+    def tried() -> str:
         start = time.process_time()
         try:
             reader.read(path)
         except BaseException as error:
-            why = f"{type(error).__name__}: {error}".splitlines()[0][:200]
-        else:
-            spent = time.process_time() - start
-            why = "" if soon(spent) else f"took {spent:.0f} s"
+            return f"{type(error).__name__}: {error}".splitlines()[0][:200]
+        spent = time.process_time() - start
+        return "" if soon(spent) else f"took {spent:.0f} s"
+
+    def once(data: bytes) -> None:
+        path.write_bytes(data)
+        why = tried()
+        if "took" in why:  # it may have compiled what no other input needed before
+            why = tried()
         why, unheard[:] = why or "".join(unheard[:1]), []
         kind = _kind(why)
         if why and kind not in seen:

@@ -147,6 +147,85 @@ def test_an_obj_sequence_of_a_part_is_that_part(tmp_path):
     assert [pliant.load(file).n_faces for file in files] == [SHEET.n_faces] * 3
 
 
+def edited(path: pathlib.Path, change) -> pathlib.Path:
+    document = json.loads(path.read_text())
+    change(document)
+    path.write_text(json.dumps(document))
+    return path
+
+
+def test_a_node_comes_before_a_mesh_of_the_same_name(tmp_path):
+    def cross(document):
+        for node in document["nodes"]:
+            document["meshes"][node["mesh"]]["name"] = {"Body": "Body.001", "Skirt": "Body"}[node["name"]]
+
+    path = edited(outfit(tmp_path, "gltf"), cross)
+    assert pliant.load(path, part="Body").n_faces == BALL.n_faces
+    assert pliant.load(path, part="Body.001").n_faces == BALL.n_faces
+
+
+def test_a_file_without_nodes_keeps_its_other_meshes(tmp_path):
+    path = edited(
+        outfit(tmp_path, "gltf"), lambda document: [document.pop(key) for key in ("nodes", "scenes", "scene")]
+    )
+    worn = pliant.load(path, part="Skirt")
+    assert worn.n_faces == SHEET.n_faces
+    pliant.save(tmp_path / "new.glb", worn.moved(worn.vertices + np.array([0.0, 0.5, 0.0])))
+    again = pliant.load(tmp_path / "new.glb")
+    assert again.n_faces == BALL.n_faces + SHEET.n_faces
+    assert again.bounds[1, 1] == pytest.approx(0.69, abs=1e-6)
+
+
+def test_normals_of_other_parts_stay(tmp_path):
+    text = (
+        "o A\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvn 0 0 1\nf 1//1 2//1 3//1\no B\nv 0 0 1\nv 1 0 1\nv 0 1 1\nf 4//1 5//1 6//1\n"
+    )
+    (tmp_path / "two.obj").write_text(text)
+    part = pliant.load(tmp_path / "two.obj", part="B")
+    pliant.save(tmp_path / "new.obj", part.moved(part.vertices + 1.0))
+    said = (tmp_path / "new.obj").read_text()
+    assert "vn 0 0 1\nf 1//1 2//1 3//1\n" in said
+    assert "f 4 5 6" in said
+    part = pliant.load(tmp_path / "two.obj", part="B", up="z", units="cm")
+    pliant.save(tmp_path / "new.obj", part)
+    assert "vn 0.0 1.0 0.0\n" in (tmp_path / "new.obj").read_text()
+    whole = pliant.load(tmp_path / "two.obj", up="z", units="cm")
+    assert np.allclose(pliant.load(tmp_path / "new.obj").vertices, whole.vertices, atol=1e-12)
+
+
+def test_with_an_object_its_groups_end(tmp_path):
+    (tmp_path / "two.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\no A\ng skin\nf 1 2 3\no B\nf 2 4 3\n")
+    assert pliant.load(tmp_path / "two.obj", part="skin").n_faces == 1
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("ending", ["glb", "obj"])
+def test_a_run_of_parts_of_one_file_holds_each_of_them_once(tmp_path, ending):
+    path = outfit(tmp_path, ending)
+    body, worn = (pliant.load(path, part=name) for name in ("Body", "Skirt"))
+    lifted = worn.moved(worn.vertices + np.array([0.0, 0.1, 0.0]))
+    result = pliant.drape(lifted, body, 2, substeps=2, measure=False)
+    result.save(tmp_path / "run.glb")
+    assert pliant.load(tmp_path / "run.glb").n_faces == BALL.n_faces + SHEET.n_faces
+    files = result.save(tmp_path / "run.obj")
+    assert sum(pliant.load(file).n_faces for file in files) == BALL.n_faces + 3 * SHEET.n_faces
+
+
+@pytest.mark.compiled
+def test_a_garment_below_its_body_is_an_error(tmp_path, capsys):
+    def nest(document):
+        body, worn = (
+            (k, n) for name in ("Body", "Skirt") for k, n in enumerate(document["nodes"]) if n["name"] == name
+        )
+        body[1]["children"] = [worn[0]]
+        document["scenes"][0]["nodes"] = [body[0]]
+
+    path = edited(outfit(tmp_path, "gltf"), nest)
+    for words in (["--part", "Skirt", "--body-part", "Body"], ["--part", "Skirt", "--body", str(path)]):
+        assert cli.run(["check", str(path), *words]) == 2
+        assert "the garment is part of the body" in capsys.readouterr().err
+
+
 @pytest.mark.compiled
 @pytest.mark.parametrize("ending", ["glb", "obj"])
 def test_one_file_is_checked_and_fixed_by_its_parts(tmp_path, ending, capsys, monkeypatch):

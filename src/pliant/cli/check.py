@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from . import output
-from .reading import PLAIN, FileOptions, check_length, check_sources, read_clip, warn_of_pair
+from .reading import PLAIN, FileOptions, check_apart, check_length, check_sources, read_clip, warn_of_pair
 from .writing import check_targets
 
 if TYPE_CHECKING:
@@ -116,6 +116,7 @@ def check(
         ):
             if given is not None and value is not None:
                 check_length(option, given, value, under)
+        check_apart(file, worn, body, under)
     warn_of_pair(worn, under)
     output.say_if_compiling("crossings.find_crossings")
     with output.shares(f"checking {file.name}") as done:

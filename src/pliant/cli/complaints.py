@@ -47,7 +47,11 @@ def _advice(result: Any) -> str:
 
 def _slid(result: Any) -> float:
     """Metres that the top of the cloth came down, where it is below the middle of what it was on; otherwise 0."""
-    low, high = result.scene.bodies[result.scene.fixed[0]].mesh.bounds[:, 1] if result.scene.fixed else (0.0, 0.0)
+    body = result.scene.bodies[result.scene.fixed[0]] if result.scene.fixed else None
+    if body is None or body.motion is not None:
+        return 0.0
+    low, high = body.mesh.bounds[:, 1]
     top = [max(float(x[t][:, 1].max()) for x in result.x.values()) for t in (0, -1)]
     fell = top[0] - top[1]
-    return fell if top[1] < 0.5 * (low + high) and fell > 0.25 * (high - low) else 0.0
+    worn = top[0] <= high  # not dropped on it, or into it
+    return fell if worn and top[1] < 0.5 * (low + high) and fell > 0.25 * (high - low) else 0.0

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from . import output
 from .check import FRAMES, HTML, FrameOptions, body_of
-from .reading import PLAIN, FileOptions, check_length, check_sources, read_clip, warn_of_pair
+from .reading import PLAIN, FileOptions, check_apart, check_length, check_sources, read_clip, warn_of_pair
 from .writing import check_targets
 
 
@@ -77,13 +77,14 @@ def fix(
         )
         fps = moved if worn.still else fps
         check_length("--clearance", clearance, apart, under)
+        check_apart(garment, worn, body, under)
     warn_of_pair(worn, under)
     count = max(len(worn), 1 if under is None else len(under))
     if count > 1 and FORMATS[out.suffix.lower()][2] is None:
         able = ", ".join(ending for ending, use in FORMATS.items() if use[2])
         raise ValueError(f"--out {out}: there are {count} frames, and {out.suffix} holds one; one of: {able}")
     _spare_inputs(out, count, inputs)
-    layers = [read_clip(path, None, None, frames.fps or fps, files)[0] for path in below]
+    layers = [read_clip(path, None, None, frames.fps or fps, files, option="")[0] for path in below]
     output.say_if_compiling("crossings.find_crossings")
     with output.shares(f"fixing {garment.name}") as done:
         fixed = mend(
@@ -104,7 +105,10 @@ def fix(
         between = fixed.after.broken(Limits(depth=None, self_pairs=None, body_pairs=0))
         told = [f"remains: {text}" for text in left] + [f"between vertices {text}" for text in between]
         if under is not None and (near := min(frame.clearance for frame in fixed.after.frames)) < 0.99 * apart:
-            told.append(f"clearance {size_words(near)}, {size_words(apart)} asked: there was no room for more")
+            told.append(f"the clearance is {size_words(near)}, {size_words(apart)} was asked")
+        for text in fixed.after.unjudged:
+            if not text.startswith("overlap volume"):  # nobody asked for that, and garments are open
+                output.say(f"note: {text}" if "as if turned" in text else f"not judged: {text}")
         for text in told:
             output.warn(text)
     if files != PLAIN:

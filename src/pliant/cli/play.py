@@ -135,9 +135,7 @@ def make_session(
         method = None if method == AUTO else method_name(method)
     if body is None and (scene is None or scene in SCENES):
         if wear != _WORN:
-            raise ValueError(
-                "--clip, --lead-in, --hold and --layer are for a garment on a character; give both as files"
-            )
+            raise ValueError("--clip, --lead-in, --hold and --layer are for a garment on a body; give both as files")
         return Session(Choice(scene or "tablecloth-on-bust", method, options), folder)
     if body is None:
         raise ValueError(_unknown(str(scene)))

@@ -62,10 +62,31 @@ def metres(option: str, given: str | None) -> float | None:
 
 
 def check_length(option: str, given: str, value: float, body: "Clip") -> None:
-    """Refuse what is as long as the body is large: a number without a unit is in metres, and was meant otherwise."""
-    if value > 0.25 * body.mesh.size:
-        hint = f"; did you mean {given}mm?" if given.replace(".", "", 1).isdigit() else ""
-        raise ValueError(f"{option} {given} is {value:g} m, and the body is {body.mesh.size:.3g} m large{hint}")
+    """Refuse a number without a unit that is as long as the body is large: it was hardly meant to be in metres."""
+    if value > 0.25 * body.mesh.size and given.replace(".", "", 1).isdigit():
+        large = f"the body is {body.mesh.size:.3g} m large"
+        raise ValueError(
+            f"{option} {given} is {value:g} m, and {large}; write {given}mm, or {given}m if metres are meant"
+        )
+
+
+def check_apart(file: pathlib.Path, worn: "Clip", body: pathlib.Path, under: "Clip") -> None:
+    """Refuse a body that holds the garment: a part of one file below a part of the same."""
+    from ..io.gltf import GltfSource
+    from ..io.obj import ObjSource
+
+    a, b = worn.mesh.source, under.mesh.source
+    if file.resolve() != body.resolve():
+        return
+    if isinstance(a, GltfSource) and isinstance(b, GltfSource):
+        nodes = ({(block.node, block.mesh) for block in source.blocks} for source in (a, b))
+        both = bool(set.intersection(*nodes))
+    elif isinstance(a, ObjSource) and isinstance(b, ObjSource):
+        both = bool(a.face_lines & b.face_lines)
+    else:
+        return
+    if both and (a.partly or b.partly):
+        raise ValueError(f"the garment is part of the body, both of {file}; name others with --part and --body-part")
 
 
 def warn_of_pair(worn: "Clip", under: "Clip | None") -> None:
@@ -74,6 +95,8 @@ def warn_of_pair(worn: "Clip", under: "Clip | None") -> None:
         return
     one, other = worn.mesh.bounds, under.mesh.bounds
     sizes = worn.mesh.size, under.mesh.size
+    if not min(sizes) > 0.0:
+        return
     apart = float(max(*(one[0] - other[1]), *(other[0] - one[1])))
     if sizes[0] > 20.0 * sizes[1]:
         said = f"the garment is {sizes[0] / sizes[1]:.0f} times as large as the body"
@@ -102,7 +125,8 @@ def read_clip(
 
     if part is None and clip is None and path.is_file() and len(names := parts_of(path)) > 1:
         listed = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
-        output.say(f"note: {path} holds {listed}, taken together; {option} NAME takes one of them")
+        how = f"; {option} NAME takes one of them" if option else ""
+        output.say(f"note: {path} holds {listed}, taken together{how}")
     found, rate = load_clip(path, points=points, clip=clip, fps=fps, part=part, units=options.units, up=options.up)
     if warning := size_warning(found.mesh):
         output.warn(f"{path}: {warning}")

@@ -66,7 +66,7 @@ def stage(
         made = _dressed(cloth, body, files, wear, options)
         return made, pace_of(made)
     worn = wear if cloth is None else dataclasses.replace(wear, hold="auto")
-    _refuse(worn, f"{body} is not a .glb or .gltf file with a clip")
+    _refuse(worn, "a tablecloth is not worn" if cloth is None else f"{body} is not a .glb or .gltf file with a clip")
     rigid, count = outward(read_mesh(body, files)), options.pop("resolution", 36)
     if cloth is None:
         name = f"tablecloth on {rigid.name}"
@@ -84,7 +84,8 @@ def _refuse(wear: WearOptions, why: str) -> None:
     """No option of a character where there is none: it would do nothing."""
     for option, chosen in dataclasses.asdict(wear).items():
         if chosen != getattr(WearOptions, option):
-            raise ValueError(f"--{option.replace('_', '-')} is for a garment on a character; {why}")
+            on = "of a file on a body" if option == "hold" else "on a character"
+            raise ValueError(f"--{option.replace('_', '-')} is for a garment {on}; {why}")
 
 
 def _dressed(

@@ -148,7 +148,7 @@ class Reader:
             return bearing
         under = self._reached(nodes, [k for k in reached if nodes[k].get("name") == part])
         held = [self.document.item("meshes", nodes[k]["mesh"], f"nodes[{k}].mesh").get("name") for k in bearing]
-        found = [k for k, name in zip(bearing, held) if k in under or name == part]
+        found = [k for k in bearing if k in under] or [k for k, name in zip(bearing, held) if name == part]
         if not found:
             raise self.file.no_part(str(nodes[k].get("name") or name or f"node {k}") for k, name in zip(bearing, held))
         return found

@@ -50,7 +50,11 @@ class Patch:
                 mesh = block.mesh + self.grown["meshes"]
                 nodes[block] = self.builder.add("nodes", {"mesh": mesh}) if same is None else same
             roots = list(dict.fromkeys(nodes.values()))
-        if self.source.partly and not self.clip.still:
+            if self.source.partly and animations:  # the meshes that are not of the part, too
+                shown = {block.mesh for block in self.source.blocks}
+                others = [k for k in range(len(self.source.document.items("meshes"))) if k not in shown]
+                roots += [self.builder.add("nodes", {"mesh": k + self.grown["meshes"]}) for k in others]
+        if self.source.partly and not animations:
             self._leave_out(set(nodes.values()))
         self._separate(list(dict.fromkeys(nodes.values())))
         for block, inverse in zip(self.source.blocks, self.inverses):
@@ -72,7 +76,7 @@ class Patch:
         self._lift_skins(list(dict.fromkeys(nodes.values())))
 
     def _leave_out(self, members: set[int]) -> None:
-        """What is not of the part does not stand still beside it while it moves."""
+        """In a scene of clips there is only the part; the rest of its file would stand still beside it."""
         for k in range(self.grown["nodes"], self.builder.count("nodes")):
             if k not in members:
                 for key in ("mesh", "skin", "weights"):

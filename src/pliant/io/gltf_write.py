@@ -61,6 +61,8 @@ def _put(clip: Clip, track: Track, *, animations: bool, normals: bool = True) ->
         except (LookupError, TypeError, ValueError, AttributeError, RecursionError, MeshFileError) as error:
             # the reader looked only at the geometry; what else the document says may be damaged
             _log.warning("%s: not put back into its own document (%s); written alone", clip.mesh.name, error)
+    if animations and isinstance(source, GltfSource) and source.partly:
+        _log.warning("%s: written alone, without the other parts of its file", clip.mesh.name)
     _put_new(track.builder, clip, track, normals)
     return track
 

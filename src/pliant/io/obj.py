@@ -22,6 +22,7 @@ class ObjSource(Source):
     text: bytes
     vertex_lines: NDArray[np.int64]  # number of the line of each vertex, from 0
     libraries: list[pathlib.Path]  # the .mtl files that were found
+    face_lines: frozenset[int]  # numbers of the lines of its faces
 
 
 def read(file: Input) -> Parts:
@@ -96,7 +97,8 @@ def read(file: Input) -> Parts:
             target = inside(file.path.parent, part.decode("utf-8", "replace"))
             if target is not None:
                 found.append(target)
-    parts.source = ObjSource(digest(faces), b"\n".join(lines), of_vertices, found)
+    of_faces = frozenset(row for row, wanted in zip(f_lines, face_part) if wanted)
+    parts.source = ObjSource(digest(faces), b"\n".join(lines), of_vertices, found, of_faces)
     parts.source.partly = file.part is not None
     if names:
         _materials(parts, names, found, np.array(face_material, np.int64)[polygon])
@@ -118,6 +120,8 @@ class _Groups:
         _, *rest = line.decode("utf-8", "replace").split(None, 1)
         whole = rest[0].strip() if rest else ""
         names = dict.fromkeys([whole, *(whole.split() if key == b"g" else ())])
+        if key == b"o":  # with an object its groups end
+            self._now[b"g"] = ()
         self.known |= dict.fromkeys(name for name in names if name)
         self._now[key] = tuple(names)
         self.wanted = any(self.part in now for now in self._now.values())

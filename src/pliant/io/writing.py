@@ -48,19 +48,28 @@ def _write_patched(path: pathlib.Path, mesh: Mesh, source: ObjSource) -> None:
     lines = source.text.split(b"\n")
     with atomic_write(path) as stream:
         for number, line in enumerate(lines):
+            key = line.split(None, 1)[0] if line.strip() else b""
             if number in rows:
-                words = line.split()
                 x = " ".join(map(repr, mesh.vertices[rows[number]].tolist()))
-                line = b" ".join([b"v", x.encode(), *words[4:]])
-            elif moved_all and line.lstrip()[:2] in (b"v ", b"v\t"):  # of another part
-                words = line.split()
-                x = " ".join(map(repr, (source.placed[:, :3] @ np.array(words[1:4], float)).tolist()))
-                line = b" ".join([b"v", x.encode(), *words[4:]])
-            elif turned and line.lstrip().startswith(b"vn"):
+                line = b" ".join([b"v", x.encode(), *line.split()[4:]])
+            elif source.partly and moved_all and key in (b"v", b"vn"):
+                line = _placed(line, source.placed[:, :3], unit=key == b"vn")
+            elif turned and key == b"vn" and not source.partly:
                 continue
-            elif turned and line.lstrip().startswith(b"f"):
+            elif turned and key == b"f" and number in source.face_lines:
                 line = _without_normals(line)
             stream.write(line + b"\n" if number + 1 < len(lines) else line)
+
+
+def _placed(line: bytes, matrix: NDArray[np.float64], unit: bool) -> bytes:
+    """A line of a position or of a normal that is of another part, in the coordinates that are written."""
+    words = line.split()
+    matrix = matrix / np.abs(matrix).max() if unit else matrix  # of a turn by quarters and a factor the turn alone
+    try:
+        x = matrix @ np.array([float(word) for word in words[1:4]])
+    except ValueError:  # of no face, and not looked at by the reader
+        return line
+    return b" ".join([words[0], " ".join(map(repr, x.tolist())).encode(), *words[4:]])
 
 
 def _without_normals(line: bytes) -> bytes:
@@ -210,7 +219,7 @@ def write_obj_sequence(path: Path, clips: Sequence[Clip], fps: float) -> list[pa
     for clip, name in zip(clips, _names(target.stem, clips)):
         library = target.with_name(f"{name}.mtl")  # one for all frames
         source = clip.mesh.source
-        if isinstance(source, ObjSource) and source.partly and not clip.still:  # the rest would stand still beside it
+        if isinstance(source, ObjSource) and source.partly:  # the rest of its file would stand still beside it
             clip = dataclasses.replace(clip, mesh=dataclasses.replace(clip.mesh, source=None))
             source = None
         if not (isinstance(source, ObjSource) and source.fits(clip.mesh)):

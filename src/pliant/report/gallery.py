@@ -100,7 +100,9 @@ def _card(number: int, card: Card, shown: Sequence[str]) -> str:
     failure = f'<p class="error">{html.escape(error)}</p>' if error is not None else ""
     broken = f'<p class="error">{html.escape(row["broken"])}</p>' if row.get("broken") else ""
     links = " ".join(f'<a href="{html.escape(to)}">{html.escape(name)}</a>' for name, to in card.files.items())
-    notes = "".join(f'<p class="quiet">{html.escape(row[c])}</p>' for c in ("notes", "unjudged") if row.get(c))
+    said = [row.get("notes") or "", *(row.get("unjudged") or "").split("; ")]
+    told = [text for text in said if text and not text.startswith("overlap volume")]  # clothes are open: no news
+    notes = "".join(f'<p class="quiet">{html.escape(text)}</p>' for text in told)
     kind = " ".join(["card", *_marks(row)])
     head = f"<h3>{words}</h3>"
     frame = f'<div class="frame">{picture or failure or words}</div>'

@@ -62,7 +62,7 @@ def drape_scene(
     if distance > body.size:
         raise ValueError(f"eps = {distance:g} m is more than the size of body {body.name!r}, {body.size:.3g} m")
     if hold == "auto" and not len(pins) and cloth is given and not _is_sheet(cloth):
-        pins = snug(cloth, ClosestPoints(body), body.size)
+        pins = snug(cloth, ClosestPoints(body), body.size, standing=True)
     soft = Body(cloth, material=material or Cloth(), pins=pins)
     return Scene([soft, Body(body, fixed=True)], eps=distance, name=name, **options)
 

@@ -10,24 +10,36 @@ HOLDS = ("auto", "none")
 SNUG = 0.02  # of the body's size: a border all of which is nearer to the skin is a waistband, a cuff or a collar
 
 
-def snug(garment: Mesh, surface: ClosestPoints, size: float) -> NDArray[np.int64]:
-    """Vertices of those borders of a garment that lie close to the skin of a body of this size all around."""
+def snug(garment: Mesh, surface: ClosestPoints, size: float, *, standing: bool = False) -> NDArray[np.int64]:
+    """Vertices of those borders of a garment that lie close to the skin of a body of this size all around.
+
+    On a body that is `standing` still such a border must also go around something of it, its middle be inside; one that
+    starts inside itself comes out instead, and what has only one border (a cape, a towel) lies on the body.
+    """
     mesh = garment.welded
     edges = mesh.topology.edges[mesh.topology.border]
     if not len(edges):
         return np.zeros(0, np.int64)
-    # borders that share a vertex are one: the least row among them names it
-    label = np.arange(mesh.n_vertices)
-    while True:
-        least = np.minimum(label[edges[:, 0]], label[edges[:, 1]])
-        before = label.copy()
-        np.minimum.at(label, edges[:, 0], least)
-        np.minimum.at(label, edges[:, 1], least)
-        if (label == before).all():
-            break
     rim = np.unique(edges)
-    away = np.abs(surface.query(mesh.vertices[rim])[0])
-    far = np.unique(label[rim[away > SNUG * size]])
+    _, first, of = np.unique(_joined(mesh.n_vertices, edges)[rim], return_index=True, return_inverse=True)
+    away = surface.query(mesh.vertices[rim])[0]
+    if not standing:
+        good = np.bincount(of, np.abs(away) > SNUG * size) == 0
+    else:
+        bad = (np.abs(away) > SNUG * min(size, garment.size)) | (away < -1e-6 * size)
+        middle = np.stack([np.bincount(of, mesh.vertices[rim, k]) / np.bincount(of) for k in range(3)], 1)
+        pieces, of_piece = np.unique(_joined(mesh.n_vertices, mesh.topology.edges)[rim[first]], return_inverse=True)
+        several = np.bincount(of_piece, minlength=len(pieces))[of_piece] > 1
+        good = (np.bincount(of, bad) == 0) & (surface.query(middle)[0] < 0.0) & several
     held = np.zeros(mesh.n_vertices, np.bool_)
-    held[rim[~np.isin(label[rim], far)]] = True
+    held[rim[good[of]]] = True
     return np.flatnonzero(held[garment.weld_index])
+
+
+def _joined(count: int, edges: NDArray[np.int32]) -> NDArray[np.int32]:
+    """(count,) a number for each vertex, the same for those that edges (m,2) join."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    graph = coo_array((np.ones(len(edges), np.int8), edges.T), shape=(count, count))
+    return np.asarray(connected_components(graph, directed=False)[1])
