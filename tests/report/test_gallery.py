@@ -137,11 +137,13 @@ def test_a_name_that_fits_is_not_broken_and_those_beyond_their_limits_are_shown_
     page.set_default_timeout(PATIENCE)
     page.goto((tmp_path / "g.html").as_uri())
     names = page.locator(".card dd:first-of-type")
-    assert names.all_inner_texts() == ["goodskirt.obj", "skirt.obj"]
+    assert names.all_text_contents() == ["goodskirt.obj", "skirt.obj"]
+    drawn = "() => [...document.querySelectorAll('.card dd')].every(e => e.getClientRects().length)"
+    page.wait_for_function(drawn)  # a card is laid out when it comes into view
     long, short = (names.nth(k).evaluate("e => e.getClientRects()[0].height") for k in (0, 1))
     lines = names.first.evaluate("e => { const r = document.createRange(); r.selectNodeContents(e);"
                                  " return new Set([...r.getClientRects()].map(b => b.top)).size; }")  # fmt: skip
     assert (long, lines) == (short, 1)
     page.check("#only")
-    assert page.locator("#cards > :visible h3").all_inner_texts() == ["run 2"]
+    assert page.locator("#cards > :visible h3").all_text_contents() == ["run 2"]
     page.close()
