@@ -91,7 +91,7 @@ def _clip(path: pathlib.Path) -> None:
 
     with _refusing():
         try:
-            clip, fps = load_clip(path, max_bytes=64 << 20)
+            clip, fps = load_clip(path, max_bytes=1 << 20)  # more are frames upon frames
         except ValueError as error:
             if "takes bones beyond" in str(error):  # of a character: said when it is played
                 return

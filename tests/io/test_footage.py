@@ -260,3 +260,13 @@ def test_one_clear_error_names_the_file(tmp_path, make):
 def test_frames_a_second_are_checked():
     with pytest.raises(ValueError, match="fps"):
         load_clip("any.obj", fps=0.0)
+
+
+def test_hours_between_a_few_keys_are_told_and_not_sampled(tmp_path):
+    mesh = shapes.cloth(0.1, 0.1, 2)
+    clip = pliant.Clip(mesh, np.stack([mesh.vertices, mesh.vertices + 1.0]))
+    pliant.save_animation(tmp_path / "slow.glb", [clip], 1 / 5000)
+    with pytest.raises(MeshFileError, match="lasts 5000 s with 2 keys, 150001 frames at 30 a second; ask for as many"):
+        load_clip(tmp_path / "slow.glb")
+    found, rate = load_clip(tmp_path / "slow.glb", fps=0.001)
+    assert (len(found), rate) == (6, 0.001)

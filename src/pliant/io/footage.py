@@ -20,6 +20,7 @@ from .reading import Input, default_limit, read_input
 log = logging.getLogger("pliant.io")
 FPS = 30.0  # of files that do not say
 _FASTEST = 240.0  # frames a second that keys may ask for
+_MANY, _SPARSE = 20_000, 20  # frames of a clip, and for each of its keys: beyond both a key's time is hardly meant
 
 
 def load_clip(
@@ -88,6 +89,10 @@ def _played(target: pathlib.Path, clip: str | None, fps: float | None, options: 
     animation = character.clips[clip]
     rate = _rate(animation) if fps is None else fps
     count = int(np.floor(animation.duration * rate + 1e-6)) + 1
+    keys = max((len(track.times) for track in animation.tracks), default=0)
+    if fps is None and count > max(_MANY, _SPARSE * keys):
+        lasts = f"clip {clip!r} lasts {animation.duration:g} s with {keys} keys, {count} frames at {rate:g} a second"
+        raise MeshFileError(target, "", f"{lasts}; ask for as many as you want with fps")
     need = 24.0 * count * character.mesh.n_vertices
     if need > (options["max_bytes"] or default_limit()):
         raise MeshFileError(target, "", f"{count} frames need {size_text(need)}; ask for fewer with fps")
