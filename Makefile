@@ -13,13 +13,13 @@ PYTEST := $(BIN)/python -m pytest
 JOBS   ?= 2
 
 # what never reaches a loop over elements, or only such as others watch, need not run three times
-LOOPLESS := tests/cli tests/io tests/shapes tests/sweep tests/test_files.py tests/test_project.py tests/test_docs.py tests/test_validate.py tests/test_clock.py \
+LOOPLESS := tests/cli tests/io tests/report tests/shapes tests/sweep tests/test_files.py tests/test_project.py tests/test_docs.py tests/test_validate.py tests/test_clock.py \
             tests/test_mesh.py tests/test_contacts.py tests/kernels/test_jit.py tests/bench \
             tests/view/test_commands.py tests/view/test_gate.py tests/view/test_server.py \
             tests/view/test_clients.py
 WITHOUT  := $(addprefix --ignore=,$(LOOPLESS))
 # whole scenes, files and bad arrays run the loops that the tests beside them check
-SCENES   := $(addprefix --ignore=,tests/scenes tests/report tests/test_bad_arrays.py tests/test_files.py)
+SCENES   := $(addprefix --ignore=,tests/scenes tests/test_bad_arrays.py)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo bench test test-compiled test-plain test-bounds test-long fuzz lint types contracts format wheel docs docs-check constraints clean
