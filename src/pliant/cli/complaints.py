@@ -24,8 +24,9 @@ def complaints(result: Any) -> list[str]:
             f"the cloth has slid down the body by {fell:.2g} m; more --friction, or pinned vertices, would hold it"
         )
     elif result.through and result.scene.self_contact != "safe":
-        finer = "a cloth of smaller triangles or a larger --eps"
-        said.append(f"corners of the body reach between the points of the cloth, {result.through:,} pairs; try {finer}")
+        finer = "smaller triangles (--resolution, where it is made here) or a larger --eps"
+        met = f"{result.through:,} pairs of triangles meet"
+        said.append(f"corners of the body reach between the points of the cloth, {met}; try {finer}")
     if result.broken:
         count, bad = result.crossings.sum(), result.summary["frames_with_crossings"]
         why = "bodies left the cloth no room" if result.forced else "please report this as a defect"
