@@ -2,6 +2,7 @@
 
 import dataclasses
 import pathlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
@@ -12,6 +13,7 @@ from .writing import check_targets
 
 if TYPE_CHECKING:
     from ..audit.findings import Limits, Report
+    from ..clip import Clip
 
 HTML, PNG = (".html", ".htm"), (".png",)
 _SHOWN = 12  # frames in the table, of more the worst
@@ -102,22 +104,11 @@ def check(
             raise ValueError(f"--{name} is about a body; name one with --body")
     inputs = [path for path in (file, body, frames.points, frames.body_points) if path is not None]
     check_targets([("--report", show.report, HTML), ("--sheet", show.sheet, PNG)], inputs)
-    worn, fps = read_clip(file, frames.points, frames.clip, frames.fps, files, frames.part)
-    under = None
-    if body is not None:
-        rate = frames.fps or (None if worn.still else fps)
-        under, rate = read_clip(
-            body, frames.body_points, frames.body_clip, rate, files, frames.body_part, "--body-part"
-        )
-        fps = rate if worn.still else fps
-        for option, given, value in (
-            ("--max-depth", limits.max_depth, allowed.depth),
-            ("--min-clearance", limits.min_clearance, allowed.clearance),
-        ):
-            if given is not None and value is not None:
-                check_length(option, given, value, under)
-        check_apart(file, worn, body, under)
-    warn_of_pair(worn, under)
+    lengths = [
+        ("--max-depth", limits.max_depth, allowed.depth),
+        ("--min-clearance", limits.min_clearance, allowed.clearance),
+    ]
+    worn, under, fps = read_pair(file, body, frames, files, lengths)
     output.say_if_compiling("crossings.find_crossings")
     with output.shares(f"checking {file.name}") as done:
         report = audit(worn, under, fps=fps, every=frames.every, progress=done)
@@ -136,6 +127,33 @@ def check(
     for text in broken:
         output.warn(text)
     return int(bool(broken))
+
+
+def read_pair(
+    file: pathlib.Path,
+    body: pathlib.Path | None,
+    frames: FrameOptions,
+    files: FileOptions,
+    lengths: Sequence[tuple[str, str | None, float | None]],
+) -> "tuple[Clip, Clip | None, float]":
+    """The garment, the body and their frames a second; refused or warned about where the two cannot be meant.
+
+    lengths: options about the body, each as it was typed and in metres.
+    """
+    worn, fps = read_clip(file, frames.points, frames.clip, frames.fps, files, frames.part)
+    under = None
+    if body is not None:
+        wanted = frames.fps or (None if worn.still else fps)
+        under, rate = read_clip(
+            body, frames.body_points, frames.body_clip, wanted, files, frames.body_part, "--body-part"
+        )
+        fps = rate if worn.still else fps
+        for option, given, value in lengths:
+            if given is not None and value is not None:
+                check_length(option, given, value, under)
+        check_apart(file, worn, body, under)
+    warn_of_pair(worn, under)
+    return worn, under, fps
 
 
 def body_of(file: pathlib.Path, body: pathlib.Path | None, frames: FrameOptions) -> pathlib.Path | None:

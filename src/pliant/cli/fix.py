@@ -7,8 +7,8 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from . import output
-from .check import FRAMES, HTML, FrameOptions, body_of
-from .reading import PLAIN, FileOptions, check_apart, check_length, check_sources, read_clip, warn_of_pair
+from .check import FRAMES, HTML, FrameOptions, body_of, read_pair
+from .reading import PLAIN, FileOptions, check_sources, read_clip
 from .writing import check_targets
 
 
@@ -68,17 +68,7 @@ def fix(
     endings = [ending for ending, use in FORMATS.items() if use[1] or use[2]]
     check_targets([("--out", out, endings), ("--report", report, HTML)], inputs)
     check_libraries(out)
-    worn, fps = read_clip(garment, frames.points, frames.clip, frames.fps, files, frames.part)
-    under = None
-    if body is not None:
-        rate = frames.fps or (None if worn.still else fps)
-        under, moved = read_clip(
-            body, frames.body_points, frames.body_clip, rate, files, frames.body_part, "--body-part"
-        )
-        fps = moved if worn.still else fps
-        check_length("--clearance", clearance, apart, under)
-        check_apart(garment, worn, body, under)
-    warn_of_pair(worn, under)
+    worn, under, fps = read_pair(garment, body, frames, files, [("--clearance", clearance, apart)])
     count = max(len(worn), 1 if under is None else len(under))
     if count > 1 and FORMATS[out.suffix.lower()][2] is None:
         able = ", ".join(ending for ending, use in FORMATS.items() if use[2])
