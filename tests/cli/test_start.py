@@ -238,7 +238,7 @@ def test_compiling_is_announced_until_the_kernels_are_on_disk(capsys, monkeypatc
     from pliant.kernels import jit
 
     monkeypatch.setattr(jit, "COMPILED", True)
-    monkeypatch.setattr(jit, "kernel_cache", lambda: tmp_path)
+    monkeypatch.setattr(jit, "kernel_cache", lambda module: tmp_path)
     (tmp_path / "jit._touch-1.py311.1.nbc").touch()  # what `pliant doctor` leaves is not enough
     output.say_if_compiling("xpbd.relax_serial")
     assert "compiling (first run only" in capsys.readouterr().err

@@ -1,5 +1,6 @@
 """The decorator's switches, its cache, and launches from two threads; each in a process of its own where it must be."""
 
+import ast
 import json
 import os
 import pathlib
@@ -43,23 +44,36 @@ def test_with_parallel_off_loops_are_compiled_serially(tmp_path):
     assert found == [100.0, False, "none (parallel is off)"]
 
 
-def test_the_cache_folder_follows_every_kernel_source(tmp_path, monkeypatch):
+def test_the_cache_folder_of_a_module_follows_what_it_imports_and_nothing_else(tmp_path, monkeypatch):
     shutil.copytree(SOURCES, tmp_path / "kernels", ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(jit, "__file__", str(tmp_path / "kernels" / "jit.py"))
-    folder = jit.kernel_cache.__wrapped__
-    names = {folder().name}
-    for source in sorted((tmp_path / "kernels").glob("*.py")):
+    folder, digest = jit.kernel_cache.__wrapped__, jit.sources_digest.__wrapped__
+    # imports of guard.py: edge and triangle, and vec through both
+    for name, follows in (("guard", True), ("vec", True), ("triangle", True), ("jit", True), ("bsp", False)):
+        source = tmp_path / "kernels" / f"{name}.py"
+        before, all_before = folder("guard"), digest()
         source.write_text(source.read_text() + "# changed\n")
-        names.add(folder().name)
-    assert len(names) == 1 + len(list(SOURCES.glob("*.py")))
+        assert (folder("guard") != before) is follows
+        assert digest() != all_before
+
+
+def test_the_imports_of_every_kernel_module_are_known():
+    for source in SOURCES.glob("*.py"):
+        inside = {
+            name
+            for node in ast.walk(ast.parse(source.read_text()))
+            if isinstance(node, ast.ImportFrom) and node.level == 1
+            for name in ([node.module] if node.module else [alias.name for alias in node.names])
+        }
+        assert set(jit._imports(source)) == inside, source.name
 
 
 def test_the_cache_folder_follows_the_switches(monkeypatch):
     folder = jit.kernel_cache.__wrapped__
-    names = {folder().name}
+    names = {folder("edge").name}
     for owner, switch in ((jit, "PARALLEL"), (jit, "COMPILED"), (numba.config, "BOUNDSCHECK")):
         monkeypatch.setattr(owner, switch, not getattr(owner, switch))
-        names.add(folder().name)
+        names.add(folder("edge").name)
     assert len(names) == 4
 
 
@@ -76,7 +90,7 @@ def test_a_second_process_compiles_nothing(tmp_path):
 def test_compiled_files_lie_in_the_cache_folder(tmp_path):
     code = (
         "import json; from pliant.kernels import edge, jit; edge.clamp(0.5);"
-        "print(json.dumps(sorted(p.suffix for p in jit.kernel_cache().rglob('edge.clamp*'))))"
+        "print(json.dumps(sorted(p.suffix for p in jit.kernel_cache('edge').rglob('edge.clamp*'))))"
     )
     assert python(code, PLIANT_COMPILE="1", PLIANT_CACHE=str(tmp_path)) == [".nbc", ".nbi"]
 

@@ -43,7 +43,7 @@ def examine() -> dict[str, Any]:
     try:
         from ..kernels import jit
 
-        folder = jit.kernel_cache()
+        folder = jit.cache_root() / "kernels"
         threads |= {"used": jit.threads(), "layer": jit.threading_layer()}
         ran = f"works; a loop ran on {threads['used']} threads"
         checks.append(_check("compiler", True, ran if jit.COMPILED else "turned off (PLIANT_COMPILE=0)"))

@@ -47,7 +47,7 @@ def say_if_compiling(kernel: str) -> None:
     """One line before the first run, which compiles (`kernel` is not on disk yet); later runs find everything there."""
     from ..kernels.jit import COMPILED, kernel_cache
 
-    if COMPILED and not any(kernel_cache().glob(f"**/{kernel}-*.nbc")):
+    if COMPILED and not any(kernel_cache(kernel.partition(".")[0]).glob(f"**/{kernel}-*.nbc")):
         say("compiling (first run only; takes about a minute)")
 
 

@@ -6,14 +6,16 @@ read once at import, change what they mean:
 - `PLIANT_COMPILE=0` leaves every kernel plain Python, for debuggers and for tests without a compiler;
 - `PLIANT_PARALLEL=0` compiles parallel loops as serial ones, because bounds checks do not see inside parallel loops.
 
-The disk cache lives in a folder named after a hash of all kernel sources: Numba notices a change in the file of a
-function but not in the files of the functions it calls.
+Numba's disk cache notices a change in the file of a function but not in the files of the functions it calls. Compiled
+code therefore lies in one folder per kernel file, named after a hash of that file and of every kernel file it imports,
+directly or not: a change compiles what depends on it again, and nothing else.
 """
 
 import functools
 import hashlib
 import os
 import pathlib
+import re
 import sys
 import threading
 
@@ -47,14 +49,43 @@ def cache_root() -> pathlib.Path:
 
 
 @functools.cache
-def kernel_cache() -> pathlib.Path:
-    """Where compiled kernels of exactly these sources lie."""
-    digest = hashlib.sha256(numba.__version__.encode())
-    folder = pathlib.Path(__file__).parent
-    for source in sorted(folder.glob("**/*.py")):
-        digest.update(source.relative_to(folder).as_posix().encode() + b"\0" + source.read_bytes() + b"\0")
-    digest.update(f"{COMPILED} {PARALLEL} {numba.config.BOUNDSCHECK}".encode())
-    return cache_root() / "kernels" / digest.hexdigest()[:16]
+def sources_digest() -> str:
+    """16 hexadecimal digits that stand for all kernel sources, Numba and the switches."""
+    return _digest(source.stem for source in pathlib.Path(__file__).parent.glob("*.py"))
+
+
+@functools.cache
+def kernel_cache(module: str) -> pathlib.Path:
+    """Where the compiled functions of kernels/`module`.py lie, for exactly these sources."""
+    return cache_root() / "kernels" / _digest(_imported_by(module))
+
+
+def _digest(modules) -> str:
+    digest = hashlib.sha256(f"{numba.__version__} {COMPILED} {PARALLEL} {numba.config.BOUNDSCHECK}".encode())
+    for name in sorted(modules):
+        digest.update(name.encode() + b"\0" + (pathlib.Path(__file__).parent / f"{name}.py").read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def _imported_by(module: str) -> set[str]:
+    """A kernel module and all kernel modules that it imports, directly or not; this one is always among them."""
+    found, waiting = set(), ["jit", module]
+    while waiting:
+        name = waiting.pop()
+        source = pathlib.Path(__file__).parent / f"{name}.py"
+        if name not in found and source.exists():
+            found.add(name)
+            waiting += _imports(source)
+    return found
+
+
+@functools.cache
+def _imports(source: pathlib.Path) -> list[str]:
+    text = source.read_text(encoding="utf-8")
+    names = re.findall(r"^\s*from \.(\w+) import", text, re.MULTILINE)
+    for line in re.findall(r"^\s*from \. import (\([^)]*\)|[^\n]*)", text, re.MULTILINE):
+        names += [part.split()[0] for part in line.split("#")[0].strip("()").split(",") if part.strip()]
+    return names
 
 
 def kernel(function=None, *, parallel=False):
@@ -65,7 +96,7 @@ def kernel(function=None, *, parallel=False):
         if parallel:
             function.serial = function
         return function
-    folder, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(kernel_cache())
+    folder, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(kernel_cache(function.__module__.rpartition(".")[2]))
     try:
         compiled = numba.njit(
             cache=True,

@@ -30,7 +30,7 @@ from ...errors import TooBigError
 from ...files import atomic_write
 from ...kernels.bricks import Bricks
 from ...kernels.distance_field import Dense
-from ...kernels.jit import cache_root, kernel_cache
+from ...kernels.jit import cache_root, sources_digest
 from ...mesh import Mesh
 from .field import DistanceField
 
@@ -95,7 +95,7 @@ def _code() -> str:
     """What stands for the code that bakes: the version, the kernels, and the sources above them that matter."""
     here = pathlib.Path(__file__).parent
     package = here.parents[1]
-    digest = hashlib.sha256(f"{__version__} {kernel_cache().name} {np.__version__}".encode())
+    digest = hashlib.sha256(f"{__version__} {sources_digest()} {np.__version__}".encode())
     for source in (
         *sorted(here.glob("*.py")),
         here.parent / "surface.py",
