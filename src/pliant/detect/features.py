@@ -153,9 +153,9 @@ def clear_edges(a: Pose, b: Pose, pairs: Rows, unclear: NDArray[np.bool_], out: 
         out["distance"] *= flip
 
 
-def reach_of(within: float, x_a: Floats, x_b: Floats) -> float:
+def reach_of(within: float, *x: Floats) -> float:
     """`within`, and what rounding may add to it at these coordinates."""
-    largest = max(float(np.abs(x_a).max(initial=0.0)), float(np.abs(x_b).max(initial=0.0)))
+    largest = max(float(np.abs(part).max(initial=0.0)) for part in x)
     return within * (1.0 + 1e-12) + 1e-14 * largest
 
 

@@ -5,7 +5,7 @@ Every vertex is expected to go by its drift, a straight way. What counts is how 
 other*: cloth that falls, or slides on something, stays as far from its neighbours as it was. Along a direction n two
 features with a gap between them have at every moment at least that gap, or what is left of it at the end: the least
 of n.x of the one less the greatest of the other is concave in time. Directions that tell are the axes, the normal of
-a triangle, and that between nearest points.
+a triangle (of any triangle: both are measured along it), and that between nearest points.
 """
 
 import math
@@ -15,7 +15,7 @@ import numpy as np
 
 from . import vec
 from .jit import kernel, prange
-from .proximity import BACKWARD, EDGES, FORWARD, LOT, STRIDE, flush_edges, flush_faces, load, plane
+from .proximity import BACKWARD, EDGES, FORWARD, LOT, STRIDE, flush_edges, flush_faces, load, normal_span
 from .skin import PARTS
 
 MEETS = 1024  # pairs of triangles that are looked at together
@@ -145,10 +145,10 @@ def still_range(a, at_a, drift_a, b, at_b, same, begin, reach, first, last, out)
         x_0, x_1 = boxes[p, 0] + min(u_a[p, 0], 0.0) - reach, boxes[p, 3] + max(u_a[p, 3], 0.0) + reach
         y_0, y_1 = boxes[p, 1] + min(u_a[p, 1], 0.0) - reach, boxes[p, 4] + max(u_a[p, 4], 0.0) + reach
         z_0, z_1 = boxes[p, 2] + min(u_a[p, 2], 0.0) - reach, boxes[p, 5] + max(u_a[p, 5], 0.0) + reach
-        n_0, n_1, n_2, level = plane(load(faces, p, 0), load(faces, p, 3), load(faces, p, 6))
+        n_0, n_1, n_2, bottom, top = normal_span(load(faces, p, 0), load(faces, p, 3), load(faces, p, 6))
         ways = vec.load(x_a, i_a[p, 0]), vec.load(x_a, i_a[p, 1]), vec.load(x_a, i_a[p, 2])
         low, high = along((n_0, n_1, n_2), ways[0], ways[1], ways[2])
-        high, low = level + max(high, 0.0) + reach, level + min(low, 0.0) - reach
+        high, low = top + max(high, 0.0) + reach, bottom + min(low, 0.0) - reach
         length = vec.norm2((max(-u_a[p, 0], u_a[p, 3]), max(-u_a[p, 1], u_a[p, 4]), max(-u_a[p, 2], u_a[p, 5])))
         at = np.int64(begin[p])
         while at < total:
@@ -186,8 +186,8 @@ def drifting_range(a, at_a, drift_a, b, at_b, drift_b, same, begin, reach, first
     for p in range(first, last):
         x_0, y_0, z_0 = boxes[p, 0] - reach, boxes[p, 1] - reach, boxes[p, 2] - reach
         x_1, y_1, z_1 = boxes[p, 3] + reach, boxes[p, 4] + reach, boxes[p, 5] + reach
-        normal = plane(load(faces, p, 0), load(faces, p, 3), load(faces, p, 6))
-        normal, level = (normal[0], normal[1], normal[2]), normal[3]
+        n_0, n_1, n_2, bottom, top = normal_span(load(faces, p, 0), load(faces, p, 3), load(faces, p, 6))
+        normal = (n_0, n_1, n_2)
         ways = vec.load(x_a, i_a[p, 0]), vec.load(x_a, i_a[p, 1]), vec.load(x_a, i_a[p, 2])
         low, high = along(normal, ways[0], ways[1], ways[2])
         at = np.int64(begin[p])
@@ -207,13 +207,13 @@ def drifting_range(a, at_a, drift_a, b, at_b, drift_b, same, begin, reach, first
             if nodes[at - 1]["skip"] > at:
                 continue
             q = nodes[at - 1]["first"]
-            h_0 = vec.dot(normal, load(corners, q, 0)) - level
-            h_1 = vec.dot(normal, load(corners, q, 3)) - level
-            h_2 = vec.dot(normal, load(corners, q, 6)) - level
+            h_0 = vec.dot(normal, load(corners, q, 0))
+            h_1 = vec.dot(normal, load(corners, q, 3))
+            h_2 = vec.dot(normal, load(corners, q, 6))
             ways = vec.load(x_b, i_b[q, 0]), vec.load(x_b, i_b[q, 1]), vec.load(x_b, i_b[q, 2])
             least, most = along(normal, ways[0], ways[1], ways[2])
-            above = min(h_0, h_1, h_2) + min(least - high, 0.0) > reach
-            if above or max(h_0, h_1, h_2) + max(most - low, 0.0) < -reach:
+            above = min(h_0, h_1, h_2) - top + min(least - high, 0.0) > reach
+            if above or max(h_0, h_1, h_2) - bottom + max(most - low, 0.0) < -reach:
                 continue
             far = max(far, vec.norm2((max(-r_0, r_3), max(-r_1, r_4), max(-r_2, r_5))))
             meets[n, 0], meets[n, 1] = p, q

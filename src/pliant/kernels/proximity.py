@@ -18,6 +18,9 @@ from .vec import cross, dot, sub, unit
 
 STRIDE = 37  # consecutive chunks go to different threads: the first triangles of a self walk have the longest way
 TINY = 1e-200  # instead of zero below a fraction; what is so small is never sure
+# Of the squared lengths of a pair: with 1e-8 of the squared distance d it covers 6e-13 sqrt(d) of a length (the mean of
+# two numbers is no less than the root of their product). The normal of a face that is not flat is right to 4e-13.
+DOUBT = 1e-17
 LOT = 256  # pairs whose distances are taken together
 FORWARD, EDGES, BACKWARD = 0, 1, 2  # vertex of a and face of b; two edges; vertex of b and face of a
 
@@ -50,7 +53,7 @@ def edge_lot(p, n, within, d_2, sure):
         d = g_0 * g_0 + g_1 * g_1 + g_2 * g_2
         size = a + e + r_0 * r_0 + r_1 * r_1 + r_2 * r_2
         d_2[m] = d
-        sure[m] = (k > 1e-8 * a * e) & (k > 1e-200) & (abs(d - w_2) > 1e-8 * (d + w_2) + 1e-24 * size)
+        sure[m] = (k > 1e-8 * a * e) & (k > 1e-200) & (abs(d - w_2) > 1e-8 * (d + w_2) + DOUBT * size)
 
 
 @kernel
@@ -87,7 +90,7 @@ def face_lot(p, n, within, d_2, sure):
         size = longest + r_0 * r_0 + r_1 * r_1 + r_2 * r_2
         d_2[m] = d
         flat = (nn <= 1e-6 * longest * longest) | (nn < 1e-200)
-        sure[m] = ~flat & (abs(d - w_2) > 1e-8 * (d + w_2) + 1e-24 * size)
+        sure[m] = ~flat & (abs(d - w_2) > 1e-8 * (d + w_2) + DOUBT * size)
 
 
 @kernel
@@ -167,10 +170,19 @@ def load(x, i, k):
 
 
 @kernel
-def plane(a, b, c):
-    """Unit normal of a triangle and its distance from the origin along it; all zero for one without area."""
-    n = unit(cross(sub(b, a), sub(c, a)))
-    return n[0], n[1], n[2], dot(n, a)
+def normal_span(a, b, c):
+    """Unit normal of a triangle, and the least and the greatest n.x of its own corners; all zero where it has none.
+
+    Any unit vector is an axis along which two triangles may be told apart, as long as both are measured along it. The
+    normal of a sliver or of a triangle without area is rounding noise; the corners then lie far apart along it, where
+    one level for all three would not hold them.
+    """
+    n = cross(sub(b, a), sub(c, a))
+    if max(abs(n[0]), abs(n[1]), abs(n[2])) < 1e-290:  # too few digits are left to make its length 1
+        return 0.0, 0.0, 0.0, 0.0, 0.0
+    n = unit(n)
+    r, s, t = dot(n, a), dot(n, b), dot(n, c)
+    return n[0], n[1], n[2], min(r, s, t), max(r, s, t)
 
 
 @kernel
@@ -191,7 +203,9 @@ def near_range(a, at_a, b, at_b, same, begin, reach, within, first, last, out):
         x_0, y_0, z_0 = boxes[p, 0] - reach, boxes[p, 1] - reach, boxes[p, 2] - reach
         x_1, y_1, z_1 = boxes[p, 3] + reach, boxes[p, 4] + reach, boxes[p, 5] + reach
         i_0, i_1, i_2 = a.welded[p, 0], a.welded[p, 1], a.welded[p, 2]
-        n_0, n_1, n_2, level = plane(load(at_a.faces, p, 0), load(at_a.faces, p, 3), load(at_a.faces, p, 6))
+        corner = load(at_a.faces, p, 0), load(at_a.faces, p, 3), load(at_a.faces, p, 6)
+        n_0, n_1, n_2, low, high = normal_span(corner[0], corner[1], corner[2])
+        low, high = low - reach, high + reach
         at = np.int64(begin[p])
         while at < total:
             node = nodes[at]
@@ -203,11 +217,11 @@ def near_range(a, at_a, b, at_b, same, begin, reach, within, first, last, out):
             if node["skip"] > at:
                 continue
             q = node["first"]
-            # the plane of a triangle tells more than boxes where cloth lies on something
-            h_0 = n_0 * corners[q, 0] + n_1 * corners[q, 1] + n_2 * corners[q, 2] - level
-            h_1 = n_0 * corners[q, 3] + n_1 * corners[q, 4] + n_2 * corners[q, 5] - level
-            h_2 = n_0 * corners[q, 6] + n_1 * corners[q, 7] + n_2 * corners[q, 8] - level
-            if min(h_0, h_1, h_2) > reach or max(h_0, h_1, h_2) < -reach:
+            # the normal of a triangle tells more than boxes where cloth lies on something
+            h_0 = n_0 * corners[q, 0] + n_1 * corners[q, 1] + n_2 * corners[q, 2]
+            h_1 = n_0 * corners[q, 3] + n_1 * corners[q, 4] + n_2 * corners[q, 5]
+            h_2 = n_0 * corners[q, 6] + n_1 * corners[q, 7] + n_2 * corners[q, 8]
+            if min(h_0, h_1, h_2) > high or max(h_0, h_1, h_2) < low:
                 continue
             j_0, j_1, j_2 = b.welded[q, 0], b.welded[q, 1], b.welded[q, 2]
             for v in range(a.vertex_start[p], a.vertex_start[p + 1]):
