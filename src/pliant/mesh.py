@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from . import validate
 from .issues import Issues, find_issues
-from .topology import Topology, tet_surface, weld
+from .topology import Topology, copies, parted, tet_surface, weld
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -21,7 +21,8 @@ class Mesh:
 
     vertices (n,3) float64, faces (m,3) int32, tets (k,4) int32. The arrays are copies, checked and read-only.
     uv (m,3,2) texture coordinates per face corner, or None; material (m,) index into `materials`, or None.
-    `source` is what io needs to write the mesh back into a file of its kind; nobody else looks inside.
+    `source` is what io needs to write the mesh back into a file of its kind; nobody else looks inside. groups (n,), or
+    None: vertices of different groups are never welded, wherever they are (see `sewn_at`).
     """
 
     vertices: Floats
@@ -32,6 +33,7 @@ class Mesh:
     material: Ints | None = None
     materials: tuple[dict[str, Any], ...] = ()
     source: Any = None
+    groups: Ints | None = None
 
     def __post_init__(self) -> None:
         x = validate.floats("vertices", self.vertices, (None, 3))
@@ -47,7 +49,11 @@ class Mesh:
             put("material", validate.rows("material", self.material, len(self.materials), "materials"))
             if len(self.material) != len(self.faces):
                 raise ValueError(f"material has {len(self.material)} entries; expected {len(self.faces)}, one a face")
-        for array in (self.vertices, self.faces, self.tets, self.uv, self.material):
+        if self.groups is not None:
+            put("groups", validate.rows("groups", self.groups, len(x), "vertices").astype(np.int32))
+            if len(self.groups) != len(x):
+                raise ValueError(f"groups has {len(self.groups)} entries; expected {len(x)}, one a vertex")
+        for array in (self.vertices, self.faces, self.tets, self.uv, self.material, self.groups):
             if array is not None:
                 array.flags.writeable = False
 
@@ -86,6 +92,10 @@ class Mesh:
     def weld_index(self) -> Ints:
         """(n,) row of each vertex in `welded`: files split vertices at seams, bodies do not."""
         index = weld(self.vertices)
+        if self.groups is not None:
+            key = index.astype(np.int64) * self.n_vertices + self.groups
+            _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+            index = np.argsort(np.argsort(first))[inverse.ravel()].astype(np.int32)
         if not len(self.tets):
             return index
         # vertices of the surface come first, so that it is a mesh of its own on the first rows
@@ -94,6 +104,11 @@ class Mesh:
         rank = np.empty(len(inner), np.int32)
         rank[np.argsort(inner, kind="stable")] = np.arange(len(inner), dtype=np.int32)
         return rank[index]
+
+    @functools.cached_property
+    def _copies(self) -> NDArray[np.int64]:
+        """(k,2) vertices that are one with an earlier one, and the first that they are one with."""
+        return copies(self.weld_index)
 
     @functools.cached_property
     def welded(self) -> "Mesh":
@@ -109,8 +124,23 @@ class Mesh:
         first = np.full(count, self.n_vertices, np.int64)
         np.minimum.at(first, index, np.arange(self.n_vertices))
         return dataclasses.replace(
-            self, vertices=self.vertices[first], faces=index[self.faces], tets=index[self.tets], source=None
+            self,
+            vertices=self.vertices[first],
+            faces=index[self.faces],
+            tets=index[self.tets],
+            source=None,
+            groups=None if self.groups is None else index[self.groups],
         )
+
+    def sewn_at(self, x: Any, slack: float = 0.0) -> "Mesh":
+        """This mesh, with only those of its coincident vertices welded that coincide at positions x (n,3) as well, or
+        in all frames x (t,n,3); itself where all of them do, to `slack` metres.
+
+        Vertices that coincide at rest are one only as long as they stay together. Whoever follows a mesh that moves
+        asks this for each pose before relying on `weld_index`, `welded`, `surface` or `issues`.
+        """
+        groups = parted(self._copies, np.asarray(x), slack)
+        return self if groups is None else dataclasses.replace(self, groups=groups)
 
     @functools.cached_property
     def surface(self) -> "Mesh":
@@ -120,7 +150,8 @@ class Mesh:
         if not len(mesh.tets):
             return mesh
         count = int(mesh.faces.max(initial=0)) + 1
-        return Mesh(mesh.vertices[:count], mesh.faces, name=self.name)
+        groups = None if mesh.groups is None else mesh.groups[:count]
+        return Mesh(mesh.vertices[:count], mesh.faces, name=self.name, groups=groups)
 
     @functools.cached_property
     def links(self) -> Ints:

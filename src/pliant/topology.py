@@ -134,3 +134,31 @@ def weld(vertices: NDArray[Any]) -> Ints:
     rank[rows] = rows[first[inverse.ravel()]]
     kept = rank == np.arange(len(x))
     return (np.cumsum(kept, dtype=np.int32) - 1)[rank]
+
+
+def copies(index: Ints) -> NDArray[np.int64]:
+    """(k,2) vertices that are one with an earlier one by `index` (n,), and the first that they are one with."""
+    _, first, inverse = np.unique(index, return_index=True, return_inverse=True)
+    first = first[inverse.ravel()]
+    rows = np.flatnonzero(first != np.arange(len(index)))
+    return np.stack([rows, first[rows]], 1)
+
+
+def parted(copies: NDArray[np.int64], x: NDArray[Any], slack: float = 0.0) -> Ints | None:
+    """(n,) for each vertex the first of those that it is one with at positions x (n,3), or in all frames (t,n,3), as
+    well as by `copies` (k,2); None where nothing has come apart by more than `slack` metres."""
+    if not len(copies):
+        return None
+    rows, leaders = copies.T
+    gap = np.abs(x[..., rows, :] - x[..., leaders, :])
+    apart = (gap > slack).reshape(-1, len(rows), 3).any((0, 2))
+    if not apart.any():
+        return None
+    groups = np.arange(x.shape[-2], dtype=np.int32)
+    groups[rows] = leaders
+    rows, leaders = rows[apart], leaders[apart]
+    at = np.moveaxis(np.asarray(x[..., rows, :], np.float64), -2, 0).reshape(len(rows), -1)
+    told = np.column_stack([leaders, at + 0.0])  # -0.0 becomes 0.0, so that equal numbers are equal bytes
+    _, first, inverse = np.unique(told.view(f"V{8 * told.shape[1]}").ravel(), return_index=True, return_inverse=True)
+    groups[rows] = rows[first[inverse.ravel()]]
+    return groups

@@ -13,12 +13,16 @@ from .base import Finds, Side
 from .features import Part, Pose, contacts_of, reach_of
 from .surface import bin_boxes
 
+Floats = NDArray[np.float64]
 Pairs = NDArray[np.int32]
+_NOWHERE = np.zeros((0, 3))
+_NOWHERE.flags.writeable = False  # like the vertices of a mesh: one compiled kernel serves both
 _BYTES = 400  # memory a contact takes while it is found
 
 
 class BruteForceDetector:
-    """All pairs of features closer than `within`; `other=None` asks for self-contact, neighbours left out.
+    """All pairs of features closer than `within`; `other=None` asks for self-contact, neighbours left out: those that
+    have a vertex in common, or copies of one that coincide both at rest and where they are now.
 
     Against a closed mesh the distance is signed, and a vertex inside it is reported with its nearest face however
     deep it is. Open meshes have no inside: distances are positive, the normal points from the other to this one.
@@ -35,8 +39,7 @@ class BruteForceDetector:
     def __init__(self, one: Side, other: Side | None = None, *, within: float, max_bytes: float | None = None) -> None:
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
         self.same = other is None
-        self.one = Part.of(one)
-        self.other = self.one if other is None else Part.of(other)
+        self.sides = (one, one if other is None else other)
         self.max_bytes = max_bytes
 
     def update(self, state: State) -> Self:
@@ -44,8 +47,8 @@ class BruteForceDetector:
         return self
 
     def find(self, state: State) -> Contacts:
-        a = Pose(self.one, state.x[self.one.side.rows])
-        b = a if self.same else Pose(self.other, state.x[self.other.side.rows])
+        a = _pose(self.sides[0], state)
+        b = a if self.same else _pose(self.sides[1], state)
         back = _kernels.EMPTY if self.same else self._faces(b, a)
         return contacts_of(a, b, self._faces(a, b), back, self._edges(a, b), Pool())
 
@@ -56,13 +59,13 @@ class BruteForceDetector:
             return _kernels.EMPTY
         corners, reach = b.x[mesh.faces], reach_of(self.within, a.x, b.x)
         cells = bin_boxes(corners.min(1) - reach, corners.max(1) + reach)
-        own = a.part.weld if self.same else np.full(len(a.x), -1, np.int32)
+        common = (cells, a.x, b.x, mesh.faces, self._rest, self.within)
         start = np.zeros(len(a.x) + 1, np.int64)
-        _kernels.vertex_face_pairs(cells, b.surface, a.x, own, self.within, start, _kernels.EMPTY)
+        _kernels.vertex_face_pairs(*common, start, _kernels.EMPTY)
         start = np.cumsum(start)
         pairs = self._room(int(start[-1]))
         if len(pairs):
-            _kernels.vertex_face_pairs(cells, b.surface, a.x, own, self.within, start, pairs)
+            _kernels.vertex_face_pairs(*common, start, pairs)
         return pairs
 
     def _edges(self, a: Pose, b: Pose) -> Pairs:
@@ -73,8 +76,7 @@ class BruteForceDetector:
         reach, line = reach_of(self.within, a.x, b.x), b.x[e_b]
         low = line.min(1) - reach
         cells = bin_boxes(low, line.max(1) + reach)
-        ends = a.part.weld[e_a] if self.same else _kernels.EMPTY
-        common = (cells, a.x, e_a, b.x, e_b, low, self.within, ends)
+        common = (cells, a.x, e_a, b.x, e_b, low, self._rest, self.within)
         start = np.zeros(len(e_a) + 1, np.int64)
         _kernels.edge_edge_pairs(*common, start, _kernels.EMPTY)
         start = np.cumsum(start)
@@ -84,7 +86,18 @@ class BruteForceDetector:
             pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
         return pairs
 
+    @property
+    def _rest(self) -> Floats:
+        """Where the vertices are at rest, which tells the neighbours of a mesh with itself; none for two meshes."""
+        return self.sides[0].mesh.vertices if self.same else _NOWHERE
+
     def _room(self, count: int) -> Pairs:
         advice = "ask for a smaller distance or raise max_bytes"
         validate.budget(f"{count} contacts", count * _BYTES, advice, self.max_bytes)
         return np.empty((count, 2), np.int32)
+
+
+def _pose(side: Side, state: State) -> Pose:
+    """A side where it is now, with those of its vertices welded that coincide there as they do at rest."""
+    x = state.x[side.rows]
+    return Pose(Part.of(side._replace(mesh=side.mesh.sewn_at(x))), x)

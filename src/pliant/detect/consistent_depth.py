@@ -146,7 +146,7 @@ class ConsistentDepth:
         """The faces of side b that are nearest to some vertices."""
         side = self.sides[b]
         if b not in self._depths:
-            self._depths[b] = Depths(Mesh(side.mesh.vertices, side.mesh.faces, name=side.mesh.name))
+            self._depths[b] = Depths(Mesh(side.mesh.vertices, side.mesh.faces, groups=side.mesh.groups))
         return self._depths[b].update(x[side.rows]).query(x[vertices])[2]
 
 

@@ -17,6 +17,7 @@ from ..mesh import Mesh
 from ..state import State
 from .base import Finds, Side
 from .features import Part
+from .seams import Seams
 from .tree.cover import Cover
 from .tree.detector import TreeDetector
 
@@ -40,7 +41,7 @@ class Moving:
 
     def __init__(self, cover: Cover) -> None:
         skin, tree = cover.skin, cover.tree
-        self.cover = cover
+        self.cover, self.skin = cover, skin
         self.tree = tree._replace(nodes=tree.nodes.copy(), items=tree.items.copy())
         m, k, n = len(skin.face), len(skin.edge), len(skin.vertex)
         shapes = (m, 18), (k, 12), (k, 6), (n, 6), (n, 6)
@@ -49,7 +50,7 @@ class Moving:
     def move(self, x_0: Floats, x_1: Floats) -> None:
         """From x_0 to x_1, (n,3)."""
         self.x_0, self.x_1 = x_0, x_1
-        _kernels.settle_motion(self.cover.skin, x_0, x_1, self.at)
+        _kernels.settle_motion(self.skin, x_0, x_1, self.at)
         _tree.refit_boxes(self.tree)
 
     @property
@@ -93,7 +94,7 @@ class Meetings:
         out, times = np.empty((parts, room, 3), np.int32), np.empty((parts, room))
         counts, least = np.zeros(parts, np.int64), np.full(parts, math.inf)
         slack = _SLACK * max(a.farthest, b.farthest)
-        sides = a.cover.skin, a.at, b.cover.skin, b.at
+        sides = a.skin, a.at, b.skin, b.at
         _kernels.sweep(*sides, self.same, self._begin, slack, ask, tolerance, out, times, counts, least)
         return out, times, counts, least
 
@@ -101,11 +102,13 @@ class Meetings:
 class Sweep:
     """How far a mesh can go towards other positions before it touches itself; keeps its tree between questions.
 
-    Vertices at equal places in `mesh` are one vertex. Options are those of a tree of boxes.
+    Vertices at equal places in `mesh` are one vertex if they are together at both ends of the motion. Options are those
+    of a tree of boxes.
     """
 
     def __init__(self, mesh: Mesh, **tree: Any) -> None:
         self.mesh = mesh
+        self._seams = Seams(Side(mesh))
         self.moving = Moving(Cover(mesh.vertices, mesh.topology, mesh.weld_index, **tree))
         self._meetings = Meetings(self.moving)
 
@@ -117,6 +120,8 @@ class Sweep:
         """
         shape = self.mesh.vertices.shape
         self.moving.move(validate.floats("x_0", x_0, shape), validate.floats("x_1", x_1, shape))
+        if self._seams.follow(self.moving.x_0, self.moving.x_1):
+            self.moving.skin = self.moving.cover.sewn(self._seams.sides[0].mesh.weld_index)
         return min(self._meetings.least(validate.number("tolerance", tolerance, low=0.0, high=1.0)), 1.0)
 
 
@@ -168,12 +173,18 @@ class ContinuousDetector:
         self.tolerance = validate.number("tolerance", tolerance, low=0.0, high=1.0)
         self._still = TreeDetector(one, other, within=within, max_bytes=max_bytes, **tree)
         near = self._still.near
+        self._seams = Seams(one, other)
         b = None if other is None else Moving(near.b)
         self._meetings = Meetings(Moving(near.a), b, max_bytes=max_bytes)
 
     def update(self, state: State) -> Self:
         """Follow the positions, and where they came from."""
         self._still.update(state)
+        if self._seams.follow(state.x_start, state.x):
+            weld = [side.mesh.weld_index for side in self._seams.sides]
+            self._meetings.a.skin = self._meetings.a.cover.sewn(weld[0])
+            if not self._meetings.same:
+                self._meetings.b.skin = self._meetings.b.cover.sewn(weld[1] + len(weld[0]))
         sides = {id(moving): (moving, part.side.rows) for moving, part in self._parts()}
         for moving, rows in sides.values():
             moving.move(state.x_start[rows], state.x[rows])

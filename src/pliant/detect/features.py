@@ -25,7 +25,8 @@ class Answers(Protocol):
 
 
 class Part(NamedTuple):
-    """What does not change about a side: which vertices are one and the same, and whether it has an inside."""
+    """What does not change about a side while its seams hold (`Seams` follows them): which vertices are one and the
+    same, and whether it has an inside."""
 
     side: Side
     weld: Rows  # (n,) row of each vertex among the welded ones

@@ -13,6 +13,7 @@ from ..state import State
 from .base import Finds, Side
 from .brute_force import BruteForceDetector
 from .consistent_depth import ConsistentDepth
+from .seams import Seams
 from .tet_hash import TetHash
 
 DEPTHS = ("consistent", "nearest")
@@ -60,19 +61,31 @@ class SpatialHashDetector:
             self._flat = BruteForceDetector(one, other, within=within, max_bytes=max_bytes)
             return
         validate.number("within", within, low=0.0, high=validate.LARGEST)
+        self._cell = cell
+        self._seams = Seams(*self.sides)
+        self._sew()
+
+    def _sew(self) -> None:
+        """What follows from which vertices are one."""
+        self.sides = self._seams.sides
         welded = [side.mesh.welded for side in self.sides]
         first = np.concatenate([[0], np.cumsum([mesh.n_vertices for mesh in welded])]).astype(np.int32)
         # of vertices in one place, the first stands for all
         rows = [side.first + np.unique(side.mesh.weld_index, return_index=True)[1] for side in self.sides]
         self._rows: NDArray[np.int64] = np.concatenate(rows)
         x = np.concatenate([mesh.vertices for mesh in welded])
-        self._hash = TetHash(x, np.concatenate([mesh.tets + k for mesh, k in zip(welded, first[:-1])]), cell=cell)
+        tets = np.concatenate([mesh.tets + k for mesh, k in zip(welded, first[:-1])])
+        self._hash = TetHash(x, tets, cell=self._cell)
         self._split = int(first[1]), len(welded[0].tets)
         self._out = ConsistentDepth(self.sides)
 
     def update(self, state: State) -> Self:
         """Hash the vertices where they are now."""
         if self._flat is None:
+            if self._seams.follow(state.x):
+                memory = self._out.memory
+                self._sew()
+                self._out.memory = memory
             self._hash.update(state.x[self._rows])
             self._out.go_on()
         return self

@@ -14,6 +14,7 @@ from ..kernels.sphere_surface import DEEPEST
 from ..state import State
 from .base import Finds, Side
 from .features import Part, Pose, clear_edges, clear_faces, numbers, reach_of
+from .seams import Seams
 from .tree.cover import Cover
 from .tree.depth import Depths
 from .tree.near import NearPairs
@@ -84,6 +85,7 @@ class SphereSurfaceDetector:
         self.near = NearPairs(a, b, cull=cull, max_bytes=max_bytes)
         self._depths = [Depths(part.side.mesh) if part.solid and not self.same else None for part in self._sides]
         self._covers = [a] if b is None else [a, b]
+        self._seams = Seams(one, other)
         self.spheres, self._rows = _room(self._covers)
         self._by_name = [(cover.place, np.argsort(cover.skin.edge[:, 0])) for cover in self._covers]
         if self.levels is not None:
@@ -102,6 +104,8 @@ class SphereSurfaceDetector:
 
     def update(self, state: State) -> Self:
         """Follow the positions, and see how deep to go where."""
+        if self._seams.follow(state.x):
+            self._sew()
         spheres, balls = self.spheres, self.spheres.balls
         for part, cover, depths, rows in zip(self._sides, self._covers, self._depths, self._rows):
             cover.move(state.x[part.side.rows])
@@ -118,6 +122,15 @@ class SphereSurfaceDetector:
             if self._deepest[1] == 0:
                 balls[spheres.starts[2] :, 3] = 0.0  # nothing but middles counts
         return self
+
+    def _sew(self) -> None:
+        """Vertices that were one have come apart, or together again."""
+        sides = self._seams.sides
+        self.one = Part.of(sides[0])
+        self.other = self.one if self.same else Part.of(sides[1])
+        for cover, part, first in zip(self._covers, self._sides, (0, sides[0].mesh.n_vertices)):
+            cover.sew(part.weld + first)
+        self._depths = [Depths(part.side.mesh) if part.solid and not self.same else None for part in self._sides]
 
     def find(self, state: State) -> Contacts:
         found, counts = self.candidates()

@@ -16,11 +16,21 @@ from .triangle import closest_on_triangle, point_triangle_distance
 
 
 @kernel
-def faces_near(cells, surface, p, own, within, out, at, i):
-    """Faces of `surface` within reach of vertex `i` at `p`, ascending; written to out[at:] unless that is empty.
+def one_vertex(x, rest, i, j):
+    """Whether rows i and j are one vertex: the same row, or copies that coincide at rest and where they are now."""
+    if i == j:
+        return True
+    same = x[i, 0] == x[j, 0] and x[i, 1] == x[j, 1] and x[i, 2] == x[j, 2]
+    return same and rest[i, 0] == rest[j, 0] and rest[i, 1] == rest[j, 1] and rest[i, 2] == rest[j, 2]
 
-    Faces that hold the vertex `own` are left out; -1 leaves out none.
+
+@kernel
+def faces_near(cells, x_a, i, x_b, faces_b, rest, within, out, at):
+    """Faces of b within reach of vertex `i` of a, ascending; written to out[at:] unless that is empty.
+
+    rest (n,3) are the positions at rest of a mesh against itself, whose neighbours are left out; else empty.
     """
+    p = vec.load(x_a, i)
     a, b, c = (p[0] - cells.origin[0]) / cells.h, (p[1] - cells.origin[1]) / cells.h, (p[2] - cells.origin[2]) / cells.h
     inside = 0.0 <= a < cells.shape[0] and 0.0 <= b < cells.shape[1] and 0.0 <= c < cells.shape[2]
     if not inside:
@@ -29,10 +39,12 @@ def faces_near(cells, surface, p, own, within, out, at, i):
     count = 0
     for item in range(cells.start[cell], cells.start[cell + 1]):
         f = cells.items[item]
-        if surface.faces[f, 0] == own or surface.faces[f, 1] == own or surface.faces[f, 2] == own:
-            continue
-        x, y, z = corners(surface, f)
-        if point_triangle_distance(p, x, y, z) <= within:
+        j, k, h = faces_b[f, 0], faces_b[f, 1], faces_b[f, 2]
+        if point_triangle_distance(p, vec.load(x_b, j), vec.load(x_b, k), vec.load(x_b, h)) <= within:
+            if len(rest) > 0 and (
+                one_vertex(x_b, rest, i, j) or one_vertex(x_b, rest, i, k) or one_vertex(x_b, rest, i, h)
+            ):
+                continue
             if out.shape[0] > 0:
                 out[at + count, 0] = i
                 out[at + count, 1] = f
@@ -48,10 +60,10 @@ def box_of_edge(x, edges, e, within):
 
 
 @kernel
-def edges_near(cells, x_a, edges_a, e, x_b, edges_b, low_b, within, ends, out, at):
+def edges_near(cells, x_a, edges_a, e, x_b, edges_b, low_b, rest, within, out, at):
     """Edges of b within reach of edge `e` of a; a pair that shares several cells counts only in the first of them.
 
-    `ends` (k,2) are the welded ends of the edges of a mesh against itself, whose neighbours are left out; else empty.
+    `rest` as in `faces_near`.
     """
     low, high = box_of_edge(x_a, edges_a, e, 0.0)
     i0, j0, k0, i1, j1, k1 = cell_box(cells.origin, cells.h, cells.shape, low, high)
@@ -67,7 +79,7 @@ def edges_near(cells, x_a, edges_a, e, x_b, edges_b, low_b, within, ends, out, a
                     i2, j2, k2, _, _, _ = cell_box(cells.origin, cells.h, cells.shape, other, other)
                     if i != max(i0, i2) or j != max(j0, j2) or k != max(k0, k2):
                         continue
-                    if len(ends) > 0 and (f <= e or _share(ends, e, f)):
+                    if len(rest) > 0 and (f <= e or neighbours(x_b, rest, edges_b, e, f)):
                         continue
                     c, d = vec.load(x_b, edges_b[f, 0]), vec.load(x_b, edges_b[f, 1])
                     if edge_edge_distance(p, q, c, d) <= within:
@@ -79,24 +91,27 @@ def edges_near(cells, x_a, edges_a, e, x_b, edges_b, low_b, within, ends, out, a
 
 
 @kernel
-def _share(edges, e, f):
-    a, b, c, d = edges[e, 0], edges[e, 1], edges[f, 0], edges[f, 1]
-    return a in (c, d) or b in (c, d)
+def neighbours(x, rest, edges, e, f):
+    """Whether two edges of one mesh share a vertex."""
+    i, j, k, h = edges[e, 0], edges[e, 1], edges[f, 0], edges[f, 1]
+    if one_vertex(x, rest, i, k) or one_vertex(x, rest, i, h):
+        return True
+    return one_vertex(x, rest, j, k) or one_vertex(x, rest, j, h)
 
 
 @kernel(parallel=True)
-def vertex_face_pairs(cells, surface, x, own, within, start, out):
-    """Count into start[i+1] when `out` is empty, else fill out[start[i]:]; `own` (n,) as in `faces_near`."""
-    for i in prange(len(x)):
-        count = faces_near(cells, surface, vec.load(x, i), own[i], within, out, start[i], i)
+def vertex_face_pairs(cells, x_a, x_b, faces_b, rest, within, start, out):
+    """Count into start[i+1] when `out` is empty, else fill out[start[i]:]; `rest` as in `faces_near`."""
+    for i in prange(len(x_a)):
+        count = faces_near(cells, x_a, i, x_b, faces_b, rest, within, out, start[i])
         if out.shape[0] == 0:
             start[i + 1] = count
 
 
 @kernel(parallel=True)
-def edge_edge_pairs(cells, x_a, edges_a, x_b, edges_b, low_b, within, ends, start, out):
+def edge_edge_pairs(cells, x_a, edges_a, x_b, edges_b, low_b, rest, within, start, out):
     for e in prange(len(edges_a)):
-        count = edges_near(cells, x_a, edges_a, e, x_b, edges_b, low_b, within, ends, out, start[e])
+        count = edges_near(cells, x_a, edges_a, e, x_b, edges_b, low_b, rest, within, out, start[e])
         if out.shape[0] == 0:
             start[e + 1] = count
 

@@ -13,6 +13,7 @@ from ...mesh import Mesh
 from ...state import State
 from ..base import Finds, Side
 from ..features import Part, Pose, clear_faces, contacts_of, numbers
+from ..seams import Seams
 from ..tree.depth import Depths
 from .points import PointsInside
 
@@ -41,16 +42,24 @@ class ImageSpaceDetector:
     def __init__(self, one: Side, other: Side | None = None, *, within: float = 0.0) -> None:
         validate.number("within", within, low=0.0, high=validate.LARGEST)
         self.same = other is None
-        self.one = Part.of(one)
-        self.other = self.one if other is None else Part.of(other)
+        self._seams = Seams(one, other)
+        self._pool = Pool()
+        self._sew()
+
+    def _sew(self) -> None:
+        """What follows from which vertices are one."""
+        sides = self._seams.sides
+        self.one = Part.of(sides[0])
+        self.other = self.one if self.same else Part.of(sides[1])
         if not (self.one.solid or self.other.solid):
             names = " and ".join(dict.fromkeys(part.side.mesh.name for part in (self.one, self.other)))
             raise ValueError(f"image-space needs a closed mesh whose faces look outward; {names} have no inside")
         self._inside = [_Inside(part) if part.solid else None for part in (self.one, self.other)]
-        self._pool = Pool()
 
     def update(self, state: State) -> Self:
-        """There is nothing to rebuild."""
+        """Nothing is kept between questions but which vertices are one."""
+        if self._seams.follow(state.x):
+            self._sew()
         return self
 
     def find(self, state: State) -> Contacts:

@@ -14,6 +14,7 @@ from ...kernels.stochastic_flood import Seen
 from ...state import State
 from ..base import Finds, Side
 from ..features import Part
+from ..seams import Seams
 from .facets import joined, levels_of
 from .records import Recorder
 from .sides import grown
@@ -62,17 +63,22 @@ class ActivePairsDetector:
         self.spread = ALL if spread is None else validate.whole("spread", spread, low=1)
         self.seed = validate.whole("seed", seed, low=0)
         self.max_bytes = max_bytes
-        sides = [one] if other is None else [one, other]
         self.same = other is None
+        self._seams = Seams(one, other)
+        self._sew()
+        self.far = 4.0 * self.within + 2.0 * self._levels.edge if far is None else validate.number("far", far, low=0.0)
+        self._reach = self.within
+
+    def _sew(self) -> None:
+        """What follows from which vertices are one; what was known about others is forgotten."""
+        sides = self._seams.sides
         parts = [Part.of(side) for side in sides]
         self._whole = joined(parts)
         rest = np.zeros((max(side.rows.stop for side in sides), 3))
         for side in sides:
             rest[side.rows] = side.mesh.vertices
-        self._levels = levels_of(parts, rest, max_bytes=max_bytes)
-        self.far = 4.0 * self.within + 2.0 * self._levels.edge if far is None else validate.number("far", far, low=0.0)
+        self._levels = levels_of(parts, rest, max_bytes=self.max_bytes)
         self._recorder = Recorder(parts)
-        self._reach = self.within
         self.forget()
 
     def forget(self) -> None:
@@ -87,6 +93,8 @@ class ActivePairsDetector:
     def update(self, state: State) -> Self:
         """Guess, lead downhill, spread: all that is remembered changes here."""
         x = state.x
+        if self._seams.follow(x):
+            self._sew()
         self._reach = grown(self.within, x)
         guessed = self._guess(x)
         while True:

@@ -15,6 +15,7 @@ from ...kernels.stochastic_walk import Queue, Walker
 from ...state import State
 from ..base import Finds, Side
 from ..features import Part, Pose, contacts_of
+from ..seams import Seams
 from ..tree.depth import Depths
 from ..tree.tree import refit, tree_of
 from .facets import joined, sorted_pairs
@@ -64,8 +65,9 @@ class StochasticTreeDetector:
         self.max_bytes, self._clock = max_bytes, clock
         sides = [one] if other is None else [one, other]
         self.same = other is None
-        self._parts = [Part.of(side) for side in sides]
-        self._whole = joined(self._parts)
+        self._seams = Seams(one, other)
+        self._exact = self.quality == 1.0 and self.budget_ms is None
+        self._sew()
         self._walkers, self._trees = [], []
         for k, side in enumerate(sides):
             mesh = side.mesh
@@ -75,10 +77,6 @@ class StochasticTreeDetector:
             self._trees.append(made)
             rest = np.ascontiguousarray(made.nodes["bounds"])
             self._walkers.append(Walker(made.nodes, made.items, made.order, fill, rest, k * self._whole.faces))
-        self._exact = self.quality == 1.0 and self.budget_ms is None
-        self._recorder = Recorder(self._parts)
-        apart = self._exact and not self.same
-        self._depths = [Depths(part.side.mesh) if part.solid and apart else None for part in self._parts]
         self._queue = _queue(1 << 10)
         self._out = np.empty((1 << 14, 3), np.int32)
         self._lot = np.empty((LEAF * LEAF + _kernels.LOT + 64, 2), np.int32)
@@ -87,9 +85,19 @@ class StochasticTreeDetector:
         self.estimated_recall = float("nan")
         self.opened = 0
 
+    def _sew(self) -> None:
+        """What follows from which vertices are one."""
+        self._parts = [Part.of(side) for side in self._seams.sides]
+        self._whole = joined(self._parts)
+        self._recorder = Recorder(self._parts)
+        apart = self._exact and not self.same
+        self._depths = [Depths(part.side.mesh) if part.solid and apart else None for part in self._parts]
+
     def update(self, state: State) -> Self:
         """Follow the positions, and walk."""
         self._began = self._clock()
+        if self._seams.follow(state.x):
+            self._sew()
         for part, tree in zip(self._parts, self._trees, strict=True):
             refit(tree, state.x[part.side.rows], part.side.mesh.faces)
         for part, depths in zip(self._parts, self._depths, strict=True):

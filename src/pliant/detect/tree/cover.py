@@ -21,7 +21,7 @@ class Cover:
     """Faces of a mesh, and its vertices that no face holds, in a tree of boxes with one of them in a leaf.
 
     Vertices with the same number in `weld` (n,) are one and the same; who shares one is a neighbour. Two covers need
-    different numbers. `lone` leaves out or takes in what no face holds.
+    different numbers; `sew` gives others. `lone` leaves out or takes in what no face holds.
     """
 
     def __init__(self, x: Floats, top: Topology, weld: NDArray[Any], *, lone: bool = True, **options: Any) -> None:
@@ -56,6 +56,20 @@ class Cover:
         self.x = x
         self._drift: Drift | None = None
         self._sent = False
+
+    def sewn(self, weld: NDArray[Any]) -> Skin:
+        """The skin with other numbers `weld` (n,) of vertices that are one."""
+        skin, weld = self.skin, weld.astype(np.int32)
+        rows, ends = skin.vertex[:, 0], skin.edge[:, 1:3]
+        return skin._replace(
+            welded=np.ascontiguousarray(weld[skin.corners]),
+            vertex=np.stack([rows, weld[rows]], 1),
+            edge=np.concatenate([skin.edge[:, :3], weld[ends]], 1),
+        )
+
+    def sew(self, weld: NDArray[Any]) -> None:
+        """From now on vertices with the same number in `weld` (n,) are one."""
+        self.skin = self.sewn(weld)
 
     def move(self, x: Floats) -> None:
         """Follow positions (n,3): corners, ends, boxes and the tree."""

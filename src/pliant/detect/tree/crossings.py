@@ -11,6 +11,8 @@ from ...kernels import crossings as _kernels
 from ...kernels.crossings import Side
 from ...kernels.tree import Tree
 from ...mesh import Mesh
+from ..base import Side as _Side
+from ..seams import Seams
 from .tree import refit, tree_of
 
 Floats = NDArray[np.float64]
@@ -22,8 +24,8 @@ class Crossings:
     """Pairs of triangles that meet: faces of `a` with faces of `b`, or of `a` with itself where `b` is left out.
 
     Triangles are closed sets, so touching counts. Faces of one mesh that share a vertex or an edge count only when they
-    have more than that in common; vertices at equal places at the start are one vertex. `options` are those of a
-    tree of boxes. `update` follows the meshes, `pairs` answers for where they are.
+    have more than that in common; vertices at equal places at the start are one vertex as long as they stay together.
+    `options` are those of a tree of boxes. `update` follows the meshes, `pairs` answers for where they are.
     """
 
     def __init__(self, a: Mesh, b: Mesh | None = None, *, max_bytes: float | None = None, **options: Any) -> None:
@@ -66,11 +68,14 @@ class _Follower:
         self.x = mesh.vertices.copy()  # may be written, like those that follow: one compiled kernel serves them all
         self.faces = mesh.faces
         self.corners = mesh.weld_index[mesh.faces]
+        self._seams = Seams(_Side(mesh))
         self.tree = tree_of(self.x, self.faces, **options)
         self.room = int(_kernels.stack_room(self.tree.nodes))
 
     def move(self, x: Floats) -> None:
         self.x = x
+        if self._seams.follow(x):
+            self.corners = self._seams.sides[0].mesh.weld_index[self.faces]
         refit(self.tree, x, self.faces)
 
     @property

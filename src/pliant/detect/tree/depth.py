@@ -11,7 +11,8 @@ from ...kernels import pseudonormals as _normals
 from ...kernels.pseudonormals import Rings
 from ...kernels.surface import Surface
 from ...mesh import Mesh
-from ..base import Inside
+from ..base import Inside, Side
+from ..seams import Seams
 from ..surface import SHAPE, blocks_of
 from .tree import refit, tree_of
 
@@ -23,15 +24,20 @@ NOTHING = Inside(np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 3)), np.zeros(
 class Depths:
     """Signed distances from a mesh that deforms, as `ClosestPoints` gives them for one that does not.
 
-    `update` fits the boxes to new vertices; pseudonormals are made for the features that a query finds. Which vertices
-    are one is known from the start.
+    `update` fits the boxes to new vertices; pseudonormals are made for the features that a query finds. Vertices that
+    coincide at rest are one as long as they stay together.
     """
 
     def __init__(self, mesh: Mesh) -> None:
         if not mesh.n_faces:
             raise ValueError(f"mesh {mesh.name!r} has no faces; expected a surface")
-        welded = mesh.welded
         self._shape = mesh.vertices.shape
+        self._seams = Seams(Side(mesh))
+        self._sew(mesh)
+
+    def _sew(self, mesh: Mesh) -> None:
+        """What follows from which vertices are one."""
+        welded = mesh.welded
         _, self._rows = np.unique(mesh.weld_index, return_index=True)
         self._x, self._surface, self._rings = loose(welded)
         self._tree = tree_of(self._surface.x, welded.faces, **SHAPE)
@@ -39,7 +45,10 @@ class Depths:
 
     def update(self, x: Any) -> Self:
         """New vertices (n,3) of the mesh as it was given."""
-        self._x[:] = validate.floats("x", x, self._shape)[self._rows]
+        x = validate.floats("x", x, self._shape)
+        if self._seams.follow(x):
+            self._sew(self._seams.sides[0].mesh)
+        self._x[:] = x[self._rows]
         refit(self._tree, self._surface.x, self._surface.faces)
         _nearest.fill_blocks(self._tree.nodes, self._number, self._blocks.boxes, self._blocks.child)
         _nearest.fill_rows(self._surface, self._tree.order, self._blocks.rows)

@@ -7,6 +7,7 @@ from ...contacts import Contacts, Pool
 from ...state import State
 from ..base import Finds, Inside, Side
 from ..features import Part, Pose, contacts_of
+from ..seams import Seams
 from .cover import Cover
 from .depth import NOTHING, Depths
 from .near import NearPairs
@@ -50,11 +51,14 @@ class TreeDetector:
             # numbers beyond those of the first side: the two are no neighbours
             b = Cover(other.mesh.vertices, other.mesh.topology, self.other.weld + one.mesh.n_vertices, **tree)
         self._pool = Pool()
+        self._seams = Seams(one, other)
         self.near = NearPairs(a, b, cull=cull, max_bytes=max_bytes)
         self._depths = [Depths(part.side.mesh) if part.solid and not self.same else None for part in self._sides]
 
     def update(self, state: State) -> Self:
         """Follow the positions."""
+        if self._seams.follow(state.x):
+            self._sew()
         self.near.a.move(state.x[self.one.side.rows])
         if not self.same:
             self.near.b.move(state.x[self.other.side.rows])
@@ -62,6 +66,16 @@ class TreeDetector:
             if depths is not None:
                 depths.update(state.x[part.side.rows])
         return self
+
+    def _sew(self) -> None:
+        """Vertices that were one have come apart, or together again."""
+        sides = self._seams.sides
+        self.one = Part.of(sides[0])
+        self.other = self.one if self.same else Part.of(sides[1])
+        self.near.a.sew(self.one.weld)
+        if not self.same:
+            self.near.b.sew(self.other.weld + sides[0].mesh.n_vertices)
+        self._depths = [Depths(part.side.mesh) if part.solid and not self.same else None for part in self._sides]
 
     def find(self, state: State) -> Contacts:
         near = self.near
