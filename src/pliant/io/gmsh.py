@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from .cursor import Cursor
 from .elements import LINE, NODES, POINT, QUAD, TET, TRIANGLE, Elements, Where, by_tag, refuse
-from .reading import Input, Parts, check_positions
+from .reading import Input, Parts, as_text, check_positions, heading
 
 KINDS = {1: LINE, 2: TRIANGLE, 3: QUAD, 4: TET, 15: POINT}
 _OTHERS = {
@@ -23,7 +23,11 @@ Nodes = tuple[NDArray[np.int64], NDArray[np.float64], Where]  # numbers, positio
 
 def read(file: Input) -> Parts:
     """Parse a .msh file of any version."""
-    cursor = Cursor(file)
+    text = as_text(file)
+    cursor = Cursor(file, text.data)
+    cursor.at = heading(text.data)
+    while cursor.peek() == b"$Comments" and cursor.skip(b"$EndComments"):
+        pass
     head = cursor.word("'$MeshFormat' or '$NOD'")
     if head == b"$NOD":
         return _read_1(file, cursor)

@@ -6,18 +6,20 @@ import numpy as np
 
 from .cursor import Cursor
 from .elements import QUAD, TET, TRIANGLE, Elements, refuse
-from .reading import Input, Parts, check_positions
+from .reading import Input, Parts, as_text, check_positions
 
-_READ = {b"Triangles": (TRIANGLE, 3), b"Quadrilaterals": (QUAD, 4), b"Tetrahedra": (TET, 4)}
-_REFUSED = (b"Hexahedra", b"Prisms", b"Pyramids", b"Wedges", b"TetrahedraP2", b"TrianglesP2")
+# keywords in lower case: writers differ in theirs
+_READ = {b"triangles": (TRIANGLE, 3), b"quadrilaterals": (QUAD, 4), b"tetrahedra": (TET, 4)}
+_REFUSED = (b"hexahedra", b"prisms", b"pyramids", b"wedges", b"tetrahedrap2", b"trianglesp2")
 _KEYWORD = re.compile(rb"[A-Za-z]\w*")
 _COMMENT = re.compile(rb"#[^\n]*")
 
 
 def read(file: Input) -> Parts:
     """Parse a .mesh file: vertices, triangles, quadrilaterals, tetrahedra; other sections are passed over."""
-    cursor = Cursor(file, _COMMENT.sub(b"", file.data) if b"#" in file.data else None)
-    if cursor.word("'MeshVersionFormatted'") != b"MeshVersionFormatted":
+    text = as_text(file).data
+    cursor = Cursor(file, _COMMENT.sub(b"", text) if b"#" in text else text)
+    if cursor.word("'MeshVersionFormatted'").lower() != b"meshversionformatted":
         raise file.fail(cursor.where, "not a MEDIT file: expected 'MeshVersionFormatted'")
     cursor.whole("the version of the format", 1, 4)
     x = None
@@ -25,26 +27,26 @@ def read(file: Input) -> Parts:
     while True:
         # what a section holds beyond what is known of it is passed over
         keyword = _KEYWORD.search(cursor.data, cursor.at)
-        if keyword is None or keyword.group() == b"End":
+        if keyword is None or keyword.group().lower() == b"end":
             break
         cursor.at = keyword.end()
-        name = keyword.group()
-        if name == b"Dimension":
+        name = keyword.group().lower()
+        if name == b"dimension":
             if cursor.whole("the dimension") != 3:
                 raise file.fail(cursor.where, "a mesh in the plane; expected dimension 3")
-        elif name == b"Vertices":
+        elif name == b"vertices":
             n = cursor.count("vertices", 8)
             place = cursor.places(4)
             x = np.ascontiguousarray(cursor.floats(4 * n, "vertices (x, y, z, reference)").reshape(-1, 4)[:, :3])
             check_positions(file, x, place)
         elif name in _READ:
             kind, width = _READ[name]
-            n = cursor.count(name.decode().lower(), 2 * (width + 1))
+            n = cursor.count(name.decode(), 2 * (width + 1))
             place = cursor.places(width + 1)
-            rows = cursor.wholes((width + 1) * n, f"{name.decode().lower()} (vertices, reference)")
+            rows = cursor.wholes((width + 1) * n, f"{name.decode()} (vertices, reference)")
             found.add(kind, rows.reshape(-1, width + 1)[:, :width], place)
         elif name in _REFUSED and cursor.peek() not in (b"", b"0"):
-            raise refuse(file, cursor.where, name.decode().lower())
+            raise refuse(file, cursor.where, name.decode())
     if x is None:
         raise file.fail("end of file", "no section 'Vertices' (truncated?)")
     return found.parts(file, x, lambda nodes: nodes - 1)

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .links import inside
-from .reading import Input, Parts, check_positions, fan
+from .reading import Input, Parts, as_text, check_positions, fan
 from .source import Source, digest
 
 _NUMERIC = (b"v", b"vt", b"f")
+_SPELT = {b"V": b"v", b"VT": b"vt", b"F": b"f", b"fo": b"f", b"FO": b"f", b"O": b"o", b"G": b"g"}  # otherwise, rarely
 
 
 @dataclasses.dataclass
@@ -27,6 +28,7 @@ class ObjSource(Source):
 
 def read(file: Input) -> Parts:
     """Parse an OBJ file; polygons become fans, vertices keep their order."""
+    file = as_text(file)
     lines = _lines(file.data)
     x, uv = array("d"), array("d")
     corners = array("q")  # vertex index of every corner, from 0
@@ -44,7 +46,7 @@ def read(file: Input) -> Parts:
         words = line.split()
         if not words:
             continue
-        key = words[0]
+        key = _SPELT.get(words[0], words[0])
         try:
             if b"_" in line and key in _NUMERIC:
                 raise ValueError  # Python reads 1_0 as ten
@@ -143,9 +145,14 @@ def _lines(data: bytes) -> list[bytes]:
         lines = [*joined, b" ".join(held)] if held else joined
     if b"#" in data:
         for row, line in enumerate(lines):
-            if b"#" in line and line.lstrip()[:1] != b"#" and line.split(None, 1)[0] in (b"v", b"vt", b"vn", b"f"):
+            if b"#" in line and line.lstrip()[:1] != b"#" and _key(line) in (b"v", b"vt", b"vn", b"f"):
                 lines[row] = line[: line.index(b"#")]
     return lines
+
+
+def _key(line: bytes) -> bytes:
+    word = line.split(None, 1)[0]
+    return _SPELT.get(word, word)
 
 
 def _face(words: list[bytes], n_v: int, n_t: int, corners: "array[int]", corner_uv: "array[int]") -> None:

@@ -1,27 +1,36 @@
-"""OFF, the Geomview format, with its prefixes (ST, C, N, 4) and comments; colours and normals are passed over."""
+"""OFF, the Geomview format, with its prefixes (ST, C, N, 4) and comments; colours and normals are passed over.
+
+Its keyword may be left out, as Geomview allows, where the counts come first.
+"""
 
 import re
 from array import array
 
 import numpy as np
 
-from .reading import Input, Parts, check_indices, check_positions, fan
+from .reading import Input, Parts, as_text, check_indices, check_positions, fan, heading
 
-_HEAD = re.compile(rb"\s*(ST)?(C)?(N)?(4)?(n)?OFF", re.ASCII)
+_HEAD = re.compile(rb"(?:ST)?(?:C?N?|NC)(4)?OFF(?![A-Z_])", re.IGNORECASE)
+_COUNTS = re.compile(rb"\d+\s")
 
 
 def read(file: Input) -> Parts:
     """Parse an OFF file; polygons become fans."""
-    head = _HEAD.match(file.data)
-    if head is None or head.group(5):
-        raise file.fail("line 1", "not an OFF file: it does not start with 'OFF' (nOFF is not read)")
-    four = head.group(4) is not None
-    lines = _content(file, head.end())
+    file = as_text(file)
+    start = heading(file.data)
+    head = _HEAD.match(file.data, start)
+    if file.data.startswith(b"nOFF", start) or not (head or _COUNTS.match(file.data, start)):
+        line = file.data.count(b"\n", 0, start) + 1
+        raise file.fail(f"line {line}", "not an OFF file: it does not start with 'OFF' (nOFF is not read)")
+    four = head is not None and head.group(1) is not None
+    lines = _content(file, head.end() if head else start)
     if not lines:
         raise file.fail("end of file", "no counts of vertices and faces")
     number, words = lines[0]
     if words[0].upper() == b"BINARY":
         raise file.fail(f"line {number}", "binary OFF is not read; save it as ascii, or as PLY")
+    while len(words) < 3 and len(lines) > 1 and len(lines[1][1]) == 1:  # one count a line
+        words = words + lines.pop(1)[1]
     try:
         n_vertices, n_faces = int(words[0]), int(words[1])
     except (ValueError, IndexError):

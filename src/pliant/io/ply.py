@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import re
 from array import array
 from typing import Any
 
@@ -16,6 +17,7 @@ _TYPES = {
     "int64": "i8", "uint64": "u8", "float32": "f4", "float64": "f8",
 }  # fmt: skip
 _CHUNK = 1 << 20
+_MAGIC = re.compile(rb"(?:\xef\xbb\xbf)?\s{0,4096}(ply)")
 _UV = (("s", "t"), ("u", "v"), ("texture_u", "texture_v"))
 
 
@@ -125,16 +127,18 @@ def _strips(file: Input, strips: _List, count: int) -> NDArray[np.int64]:
 def _header(file: Input) -> tuple[str, list[_Element], int]:
     """Byte order ("ascii", "<", ">"), the elements, and where the body starts."""
     data = file.data
-    if not data.startswith(b"ply"):
+    begin = _MAGIC.match(data)
+    if begin is None:
         raise file.fail("byte 0", "not a PLY file: it does not start with 'ply'")
     order = ""
     elements: list[_Element] = []
     # the first line says how lines end (old Macs: a bare CR), so that a body that starts with LF keeps that byte
-    ends = [data.find(c, 0, 4096) for c in (b"\r\n", b"\r", b"\n")]
+    at = begin.start(1)
+    before = len(data[:at].splitlines()) - (at > 0)  # blank lines
+    ends = [data.find(c, at, at + 4096) for c in (b"\r\n", b"\r", b"\n")]
     first = min((e for e in ends if e >= 0), default=0)
     ending = next((c for c, e in zip((b"\r\n", b"\r", b"\n"), ends) if e == first), b"\n")
-    at = 0
-    for number in itertools.count(1):
+    for number in itertools.count(1 + max(before, 0)):
         stop = data.find(ending, at, at + 4096)
         if stop < 0:
             raise file.fail(f"line {number}", "the header has no 'end_header'")
@@ -143,7 +147,7 @@ def _header(file: Input) -> tuple[str, list[_Element], int]:
         where = f"line {number}"
         if number > 10_000:
             raise file.fail(where, "the header is too long")
-        if not words or words[0] in ("ply", "comment", "obj_info"):
+        if not words or words[0][0] == "#" or words[0] in ("ply", "comment", "obj_info"):
             continue
         if words[0] == "end_header":
             break
@@ -167,10 +171,11 @@ def _header(file: Input) -> tuple[str, list[_Element], int]:
 
 
 def _property(file: Input, where: str, words: list[str]) -> _Property:
-    if len(words) == 3 and words[1] in _TYPES:
-        return _Property(words[2], _TYPES[words[1]], None)
-    if len(words) == 5 and words[1] == "list" and words[3] in _TYPES and _TYPES.get(words[2], "f")[0] in "iu":
-        return _Property(words[4], _TYPES[words[3]], _TYPES[words[2]])
+    kind = [word.lower() for word in words[1:-1]]
+    if len(words) == 3 and kind[0] in _TYPES:
+        return _Property(words[2], _TYPES[kind[0]], None)
+    if len(words) == 5 and kind[0] == "list" and kind[2] in _TYPES and _TYPES.get(kind[1], "f")[0] in "iu":
+        return _Property(words[4], _TYPES[kind[2]], _TYPES[kind[1]])
     raise file.fail(where, f"cannot read {' '.join(words)!r}")
 
 

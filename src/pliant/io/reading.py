@@ -5,6 +5,7 @@ import gzip
 import io
 import os
 import pathlib
+import re
 import zlib
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -18,6 +19,8 @@ from ..validate import LARGEST, size_text
 MAX_RATIO = 1000  # a packed file may grow this much, beyond 4 MiB a hundred times; real meshes stay below 40
 _CHUNK = 1 << 20
 _NAMED = 20  # parts in an error
+_UTF8, _OTHER_MARKS = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")
+_BLANK = re.compile(rb"(?:\s|#[^\n]*(?:\n|\Z))*")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,6 +60,26 @@ class Parts:
     materials: tuple[dict[str, Any], ...] = ()
     tets: NDArray[Any] | None = None
     source: Any = None
+
+
+def as_text(file: Input) -> Input:
+    """The same file without the byte order mark that editors put first, and with LF where its lines end in CR alone.
+
+    The numbers of its lines stay as they were. Text of two bytes a character is refused.
+    """
+    data = file.data
+    if data.startswith(_OTHER_MARKS):
+        raise file.fail("byte 0", "it is UTF-16 text, which is not read; save it as UTF-8 or ASCII")
+    data = data.removeprefix(_UTF8)
+    if b"\n" not in data:
+        data = data.replace(b"\r", b"\n")
+    return file if data is file.data else dataclasses.replace(file, data=data)
+
+
+def heading(data: bytes) -> int:
+    """Where the content of a text file begins: behind blank lines and comments (# to the end of a line)."""
+    found = _BLANK.match(data)
+    return found.end() if found else 0
 
 
 def default_limit() -> int:

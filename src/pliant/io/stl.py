@@ -1,14 +1,16 @@
 """STL: triangles without neighbours, ascii or binary; `Mesh.welded` joins them again."""
 
+import dataclasses
 from array import array
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .reading import Input, Parts, check_positions
+from .reading import Input, Parts, as_text, check_positions, heading
 
 _RECORD = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
 _HEADER = 84
+_NAMING = (b"solid", b"endsolid")
 
 
 def read(file: Input) -> Parts:
@@ -16,12 +18,22 @@ def read(file: Input) -> Parts:
     data = file.data
     declared = int.from_bytes(data[80:84], "little") if len(data) >= _HEADER else -1
     exact = len(data) == _HEADER + _RECORD.itemsize * declared
-    if not exact and data[:512].lstrip().lower().startswith(b"solid") and b"\0" not in data[:512]:
-        corners = _ascii(file)
+    text = None if exact else _text(file)
+    if text is not None:
+        corners = _ascii(text)
     else:
         corners = _binary(file, declared)
     check_positions(file, corners, lambda i: f"triangle {i // 3}")
     return Parts(corners, np.arange(len(corners)).reshape(-1, 3))
+
+
+def _text(file: Input) -> Input | None:
+    """The file as text, where it begins as an ascii STL does; NUL or Ctrl-Z behind its end is taken off."""
+    text = as_text(file)
+    text = dataclasses.replace(text, data=text.data.rstrip(b"\0\x1a \t\r\n"))
+    start = heading(text.data)
+    begins = text.data[start : start + 5].lower() == b"solid"
+    return text if begins and b"\0" not in text.data[: start + 512] else None
 
 
 def _binary(file: Input, declared: int) -> NDArray[np.float64]:
@@ -50,6 +62,11 @@ def _ascii(file: Input) -> NDArray[np.float64]:
             continue
         where = f"line {number}"
         key = words[0]
+        if key not in _NAMING:  # a name may hold any character
+            words = line.split(b"#", 1)[0].lower().split()
+            if not words:
+                continue
+            key = b"".join(words[:2]) if words[0] == b"end" else words[0]  # "end facet" as some write it
         if key == b"vertex":
             if corners < 0 or len(words) != 4 or b"_" in line:  # Python reads 1_0 as ten
                 raise file.fail(where, "expected 'vertex x y z' inside a facet")

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from .cursor import Cursor
 from .elements import filled, refuse
-from .reading import Input, Parts, check_positions, read_input
+from .reading import Input, Parts, as_text, check_positions, read_input
 
 _COMMENT = re.compile(rb"#[^\n]*")
 
@@ -35,7 +35,8 @@ def _partner(file: Input, stem: str, suffix: str) -> Input:
 
 
 def _cursor(file: Input) -> Cursor:
-    return Cursor(file, _COMMENT.sub(b"", file.data) if b"#" in file.data else None)
+    text = as_text(file).data
+    return Cursor(file, _COMMENT.sub(b"", text) if b"#" in text else text)
 
 
 def _points(file: Input) -> tuple[NDArray[np.float64], int]:

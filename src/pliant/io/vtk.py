@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from .cursor import Cursor
 from .elements import LINE, NODES, POINT, QUAD, TET, TRIANGLE, Elements, Where, refuse
-from .reading import Input, Parts, check_positions
+from .reading import Input, Parts, as_text, check_positions
 
 KINDS = {1: POINT, 3: LINE, 5: TRIANGLE, 9: QUAD, 10: TET}
 PASSED = (2, 4)  # several points or a broken line, of any length
@@ -27,12 +27,14 @@ TYPES = {
     b"vtktypeint64": "i8",
     b"vtkidtype": "i8",
 }
-_HEAD = re.compile(rb"# vtk DataFile Version (\d)\.(\d)\s*\Z")
+_HEAD = re.compile(rb"\s*#\s*vtk\s+DataFile\s+Version\s+(\d)\.(\d)\s*\Z", re.IGNORECASE)
 
 
 def read(file: Input) -> Parts:
     """Parse a legacy .vtk file; data on points and cells is passed over."""
-    cursor = Cursor(file)
+    text = as_text(file).data
+    cursor = Cursor(file, text)
+    cursor.at = len(text) - len(text.lstrip())
     version = _HEAD.match(cursor.line("'# vtk DataFile Version'"))
     if version is None:
         raise file.fail("line 1", "not a VTK file: expected '# vtk DataFile Version x.y'")
