@@ -1,0 +1,153 @@
+"""Judges of the attacks: NumPy in extended precision, exact fractions, IPC Toolkit and libigl. No line of the product.
+
+A judge of a distance gives bounds, `low <= true distance <= high`; what lies between the bounds may go either way.
+"""
+
+import numpy as np
+
+import naive
+
+Long = np.longdouble
+EPS = float(np.finfo(np.float64).eps)
+
+
+def _norm(a):
+    return np.sqrt((a * a).sum(-1))
+
+
+def _to_segment(p, a, b):
+    """Distance of points p from segments a b, broadcast."""
+    e, r = b - a, p - a
+    length2 = (e * e).sum(-1)
+    t = np.clip((r * e).sum(-1) / np.where(length2 > 0, length2, 1), 0, 1)
+    return _norm(r - t[..., None] * e)
+
+
+def vertex_face(p, corners):
+    """Bounds (low, high), each (n,m), of the distances of points (n,3) from triangles (m,3,3)."""
+    p, corners = np.asarray(p, Long)[:, None], np.asarray(corners, Long)[None]
+    a, b, c = (corners[:, :, k] for k in range(3))
+    high = np.minimum(np.minimum(_to_segment(p, a, b), _to_segment(p, b, c)), _to_segment(p, c, a))
+    longest = np.maximum(np.maximum(_norm(b - a), _norm(c - b)), _norm(a - c))
+    n = np.cross(b - a, c - a)
+    area = _norm(n)
+    # a sliver whose height is below this has no plane worth asking: then it is its edges, to within its height
+    clear = area > 1e-9 * longest * longest
+    unit = n / np.where(area > 0, area, 1)[..., None]
+    r = p - a
+    over = clear & True
+    for x, y in ((a, b), (b, c), (c, a)):
+        over = over & ((np.cross(unit, y - x) * (p - x)).sum(-1) >= 0)
+    height = np.abs((r * unit).sum(-1))
+    inner = np.where(over, height, high)
+    high = np.minimum(high, inner)
+    low = np.where(clear, high, np.maximum(high - area / np.where(longest > 0, longest, 1), 0))
+    return low.astype(np.float64), high.astype(np.float64)
+
+
+def edge_edge(one, two):
+    """Bounds (low, high), each (n,m), of the distances of segments (n,2,3) and (m,2,3)."""
+    one, two = np.asarray(one, Long)[:, None], np.asarray(two, Long)[None]
+    a, b, c, d = one[:, :, 0], one[:, :, 1], two[:, :, 0], two[:, :, 1]
+    high = np.minimum(
+        np.minimum(_to_segment(a, c, d), _to_segment(b, c, d)), np.minimum(_to_segment(c, a, b), _to_segment(d, a, b))
+    )
+    u, v, r = b - a, d - c, c - a
+    lu, lv = _norm(u), _norm(v)
+    scale = lu * lv
+    n = np.cross(u, v)
+    sine = _norm(n) / np.where(scale > 0, scale, 1)
+    clear = sine > 1e-9
+    n2 = np.where(clear, (n * n).sum(-1), 1)
+    s, t = (np.cross(r, v) * n).sum(-1) / n2, (np.cross(r, u) * n).sum(-1) / n2
+    across = clear & (s >= 0) & (s <= 1) & (t >= 0) & (t <= 1)
+    height = np.abs((r * n).sum(-1)) / np.sqrt(n2)
+    high = np.where(across, np.minimum(high, height), high)
+    # lines that are almost parallel part by no more than this between the ends that were asked
+    low = np.where(clear, high, np.maximum(high - sine * np.minimum(lu, lv), 0))
+    return low.astype(np.float64), high.astype(np.float64)
+
+
+def edges_of(faces):
+    """(k,2) edges, each once, lower vertex first; none from a vertex to itself."""
+    pairs = np.sort(np.asarray(faces, np.int64)[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), 1)
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    return np.unique(pairs, axis=0) if len(pairs) else np.zeros((0, 2), np.int64)
+
+
+def margin(within, *xs):
+    """By how much rounding may move a distance across `within`."""
+    largest = max(float(np.abs(x).max(initial=0.0)) for x in xs)
+    return 1e-9 * within + 64 * EPS * largest
+
+
+def same_places(x):
+    """(n,) a number for each place: equal for vertices that lie on each other."""
+    return np.unique(np.asarray(x) + 0.0, axis=0, return_inverse=True)[1].ravel()
+
+
+def crossing_pairs(x, faces, y=None, other=None):
+    """{(f, g)} faces that meet, exactly (fractions): of two meshes, or of one with itself on its welded vertices."""
+    same = y is None
+    x = np.asarray(x, float)
+    if same:
+        index = same_places(x)
+        first = np.unique(index, return_index=True)[1]
+        x, faces = x[first], index[faces]
+        y, other = x, faces
+    a, b = x[faces], np.asarray(y, float)[other]
+    meet = ((a.min(1)[:, None] <= b.max(1)[None]) & (a.max(1)[:, None] >= b.min(1)[None])).all(-1)
+    found = set()
+    for f, g in zip(*np.nonzero(meet)):
+        if same:
+            if f < g and naive.faces_intersect(x, faces[f], faces[g]):
+                found.add((int(f), int(g)))
+        elif naive.triangles_intersect(a[f], b[g]):
+            found.add((int(f), int(g)))
+    return found
+
+
+def has_area(x, faces):
+    """(m,) whether faces have three places that are not on a line, exactly."""
+    out = np.empty(len(faces), bool)
+    for k, f in enumerate(faces):
+        a, b, c = (naive.exact(x[i]) for i in f)
+        out[k] = any(naive.cross(tuple(q - p for p, q in zip(a, b)), tuple(q - p for p, q in zip(a, c))))
+    return out
+
+
+def winding(x, faces, points):
+    """(n,) generalised winding number, by libigl."""
+    import igl
+
+    v, f = np.asarray(x, np.float64), np.asarray(faces, np.int64)
+    # about the middle of the body and in its own size: libigl has no cure for coordinates of 1e8
+    middle, size = 0.5 * (v.min(0) + v.max(0)), max(float(np.ptp(v, axis=0).max()), 1e-300)
+    return np.ravel(igl.winding_number((v - middle) / size, f, (np.asarray(points, np.float64) - middle) / size))
+
+
+def unsigned(x, faces, points):
+    """(n,) distance of points from a surface, in extended precision."""
+    low, high = vertex_face(points, np.asarray(x)[faces])
+    return 0.5 * (low.min(1) + high.min(1))
+
+
+class Meetings:
+    """Whether any two triangles meet, by IPC Toolkit's exact predicates.
+
+    Of the vertices (n,3) the first `n_soft` belong to what is simulated; the bodies behind them may meet each other.
+    """
+
+    def __init__(self, x, faces, n_soft):
+        import ipctk
+
+        ipctk.set_num_threads(1)
+        ipctk.set_logger_level(ipctk.LoggerLevel.off)
+        faces = np.asarray(faces, np.int32)
+        self._find = ipctk.has_intersections
+        self._mesh = ipctk.CollisionMesh(np.asfortranarray(x), ipctk.edges(faces), faces)
+        if n_soft < len(x):
+            self._mesh.can_collide = ipctk.make_static_obstacle_filter(n_soft)
+
+    def __call__(self, x):
+        return bool(self._find(self._mesh, np.asfortranarray(x)))

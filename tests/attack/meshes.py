@@ -1,0 +1,153 @@
+"""Small random meshes that break geometry: slivers, needles, faces without area, duplicates, T-junctions, seams.
+
+Plain arrays (x, faces); nothing here knows of the product.
+"""
+
+import numpy as np
+
+
+def rotation(rng):
+    q, _ = np.linalg.qr(rng.normal(size=(3, 3)))
+    return q * np.sign(np.linalg.det(q))
+
+
+def grid(rng, nx=None, ny=None):
+    """A sheet of about 1 m in the plane y = 0, ruffled or flat."""
+    nx, ny = nx or int(rng.integers(1, 5)), ny or int(rng.integers(1, 5))
+    u, v = np.meshgrid(np.linspace(-0.5, 0.5, nx + 1), np.linspace(-0.5, 0.5, ny + 1), indexing="ij")
+    y = rng.choice([0.0, 1e-9, 0.02, 0.2]) * rng.normal(size=u.shape)
+    at = np.arange((nx + 1) * (ny + 1)).reshape(nx + 1, ny + 1)
+    a, b, c, d = at[:-1, :-1].ravel(), at[1:, :-1].ravel(), at[1:, 1:].ravel(), at[:-1, 1:].ravel()
+    faces = np.concatenate([np.stack([a, c, b], 1), np.stack([a, d, c], 1)])
+    return np.stack([u, y, v], 2).reshape(-1, 3), faces
+
+
+def solid(rng):
+    """A closed surface of about 1 m: a tetrahedron, a box, or a ball with random bumps."""
+    kind = rng.integers(3)
+    if kind == 0:
+        x = np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]]) * 0.5
+        return x, np.array([[0, 1, 2], [0, 3, 1], [0, 2, 3], [1, 3, 2]])
+    if kind == 1:
+        return box()
+    return ball(rng, bumps=float(rng.choice([0.0, 0.1, 0.4])))
+
+
+def box(size=(1.0, 1.0, 1.0)):
+    x = np.array([[i, j, k] for i in (-0.5, 0.5) for j in (-0.5, 0.5) for k in (-0.5, 0.5)]) * size
+    quads = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+    return x, np.array([t for a, b, c, d in quads for t in ((a, b, c), (a, c, d))])
+
+
+def ball(rng, bumps=0.0, level=None, radius=0.5):
+    """An octahedron, halved `level` times; `bumps` moves its vertices along the radius."""
+    level = int(rng.integers(0, 3)) if level is None else level
+    x = np.array([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]], float)
+    f = np.array([[0, 2, 4], [2, 1, 4], [1, 3, 4], [3, 0, 4], [2, 0, 5], [1, 2, 5], [3, 1, 5], [0, 3, 5]])
+    for _ in range(level):
+        a, b, c = (x[f[:, k]] for k in range(3))
+        corners = np.stack([a, b, c, a + b, b + c, c + a], 1)
+        corners /= np.linalg.norm(corners, axis=2, keepdims=True)
+        soup = corners[:, [[0, 3, 5], [3, 1, 4], [5, 4, 2], [3, 4, 5]]].reshape(-1, 3)
+        x, f = np.unique(soup.round(12), axis=0, return_inverse=True)
+        f = f.reshape(-1, 3)
+    return x * (radius * (1.0 + bumps * rng.uniform(-1, 1, (len(x), 1)))), f
+
+
+def soup(rng):
+    """Triangles that have nothing to do with each other, some of them needles or points."""
+    k = int(rng.integers(1, 9))
+    x = rng.normal(size=(k, 3, 3)) * 10.0 ** rng.uniform(-3, 0, (k, 1, 1)) * 0.3 + rng.normal(size=(k, 1, 3)) * 0.3
+    kind = rng.integers(0, 6, k)
+    t = rng.uniform(-0.5, 1.5, (k, 1))
+    x[kind == 1, 2] = (x[:, 0] + t * (x[:, 1] - x[:, 0]))[kind == 1]  # without area, up to rounding
+    x[kind == 2, 2] = x[kind == 2, 1]  # an edge without length
+    x[kind == 3, 1] = x[kind == 3, 0] + 1e-12 * rng.normal(size=3)  # a needle
+    return x.reshape(-1, 3), np.arange(3 * k).reshape(-1, 3)
+
+
+def t_junctions(rng, x, faces, share=0.5):
+    """Split edges at one face only, and close the gap by a face without area: a, m, b on a line."""
+    x, out = list(x), []
+    for a, b, c in faces:
+        if rng.random() < share:
+            m = len(x)
+            x.append(x[a] + rng.uniform(0.1, 0.9) * (x[b] - x[a]))
+            out += [(a, m, c), (m, b, c), (b, m, a)]
+        else:
+            out.append((a, b, c))
+    return np.array(x), np.array(out)
+
+
+def slivers(rng, x, faces, share=0.5):
+    """Split faces from one corner so that thin needles remain."""
+    x, out = list(x), []
+    for a, b, c in faces:
+        if rng.random() < share:
+            t = 10.0 ** rng.uniform(-12, -2)
+            m = len(x)
+            x.append(x[b] + t * (x[c] - x[b]))
+            out += [(a, b, m), (a, m, c)]
+        else:
+            out.append((a, b, c))
+    return np.array(x), np.array(out)
+
+
+def duplicates(rng, x, faces):
+    """Faces that are there twice, some turned over."""
+    again = faces[rng.random(len(faces)) < 0.4]
+    turned = rng.random(len(again)) < 0.5
+    again = np.where(turned[:, None], again[:, ::-1], again)
+    return x, np.concatenate([faces, again])
+
+
+def seams(rng, x, faces):
+    """Every face, or about half of the vertices, with vertices of its own at equal places."""
+    corners = x[faces].reshape(-1, 3)
+    if rng.random() < 0.5:
+        return corners, np.arange(len(corners)).reshape(-1, 3)
+    split = rng.random(faces.shape) < 0.3
+    new = faces.copy()
+    new[split] = len(x) + np.arange(int(split.sum()))
+    return np.concatenate([x, x[faces[split]]]), new
+
+
+def collapsed(rng, x, faces):
+    """Some vertices moved onto a neighbour: faces without area that share the vertices of good ones."""
+    x = x.copy()
+    for f in faces[rng.random(len(faces)) < 0.2]:
+        x[f[0]] = x[f[1]]
+    return x, faces
+
+
+def permuted(rng, x, faces):
+    """The same surface: vertices and faces in another order, corners rolled."""
+    order = rng.permutation(len(x))
+    place = np.argsort(order)
+    faces = place[faces[rng.permutation(len(faces))]]
+    roll = rng.integers(0, 3, len(faces))
+    return x[order], np.take_along_axis(faces, (np.arange(3) + roll[:, None]) % 3, 1)
+
+
+WOUNDS = (t_junctions, slivers, duplicates, seams, collapsed, permuted)
+
+
+def wounded(rng, x, faces, most=2):
+    """The mesh with up to `most` kinds of damage."""
+    for k in rng.permutation(len(WOUNDS))[: rng.integers(0, most + 1)]:
+        x, faces = WOUNDS[k](rng, x, faces)
+    return x, faces
+
+
+def any_mesh(rng):
+    """Anything: open, closed or soup, with damage; about 1 m."""
+    make = (grid, grid, solid, soup)[rng.integers(4)]
+    return wounded(rng, *make(rng))
+
+
+def scale_and_offset(rng):
+    """Metres a unit, from 1e-6 to 1e8, and an offset of up to 1e6 of them, mostly none."""
+    scale = 10.0 ** rng.uniform(-6, 8) if rng.random() < 0.5 else 1.0
+    far = rng.choice([0.0, 0.0, 1.0, 1e3, 1e6]) * rng.normal(size=3)
+    far = np.clip(far * scale, -1e11, 1e11)
+    return scale, far

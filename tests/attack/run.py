@@ -1,0 +1,219 @@
+"""Attack the promises of the product with random cases until the time is over: `make attack`.
+
+    python tests/attack/run.py --minutes 120 --seed 1
+    python tests/attack/run.py --only detect,safe --minutes 5
+    python tests/attack/run.py --only detect --case 1:417          # one case again, in this process
+
+Promises take turns by their shares of the time. A failure prints the line that reproduces it and leaves its input in
+out/attack; the attack goes on. The exit code is 1 where anything failed.
+"""
+
+import argparse
+import collections
+import dataclasses
+import json
+import pathlib
+import sys
+import time
+
+import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from attack.worker import Worker, run_case
+
+# promise: share of the time, seconds that a case may take
+PROMISES = {
+    "detect": (4.0, 20.0),
+    "sides": (3.0, 30.0),
+    "safe": (6.0, 60.0),
+    "crossings": (2.0, 20.0),
+    "steps": (2.0, 30.0),
+    "temporal": (6.0, 20.0),
+    "restart": (2.0, 60.0),
+}
+FIRST = 900.0  # seconds for the first case of a promise: loops are compiled
+PATIENCE = 5.0  # a case that took too long gets so many times its limit in a second try
+SHOWN = 60  # failures of a promise that are printed; all are counted, and in the JSON
+
+
+@dataclasses.dataclass
+class Tally:
+    cases: int = 0
+    checks: int = 0
+    failures: int = 0
+    failed_cases: int = 0
+    seconds: float = 0.0
+    slowest: float = 0.0
+    slowest_case: str = ""
+    notes: collections.Counter = dataclasses.field(default_factory=collections.Counter)
+    lines: list = dataclasses.field(default_factory=list)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=120.0, help="Default: 120.")
+    parser.add_argument("--seed", type=int, default=1, help="Default: 1.")
+    parser.add_argument("--only", default="", help="promises, separated by commas. Default: all.")
+    parser.add_argument("--cases", type=int, help="stop every promise after so many cases")
+    parser.add_argument("--case", help="SEED:INDEX, one case again")
+    parser.add_argument("--jobs", type=int, default=2, help="processes. Default: 2.")
+    parser.add_argument("--json", default="out/attack.json", help="Default: out/attack.json.")
+    parser.add_argument("--keep", default="out/attack", help="folder for failing input. Default: out/attack.")
+    args = parser.parse_args()
+    chosen = [name.strip() for name in args.only.split(",") if name.strip()] or list(PROMISES)
+    unknown = set(chosen) - set(PROMISES)
+    if unknown:
+        parser.error(f"unknown promises {', '.join(sorted(unknown))}; expected some of {', '.join(PROMISES)}")
+    if args.case:
+        return again(chosen, args.case, pathlib.Path(args.keep))
+    attack = Attack(chosen, args)
+    try:
+        attack.run()
+    except KeyboardInterrupt:
+        print("interrupted; what was found so far:")
+    finally:
+        attack.close()
+    return attack.report()
+
+
+def again(chosen: list[str], case: str, folder: pathlib.Path) -> int:
+    """One case in this process, where a debugger sees it."""
+    seed, index = (int(part) for part in case.split(":"))
+    failed = False
+    for promise in chosen:
+        found = run_case(promise, seed, index)
+        print(f"{promise} {case}: {found['checks']} checks, {found['seconds']:.2f} s, {found['notes']}")
+        for text in found["failures"]:
+            print(f"  FAILED {text}")
+        keep(folder, promise, seed, index, found)
+        failed |= bool(found["failures"])
+    return int(failed)
+
+
+class Attack:
+    def __init__(self, chosen, args) -> None:
+        self.args, self.folder = args, pathlib.Path(args.keep)
+        self.tallies = {name: Tally() for name in chosen}
+        self.next = dict.fromkeys(chosen, 0)
+        self.spent = dict.fromkeys(chosen, 0.0)
+        self.warm: set[str] = set()
+        self.busy: set[str] = set()  # promises whose first case runs
+        self.late: list[tuple[str, int]] = []  # cases that get a second try
+        self.began = self.told = time.monotonic()
+        self.workers = [Worker() for _ in range(max(1, args.jobs))]
+        self.free = list(self.workers)
+
+    def run(self) -> None:
+        end = self.began + 60.0 * self.args.minutes
+        while True:
+            while self.free and (time.monotonic() < end or self.late):
+                case = self._choose()
+                if case is None:
+                    break
+                worker = self.free.pop()
+                worker.again = case[2]
+                worker.ask(case[0], self.args.seed, case[1], self._limit(case))
+            busy = [worker for worker in self.workers if worker not in self.free]
+            if not busy and (time.monotonic() >= end or self._choose(peek=True) is None):
+                return
+            for worker in busy:
+                found = worker.answer()
+                if found is not None:
+                    self.free.append(worker)
+                    self._count(worker, found)
+            if len(self.free) < len(self.workers):
+                time.sleep(0.0005)
+            if time.monotonic() - self.told > 30.0:
+                self._tell()
+
+    def _choose(self, peek: bool = False):
+        """The promise that has had the least of its share, and its next case; (promise, index, second try)."""
+        if self.late:
+            return (*self.late[-1], True) if peek else (*self.late.pop(), True)
+        most = self.args.cases
+        open_ = [p for p in self.tallies if (most is None or self.next[p] < most) and p not in self.busy]
+        if not open_:
+            return None
+        promise = min(open_, key=lambda p: self.spent[p] / PROMISES[p][0])
+        if peek:
+            return promise, self.next[promise], False
+        index = self.next[promise]
+        self.next[promise] += 1
+        if promise not in self.warm:
+            self.busy.add(promise)
+        return promise, index, False
+
+    def _limit(self, case) -> float:
+        promise, _, second = case
+        if promise not in self.warm:
+            return FIRST
+        return PROMISES[promise][1] * (PATIENCE if second else 1.0)
+
+    def _count(self, worker, found) -> None:
+        promise, seed, index = worker.case
+        # what compiles for a promise's first case is not its share
+        self.spent[promise] += found["seconds"] if promise in self.warm else 0.0
+        self.warm.add(promise)
+        self.busy.discard(promise)
+        if found.get("broken") == "no end" and not worker.again:
+            self.late.append((promise, index))
+            return
+        tally = self.tallies[promise]
+        tally.cases += 1
+        tally.checks += found["checks"]
+        tally.seconds += found["seconds"]
+        tally.notes.update(found["notes"])
+        if found["seconds"] > tally.slowest and tally.cases > 1:
+            tally.slowest, tally.slowest_case = found["seconds"], f"{seed}:{index}"
+        if found["failures"]:
+            tally.failed_cases += 1
+            tally.failures += len(found["failures"])
+            tally.lines.append({"line": found["line"], "failures": found["failures"][:8]})
+            if tally.failed_cases <= SHOWN:
+                print(f"FAILED {found['failures'][0]}\n       {found['line']}", flush=True)
+            keep(self.folder, promise, seed, index, found)
+
+    def _tell(self) -> None:
+        self.told = time.monotonic()
+        parts = [
+            f"{name} {t.cases}" + (f" ({t.failed_cases} failed)" if t.failures else "")
+            for name, t in self.tallies.items()
+        ]
+        print(f"{(self.told - self.began) / 60.0:6.1f} min: {', '.join(parts)}", flush=True)
+        self._write()
+
+    def _write(self) -> None:
+        path = pathlib.Path(self.args.json)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        told = {name: vars(tally) for name, tally in self.tallies.items()}
+        minutes = (time.monotonic() - self.began) / 60.0
+        path.write_text(json.dumps({"seed": self.args.seed, "minutes": minutes, "promises": told}, indent=1))
+
+    def report(self) -> int:
+        self._write()
+        print(f"\nseed {self.args.seed}, {(time.monotonic() - self.began) / 60.0:.1f} minutes")
+        print(f"{'promise':14} {'cases':>9} {'checks':>12} {'failed cases':>12} {'slowest, s':>10}  case")
+        for name, t in self.tallies.items():
+            print(f"{name:14} {t.cases:9} {t.checks:12} {t.failed_cases:12} {t.slowest:10.2f}  {t.slowest_case}")
+        for name, t in self.tallies.items():
+            if t.notes:
+                print(f"{name}: " + ", ".join(f"{what} {count}" for what, count in sorted(t.notes.items())))
+        return int(any(t.failures for t in self.tallies.values()))
+
+    def close(self) -> None:
+        for worker in self.workers:
+            worker.close()
+
+
+def keep(folder: pathlib.Path, promise: str, seed: int, index: int, found: dict) -> None:
+    """The input of what failed, at most so many files."""
+    for k, arrays in enumerate(found["kept"]):
+        if arrays:
+            folder.mkdir(parents=True, exist_ok=True)
+            if len(list(folder.glob(f"{promise}-*.npz"))) < 200:
+                np.savez(folder / f"{promise}-{seed}-{index}-{k}.npz", **arrays)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,58 @@
+"""Safe mode: a start without intersections stays so, or the run says that it could not; finite, and in bounded time.
+
+The judge is IPC Toolkit's exact test of every frame. An intersection that the run did not tell is a failure.
+"""
+
+import time
+
+import numpy as np
+
+from attack import judges, scenes
+from pliant import Simulation
+from pliant.hand import Hand
+
+
+def attack(trial):
+    made = scenes.any_scene(trial.rng)
+    scene = made.scene
+    trial.note(made.what)
+    sim = Simulation(scene, made.dt, substeps=made.substeps, method="tree")
+    if hasattr(made, "kick"):
+        sim.state.v[: len(made.kick)] += made.kick
+    faces = [body.mesh.welded.faces + int(scene.first[b]) for b, body in enumerate(scene.bodies)]
+    n_soft = int(scene.first[len(scene.soft)])
+    meets = judges.Meetings(sim.state.x, np.concatenate(faces), n_soft)
+    if meets(sim.state.x):
+        trial.note("start not clean")
+        return
+    told_before = 0
+    for k in range(made.frames):
+        for frame, face, target in made.drags:
+            if frame == k:
+                hand = Hand.at_point(scene, sim.state, 0, face, (1 / 3, 1 / 3, 1 / 3))
+                hand.to = target
+                sim.hands.append(hand)
+        began = time.perf_counter()
+        shown = sim.step()
+        seconds = time.perf_counter() - began
+        given = {"x": shown.x, "frame": k}
+        if not trial.check(np.isfinite(shown.x).all(), f"{made.what}: frame {k} is not finite", **given):
+            return
+        trial.check(np.isfinite(sim.state.v).all(), f"{made.what}: speeds of frame {k} are not finite", **given)
+        trial.check(seconds < 30.0, f"{made.what}: frame {k} took {seconds:.0f} s", **given)
+        told = reported(sim)
+        cut = meets(shown.x)
+        trial.check(not cut or told, f"{made.what}: frame {k} intersects, and nothing was told", **given)
+        if cut:
+            trial.note("told intersections with room" if made.room else "told intersections without room")
+            return
+        if told and not told_before:
+            trial.note("told, nothing intersects")
+        told_before = told
+    trial.note("clean runs")
+
+
+def reported(sim):
+    """How many times the run said that it could not hold something."""
+    guard = sim.guard
+    return int(guard.forced)

@@ -1,0 +1,162 @@
+"""Inside is where the winding number is above 1/2: in `closest_point`, in fields and in the signs of detectors.
+
+The depth is that of the body's outer boundary. Where a body is open, or the number is near 1/2, "unknown" (nan) will
+do; a wrong side never will.
+"""
+
+import numpy as np
+
+import pliant
+from attack import bodies, judges, meshes
+from pliant.contacts import VERTEX_FACE
+
+POINTS = 60
+DOUBT = 0.1  # of the winding number around 1/2: either side will do, or none
+SOLID = ("brute-force", "tree", "continuous", "spatial-hash", "stochastic-tree", "image-space")
+
+
+def attack(trial):
+    rng = trial.rng
+    name, x, faces = bodies.any_body(rng)
+    scale, far = meshes.scale_and_offset(rng)
+    points = around(rng, x, faces)
+    x, points = scale * x + far, scale * points + far
+    body = pliant.Mesh(x, faces)
+    size = float(np.ptp(x, axis=0).max())
+    truth = Sides(x, faces, points, size)
+    trial.note(name.split(" with ")[0])
+    given = {"x": x, "faces": faces, "points": points}
+    distance, nearest = pliant.closest_point(body, points)
+    truth.judge(trial, f"closest_point, {name}", distance, **given)
+    truth.judge_depth(trial, f"closest_point, {name}", distance, nearest, rng, **given)
+    if rng.random() < 0.5:
+        detector_signs(trial, name, body, points, truth, given)
+    if rng.random() < 0.25 and len(faces) < 200:
+        field_sides(trial, name, body, truth, rng, given)
+
+
+def around(rng, x, faces):
+    """Points in the box around a body and a little beyond, and some near its faces."""
+    low, high = x.min(0), x.max(0)
+    far = rng.uniform(low - 0.1, high + 0.1, (POINTS // 2, 3))
+    f = rng.integers(len(faces), size=POINTS - len(far))
+    on = np.einsum("ij,ijk->ik", rng.dirichlet(np.ones(3), len(f)), x[faces[f]])
+    return np.concatenate([far, on + 10.0 ** rng.uniform(-4, -1, (len(f), 1)) * rng.normal(size=on.shape)])
+
+
+class Sides:
+    """What the winding number says of points, and how far from any face they are."""
+
+    def __init__(self, x, faces, points, size):
+        self.x, self.faces, self.points, self.size = x, faces, points, size
+        self.closed = bodies.is_closed(x, faces)
+        self.number = judges.winding(x, faces, points)
+        self.away = judges.unsigned(x, faces, points)
+        largest = max(float(np.abs(x).max()), float(np.abs(points).max()))
+        clear = (self.away > 1e-6 * size + 1e3 * judges.EPS * largest) & (np.abs(self.number - 0.5) > DOUBT)
+        self.clear, self.inside = clear, self.number > 0.5
+        self.slack = 1e-9 * size + 64 * judges.EPS * largest
+
+    def judge(self, trial, what, distance, unknown_allowed=None, **given):
+        unknown = np.isnan(distance)
+        wrong = self.clear & ~unknown & ((distance < 0.0) != self.inside)
+        k = int(np.argmax(wrong))
+        told = f"{what}: {wrong.sum()} of {self.clear.sum()} on the wrong side; point {k}, number {self.number[k]:.2f}"
+        trial.check(not wrong.any(), told, int(self.clear.sum()), **given)
+        if self.closed:
+            mute = self.clear & unknown
+            trial.check(not mute.any(), f"{what}: {mute.sum()} of a closed body unknown", **given)
+        else:
+            trial.note("unknown of open", int((self.clear & unknown).sum()))
+
+    def judge_depth(self, trial, what, distance, nearest, rng, **given):
+        """The ball of that radius is on one side, and at the nearest point the side changes."""
+        chosen = np.flatnonzero(self.clear & np.isfinite(distance) & ((distance < 0.0) == self.inside))[:12]
+        if not self.closed:
+            chosen = chosen[:0]
+        for k in chosen:
+            r = abs(float(distance[k]))
+            p = self.points[k]
+            trial.check(
+                r >= self.away[k] - self.slack and abs(np.linalg.norm(nearest[k] - p) - r) <= 1e-9 * r + self.slack,
+                f"{what}: point {k}: distance {r:.4g}, nearest point {np.linalg.norm(nearest[k] - p):.4g} away, "
+                f"nearest face {self.away[k]:.4g}",
+                **given,
+            )
+            way = rng.normal(size=(24, 3))
+            way /= np.linalg.norm(way, axis=1, keepdims=True)
+            ball = p + (0.999 * r) * rng.uniform(0, 1, (24, 1)) ** 0.2 * way
+            close = self._beside(nearest[k], way)
+            number = judges.winding(self.x, self.faces, np.concatenate([ball, close]))
+            other = (number > 0.5) != self.inside[k]
+            sure = np.abs(number - 0.5) > DOUBT
+            trial.check(
+                not (other & sure)[:24].any(),
+                f"{what}: point {k} at {distance[k]:.4g}: the boundary is nearer than that",
+                **given,
+            )
+            trial.check(
+                other[24:].any(),
+                f"{what}: point {k} at {distance[k]:.4g}: no side changes at its nearest point",
+                **given,
+            )
+
+    def _beside(self, q, way):
+        """Points around q and on both sides of every face there: a sharp corner is missed by random ones."""
+        reach = max(1e-4 * self.size, 1e3 * self.slack)
+        corners = self.x[self.faces]
+        near = corners[judges.vertex_face(q[None], corners)[1][0] <= 0.01 * reach]
+        way_in = near.mean(1) - q
+        far = np.linalg.norm(way_in, axis=1, keepdims=True)
+        there = q + way_in * np.minimum(1.0, reach / np.maximum(far, 1e-300))
+        normal = np.cross(near[:, 1] - near[:, 0], near[:, 2] - near[:, 0])
+        normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-300)
+        off = [there + step * reach * normal for step in (-0.02, 0.02, -0.002, 0.002)]
+        return np.concatenate([q + reach * way, *off])
+
+
+def detector_signs(trial, name, body, points, truth, given):
+    """A vertex inside a closed body is found however deep it is, with a negative distance; one outside never is."""
+    method = SOLID[int(trial.rng.integers(len(SOLID)))]
+    if not body.issues.closed or body.issues.inward:
+        return
+    cloud = pliant.Mesh(points, np.zeros((0, 3), int))
+    try:
+        hits = pliant.detector(method, cloud, body, within=0.05 * truth.size).find()
+    except ValueError:
+        trial.note(f"{method} refused")
+        return
+    trial.note(method)
+    own = hits[(hits["kind"] == VERTEX_FACE) & (hits["bodies"][:, 0] == 0)]
+    inside = np.zeros(len(points), bool)
+    inside[own["elements"][own["distance"] < 0.0, 0]] = True
+    outside = np.zeros(len(points), bool)
+    outside[own["elements"][own["distance"] > 0.0, 0]] = True
+    lost = truth.clear & truth.inside & ~inside
+    false = truth.clear & ~truth.inside & inside
+    both = truth.clear & inside & outside
+    what = f"{method}, {name}"
+    trial.check(not lost.any(), f"{what}: {lost.sum()} of {truth.inside.sum()} vertices inside not found", **given)
+    trial.check(not false.any(), f"{what}: {false.sum()} vertices outside found inside", len(points), **given)
+    trial.check(not both.any(), f"{what}: {both.sum()} vertices on both sides", **given)
+
+
+def field_sides(trial, name, body, truth, rng, given):
+    """A field's side is right wherever the surface is farther away than its bound, and so is its distance."""
+    try:
+        field = pliant.DistanceField.bake(body, int(rng.choice([12, 24])), storage=str(rng.choice(["sparse", "dense"])))
+    except ValueError:
+        trial.note("field refused")
+        return
+    value = field.sample(truth.points)[0]
+    bound = 0.8661 * field.spacing
+    known = np.isfinite(value) & truth.clear & (truth.away > bound)
+    wrong = known & ((value < 0.0) != truth.inside)
+    k = int(np.argmax(wrong))
+    told = f"field, {name}: {wrong.sum()} of {known.sum()} on the wrong side; point {k}, number {truth.number[k]:.2f}"
+    trial.check(not wrong.any(), told, int(known.sum()), **given)
+    exact = pliant.closest_point(body, truth.points)[0]
+    good = known & np.isfinite(exact) & ((exact < 0.0) == truth.inside)
+    off = good & (np.abs(value - exact) > bound + 1e-5 * np.abs(exact) + truth.slack)
+    trial.check(not off.any(), f"field, {name}: {off.sum()} farther than its bound from the distance", **given)
+    trial.note("fields")

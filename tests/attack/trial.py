@@ -1,0 +1,40 @@
+"""One random case of an attack: its random numbers, what was checked, what failed, and what else is worth counting."""
+
+import collections
+import zlib
+
+import numpy as np
+
+MOST_KEPT = 4  # failures of one case whose inputs are kept
+
+
+class Trial:
+    """Case `index` of a promise under `seed`: the same three give the same case on every machine.
+
+    `check` counts one check and records a failure where it does not hold; arrays given beside it are its input. `note`
+    counts anything else that the table shows.
+    """
+
+    def __init__(self, promise: str, seed: int, index: int) -> None:
+        self.promise, self.seed, self.index = promise, seed, index
+        self.rng = np.random.default_rng([seed, zlib.crc32(promise.encode()), index])
+        self.checks = 0
+        self.failures: list[str] = []
+        self.kept: list[dict[str, np.ndarray]] = []
+        self.notes: collections.Counter[str] = collections.Counter()
+
+    def check(self, holds, what: str, count: int = 1, **arrays) -> bool:
+        self.checks += int(count)
+        if not holds:
+            self.failures.append(what)
+            if len(self.kept) < MOST_KEPT:
+                self.kept.append({name: np.asarray(array) for name, array in arrays.items()})
+        return bool(holds)
+
+    def note(self, what: str, count: int = 1) -> None:
+        self.notes[what] += count
+
+    @property
+    def line(self) -> str:
+        """What reproduces the case."""
+        return f"python tests/attack/run.py --only {self.promise} --case {self.seed}:{self.index}"
