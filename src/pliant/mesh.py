@@ -129,7 +129,7 @@ class Mesh:
             faces=index[self.faces],
             tets=index[self.tets],
             source=None,
-            groups=None if self.groups is None else index[self.groups],
+            groups=None if self.groups is None else index[self.groups[first]],
         )
 
     def sewn_at(self, x: Any, slack: float = 0.0) -> "Mesh":
