@@ -27,7 +27,7 @@ class ImageSpaceDetector:
 
     Who is inside is exact. Of two bodies the contact is with the nearest face; of one with itself, with the first
     face that a ray along the shortest axis of its box leaves by, either way. What is outside is not found, however
-    near: `within` is not used.
+    near: `within` is not used. A body whose seams have come apart has no inside.
     """
 
     name: ClassVar[str] = "image-space"
@@ -45,15 +45,15 @@ class ImageSpaceDetector:
         self._seams = Seams(one, other)
         self._pool = Pool()
         self._sew()
+        if not (self.one.solid or self.other.solid):
+            names = " and ".join(dict.fromkeys(part.side.mesh.name for part in (self.one, self.other)))
+            raise ValueError(f"image-space needs a closed mesh whose faces look outward; {names} have no inside")
 
     def _sew(self) -> None:
         """What follows from which vertices are one."""
         sides = self._seams.sides
         self.one = Part.of(sides[0])
         self.other = self.one if self.same else Part.of(sides[1])
-        if not (self.one.solid or self.other.solid):
-            names = " and ".join(dict.fromkeys(part.side.mesh.name for part in (self.one, self.other)))
-            raise ValueError(f"image-space needs a closed mesh whose faces look outward; {names} have no inside")
         self._inside = [_Inside(part) if part.solid else None for part in (self.one, self.other)]
 
     def update(self, state: State) -> Self:
@@ -74,7 +74,7 @@ class ImageSpaceDetector:
     def _with_itself(self, x: Floats) -> Contacts:
         inside, part = self._inside[0], self.one
         if inside is None:
-            raise ValueError("expected a closed mesh")  # the constructor lets no other through
+            return empty()  # its seams have come apart: nothing has an inside
         pose = Pose(part, x)
         rows, lifted = self._inside_itself(pose, inside.rays)
         if not len(rows):
