@@ -9,6 +9,7 @@ from conftest import cases
 from pliant import geometry
 from pliant.contacts import EDGE_EDGE, VERTEX_FACE
 from pliant.guard import Guard
+from pliant.guard.pairs import Walls
 from pliant.kernels import guard as kernels
 from pliant.mesh import Mesh
 from pliant.motion import Motion, brought, placed
@@ -141,14 +142,15 @@ def test_vertices_that_go_no_farther_than_their_contacts_allow_leave_every_pair_
     guard.look(x, 0.001)
     found = guard.contacts
     assert {*found["kind"]} == {VERTEX_FACE, EDGE_EDGE}
-    room, part = np.empty(len(found)), np.ones(len(x))
-    walls = found["vertices"], found["kind"], found["normal"], room
-    kernels.room_of(found, x, 0.0, room)
-    assert np.abs(room - kernels.SHARE * found["distance"]).max() < 1e-12
+    part = np.ones(len(x))
+    walls = Walls.of(found, x, 0.0, 0.0)
+    assert np.abs(walls.room - kernels.SHARE * found["distance"]).max() < 1e-12
+    assert np.abs(walls.gaps - found["distance"]).max() < 1e-12
+    walls.kept[:] = 1e-6
     for scale in (0.1 * GAP, GAP, 10.0 * GAP):
         part[:] = 1.0
         target, moved = x + scale * rng.normal(size=x.shape), x.copy()
-        kernels.limit(*walls, 1e-6, x, target, part, np.zeros(len(found), np.bool_))
+        walls.limit(x, target, part, np.zeros(len(found), np.bool_))
         left = kernels.go(guard.rows, part, x, target, moved)
         assert left == (part < 1.0).sum()
         assert (moved[part == 1.0] == target[part == 1.0]).all()

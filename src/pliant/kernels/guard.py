@@ -21,30 +21,40 @@ KEPT = 1.0 - 1e-9  # of a way; what rounding may add to it
 
 
 @kernel
-def room_of(contacts, x, least, room):
-    """(k,) how far the vertices of each side of a contact may go along its normal towards the other.
-
-    What `least` metres keep apart is not used up, so that rounding never matters.
-    """
-    for c in range(len(contacts)):
-        contact = contacts[c]
-        n = (contact["normal"][0], contact["normal"][1], contact["normal"][2])
-        split = 1 if contact["kind"] == 0 else 2
-        low, high = math.inf, -math.inf
-        for k in range(4):
-            h = vec.dot(n, vec.load(x, contact["vertices"][k]))
-            if k < split:
-                low = min(low, h)
-            else:
-                high = max(high, h)
-        room[c] = SHARE * max(low - high - least, 0.0)
+def span(vertices, c, split, n, x, o):
+    """Least n.(x - o) of the first side of pair c, and the greatest of the second; o is near, so that offsets from the
+    origin cost no digits."""
+    low, high = math.inf, -math.inf
+    for k in range(4):
+        h = vec.dot(n, vec.sub(vec.load(x, vertices[c, k]), o))
+        if k < split:
+            low = min(low, h)
+        else:
+            high = max(high, h)
+    return low, high
 
 
 @kernel
-def limit(vertices, kinds, normals, room, least, seen, target, part, held):
+def room_of(vertices, kinds, normals, x, least, rounding, gaps, room, kept):
+    """(k,) the gap of each pair along its normal, how far the vertices of each side may go towards the other, and what
+    is kept.
+
+    What `least` metres keep apart is not used up, so that rounding never matters. A pair that is nearer from the start
+    keeps the gap that it has, less `rounding`.
+    """
+    for c in range(len(room)):
+        split = 1 if kinds[c] == 0 else 2
+        low, high = span(vertices, c, split, vec.load(normals, c), x, vec.load(x, vertices[c, 0]))
+        gaps[c], room[c] = low - high, SHARE * max(low - high - least, 0.0)
+        kept[c] = least if low - high >= least else low - high - rounding
+
+
+@kernel
+def limit(vertices, kinds, normals, room, kept, seen, target, part, held):
     """Lower part (n,), the share of its way from `seen` to `target` that each vertex may go, until all pairs are safe.
 
-    held (k,) begins as False; a pair whose ends are not `least` apart becomes held. Returns how many.
+    held (k,) begins as False; a pair whose ends are not `kept` apart becomes held. Returns how many. Every pass but the
+    last holds one pair more, so there are at most k + 1.
     """
     count, more = 0, True
     while more:
@@ -52,18 +62,18 @@ def limit(vertices, kinds, normals, room, least, seen, target, part, held):
         for c in range(len(room)):
             if held[c]:
                 continue
-            n = vec.load(normals, c)
+            n, o = vec.load(normals, c), vec.load(seen, vertices[c, 0])
             split = 1 if kinds[c] == 0 else 2
             low, high = math.inf, -math.inf
             for k in range(4):
                 i = vertices[c, k]
                 a = vec.load(seen, i)
-                h = vec.dot(n, a) + part[i] * vec.dot(n, vec.sub(vec.load(target, i), a))
+                h = vec.dot(n, vec.sub(a, o)) + part[i] * vec.dot(n, vec.sub(vec.load(target, i), a))
                 if k < split:
                     low = min(low, h)
                 else:
                     high = max(high, h)
-            if low - high >= least:
+            if low - high >= kept[c]:
                 continue
             # a vertex that goes less far may bring a pair that was safe in danger: hence once more
             held[c], more = True, True

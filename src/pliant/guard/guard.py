@@ -6,48 +6,38 @@ the forces, the speeds and the size of the step. Not covered: bodies that overla
 at all between them; then it says so, and goes on.
 """
 
-import dataclasses
 import logging
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import contacts as _contacts
-from .contacts import Contacts
-from .detect.tree.cover import Cover
-from .detect.tree.near import NearPairs
-from .kernels import guard as _kernels
-from .kernels import records as _records
-from .respond import Projection
-from .scene import Scene
-from .state import State
-from .topology import Topology
+from .. import contacts as _contacts
+from ..contacts import Contacts
+from ..detect.tree.cover import Cover
+from ..detect.tree.near import NearPairs
+from ..kernels import guard as _kernels
+from ..kernels import records as _records
+from ..respond import Projection
+from ..scene import Scene
+from ..state import State
+from .carry import Carry
+from .crossings import CrossingCount
+from .pairs import Other, Walls, beside, cover_of, keys, rows_of, spacing
 
 log = logging.getLogger("pliant.guard")
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
 ROUNDS = 6  # of looking and going on in a small step, before cloth that is still held back waits for the next one
-STUCK = 300  # rounds after which a body goes on although there is no room for the cloth
+PATIENCE = 8  # rounds in which bodies wait for cloth that is pushed out of their way, before they carry it along
+WORK = 60  # rounds for each small step of a frame, in which bodies carry cloth; then they go on without it
+AFTER = 2  # rounds in which cloth that was carried goes its own way
+FAR = 8.0  # how far cloth goes past others in one round, over how far one looks at most
 AROUND = 1.5  # of the thickness: how far around cloth to look at least
 REACH = 0.75  # of eps: how far around a body to look at first; cloth usually rests farther away
 LEAST = 0.01  # of the thickness: distance that is never used up
+ROUNDING = 2.0**-49  # of the largest coordinate: what adding and subtracting may change a distance by
 _EVERYWHERE = np.array([-np.inf] * 3 + [np.inf] * 3)
 BODY_SHARE = 0.5  # of eps: nearer than that to a body's triangles cloth is pushed away from them, too
-
-
-@dataclasses.dataclass(eq=False)
-class _Other:
-    """A body beside the cloth."""
-
-    near: NearPairs
-    rows: Rows
-    moves: bool
-    reach: float = 0.0  # how far around it to look
-
-    @property
-    def box(self) -> Floats:
-        return np.asarray(self.near.b.tree.nodes[0]["bounds"])
 
 
 class Guard:
@@ -60,23 +50,30 @@ class Guard:
         self._cloth = Projection(scene, eps=self.thickness)
         self._bodies = Projection(scene, eps=BODY_SHARE * scene.eps, obstacles=True)
         count = int(scene.first[-1])
-        soft = _cover(scene, scene.soft, state.x, count)
+        soft = cover_of(scene, scene.soft, state.x, count)
         # what lies inside a solid touches nothing: nobody asks where it goes
         skin = np.zeros(count, np.bool_)
         skin[soft.top.faces] = True
         self.rows = np.flatnonzero((scene.inverse_masses > 0.0) & skin).astype(np.int32)
         self._held = scene.held[skin[scene.held]]
-        self.driven = np.concatenate([np.zeros(0, np.int32), *(_rows(scene, b) for b in scene.moving), self._held])
+        self.driven = np.concatenate([np.zeros(0, np.int32), *(rows_of(scene, b) for b in scene.moving), self._held])
         self._near = NearPairs(soft)
         self._others = []
         for b in scene.fixed if self.safe else ():
-            cover = _cover(scene, [b], state.x, count)
-            self._others.append(_Other(NearPairs(soft, cover), _rows(scene, b), b in scene.moving))
+            cover = cover_of(scene, [b], state.x, count)
+            self._others.append(Other(NearPairs(soft, cover), rows_of(scene, b), b in scene.moving))
         self._body_of = np.repeat(np.arange(len(scene.bodies), dtype=np.int32), np.diff(scene.first))
-        self._largest = max(_spacing(soft.top, state.x), 1.5 * self.thickness)
+        self._largest = max(spacing(soft.top, state.x), 1.5 * self.thickness)
         self._drifts = False
-        links = [scene.bodies[b].mesh.welded.links + np.int32(scene.first[b]) for b in scene.soft]
-        self._settled = self._rest(soft, state.x, np.concatenate([np.zeros((0, 2), np.int32), *links]))
+        parts = [scene.bodies[b].mesh.welded.links + np.int32(scene.first[b]) for b in scene.soft]
+        links = np.concatenate([np.zeros((0, 2), np.int32), *parts])
+        self._settled = self._rest(soft, state.x, links)
+        self._free = scene.inverse_masses > 0.0
+        long = np.linalg.norm(state.x[links[:, 0]] - state.x[links[:, 1]], axis=1)
+        self._carry = Carry(links, long, self._free, self.driven, self._largest)
+        self._left = 0  # rounds of this frame in which cloth may still be carried
+        self._given_up = np.zeros((count, len(scene.bodies)), np.bool_)  # vertices, and bodies they are not kept from
+        self._exact = CrossingCount(scene, state.x) if self.safe else None
         self.seen = state.x.copy()
         self._at = state.x.copy()  # where all was free the last time
         self._way = np.zeros_like(state.x)  # how far each vertex is expected to go from where it was seen
@@ -87,18 +84,20 @@ class Guard:
         self.contacts = self.touching = _contacts.empty()
         self._radius = np.zeros(count)
         self.looks, self.forced = 0, 0
+        self.unheld = 0  # pairs of features that were given up, in all
         self._first = True
 
-    def look(self, x: Floats, stride: float, way: Floats | None = None) -> None:
+    def look(self, x: Floats, stride: float, way: Floats | None = None, *, far: float = 0.0) -> float:
         """Find all that is near at positions x, or comes near while everything goes its `way` (n,3) from there.
 
-        `stride` is how far things go in a small step.
+        `stride` is how far things go in a small step. `far`: go as much of the way as brings nothing farther than this
+        past anything. Returns how much of the way that is.
         """
         self.looks += 1
         reach = min(max(self.thickness + (1.0 if self.safe else 8.0) * stride, AROUND * self.thickness), self._largest)
         soft = self._near.a
         soft.move(x)
-        self._expect(x, way, reach)
+        share = self._expect(x, way, reach, far)
         self.contacts = self._records(self._near, soft, soft, reach)
         # pushing alone takes half of what is beyond the thickness, so that no pair comes within it without being known
         radius = _kernels.SHARE * reach if self.safe else 0.49 * (reach - self.thickness)
@@ -108,36 +107,49 @@ class Guard:
         self._radius[self.rows] = self._radius[self._held] = radius
         self.touching = _contacts.join([self._look_at(body, x) for body in self._others])
         self._first = False
+        if self._given_up.any():
+            self.contacts, self.touching = self._kept(self.contacts), self._kept(self.touching)
         if self.safe:
-            both = _contacts.join([self.contacts, self.touching])
-            room = np.empty(len(both))
-            _kernels.room_of(both, x, LEAST * self.thickness, room)
-            self._walls = (both["vertices"].copy(), both["kind"].copy(), both["normal"].copy(), room)
+            rounding = ROUNDING * max(float(np.abs(x[rows]).max(initial=0.0)) for rows in (self.rows, self.driven))
+            least = max(LEAST * self.thickness, 4.0 * rounding)
+            self._walls = Walls.of(_contacts.join([self.contacts, self.touching]), x, least, rounding)
         if len(self._settled):
             key = keys(self.contacts)
             self.contacts = self.contacts[~np.isin(key, self._settled)]
+        return share
 
-    def _expect(self, x: Floats, way: Floats | None, reach: float) -> None:
-        """Take everything to go its `way`, or as much of it as does not bring too many pairs near."""
+    def _kept(self, found: Contacts) -> Contacts:
+        """Those of contacts that are still kept apart."""
+        v, (one, two) = found["vertices"], found["bodies"].T
+        split = np.where(found["kind"] == _contacts.VERTEX_FACE, 1, 2)
+        free = np.zeros(len(found), np.bool_)
+        for k in range(4):
+            free |= self._given_up[v[:, k], np.where(k < split, two, one)]
+        return found[~free]
+
+    def _expect(self, x: Floats, way: Floats | None, reach: float, far: float) -> float:
+        """Take everything to go its `way`, or as much of it as does not bring too many pairs near; how much that is."""
         self._way[:] = 0.0 if way is None else way
         self._drifts = way is not None
         if way is None:
-            return
+            return 1.0
         soft, most = self._near.a, 0.0
         for rows, box in [(self.rows, _EVERYWHERE), *((b.rows[: b.moves * len(b.rows)], b.box) for b in self._others)]:
             most = max(most, _kernels.fastest(self.rows, rows, x, way, box, reach))
-        if most > self._largest * (self._steps + 1):
+        if not far and most > self._largest * (self._steps + 1):
             # not even the present small step: then better as if all stood
             self._way[:], self._drifts = 0.0, False
-            return
-        if most > self._largest:
-            self._way *= self._largest / most
+            return 0.0
+        share = min(1.0, (far or self._largest) / most) if most > 0.0 else 1.0
+        if share < 1.0:
+            self._way *= share
         soft.send(self._way)
         for body in self._others:
             if body.moves:
                 body.near.b.send(self._way)
+        return share
 
-    def _look_at(self, body: "_Other", x: Floats) -> Contacts:
+    def _look_at(self, body: Other, x: Floats) -> Contacts:
         """Contacts with a body, and the room that is left where there are none."""
         soft = self._near.a
         if self._first or body.moves:
@@ -175,7 +187,9 @@ class Guard:
         speed = max(float((state.v[rows] ** 2).sum(1).max(initial=0.0)) for rows in (self.rows, self.driven))
         for body in self._others:
             body.reach = REACH * self.eps
-        self._steps, self._calm = steps - 1, True
+        self._steps, self._calm, self._left = steps - 1, True, WORK * steps
+        if self.forced:
+            self._recover(state.x)
         self.look(state.x, speed**0.5 * dt, state.v * (dt * steps))
 
     def follow(self, state: State) -> None:
@@ -195,7 +209,7 @@ class Guard:
         if self._gone:
             self.look(x, stride, self._ahead(state, x) if self._calm else None)
             self.apply(state, dt)
-        for rounds in range(STUCK):
+        for rounds in range(PATIENCE):
             left, driven = self._go(target, x)
             if driven >= 1.0 and (left == 0 or rounds >= ROUNDS):
                 break
@@ -204,12 +218,55 @@ class Guard:
             self.look(x, stride)
             self.apply(state, dt)
         else:
-            self.forced += 1
-            if self.forced == 1:
-                log.warning("bodies leave the cloth no room at %.3f s; they go on, and it may be cut", state.time)
-            x[self.driven] = target[self.driven]
+            self._carry_along(state, dt, x)
         target[self.rows] = x[self.rows]
         self._at[:], self._gone = target, True
+
+    def _carry_along(self, state: State, dt: float, x: Floats) -> None:
+        """Bring x to where bodies and grips are at the end of the small step, and the cloth along; then let the cloth
+        go on by what it was not carried."""
+        target, begin, before = state.x, x.copy(), self.unheld
+        arrived = self._carry.bring(self, target, x, max(self._left, 1))
+        self._left -= self._carry.rounds
+        if not arrived:
+            x[self.driven] = target[self.driven]
+            self.give_up(self._walls, self._walls.crossed(self.seen, x))
+        if self.unheld > before or not arrived:
+            self.forced += 1
+            if self.forced == 1:
+                said = "safe mode could not keep all apart at %.3f s: bodies and grips go on, and may cut the cloth"
+                log.warning(said, state.time)
+        free, gone = self._free, np.linalg.norm(self._carry.gone, axis=1)
+        own = 1.0 - gone / max(float(gone.max()), 1e-300)
+        target[free] = x[free] + own[free, None] * (target - begin)[free]
+        for _ in range(AFTER):
+            self.look(x, 0.0)
+            self.apply(state, dt)
+            if not self._go(target, x)[0]:
+                break
+
+    def along(self, x: Floats, way: Floats) -> tuple[float, Walls, Floats]:
+        """What a carry sees, see `Overseer`."""
+        share = self.look(x, 0.0, way, far=FAR * self._largest)
+        return share, self._walls, self._radius
+
+    def give_up(self, pairs: Walls, which: NDArray[np.bool_]) -> None:
+        """Let some pairs (k,) meet from now on: until the next frame, and as long as their triangles do."""
+        self.unheld += int(which.sum())
+        v, split = pairs.vertices[which], np.where(pairs.kinds[which] == _contacts.VERTEX_FACE, 1, 2)
+        for k in range(4):
+            other = v[np.arange(len(v)), np.where(k < split, split, 0)]
+            self._given_up[v[:, k], self._body_of[other]] = True
+
+    def _recover(self, x: Floats) -> None:
+        """Of what was given up only what meets by now is not kept apart; it has no side."""
+        self._given_up[:] = False
+        for b, c, corners in self.crossed(x):
+            self._given_up[corners[:, 0], c] = self._given_up[corners[:, 1], b] = True
+
+    def crossed(self, x: Floats) -> list[tuple[int, int, Rows]]:
+        """Bodies and corners (k,2,3) of all pairs of triangles that meet at x after something was given up."""
+        return self._exact.corners(x) if self._exact and self.forced else []
 
     def _ahead(self, state: State, x: Floats) -> Floats:
         """How far everything will go from x to the end of the frame, if it keeps its speed."""
@@ -228,8 +285,8 @@ class Guard:
         if not self._expected(target):
             return False
         self.part[:] = 1.0
-        held = np.zeros(len(self._walls[0]), np.bool_)
-        count = _kernels.limit(*self._walls, LEAST * self.thickness, self.seen, target, self.part, held)
+        held = np.zeros(len(self._walls.room), np.bool_)
+        count = self._walls.limit(self.seen, target, self.part, held)
         return not count or float(self.part.min()) >= 1.0
 
     def _go(self, target: Floats, x: Floats) -> tuple[int, float]:
@@ -240,9 +297,9 @@ class Guard:
         for rows in (self.rows, self.driven):
             _kernels.within_ball(rows, self._radius, self.seen, target, self.part)
         self.part[self.driven] = self.part[self.driven].min(initial=1.0)
-        held = np.zeros(len(self._walls[0]), np.bool_)
-        while True:
-            count = _kernels.limit(*self._walls, LEAST * self.thickness, self.seen, target, self.part, held)
+        held = np.zeros(len(self._walls.room), np.bool_)
+        while True:  # every round but the last holds one pair more
+            count = self._walls.limit(self.seen, target, self.part, held)
             # what is driven keeps its shape: all of it goes as far as the least can
             driven = float(self.part[self.driven].min(initial=1.0))
             self.part[self.driven] = driven
@@ -289,45 +346,3 @@ class Guard:
         if not len(close):
             return np.zeros(0, np.int64)
         return np.asarray(np.sort(keys(close[beside(close, links, len(x))])), np.int64)
-
-
-def beside(contacts: Contacts, edges: Rows, count: int) -> NDArray[np.bool_]:
-    """Which contacts (k,) are of features that no more than two of `edges` (m,2), on `count` vertices, lie between."""
-    from scipy.sparse import coo_array
-
-    both = np.concatenate([edges, edges[:, ::-1]])
-    one = coo_array((np.ones(len(both), np.int8), both.T), shape=(count, count)).tocsr()
-    two = one @ one
-    v = contacts["vertices"]
-    split = np.where(contacts["kind"] == _contacts.VERTEX_FACE, 1, 2)
-    found = np.zeros(len(contacts), np.bool_)
-    for i in range(3):
-        for j in range(i + 1, 4):
-            across = (i < split) & (j >= split)
-            found |= across & ((one[v[:, i], v[:, j]] > 0) | (two[v[:, i], v[:, j]] > 0))
-    return found
-
-
-def keys(contacts: Contacts) -> NDArray[np.int64]:
-    """A number for each pair of features of one detector."""
-    e = contacts["elements"].astype(np.int64)
-    return np.asarray(contacts["kind"].astype(np.int64) << 62 | e[:, 0] << 31 | e[:, 1], np.int64)
-
-
-def _rows(scene: Scene, b: int) -> Rows:
-    return np.arange(scene.first[b], scene.first[b + 1], dtype=np.int32)
-
-
-def _cover(scene: Scene, bodies: Sequence[int], x: Floats, count: int) -> Cover:
-    """All faces of some bodies as one cover, on the one array of positions."""
-    faces = [scene.bodies[b].mesh.welded.faces + np.int32(scene.first[b]) for b in bodies]
-    top = Topology.of(np.concatenate([np.zeros((0, 3), np.int32), *faces]), count)
-    return Cover(x, top, np.arange(count), lone=False)
-
-
-def _spacing(top: Topology, x: Floats) -> float:
-    """How far to look at most: nearer than neighbours usually are, so that flat cloth finds nothing."""
-    if not len(top.edges):
-        return 0.0
-    span = x[top.edges[:, 0]] - x[top.edges[:, 1]]
-    return 0.5 * float(np.median(np.sqrt((span**2).sum(1))))

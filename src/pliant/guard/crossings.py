@@ -1,0 +1,76 @@
+"""How many triangles meet that should not, exactly: cloth with cloth, cloth with bodies, frame by frame."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..detect.tree.crossings import crossings_between, side_of
+from ..detect.tree.tree import refit, tree_of
+from ..kernels.crossings import Side
+from ..scene import Scene
+
+Floats = NDArray[np.float64]
+Pairs = NDArray[np.int32]
+
+
+class CrossingCount:
+    """Counts pairs of triangles of a scene that meet, touching included; neighbours only where they have more in common
+    than what they share (see `Crossings`). One tree for each body, which follows it."""
+
+    def __init__(self, scene: Scene, x: Floats) -> None:
+        self._parts = [_Part(scene, b, x) for b in range(len(scene.bodies))]
+        self._soft, self._fixed, self._moving = scene.soft, scene.fixed, {*scene.soft, *scene.moving}
+
+    def at(self, x: Floats) -> tuple[int, int]:
+        """Pairs of cloth with cloth, and of cloth with bodies, at positions x (n,3) of the whole scene."""
+        self._move(x)
+        own = sum(len(self._between(b, c)) for b, c in self._cloths)
+        return own, self.with_bodies()
+
+    def with_bodies(self) -> int:
+        """Pairs of cloth with bodies, where they were put last."""
+        return sum(len(self._between(b, c)) for b in self._soft for c in self._fixed)
+
+    def corners(self, x: Floats) -> list[tuple[int, int, Pairs]]:
+        """Bodies b and c and the corners (k,2,3), by their rows in x, of the pairs that meet there, where any do."""
+        self._move(x)
+        found = []
+        for b, c in [*self._cloths, *((b, c) for b in self._soft for c in self._fixed)]:
+            pairs = self._between(b, c)
+            if len(pairs):
+                one, two = (self._parts[k].faces[pairs[:, n]] + self._parts[k].rows.start for n, k in enumerate((b, c)))
+                found.append((b, c, np.stack([one, two], 1)))
+        return found
+
+    def _move(self, x: Floats) -> None:
+        for b in self._moving:
+            self._parts[b].move(x)
+
+    @property
+    def _cloths(self) -> list[tuple[int, int]]:
+        return [(b, c) for k, b in enumerate(self._soft) for c in self._soft[k:]]
+
+    def _between(self, b: int, c: int) -> Pairs:
+        one, two = self._parts[b], self._parts[c]
+        if b != c and ((one.low > two.high).any() or (two.low > one.high).any()):
+            return np.zeros((0, 2), np.int32)
+        return crossings_between(one.side, two.side, b == c)
+
+
+class _Part:
+    """The welded mesh of a body where it is now, in a tree."""
+
+    def __init__(self, scene: Scene, b: int, x: Floats) -> None:
+        self.rows = scene.rows(b)
+        self.faces = scene.bodies[b].mesh.welded.faces
+        self.x = x[self.rows].copy()
+        self.tree = tree_of(self.x, self.faces)
+        self.low, self.high = self.x.min(0), self.x.max(0)
+
+    def move(self, x: Floats) -> None:
+        self.x = x[self.rows].copy()
+        refit(self.tree, self.x, self.faces)
+        self.low, self.high = self.x.min(0), self.x.max(0)
+
+    @property
+    def side(self) -> Side:
+        return side_of(self.x, self.faces, self.tree)
