@@ -10,13 +10,16 @@ from .. import validate
 from ..clip import Clip
 from ..detect.tree.crossings import Crossings
 from ..detect.tree.depth import Depths
+from ..detect.tree.transversal import crossing
 from ..mesh import Mesh
+from .between import Between, deepest_between, reach_inside
 from .contours import Contours, contours
 from .findings import Cuts, Finding, Place, Report
 
 Floats = NDArray[np.float64]
 MOST_PLACES = 200  # of each kind, the worst over all frames; the report says how many there are in all
 NO_CUTS = np.zeros((0, 2, 3), np.float32)
+NOTHING = Between(0.0, np.zeros(3), np.zeros(0))
 
 
 def check(
@@ -114,27 +117,32 @@ class _Audit:
         self_curves = contours(x_w, self.skin.topology, own)
         spots = _curve_places(t, "self", self_curves)
         away, direction, worn = np.full(len(x), np.nan), np.zeros((len(x), 3)), None
+        between = NOTHING
         if self.body is not None:
             worn = self.body.look(x, x_w, self.skin, y)
             away, direction = worn.away, worn.direction
         known = np.where(self.used, away, np.nan)
         inside = np.flatnonzero(known < 0.0)
-        if worn is not None:
+        worst = int(inside[np.argmin(known[inside])]) if len(inside) else -1
+        deepest = -float(known[worst]) if worst >= 0 else 0.0
+        if worn is not None and self.body is not None:
             # a patch of vertices that are inside is a place itself; elsewhere the body comes through between vertices
             touched = (known < 0.0)[self.garment.faces[worn.pairs[:, 0]]].any(1)
-            spots += _curve_places(t, "body", worn.curves, worn.curves.label[touched])
-        worst = int(inside[np.argmin(known[inside])]) if len(inside) else -1
+            label = worn.curves.label
+            apart = np.setdiff1d(label, label[worn.crosses])  # curves along which they merely touch
+            between, depth = self.body.between(x, self.garment.faces, worn, deepest)
+            spots += _curve_places(t, "body", worn.curves, np.union1d(label[touched], apart), depth)
         spots += self._depth_places(t, x, known, direction, inside)
         finding = Finding(
             frame=t,
             time=time,
             inside=len(inside),
-            deepest=-float(known[worst]) if worst >= 0 else 0.0,
+            deepest=deepest,
             vertex=worst,
             place=_point(x[worst]) if worst >= 0 else None,
             direction=_point(direction[worst]) if worst >= 0 else None,
             share=self._share(x, inside),
-            clearance=float(np.nanmin(known, initial=np.inf)) if self.body is not None else np.inf,
+            clearance=_clearance(known, worn, between) if worn is not None else np.inf,
             body_pairs=0 if worn is None else len(worn.curves.label),
             loops=0 if worn is None else worn.curves.n_curves,
             loop_length=0.0 if worn is None else float(worn.curves.lengths.sum()),
@@ -144,6 +152,9 @@ class _Audit:
             body_self_pairs=0 if worn is None else worn.own_pairs,
             overlap=float("nan") if worn is None else worn.overlap,
             overlap_bound=float("nan") if worn is None else worn.overlap_bound,
+            crossings=0 if worn is None else int(worn.crosses.sum()),
+            between=between.depth,
+            between_at=_point(between.place) if between.depth > 0.0 else None,
         )
         cuts = Cuts(self_curves.ends.astype(np.float32), NO_CUTS if worn is None else worn.curves.ends.astype("f4"))
         return finding, spots, away.astype(np.float32), cuts
@@ -181,6 +192,7 @@ class _Worn(NamedTuple):
     away: Floats  # (n,) signed distance of each vertex
     direction: Floats  # (n,3) unit, the way that opens the gap
     pairs: NDArray[np.int32]  # (k,2) faces of garment and body that meet
+    crosses: NDArray[np.bool_]  # (k,) which of them cross; others touch
     curves: Contours
     own_pairs: int  # of the body with itself
     overlap: float  # m3, nan where it cannot be told
@@ -193,7 +205,7 @@ class _Wearer:
     def __init__(self, garment: Mesh, body: Mesh, unjudged: list[str]) -> None:
         self.cross, self.other = Crossings(garment, body), Crossings(body)
         self.skin, self.first = body.welded, np.unique(body.weld_index, return_index=True)[1]
-        self.y_w, self.own_pairs = body.vertices[self.first], -1
+        self.y_w, self.own_pairs, self.size = body.vertices[self.first], -1, body.size
         issues = body.issues
         self.closed = issues.closed
         turned = issues.closed and issues.inward
@@ -221,13 +233,46 @@ class _Wearer:
             self.own_pairs = self.other.update(y).count
         away, _, _, direction = self.depths.query(x)
         pairs = self.cross.update(x, y).pairs()
+        crosses = self._crosses(x_w, garment.faces, pairs)
         curves = contours(x_w, garment.topology, pairs, self.y_w, self.skin.topology)
         overlap = bound = float("nan")
         if self.volume is not None:
             a, b = (len(surface.vertices) for surface in self.volume.surfaces)
             shared = self.volume.at(x_w[:a], self.y_w[:b])
             overlap, bound = shared.volume, shared.bound
-        return _Worn(away if self.closed else np.abs(away), direction, pairs, curves, self.own_pairs, overlap, bound)
+        known = away if self.closed else np.abs(away)
+        return _Worn(known, direction, pairs, crosses, curves, self.own_pairs, overlap, bound)
+
+    def _crosses(self, x: Floats, faces: NDArray[np.int32], pairs: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """(k,) which pairs cross. A face that reaches inside through edges or corners alone crosses as well."""
+        crosses = crossing(x, faces, self.y_w, self.skin.faces, pairs, aligned=not self.closed)
+        if self.closed and not crosses.all():
+            touching = np.unique(pairs[~crosses, 0])
+            reach = np.zeros(len(faces), np.bool_)
+            reach[touching] = reach_inside(x[faces[touching]], self._ask, self.size)
+            crosses |= reach[pairs[:, 0]]
+        return crosses
+
+    def between(
+        self, x: Floats, faces: NDArray[np.int32], worn: _Worn, deepest: float
+    ) -> tuple[Between, NDArray[np.float64]]:
+        """The deepest point between vertices, and of each curve (c,) the deepest that was looked at beside it."""
+        depth = np.zeros(worn.curves.n_curves)
+        cut, row = np.unique(worn.pairs[worn.crosses, 0], return_inverse=True)
+        if not self.closed or not len(cut):
+            return NOTHING, depth
+        found = deepest_between(x[faces[cut]], self._ask, deepest, self.size)
+        np.maximum.at(depth, worn.curves.label[worn.crosses], found.faces[row])
+        return found, depth
+
+    def _ask(self, points: Floats) -> Floats:
+        return self.depths.query(points)[0]
+
+
+def _clearance(away: Floats, worn: _Worn, between: Between) -> float:
+    """The least signed distance of vertices, and of what is found between them; no more than 0 where faces cross."""
+    least = float(np.nanmin(away, initial=np.inf))
+    return min(least, -between.depth) if worn.crosses.any() else least
 
 
 def _outward(mesh: Mesh) -> Mesh:
@@ -240,8 +285,11 @@ def _point(p: Floats) -> tuple[float, float, float]:
     return float(p[0]), float(p[1]), float(p[2])
 
 
-def _curve_places(t: int, kind: str, curves: Contours, without: NDArray[np.int64] | None = None) -> list[Place]:
-    """One for each curve along which surfaces cut each other, but those `without`: the point nearest to its middle."""
+def _curve_places(
+    t: int, kind: str, curves: Contours, without: NDArray[np.int64] | None = None, depth: Floats | None = None
+) -> list[Place]:
+    """One for each curve along which surfaces cut each other, but those `without`: the point nearest to its middle.
+    depth: (c,) of each curve, metres."""
     if not curves.n_curves:
         return []
     label, size = curves.label, np.bincount(curves.label)
@@ -250,8 +298,11 @@ def _curve_places(t: int, kind: str, curves: Contours, without: NDArray[np.int64
     order = np.lexsort((np.linalg.norm(middle - mean[label], axis=1), label))
     nearest = order[np.concatenate([[0], np.cumsum(size)[:-1]])]
     left = np.setdiff1d(np.arange(curves.n_curves), [] if without is None else without)
-    lengths = curves.lengths
-    return [Place(t, kind, 0.0, float(lengths[c]), int(size[c]), -1, _point(middle[nearest[c]]), None) for c in left]
+    lengths, deep = curves.lengths, np.zeros(curves.n_curves) if depth is None else depth
+    return [
+        Place(t, kind, float(deep[c]), float(lengths[c]), int(size[c]), -1, _point(middle[nearest[c]]), None)
+        for c in left
+    ]
 
 
 def _patches(weld: NDArray[Any], edges: NDArray[Any], inside: NDArray[np.int64]) -> NDArray[np.int64]:

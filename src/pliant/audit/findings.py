@@ -24,8 +24,8 @@ class Finding(NamedTuple):
     place: Point | None
     direction: Point | None  # the shortest way out from there
     share: float  # 0..1 of the garment's surface that is inside
-    clearance: float  # the least signed distance of any vertex from the body
-    body_pairs: int  # triangles of garment and body that meet
+    clearance: float  # the least signed distance of any vertex from the body, or of a point where they cross
+    body_pairs: int  # triangles of garment and body that meet, touching included
     loops: int  # curves along which garment and body cut each other
     loop_length: float
     self_pairs: int  # triangles of the garment that meet others of it
@@ -34,6 +34,19 @@ class Finding(NamedTuple):
     body_self_pairs: int  # the body's own: between such parts there may be no outside
     overlap: float = float("nan")  # m3 that garment and body share, where both are closed; nan elsewhere
     overlap_bound: float = float("nan")  # m3 that it may be off by
+    crossings: int = 0  # triangles of garment and body that cross: those that meet without the ones that only touch
+    between: float = 0.0  # how deep the garment is between its vertices, where that is deeper than any vertex
+    between_at: Point | None = None
+
+    @property
+    def depth(self) -> float:
+        """Metres: the deepest point of the garment, vertex or between vertices."""
+        return max(self.deepest, self.between)
+
+    @property
+    def penetrating(self) -> bool:
+        """Whether a vertex is inside the body, or triangles of both cross."""
+        return self.inside > 0 or self.crossings > 0
 
 
 class Place(NamedTuple):
@@ -41,7 +54,7 @@ class Place(NamedTuple):
 
     frame: int
     kind: str  # "inside", "self" or "body"
-    depth: float  # m, of the deepest vertex
+    depth: float  # m, of the deepest vertex; of a curve in the body the deepest point looked at beside it
     length: float  # m, of the curve
     size: int  # vertices, or pairs of triangles
     vertex: int  # the deepest; -1 for a curve
@@ -58,7 +71,11 @@ class Cuts(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """What is allowed; None is not looked at."""
+    """What is allowed; None is not looked at.
+
+    body_pairs: pairs of triangles of garment and body that cross; then the depth is about vertices. None: as many as
+    are no deeper than the depth allows, between vertices, too; none where that is 0 or cannot be told.
+    """
 
     depth: float | None = 0.0  # m
     inside: int | None = None
@@ -87,13 +104,23 @@ class Report:
 
     @property
     def penetrating(self) -> bool:
-        """Whether any vertex is inside the body in any frame."""
-        return any(f.inside for f in self.frames)
+        """Whether in any frame a vertex is inside the body, or triangles of garment and body cross."""
+        return any(f.penetrating for f in self.frames)
 
     @property
     def worst_depth(self) -> float:
-        """Of all vertices and frames, metres; 0 where none is inside."""
-        return max(f.deepest for f in self.frames)
+        """The deepest point of the garment in any frame, metres: exact of vertices, between them at least so much."""
+        return max(f.depth for f in self.frames)
+
+    @property
+    def crossings(self) -> int:
+        """Most pairs of triangles of garment and body that cross in one frame."""
+        return max(f.crossings for f in self.frames)
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is inside the body, and nothing crosses the body or the garment itself."""
+        return not self.broken(Limits())
 
     @property
     def self_intersections(self) -> int:
@@ -102,32 +129,39 @@ class Report:
 
     @functools.cached_property
     def worst(self) -> Finding:
-        """The frame with the deepest vertex; without any, the one with the most intersections."""
-        return max(self.frames, key=lambda f: (f.deepest, f.self_pairs + f.body_pairs, -f.frame))
+        """The frame with the deepest point; without any, the one with the most intersections."""
+        return max(self.frames, key=lambda f: (f.depth, f.self_pairs + f.crossings, -f.frame))
 
     def broken(self, limits: Limits) -> list[str]:
         """A sentence for each limit that is not kept."""
         told = []
-        worst, most = self.worst, max(self.frames, key=lambda f: f.inside)
-        if limits.depth is not None and self.worst_depth > limits.depth:
+        most, worst = max(self.frames, key=lambda f: f.inside), self.worst
+        cut, own = (max(self.frames, key=lambda f: getattr(f, name)) for name in ("crossings", "self_pairs"))
+        if limits.body_pairs is not None:  # what is cut between vertices has a limit of its own
+            worst = max(self.frames, key=lambda f: (f.deepest, -f.frame))
+        depth = worst.deepest if limits.body_pairs is not None else worst.depth
+        many = f"{cut.crossings:,} pair{_s(cut.crossings)} of triangles of garment and body cross in frame {cut.frame}"
+        deep = limits.depth is not None and depth > limits.depth
+        if deep and limits.depth is not None:
+            between = ", between vertices," if depth > worst.deepest else ""
+            with_them = f"; {many}" if cut.crossings and not limits.body_pairs else ""
             told.append(
-                f"{size_words(self.worst_depth)} deep in frame {worst.frame}, {size_words(limits.depth)} allowed"
+                f"{size_words(depth)} deep{between} in frame {worst.frame}, "
+                f"{size_words(limits.depth)} allowed{with_them}"
             )
         if limits.inside is not None and most.inside > limits.inside:
             told.append(f"{most.inside} vertices inside in frame {most.frame}, {limits.inside} allowed")
-        for word, name, limit in (
-            ("pairs of the garment's own triangles meet", "self_pairs", limits.self_pairs),
-            ("pairs of triangles of garment and body meet", "body_pairs", limits.body_pairs),
-        ):
-            frame = max(self.frames, key=lambda f: getattr(f, name))
-            if limit is not None and getattr(frame, name) > limit:
-                told.append(f"{getattr(frame, name)} {word} in frame {frame.frame}, {limit} allowed")
-        cut = max(self.frames, key=lambda f: f.body_pairs)
-        if not self.sided and limits.depth is not None and limits.body_pairs is None and cut.body_pairs:
+        if limits.self_pairs is not None and own.self_pairs > limits.self_pairs:
+            pairs = f"{own.self_pairs} pair{_s(own.self_pairs)}"
             told.append(
-                f"{cut.body_pairs} pairs of triangles of garment and body meet in frame {cut.frame}; how deep cannot "
-                "be told, the body has no inside (allow them with --max-cuts)"
+                f"{pairs} of the garment's own triangles meet in frame {own.frame}, {limits.self_pairs} allowed"
             )
+        if limits.body_pairs is not None and cut.crossings > limits.body_pairs and not (deep and not limits.body_pairs):
+            told.append(f"{many}, {limits.body_pairs} allowed")
+        elif limits.body_pairs is None and limits.depth is not None and cut.crossings and not self.sided:
+            told.append(f"{many}; how deep cannot be told, the body has no inside (allow them with --max-cuts)")
+        elif limits.body_pairs is None and limits.depth == 0.0 and cut.crossings and not deep:
+            told.append(f"{many}, 0 allowed")
         if not self.sided and limits.inside is not None:
             told.append("vertices inside cannot be counted: the body has no inside")
         if not self.sided and limits.clearance is not None:
@@ -162,20 +196,25 @@ class Report:
         out: dict[str, str] = {}
         if self.sided:
             most, worst = max(self.frames, key=lambda f: f.inside), self.worst
-            out["vertices inside"] = "none"
+            through = f"; {self.crossings:,} pair{_s(self.crossings)} of triangles cross between them"
+            out["vertices inside"] = f"none{through if self.crossings else ''}"
             if most.inside:
                 total = sum(1 for f in self.frames if f.inside)
                 frames = f", in {total} of {len(self.frames)} frames" if many else ""
                 out["vertices inside"] = (
                     f"at most {most.inside:,} ({most.share:.1%} of the surface){_in(most, many)}{frames}"
                 )
-                out["deepest"] = f"{size_words(worst.deepest)} at vertex {worst.vertex}{_in(worst, many)}"
+            if worst.depth > 0.0:
+                where = f"at vertex {worst.vertex}" if worst.deepest >= worst.between else "between vertices"
+                out["deepest"] = f"{size_words(worst.depth)} {where}{_in(worst, many)}"
         least = min(self.frames, key=lambda f: f.clearance)
         out["least clearance"] = f"{size_words(least.clearance)}{_in(least, many)}"
-        cut = max(self.frames, key=lambda f: f.body_pairs)
-        out["garment cuts body"] = _count(cut.body_pairs, "pair of triangles", "pairs of triangles")
-        if cut.body_pairs:
+        cut = max(self.frames, key=lambda f: (f.crossings, f.body_pairs))
+        out["garment cuts body"] = _count(cut.crossings, "pair of triangles", "pairs of triangles")
+        if cut.crossings:
             out["garment cuts body"] += f", {_curves(cut.loops, cut.loop_length)}{_in(cut, many)}"
+        if touch := cut.body_pairs - cut.crossings:
+            out["garment cuts body"] += f"; {touch:,} {'touch' if touch > 1 else 'touches'} without crossing"
         full = max(self.frames, key=lambda f: np.nan_to_num(f.overlap))
         if np.isfinite(full.overlap):
             within = f", off by at most {_cm3(full.overlap_bound)}" if full.overlap_bound > 0.0 else ""
@@ -202,13 +241,15 @@ class Report:
     def to_json(self) -> dict[str, Any]:
         """Everything but the distance of every vertex, as plain values; None for what could not be judged."""
         worst = self.worst
-        unknown = {} if self.sided else dict.fromkeys(("inside", "deepest", "share"))
+        unknown = {} if self.sided else dict.fromkeys(("inside", "deepest", "share", "between"))
         return {
             "garment": self.garment.mesh.name,
             "body": None if self.body is None else self.body.mesh.name,
-            "penetrating": self.penetrating if self.sided else None,
+            "penetrating": True if self.penetrating else False if self.sided else None,
             "worst_depth_m": self.worst_depth if self.sided else None,
             "worst_frame": worst.frame,
+            "crossings": self.crossings,
+            "crossings_total": sum(f.crossings for f in self.frames),
             "self_intersections": self.self_intersections,
             "unjudged": list(self.unjudged),
             "issues": self.garment.mesh.issues.summary(),
@@ -235,6 +276,10 @@ def _in(finding: Finding, many: bool) -> str:
 
 def _count(n: int, one: str, more: str) -> str:
     return "none" if not n else f"{n:,} {one if n == 1 else more}"
+
+
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"
 
 
 def _curves(count: int, length: float) -> str:

@@ -10,6 +10,7 @@ from .. import validate
 from ..clip import Clip
 from ..detect.tree.crossings import Crossings
 from ..detect.tree.depth import Depths
+from ..detect.tree.transversal import crossing
 from ..mesh import Mesh
 from .check import as_clip, check
 from .clear import Clearing
@@ -137,9 +138,18 @@ class _Fixing:
         self._place(t)
         need = self._need(t, x)
         u = self.clearing.clear(x, need, self._ask, u)
+        u = self.clearing.past(x, u, need, self._ask, self._cut)
         for _ in range(10 if self.max_strain is not None else 0):
             u = self.clearing.clear(x, need, self._ask, self._held(x, u), rounds=1)
         return self._held(x, u)
+
+    def _cut(self, x: Floats) -> NDArray[np.int32]:
+        """Faces of the garment that cross the body, where it was put last."""
+        assert self.cross is not None
+        assert self.body is not None
+        pairs = self.cross.update(x, self._placed).pairs()
+        crosses = crossing(x, self.mesh.faces, self._placed, self.body.mesh.faces, pairs)
+        return np.unique(pairs[crosses, 0])
 
     def _place(self, t: int) -> None:
         if self.depths is not None and self.body is not None:

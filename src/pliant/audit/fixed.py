@@ -52,10 +52,10 @@ class Fixed:
 
         if one.body is not None and one.sided:
             add(f"vertices inside{at}", lambda report: f"{max(f.inside for f in report.frames):,}")
-            add("deepest", lambda report: size_words(report.worst_depth))
+            add("deepest", _deepest)
         if one.body is not None:
             add("least clearance", lambda report: size_words(min(f.clearance for f in report.frames)))
-            add(f"garment cuts body{at}", lambda report: _cut(report, "body_pairs", "loops", "loop_length"))
+            add(f"garment cuts body{at}", lambda report: _cut(report, "crossings", "loops", "loop_length"))
         add(f"cuts itself{at}", lambda report: _cut(report, "self_pairs", "self_loops", "self_length"))
         if many:
             add("cuts itself, all frames", lambda report: f"{sum(f.self_pairs for f in report.frames):,} pairs")
@@ -114,6 +114,13 @@ class Fixed:
             "before": self.before.to_json(),
             "after": self.after.to_json(),
         }
+
+
+def _deepest(report: Report) -> str:
+    """0 mm never stands there alone where triangles cross."""
+    pairs = report.crossings
+    words = f", {pairs:,} crossing pair{'s' * (pairs != 1)}" if pairs and not report.worst_depth else ""
+    return size_words(report.worst_depth) + words
 
 
 def _cut(report: Report, pairs: str, loops: str, length: str) -> str:

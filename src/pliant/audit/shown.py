@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from ..clip import Clip
 from ..report.audited import Audited, Spot
 from ..report.fix_page import Mended
+from .findings import size_words
 
 if TYPE_CHECKING:
     from .findings import Place, Report
@@ -24,10 +25,10 @@ def audited(report: "Report") -> Audited:
     many = len(numbers) > 1
     series: dict[str, tuple[str, list[float]]] = {}
     if many and report.body is not None and report.sided:
-        series["deepest"] = ("mm", [1e3 * f.deepest for f in report.frames])
+        series["deepest"] = ("mm", [1e3 * f.depth for f in report.frames])
         series["vertices inside"] = ("", [float(f.inside) for f in report.frames])
     if many and report.body is not None:
-        series["garment cuts body"] = ("pairs", [float(f.body_pairs) for f in report.frames])
+        series["garment cuts body"] = ("pairs", [float(f.crossings) for f in report.frames])
     if many:
         series["cuts itself"] = ("pairs", [float(f.self_pairs) for f in report.frames])
     if many and any(np.isfinite(f.overlap) for f in report.frames):
@@ -59,14 +60,14 @@ def verdict(report: "Report") -> str:
     many, told = len(report.frames) > 1, []
     for word, count in (
         ("is inside the body", [f.inside for f in report.frames]),
-        ("cuts the body", [0 if f.inside else f.body_pairs for f in report.frames]),
+        ("cuts the body", [0 if f.inside else f.crossings for f in report.frames]),
         ("cuts itself", [f.self_pairs for f in report.frames]),
     ):
         frames = sum(1 for n in count if n)
         if frames:
             told.append(f"{word} in {frames} of {len(count)} frames" if many else word)
-    if report.penetrating:
-        told[0] += f", {1e3 * report.worst_depth:.3g} mm at most"
+    if report.worst_depth > 0.0:
+        told[0] += f", {size_words(report.worst_depth)} deep at most"
     if not told:
         return "Nothing wrong was found." if report.sided else "Nothing wrong was found of what could be judged."
     return f"The garment {'; it '.join(told)}." if report.body is not None else f"The mesh {'; it '.join(told)}."
@@ -110,8 +111,9 @@ def _spot(place: "Place", frame: int, frames: int, of: int, size: float) -> Spot
         title = f"{1e3 * place.depth:.3g} mm deep"
         detail = f"{place.size} {'vertex' if place.size == 1 else 'vertices'} inside the body"
     else:
-        long = f"{1e3 * place.length:.3g} mm" if place.length < 1.0 else f"{place.length:.3g} m"
-        title = f"{WORDS[place.kind]} over {long}"
+        title = f"{WORDS[place.kind]} over {size_words(place.length)}"
+        if place.depth > 0.0:
+            title = f"{size_words(place.depth)} deep between vertices, over {size_words(place.length)}"
         detail = f"{place.size} {'pair' if place.size == 1 else 'pairs'} of triangles"
     if of > 1:
         detail += f"; frame {place.frame}" + (f", worst of {frames} frames" if frames > 1 else "")

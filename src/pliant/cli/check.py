@@ -46,13 +46,14 @@ class LimitOptions:
     """What is allowed. More than that, and the exit code is 1."""
 
     max_depth: str = "0"
-    "how deep a vertex may be inside the body: 1mm, 0.2cm, or metres"
+    "how deep the garment may be inside the body: 1mm, 0.2cm, or metres"
     max_inside: int | None = None
     "how many vertices may be inside in one frame"
     max_self: int = 0
     "how many pairs of the garment's own triangles may meet in one frame"
     max_cuts: int | None = None
-    "how many pairs of triangles of garment and body may meet in one frame"
+    """how many pairs of triangles of garment and body may cross in one frame; without it none, or with a --max-depth
+    above 0 those that are no deeper"""
     min_clearance: str | None = None
     "how far every vertex must be from the body: 2mm"
 
@@ -80,7 +81,7 @@ def check(
     files: Annotated[FileOptions, Parameter(name="*")] = PLAIN,
     json: bool = False,
 ) -> int:
-    """Find what is wrong with FILE: its own intersections and defects, and where it is inside a body.
+    """Find what is wrong with FILE: its own intersections and defects, and where it is inside a body or crosses it.
 
     Exact, frame by frame. The exit code is 0 when everything is within the limits, 1 when not.
 
@@ -124,6 +125,9 @@ def check(
         _show_places(report)
     for text in report.unjudged:
         output.say(f"note: {text}" if "as if turned" in text else f"not judged: {text}")
+    if report.crossings and not broken:
+        by = "--max-depth" if limits.max_cuts is None else "--max-cuts"
+        output.say(f"note: {report.crossings:,} pairs of triangles of garment and body cross, within {by}")
     for text in broken:
         output.warn(text)
     return int(bool(broken))
@@ -194,18 +198,20 @@ def _limits(given: LimitOptions) -> "Limits":
 
 def _show_frames(report: Any) -> None:
     """The frames with something wrong, the worst of them where there are many."""
-    bad = [f for f in report.frames if f.inside or f.self_pairs or f.body_pairs]
+    bad = [f for f in report.frames if f.penetrating or f.self_pairs]
     if not bad:
         return
-    shown = sorted(sorted(bad, key=lambda f: (-f.deepest, -f.self_pairs, f.frame))[:_SHOWN], key=lambda f: f.frame)
+    shown = sorted(
+        sorted(bad, key=lambda f: (-f.depth, -f.crossings - f.self_pairs, f.frame))[:_SHOWN], key=lambda f: f.frame
+    )
     rows = [
         (
             f.frame,
             f"{f.time:.2f} s",
             f.inside,
-            f"{1e3 * f.deepest:.2f} mm",
+            f"{1e3 * f.depth:.2f} mm",
             f"{f.share:.1%}",
-            f.body_pairs,
+            f.crossings,
             f.self_pairs,
             f.loops + f.self_loops,
         )
@@ -222,7 +228,8 @@ def _show_places(report: Any) -> None:
     words = {"inside": "inside the body", "self": "cuts itself", "body": "cuts the body"}
     rows = []
     for p in report.places[:5]:
-        how = f"{size_words(p.depth)} deep, {p.size} vertices" if p.kind == "inside" else f"{size_words(p.length)} long"
+        deep = f"{size_words(p.depth)} deep, " if p.depth > 0.0 else ""
+        how = f"{deep}{p.size} vertices" if p.kind == "inside" else f"{deep}{size_words(p.length)} long"
         at = ", ".join(f"{v:.3f}" for v in p.place)
         rows.append((p.frame, words[p.kind], how, f"({at}) m"))
     output.table(("frame", "what", "how much", "where"), rows, title=f"worst places, of {report.place_count}")

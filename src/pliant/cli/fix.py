@@ -29,7 +29,7 @@ def fix(
     """Bring GARMENT out of a body, then out of itself: one mesh, or every frame of an animation.
 
     The shape is kept, and nothing moves that need not. A frame is replaced only by a better one. The exit code is 1
-    when something remains inside, or cut by itself; the table says what.
+    when something remains inside, crossing the body or cut by itself; the table says what.
 
     Parameters
     ----------
@@ -86,14 +86,13 @@ def fix(
             fixed.to_html(report)
         written.append(str(report))
     depth = NEARLY if fixed.after.sided else None
-    left = fixed.after.broken(Limits(depth=depth, self_pairs=0 if tangles else None))
+    left = fixed.after.broken(Limits(depth=depth, self_pairs=0 if tangles else None, body_pairs=0))
     left += [f"below {layer.name}: {layer.words()}" for layer in fixed.layers_after if layer.wrong]
     if json:
         output.print_json(fixed.to_json() | {"remains": left, "written": written})
     else:
         output.table(("", garment.name), [*fixed.facts.items(), *(("written", name) for name in written)])
-        between = fixed.after.broken(Limits(depth=None, self_pairs=None, body_pairs=0))
-        told = [f"remains: {text}" for text in left] + [f"between vertices {text}" for text in between]
+        told = [f"remains: {text}" for text in left]
         if under is not None and (near := min(frame.clearance for frame in fixed.after.frames)) < 0.99 * apart:
             told.append(f"the clearance is {size_words(near)}, {size_words(apart)} was asked")
         for text in fixed.after.unjudged:

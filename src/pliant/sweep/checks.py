@@ -47,6 +47,8 @@ def check_run(run: Run, folder: pathlib.Path) -> Written:
             "clearance_m": min(f.clearance for f in frames),
             "overlap_m3": float(np.max([f.overlap for f in frames])),
             "body_pairs_most": max(f.body_pairs for f in frames),
+            "crossings_most": report.crossings,
+            "crossings_total": sum(f.crossings for f in frames),
             "frames_with_inside": sum(bool(f.inside) for f in frames) if report.sided else None,
         }
     verdict = {}
