@@ -47,6 +47,7 @@ class Issues:
     inward: bool  # closed and oriented, but the volume is negative
     components: int  # connected pieces that have faces
     seams: int
+    encloses: bool  # every point off the surface has a side: along each edge as many faces run one way as the other
 
     @property
     def closed(self) -> bool:
@@ -118,6 +119,7 @@ def find_issues(mesh: "Mesh", seams: int) -> Issues:
         inward=bool(whole and mesh.volume < 0.0),
         components=len(np.unique(top.components[used])),
         seams=seams,
+        encloses=bool(mesh.n_faces > 0 and not top.loose.any()),
     )
 
 

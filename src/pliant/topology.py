@@ -47,6 +47,12 @@ class Topology:
         return self.use == 1
 
     @functools.cached_property
+    def loose(self) -> NDArray[np.bool_]:
+        """(k,) edges along which more faces run one way than the other: the boundary of the faces as a chain. Without
+        any, the surface winds a whole number of times around every point, whatever else is wrong with it."""
+        return (self.flow != 0) & (self.edges[:, 0] != self.edges[:, 1])
+
+    @functools.cached_property
     def border_vertices(self) -> NDArray[np.bool_]:
         """(n,) vertices on a border edge."""
         mask = np.zeros(self.n_vertices, np.bool_)

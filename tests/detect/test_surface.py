@@ -38,20 +38,24 @@ def test_distances_are_those_of_libigl(data, name):
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("name", ORACLES)
-def test_signs_are_those_of_libigl(data, name):
+@pytest.mark.parametrize("name", [name for name in ORACLES if name != "bunny_open"])
+def test_signs_around_closed_meshes_are_those_of_libigl(data, name):
     mesh, truth, (d, *_) = oracle(data, name)
+    assert mesh.issues.closed
     judged = truth["unsigned"] > 1e-9 * mesh.size + 2 * ROUNDED.get(name, 0.0)
     assert (np.sign(d) != truth["sign_pseudonormal"])[judged].sum() == 0
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("name", ["pial_lh", "tet_unit"])
-def test_the_inside_of_a_closed_mesh_is_where_libigls_winding_number_says(data, name):
+@pytest.mark.parametrize("name", ORACLES)
+def test_the_inside_of_any_mesh_is_where_libigls_winding_number_says_or_unknown(data, name):
     mesh, truth, (d, *_) = oracle(data, name)
-    assert mesh.issues.closed
-    judged = truth["unsigned"] > 1e-6 * mesh.size
-    assert ((d < 0) != (truth["winding"] > 0.5))[judged].sum() == 0
+    side = ClosestPoints(mesh).sides(truth["points"])
+    judged = truth["unsigned"] > 1e-6 * mesh.size + 2 * ROUNDED.get(name, 0.0)
+    assert ((side < 0) == (d < 0))[judged].all()
+    told = judged & (side != 0)
+    assert ((side < 0) != (truth["winding"] > 0.5))[told].sum() == 0
+    assert (np.abs(truth["winding"] - 0.5)[judged & (side == 0)] < 0.101).all()
 
 
 @pytest.mark.compiled

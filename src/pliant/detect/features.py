@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from ..contacts import Contacts, Pool
 from ..kernels import brute_force as _careful
 from ..kernels import records as _kernels
-from ..kernels.nearest import Blocks
 from ..kernels.surface import Surface
 from .base import Side
-from .surface import signed_distances, surface_of, tree_of
+from .solid import barycentrics
+from .surface import Enclosure, surface_of
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
@@ -37,7 +37,7 @@ class Part(NamedTuple):
     def of(cls, side: Side) -> "Part":
         mesh = side.mesh
         _, rows = np.unique(mesh.weld_index, return_index=True)
-        solid = mesh.n_faces > 0 and mesh.issues.closed and not mesh.issues.inward
+        solid = mesh.n_faces > 0 and mesh.issues.encloses and not mesh.issues.inward
         return cls(side, mesh.weld_index, rows, solid)
 
 
@@ -55,20 +55,19 @@ class Pose:
         return surface_of(rest.moved(self.x) if rest.welded is rest else rest.welded.moved(self.x[self.part.rows]))
 
     @functools.cached_property
-    def _tree(self) -> Blocks:
-        return tree_of(self.surface)
+    def _enclosure(self) -> Enclosure:
+        return Enclosure(self.surface, self.part.side.mesh.welded.topology)
 
     @functools.cached_property
     def edge_normals(self) -> Floats:
         return self.part.side.mesh.moved(self.x).edge_normals
 
-    def depth(self, points: Floats) -> tuple[Floats, NDArray[np.int64]]:
-        """Signed distance (n,) of points (n,3) from this closed side, and the nearest face (n,)."""
+    def depth(self, points: Floats) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
+        """Signed distance (n,) of points (n,3) from this closed side; nearest point, its face, and the way out."""
         if self._answers is not None:
-            distance, _, face, _ = self._answers.query(points)
-            return distance, face
-        distance, _, face, _ = signed_distances(self.surface, self._tree, points)
-        return distance, face
+            return self._answers.query(points)
+        told, _ = self._enclosure.told(points)
+        return told.distance, told.nearest, told.face, told.normal
 
     def holds(self, points: Floats) -> NDArray[np.bool_]:
         """Which of `points` are inside; none where there is no inside."""
@@ -77,38 +76,71 @@ class Pose:
         return np.asarray(self.depth(points)[0] < 0.0)
 
 
+class Deep(NamedTuple):
+    """Vertices inside a closed side whose nearest face is out of reach: the rows of their pairs, and the way out."""
+
+    rows: NDArray[np.int64]  # (k,) of the pairs
+    distance: Floats  # (k,) negative
+    nearest: Floats  # (k,3)
+    normal: Floats  # (k,3)
+
+
 def contacts_of(a: Pose, b: Pose, there: Rows, back: Rows, edges: Rows, pool: Pool) -> Contacts:
     """Records in canonical order of sorted pairs (k,2): vertices of a and faces of b, vertices of b and faces of a,
     edges. Of one side with itself (a is b) the first holds both ways. Vertices deep inside a closed side are added."""
-    (there, side), (back, side_back) = _with_deep(a, b, there), _with_deep(b, a, back)
+    (there, side, deep), (back, side_back, deep_back) = _with_deep(a, b, there), _with_deep(b, a, back)
     out = pool.take(len(there) + len(back) + len(edges))
-    facing = [(a, b, there, side), (b, a, back, side_back)]
+    facing = [(a, b, there, side, deep), (b, a, back, side_back, deep_back)]
     if a.part.side.body > b.part.side.body:
         facing.reverse()
     done = 0
-    for one, two, pairs, sides in facing:
-        _vertex_face(one, two, pairs, sides, out[done : done + len(pairs)])
+    for one, two, pairs, sides, far in facing:
+        records = out[done : done + len(pairs)]
+        _vertex_face(one, two, pairs, sides, records)
+        _lead_out(two, pairs, far, records)
         done += len(pairs)
     _edge_edge(a, b, edges, out[done:])
     return out
 
 
-def _with_deep(a: Pose, b: Pose, pairs: Rows) -> tuple[Rows, Floats]:
-    """The pairs, with those of vertices of a deep inside a closed b; and which side all vertices are on, or nothing."""
+def _with_deep(a: Pose, b: Pose, pairs: Rows) -> tuple[Rows, Floats, Deep]:
+    """The pairs, with those of vertices of a deep inside a closed b; which side all vertices are on, or nothing; and
+    which pairs were added."""
+    none = Deep(np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 3)), np.zeros((0, 3)))
     if a is b or not b.part.solid:
-        return pairs, np.zeros(0)
+        return pairs, np.zeros(0), none
     low, high = b.x.min(0), b.x.max(0)
     near = np.flatnonzero(((a.x >= low) & (a.x <= high)).all(1))
-    depth, face = b.depth(a.x[near])
+    distance, nearest, face, normal = b.depth(a.x[near])
     side = np.ones(len(a.x))
-    side[near[depth < 0.0]] = -1.0
-    alone = np.ones(len(a.x), np.bool_)
-    alone[pairs[:, 0]] = False
-    deep = np.flatnonzero((depth < 0.0) & alone[near])
-    if len(deep):
-        pairs = np.concatenate([pairs, np.stack([near[deep], face[deep]], 1).astype(np.int32)])
-        pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
-    return pairs, side
+    deep = np.flatnonzero(distance < 0.0)
+    side[near[deep]] = -1.0
+    # the nearest face may be out of reach although others, buried inside the solid, are not
+    more = np.stack([near[deep], face[deep]], 1).astype(np.int32)
+    new = ~np.isin(_keys(more), _keys(pairs))
+    deep, more = deep[new], more[new]
+    if not len(deep):
+        return pairs, side, none
+    pairs, given = np.concatenate([pairs, more]), len(pairs)
+    order = np.lexsort((pairs[:, 1], pairs[:, 0]))
+    rows = np.flatnonzero(order >= given)
+    told = deep[order[rows] - given]
+    return pairs[order], side, Deep(rows, distance[told], nearest[told], normal[told])
+
+
+def _keys(pairs: Rows) -> NDArray[np.int64]:
+    return pairs[:, 0].astype(np.int64) << 32 | pairs[:, 1]
+
+
+def _lead_out(b: Pose, pairs: Rows, deep: Deep, out: Contacts) -> None:
+    """Let records of vertices deep inside b end where the boundary of its solid is nearest: of a face that others
+    cross, a part may be buried."""
+    wrong = np.abs(out["distance"][deep.rows] - deep.distance) > reach_of(0.0, b.x, b.x)
+    rows = deep.rows[wrong]
+    if len(rows):
+        corners = b.x[b.part.side.mesh.faces[pairs[rows, 1]]]
+        out["weights"][rows, 1:] = -barycentrics(corners, deep.nearest[wrong])
+        out["distance"][rows], out["normal"][rows] = deep.distance[wrong], deep.normal[wrong]
 
 
 def _vertex_face(a: Pose, b: Pose, pairs: Rows, side: Floats, out: Contacts) -> None:

@@ -10,26 +10,25 @@ from numpy.typing import NDArray
 from .. import validate
 from ..kernels import cells as _cells
 from ..kernels import nearest as _nearest
-from ..kernels.nearest import Blocks
 from ..kernels.surface import Surface
-from ..kernels.tree import Tree
 from ..mesh import Mesh
+from ..topology import Topology
+from .blocks import SHAPE, blocks_of
+from .solid import Outer, Sides, Solid, Told
 from .tree import tree as _tree
 
 Floats = NDArray[np.float64]
-SHAPE: dict[str, Any] = {"volume": "box", "arity": 4, "leaf": 1}  # of the trees that nearest points are found by
 _MOST_ITEMS = 64  # entries of the cell lists for each box, before cells become larger
 
 
 def surface_of(mesh: Mesh) -> Surface:
-    """The kernel's view of a mesh: what decides distances and sides."""
+    """The kernel's view of a mesh."""
     edge_normals, vertex_normals = mesh.edge_normals, mesh.vertex_normals
     top = mesh.topology
     flat = ~mesh.face_normals.any(1)
     rough = top.use > 2
     if not top.border.any() and (flat.any() or rough.any()):
-        # a face without area hides one side of an edge, and at four faces the mean says nothing: a pseudonormal of
-        # zero lets the winding number decide, which a surface without border always has
+        # a face without area hides one side of an edge, and at four faces the mean says nothing: zero stands for that
         edge_normals, vertex_normals = edge_normals.copy(), vertex_normals.copy()
         edge_normals[top.face_edges[flat]] = 0.0
         edge_normals[rough] = 0.0
@@ -60,40 +59,41 @@ def bin_boxes(low: Floats, high: Floats) -> _cells.Cells:
     return cells
 
 
-def tree_of(surface: Surface) -> Blocks:
-    """Boxes around the triangles, as `kernels.nearest` walks them."""
-    return blocks_of(surface, _tree.tree_of(surface.x, surface.faces, **SHAPE))[0]
+class Enclosure:
+    """A surface that keeps its place, and the solid it encloses; the boundary of that is made when somebody asks."""
 
+    def __init__(self, surface: Surface, topology: Topology) -> None:
+        self.surface, self.solid = surface, Solid(topology)
+        self.tree = _tree.tree_of(self.surface.x, self.surface.faces, **SHAPE)
+        self.blocks = blocks_of(self.surface, self.tree)[0]
 
-def blocks_of(surface: Surface, tree: Tree) -> tuple[Blocks, NDArray[np.int32]]:
-    """Blocks for a tree of `SHAPE` over the faces of a surface, and the block of each of its nodes."""
-    number = np.empty(len(tree.nodes), np.int32)
-    count, room = _nearest.number_blocks(tree.nodes, number)
-    blocks = Blocks(
-        np.empty((count, 6, 4)), np.empty((count, 4), np.int32), np.empty((len(tree.order), 12)), tree.order, int(room)
-    )
-    _nearest.fill_blocks(tree.nodes, number, blocks.boxes, blocks.child)
-    _nearest.fill_rows(surface, tree.order, blocks.rows)
-    return blocks, number
+    @functools.cached_property
+    def _outer(self) -> Outer:
+        return self.solid.outer(self.surface.x, self.tree)
 
+    def sides(self, points: Floats) -> Sides:
+        """(n,) `INSIDE`, `OUTSIDE` or `UNKNOWN`."""
+        return self.solid.sides(self.surface.x, points)
 
-def signed_distances(
-    surface: Surface, tree: Blocks, p: Floats, guess: NDArray[np.int64] | None = None
-) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
-    """What `ClosestPoints.query` answers, for points (n,3) that are known to be clean."""
-    n = len(p)
-    found = np.full((n, 2), -1, np.int64)
-    if guess is not None:
-        found[:, 0] = guess
-    distance, place, nearest, normal = np.empty(n), np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 3))
-    _nearest.find_nearest(tree, surface, p, found, place)
-    _nearest.tell_sides(surface, p, found, place, distance, nearest, normal)
-    return distance, nearest, found[:, 0], normal
+    def told(self, p: Floats, guess: NDArray[Any] | None = None) -> tuple[Told, NDArray[np.int64]]:
+        """Answers for points (n,3) that are known to be clean, and the face and feature (n,2) that were found.
+
+        `guess` (n,): faces that may be near, or -1.
+        """
+        found, place = np.full((len(p), 2), -1, np.int64), np.empty((len(p), 3))
+        if guess is not None:
+            found[:, 0] = guess
+        _nearest.find_nearest(self.blocks, self.surface, p, found, place)
+        return self.solid.tell(self.surface, p, found, place, lambda: self._outer), found
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ClosestPoints:
-    """Nearest points on a mesh, exact, for any number of queries. Works on open meshes too (sign by pseudonormals)."""
+    """Nearest points on a mesh, exact, for any number of queries, and on which side of it points are (docs/inside.md).
+
+    The distance is negative inside, positive outside and where the side is unknown. Outside, the nearest point is that
+    of all faces; inside, that of the boundary of the solid: faces that are buried inside it do not count.
+    """
 
     mesh: Mesh
 
@@ -102,12 +102,9 @@ class ClosestPoints:
             raise ValueError(f"mesh {self.mesh.name!r} has no faces; expected a surface")
 
     @functools.cached_property
-    def _surface(self) -> Surface:
-        return surface_of(self.mesh.welded)
-
-    @functools.cached_property
-    def _tree(self) -> Blocks:
-        return tree_of(self._surface)
+    def _enclosure(self) -> Enclosure:
+        welded = self.mesh.welded
+        return Enclosure(surface_of(welded), welded.topology)
 
     def query(self, points: Any, guess: Any = None) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
         """Signed distance (n,), nearest point (n,3), its face (n,), and the unit direction that opens the gap (n,3).
@@ -120,13 +117,21 @@ class ClosestPoints:
             guess = validate.indices("guess", rows, 1, self.mesh.n_faces, "faces").ravel()
             if len(guess) != len(p):
                 raise ValueError(f"guess has {len(guess)} entries; expected {len(p)}, one a point")
-        return signed_distances(self._surface, self._tree, p, guess)
+        told, _ = self._enclosure.told(p, guess)
+        return told.distance, told.nearest, told.face, told.normal
+
+    def sides(self, points: Any) -> Sides:
+        """(n,) -1 inside, 1 outside, 0 where it is unknown: beside the boundary of an open mesh, where the winding
+        number is within 0.1 of 1/2. Points on the surface are outside."""
+        return self._enclosure.told(validate.floats("points", points, (None, 3)))[0].side
 
 
 def closest_point(mesh: Mesh, points: Any) -> tuple[Floats, Floats]:
     """Signed distance (n,) of `points` (n,3) from a mesh, and the nearest point (n,3) on it; exact, any mesh.
 
-    For many questions to one mesh keep a `ClosestPoints`: it builds its tree once.
+    Inside is where the winding number exceeds 1/2, and the distance there is that to the boundary of the solid. Of an
+    open mesh the side may be unknown, and the distance is positive then: `ClosestPoints.sides` tells. For many
+    questions to one mesh keep a `ClosestPoints`: it builds its tree once.
     """
     distance, nearest, _, _ = ClosestPoints(mesh).query(points)
     return distance, nearest

@@ -7,8 +7,6 @@ import numpy as np
 from . import vec
 from .bone_boxes import CHUNK, over_plane
 from .jit import kernel, prange
-from .nearest import sign_range
-from .pseudonormals import freshen_range
 from .records import link, write
 from .triangle import nearest2
 
@@ -168,46 +166,43 @@ def search_one(boxes, placed, x, p, row, most, slack):
 
 
 @kernel
-def judge_range(boxes, placed, surface, rings, points, which, first, last, slack, found, place, clear):
-    """Inside or outside, for points which[first:last] that nothing was found near: those inside get their nearest
-    triangle, for those outside `clear` (n,) says by how much they are clear of the skin at least.
+def judge_range(boxes, placed, x, points, which, first, last, side, slack, found, place, clear):
+    """For points which[first:last] that nothing was found near, on which `side` (k,) of the skin they are: those inside
+    (-1) get their nearest triangle, for the others `clear` (n,) says by how much they are clear of the skin at least.
 
-    A point that is farther from the skin than from its neighbour vouches for it, so that few are searched for.
+    A point outside that is farther from the skin than from its neighbour vouches for it, so that few are searched for.
     Returns how many triangles were looked at, and measured.
     """
     spots, count = np.empty((last - first, 4)), 0
-    distance, nearest, normal = np.empty(1), np.empty((1, 3)), np.empty((1, 3))
     looked, measured = 0, 0
     for t in range(first, last):
         i = which[t]
         p, sure = vec.load(points, i), 0.0
-        for k in range(count):
+        for k in range(count if side[t] >= 0 else 0):
             sure = max(sure, spots[k, 3] - vec.norm(vec.sub(p, vec.load(spots, k))))
         if sure > slack:
             clear[i] = sure - slack
             continue
-        _, f, feature, row, u, v, w, one, two = search_one(boxes, placed, surface.x, p, found[i, 2], np.inf, slack)
+        d_2, f, feature, row, u, v, w, one, two = search_one(boxes, placed, x, p, found[i, 2], np.inf, slack)
         looked, measured = looked + one, measured + two
         found[i, 0], found[i, 1], found[i, 2] = f, feature, row
         vec.store(place, i, (u, v, w))
-        freshen_range(rings, surface, found, i, i + 1)
-        sign_range(surface, points[i : i + 1], 0, 1, found[i : i + 1], place[i : i + 1], distance, nearest, normal)
-        if distance[0] > 0.0:
-            found[i, 0], clear[i] = -1, distance[0]
-            spots[count, 3] = distance[0]
+        if side[t] >= 0:
+            found[i, 0], clear[i] = -1, math.sqrt(d_2)
+            spots[count, 3] = clear[i]
             vec.store(spots, count, p)
             count += 1
     return looked, measured
 
 
 @kernel(parallel=True)
-def judge(boxes, placed, surface, rings, points, which, slack, found, place, clear, counts):
+def judge(boxes, placed, x, points, which, side, slack, found, place, clear, counts):
     """`judge_range` for all of `which`; counts (chunks,2)."""
     n = len(which)
     for c in prange(-(-n // CHUNK)):
         last = min(n, (c + 1) * CHUNK)
         counts[c, 0], counts[c, 1] = judge_range(
-            boxes, placed, surface, rings, points, which, c * CHUNK, last, slack, found, place, clear
+            boxes, placed, x, points, which, c * CHUNK, last, side, slack, found, place, clear
         )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from . import vec
 from .crossings import spread
 from .jit import kernel, prange
-from .surface import corners, pseudonormal, touching, winding_number
+from .surface import corners, pseudonormal, touching
 from .triangle import nearest2
 
 CHUNK = 512  # points a thread takes at a time
@@ -189,12 +189,13 @@ def nearest_range(tree, surface, points, which, found, place):
 
 
 @kernel
-def sign_range(surface, points, first, last, found, place, distance, nearest, normal):
-    """Signed distance, nearest point and unit direction that opens the gap, for what `nearest_range` found."""
-    x, faces, edges = surface.x, surface.faces, surface.face_edges
-    of_faces, of_edges, of_vertices = surface.face_normals, surface.edge_normals, surface.vertex_normals
+def sign_range(surface, points, first, last, found, place, side, distance, nearest, normal):
+    """Signed distance, nearest point and unit direction that opens the gap, for what `nearest_range` found: negative
+    where `side` (n,) is. A point that touches has a distance of no sign, and the outward direction of what it touches.
+    """
+    x, faces = surface.x, surface.faces
     for i in range(first, last):
-        p, f, feature = vec.load(points, i), found[i, 0], found[i, 1]
+        p, f = vec.load(points, i), found[i, 0]
         a, b, c = vec.load(x, faces[f, 0]), vec.load(x, faces[f, 1]), vec.load(x, faces[f, 2])
         q = vec.add(vec.scale(a, place[i, 0]), vec.add(vec.scale(b, place[i, 1]), vec.scale(c, place[i, 2])))
         vec.store(nearest, i, q)
@@ -202,21 +203,11 @@ def sign_range(surface, points, first, last, found, place, distance, nearest, no
         length = vec.norm(away)
         if touching(away, p, q):
             distance[i] = length
-            vec.store(normal, i, outward(surface, f, feature))
+            vec.store(normal, i, outward(surface, f, found[i, 1]))
             continue
-        if feature == 0:
-            n = vec.load(of_faces, f)
-        elif feature <= 3:
-            n = vec.load(of_vertices, faces[f, feature - 1])
-        else:
-            n = vec.load(of_edges, edges[f, feature - 4])
-        side = vec.dot(away, n)
-        # at right angles, or without a pseudonormal (faces back to back), the winding number decides
-        if abs(side) <= 1e-7 * length:
-            side = 0.5 - winding_number(surface, p)
-        side = -1.0 if side < 0.0 else 1.0
-        distance[i] = side * length
-        vec.store(normal, i, vec.scale(away, side / length))
+        sign = -1.0 if side[i] < 0 else 1.0
+        distance[i] = sign * length
+        vec.store(normal, i, vec.scale(away, sign / length))
 
 
 @kernel(parallel=True)
@@ -231,12 +222,11 @@ def find_nearest(tree, surface, points, found, place):
 
 
 @kernel(parallel=True)
-def tell_sides(surface, points, found, place, distance, nearest, normal):
+def tell_distances(surface, points, found, place, side, distance, nearest, normal):
     """`sign_range` for all `points`."""
     for c in prange(-(-len(points) // CHUNK)):
-        sign_range(
-            surface, points, c * CHUNK, min(len(points), (c + 1) * CHUNK), found, place, distance, nearest, normal
-        )
+        last = min(len(points), (c + 1) * CHUNK)
+        sign_range(surface, points, c * CHUNK, last, found, place, side, distance, nearest, normal)
 
 
 @kernel

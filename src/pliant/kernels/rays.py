@@ -83,7 +83,7 @@ def _reach(a, b, c, width, height):
 
 
 @kernel
-def _turn(a, b, p):
+def turn(a, b, p):
     """Sign of (b - a) x (p - a) across the axis, of the moved p; 0 only where a is b."""
     s = orient2d((a[0], a[1]), (b[0], b[1]), (p[0], p[1]))
     if s != 0:
@@ -94,8 +94,8 @@ def _turn(a, b, p):
 @kernel
 def _crossing(a, b, c, p):
     """Of the line along the axis through the moved p and the face abc: 1 where it leaves, -1 where it enters, 0."""
-    s = _turn(a, b, p)
-    if s == 0 or s != _turn(b, c, p) or s != _turn(c, a, p):
+    s = turn(a, b, p)
+    if s == 0 or s != turn(b, c, p) or s != turn(c, a, p):
         return 0
     return s
 

@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 from ..contacts import Contacts
 from ..detect.bone_boxes import BoneBoxesDetector
 from ..detect.image_space import DepthCamera
-from ..detect.image_space.layers import bounds_of, screen_of, shortest
+from ..detect.image_space.layers import screen_of
 from ..detect.lifted import bare
 from ..detect.surface import ClosestPoints
 from ..detect.tree.tree import refit, tree_of
+from ..detect.winding import bounds_of, shortest
 from ..report.slices import Scale, coloured
 from ..scene import Scene
 from ..simulation import Frame, Simulation

@@ -16,7 +16,7 @@ from ...kernels.jit import worth
 from ...motion import STANDING
 from ...state import State
 from ..base import Finds, Inside, Side
-from ..tree.depth import NOTHING, loose
+from ..tree.depth import NOTHING, Skin
 from .boxes import SLABS, BoneBoxes
 from .probes import SOME, Probes, Touching, sound
 
@@ -66,10 +66,10 @@ class BoneBoxesDetector:
         mesh = body.mesh
         if not mesh.n_faces:
             raise ValueError(f"mesh {mesh.name!r} has no faces; expected a surface")
-        _, self._rows = np.unique(mesh.weld_index, return_index=True)
+        self._skin = Skin(mesh)
+        self._rows = self._skin.rows
         self._seams = len(self._rows) < mesh.n_vertices
-        self._x, self._surface, self._rings = loose(mesh.welded)
-        self._deep = deep and self.exact and mesh.issues.closed and not mesh.issues.inward
+        self._deep = deep and self.exact and mesh.issues.encloses and not mesh.issues.inward
         every = validate.number("every", every, above=0.0)
         self.boxes = self._build(validate.whole("slabs", slabs, low=1, high=1000), every)
         self._matrices = np.full((1, 3, 4), np.nan)
@@ -92,20 +92,22 @@ class BoneBoxesDetector:
         """Boxes to their bones, and what is near; a vertex of the skin that leaves its range widens it."""
         x = state.x[self.body.rows]
         x = np.ascontiguousarray(x[self._rows]) if self._seams else x
-        moved = _boxes.follow(x, self._x, self.boxes.entry_box, self.boxes.entry_vertex, self._way, self._moved)
+        moved = _boxes.follow(x, self._skin.x, self.boxes.entry_box, self.boxes.entry_vertex, self._way, self._moved)
         matrices = self._bones(state)
         if moved or not np.array_equal(matrices, self._matrices):
             self.boxes.place(matrices)
-            self.boxes.check(self._x)
+            self.boxes.check(self._skin.x)
             self._matrices = matrices.copy()
-        skin, how = (self.boxes, self._surface, self._rings), (self.within, self.exact, self._deep)
+        if moved:
+            self._skin.moved()
+        how = (self.within, self.exact, self._deep)
         one, two = self._vertices, self._middles
         one.follow(state.x[self.soft.rows], self.boxes, self._moved)
-        one.ask(*skin, *how)
+        one.ask(self.boxes, self._skin, *how)
         _memory.middles(self.edges, one.points, self._middle)
         two.follow(self._middle, self.boxes, self._moved)
         _memory.vouch(self.edges, one.points, one.clear, two.clear)
-        two.ask(*skin, *how)
+        two.ask(self.boxes, self._skin, *how)
         self.looked, self.measured = one.looked + two.looked, one.measured + two.measured
         self._asked = len(one.points) + two.asked
         return self
@@ -129,7 +131,7 @@ class BoneBoxesDetector:
             return NOTHING
         points = validate.floats("points", points, (None, 3))
         begin = np.full(len(points), -1) if which is None else self._vertices.last(which)
-        return sound(points, begin, self.boxes, self._surface, self._rings)
+        return sound(points, begin, self.boxes, self._skin)
 
     def _faces(self, one: Touching, state: State, out: Contacts) -> None:
         x, x_b = state.x[self.soft.rows], state.x[self.body.rows]
@@ -142,7 +144,7 @@ class BoneBoxesDetector:
         rows = np.flatnonzero(unclear)
         if len(rows):
             weights, normal, distance = np.empty((len(rows), 4)), np.empty((len(rows), 3)), np.empty(len(rows))
-            _careful.vertex_face_geometry(self._surface, x, pairs[rows], side, weights, normal, distance)
+            _careful.vertex_face_geometry(self._skin.surface, x, pairs[rows], side, weights, normal, distance)
             out["normal"][rows], out["distance"][rows] = normal, distance
 
     def _bones(self, state: State) -> Floats:

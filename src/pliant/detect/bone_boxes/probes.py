@@ -8,12 +8,11 @@ from numpy.typing import NDArray
 from ...kernels import bone_lookup as _kernels
 from ...kernels import bone_memory as _memory
 from ...kernels import nearest as _nearest
-from ...kernels import pseudonormals as _normals
 from ...kernels.bone_boxes import CHUNK
 from ...kernels.jit import worth
-from ...kernels.pseudonormals import Rings
-from ...kernels.surface import Surface
 from ..base import Inside
+from ..tree.depth import Skin
+from ..winding import INSIDE
 from .boxes import BoneBoxes
 
 Floats = NDArray[np.float64]
@@ -55,10 +54,10 @@ class Probes:
         at = (self.points, self.clear, self._pace)
         _memory.follow_points(x, self.order, boxes.placed.world, moved, boxes.slack, *at)
 
-    def ask(self, boxes: BoneBoxes, surface: Surface, rings: Rings, within: float, exact: bool, deep: bool) -> None:
+    def ask(self, boxes: BoneBoxes, skin: Skin, within: float, exact: bool, deep: bool) -> None:
         """Find the triangles of all points that are `within` a distance; `deep` also those far above points inside a
         closed skin."""
-        points, placed, reach, slack = self.points, boxes.placed, boxes.reach, boxes.slack
+        points, placed, reach, slack, x = self.points, boxes.placed, boxes.reach, boxes.slack, skin.surface.x
         self.looked = self.measured = self.count = 0
         near = min(within * (1.0 + 1e-12) + slack, reach)
         which = self._which[: _memory.choose(self.order, self.clear, near, self._which)]
@@ -66,21 +65,21 @@ class Probes:
         if not self.asked:
             return
         counts = _counts(self.asked)
-        _kernels.look(boxes.boxes, placed, surface.x, points, which, reach, exact, self._found, self._place, counts)
+        _kernels.look(boxes.boxes, placed, x, points, which, reach, exact, self._found, self._place, counts)
         self._count(counts)
         likely = (self._hint, self._pace, self._doubts, self._hopeful)
         m, k = _memory.doubts(which, self._found, self.clear, reach, near, slack if deep else -1.0, *likely)
         if m:
             counts = _counts(m)
             answers = (self._found, self._place, self.clear, counts)
-            judge = worth(_kernels.judge, m, FEW)
-            judge(boxes.boxes, placed, surface, rings, points, self._doubts[:m], slack, *answers)
+            judge, rows = worth(_kernels.judge, m, FEW), self._doubts[:m]
+            judge(boxes.boxes, placed, x, points, rows, skin.sides(points[rows]), slack, *answers)
             self._count(counts)
         if k and exact:
             counts = _counts(k)
             known = (self._pace, self.clear, self._hint, counts)
             measure = worth(_memory.measure, k, FEW)
-            measure(boxes.boxes, placed, surface.x, points, self._hopeful[:k], near, slack, *known)
+            measure(boxes.boxes, placed, x, points, self._hopeful[:k], near, slack, *known)
             self._count(counts)
         self._wanted[:] = False
         self._wanted[which] = True
@@ -92,9 +91,8 @@ class Probes:
         if not k:
             return
         pairs = self._pairs[:k]
-        worth(_normals.freshen, k, SOME)(rings, surface, pairs)
-        sides = (self._distance[:k], self._nearest[:k], self._normal[:k])
-        worth(_nearest.tell_sides, k, SOME)(surface, self._at[:k], pairs, self._where[:k], *sides)
+        told = skin.tell(self._at[:k], pairs, self._where[:k])
+        self._distance[:k], self._nearest[:k], self._normal[:k] = told.distance, told.nearest, told.normal
         if exact:
             self.clear[self._rows[:k]] = np.maximum(self._distance[:k], 0.0)
         self.count = k
@@ -119,21 +117,16 @@ def _counts(points: int) -> NDArray[np.int64]:
     return np.zeros((-(-points // CHUNK), 2), np.int64)
 
 
-def sound(points: Floats, begin: NDArray[np.int64], boxes: BoneBoxes, surface: Surface, rings: Rings) -> Inside:
+def sound(points: Floats, begin: NDArray[np.int64], boxes: BoneBoxes, skin: Skin) -> Inside:
     """Which of `points` (n,3) are inside a closed skin, and the shortest way out; rows `begin` (n,) of its triangles
     (or -1) may be near. Nothing is remembered."""
-    n = len(points)
+    rows = np.flatnonzero(skin.sides(points) == INSIDE)
+    p, n = points[rows], len(rows)
     found, place, clear, counts = np.full((n, 3), -1, np.int64), np.zeros((n, 3)), np.zeros(n), _counts(n)
-    found[:, 2] = begin
-    skin = (boxes.boxes, boxes.placed, surface, rings)
-    worth(_kernels.judge, n, FEW)(*skin, points, np.arange(n), boxes.slack, found, place, clear, counts)
-    rows = np.flatnonzero(found[:, 0] >= 0)
-    pairs, distance, nearest, normal = (
-        found[rows, :2],
-        np.empty(len(rows)),
-        np.empty((len(rows), 3)),
-        np.empty((len(rows), 3)),
-    )
-    worth(_normals.freshen, len(rows), SOME)(rings, surface, pairs)
-    worth(_nearest.tell_sides, len(rows), SOME)(surface, points[rows], pairs, place[rows], distance, nearest, normal)
-    return Inside(rows, -distance, nearest, pairs[:, 0], normal)
+    found[:, 2] = begin[rows]
+    within = np.full(n, INSIDE, np.int8)
+    search = worth(_kernels.judge, n, FEW)
+    search(boxes.boxes, boxes.placed, skin.surface.x, p, np.arange(n), within, boxes.slack, found, place, clear, counts)
+    told = skin.tell(p, np.ascontiguousarray(found[:, :2]), place)
+    deep = told.distance < 0.0
+    return Inside(rows[deep], -told.distance[deep], told.nearest[deep], told.face[deep], told.normal[deep])

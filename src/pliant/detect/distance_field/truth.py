@@ -3,9 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels import nearest as _nearest
 from ...mesh import Mesh
-from ..surface import surface_of, tree_of
+from ..surface import Enclosure, surface_of
 
 Floats = NDArray[np.float64]
 _BATCH = 50_000  # points; Ctrl-C gets its turn between batches
@@ -18,8 +17,8 @@ class Truth:
         if not mesh.n_faces:
             raise ValueError(f"mesh {mesh.name!r} has no faces; a distance field needs a surface")
         welded = mesh.welded
-        self.surface = surface_of(welded)
-        self.tree = tree_of(self.surface)
+        self._enclosure = Enclosure(surface_of(welded), welded.topology)
+        self.surface = self._enclosure.surface
         self.border_edges, self.border_vertices = welded.topology.border, welded.topology.border_vertices
         self.is_open = bool(self.border_edges.any())
         self.asked = 0
@@ -31,13 +30,11 @@ class Truth:
         sign jumps, metres; elsewhere it is infinite. `guess` (n,): faces that may be near, or -1.
         """
         n = len(p)
-        distance, normal, found = np.empty(n), np.empty((n, 3)), np.full((n, 2), -1, np.int64)
-        found[:, 0] = guess
+        distance, normal, found = np.empty(n), np.empty((n, 3)), np.empty((n, 2), np.int64)
         for at in range(0, n, _BATCH):
             part = slice(at, min(n, at + _BATCH))
-            place, nearest = np.empty((2, len(found[part]), 3))
-            _nearest.find_nearest(self.tree, self.surface, p[part], found[part], place)
-            _nearest.tell_sides(self.surface, p[part], found[part], place, distance[part], nearest, normal[part])
+            told, found[part] = self._enclosure.told(p[part], guess[part])
+            distance[part], normal[part] = told.distance, told.normal
         self.asked += n
         return distance, normal, self._lean(found, distance, normal), found[:, 0].astype(np.int32)
 

@@ -18,6 +18,7 @@ from ...kernels.jit import COMPILED, worth
 from ...kernels.layers import Drawn, Found, Place, Screen
 from ...kernels.raster import REACH
 from ...mesh import Mesh
+from ..winding import bounds_of, shortest
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
@@ -122,16 +123,6 @@ def screen_of(box: Floats, axis: int, resolution: int, farthest: float = 0.0) ->
     size *= 1.0 + 1e-9
     low, scale = 0.5 * (box[0] + box[1])[across] - 0.5 * size, count / size
     return Screen(axis, float(low[0]), float(low[1]), float(scale[0]), float(scale[1]), int(count[0]), int(count[1]))
-
-
-def shortest(box: Floats) -> int:
-    """The axis along which a box is shortest: rays along it are short, and pixels lie across the rest."""
-    return int(np.argmin(box[1] - box[0]))
-
-
-def bounds_of(x: Floats) -> Floats:
-    """(2,3) box around points; column by column, which is four times as fast as along rows of three."""
-    return np.array([[x[:, k].min() for k in range(3)], [x[:, k].max() for k in range(3)]])
 
 
 class DepthCamera:

@@ -10,7 +10,8 @@ from ...kernels.groups import Groups
 from ...kernels.jit import worth
 from ...kernels.layers import Screen
 from ...mesh import Mesh
-from .layers import SOME, DepthCamera, Floats, Layers, bounds_of, check_screen, ends_of_depth, place_of, room
+from ..winding import bounds_of
+from .layers import SOME, DepthCamera, Floats, Layers, check_screen, ends_of_depth, place_of, room
 
 
 class StandingCamera:

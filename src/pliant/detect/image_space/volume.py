@@ -13,7 +13,8 @@ from ...kernels.columns import Seen
 from ...kernels.jit import worth
 from ...kernels.layers import Screen
 from ...mesh import Mesh
-from .layers import MOST, DepthCamera, bounds_of, closed_surface, ends_of, screen_of, shortest
+from ..winding import bounds_of, shortest
+from .layers import MOST, DepthCamera, closed_surface, ends_of, screen_of
 
 Floats = NDArray[np.float64]
 _SOME = 4000  # pixels

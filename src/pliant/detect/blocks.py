@@ -1,0 +1,31 @@
+"""Trees that nearest points are found by, as `kernels.nearest` walks them."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels import nearest as _nearest
+from ..kernels.nearest import Blocks
+from ..kernels.surface import Surface
+from ..kernels.tree import Tree
+from .tree import tree as _tree
+
+SHAPE: dict[str, Any] = {"volume": "box", "arity": 4, "leaf": 1}
+
+
+def tree_of(surface: Surface) -> Blocks:
+    """Boxes around the triangles, as `kernels.nearest` walks them."""
+    return blocks_of(surface, _tree.tree_of(surface.x, surface.faces, **SHAPE))[0]
+
+
+def blocks_of(surface: Surface, tree: Tree) -> tuple[Blocks, NDArray[np.int32]]:
+    """Blocks for a tree of `SHAPE` over the faces of a surface, and the block of each of its nodes."""
+    number = np.empty(len(tree.nodes), np.int32)
+    count, room = _nearest.number_blocks(tree.nodes, number)
+    blocks = Blocks(
+        np.empty((count, 6, 4)), np.empty((count, 4), np.int32), np.empty((len(tree.order), 12)), tree.order, int(room)
+    )
+    _nearest.fill_blocks(tree.nodes, number, blocks.boxes, blocks.child)
+    _nearest.fill_rows(surface, tree.order, blocks.rows)
+    return blocks, number

@@ -1,0 +1,166 @@
+"""The solid that a surface encloses, and how deep points are inside it. One definition for everybody: docs/inside.md.
+
+A point is inside where the winding number exceeds 1/2. Its depth is the distance to the *boundary of the solid*: faces
+with the inside on both sides (of a part within another, between parts that overlap) are buried and do not count.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import validate
+from ..kernels import nearest as _nearest
+from ..kernels import pieces as _pieces
+from ..kernels.nearest import Blocks
+from ..kernels.surface import Surface
+from ..kernels.tree import Tree
+from ..topology import Topology
+from .blocks import tree_of
+from .tree.crossings import crossings_of
+from .tree.tree import find_pairs
+from .winding import INSIDE, OUTSIDE, Floats, Winding
+
+Sides = NDArray[np.int8]
+Rows = NDArray[np.int64]
+HAIR = 2.0**-46  # of the coordinates: how far beside a face it is asked who is inside; thinner gaps are none
+FLAT = 4.0  # hairs: faces this near to each other's plane lie in it
+_PIECES = 30_000_000  # of faces that others cross
+
+
+class Outer(NamedTuple):
+    """The boundary of a solid: whole faces, and pieces of those that others cross, as triangles of their own."""
+
+    surface: Surface
+    blocks: Blocks
+    face: Rows  # (k,) the face that each triangle is, or is a piece of
+
+
+class Told(NamedTuple):
+    """Answers for points (n,3), in the order that `ClosestPoints.query` gives them, and which side they are on."""
+
+    distance: Floats  # (n,) negative inside, positive outside and where the side is unknown
+    nearest: Floats  # (n,3)
+    face: Rows  # (n,)
+    normal: Floats  # (n,3) unit direction that opens the gap
+    side: Sides  # (n,) INSIDE, OUTSIDE or UNKNOWN; on the surface is outside
+
+
+class Solid:
+    """What faces enclose, wherever their vertices are. Nothing is kept from one position to the next."""
+
+    def __init__(self, topology: Topology) -> None:
+        self.faces, self.winding = topology.faces, Winding(topology)
+
+    @property
+    def closed(self) -> bool:
+        """Whether every point off the surface has a side."""
+        return self.winding.closed
+
+    def sides(self, x: Floats, points: Floats) -> Sides:
+        """(n,) of points (n,3) for vertices at x."""
+        return self.winding.sides(self.winding.numbers(x, points))
+
+    def tell(self, surface: Surface, points: Floats, found: Rows, place: Floats, outer: Callable[[], Outer]) -> Told:
+        """Signed distances of points whose nearest face and feature `found` (n,2) and barycentrics `place` (n,3) are
+        known. For points whose nearest face is buried both are written anew, from the `outer` surface."""
+        n, x = len(points), surface.x
+        side = self.sides(x, points)
+        distance, nearest, normal = np.empty(n), np.empty((n, 3)), np.empty((n, 3))
+        _nearest.tell_distances(surface, points, found, place, side, distance, nearest, normal)
+        rows = np.flatnonzero(side == INSIDE)
+        if len(rows):
+            # beyond the nearest point of the boundary a hair farther on is outside; else look closer
+            beyond = nearest[rows] + HAIR * np.abs(x).max() * normal[rows]
+            rows = rows[self.sides(x, beyond) == INSIDE]
+        if len(rows):
+            told = (distance, nearest, normal)
+            self._look_deeper(surface, points, rows, outer(), found, place, *told)
+        side[(side == INSIDE) & (distance >= 0.0)] = OUTSIDE  # on the surface
+        return Told(distance, nearest, found[:, 0], normal, side)
+
+    def _look_deeper(
+        self,
+        surface: Surface,
+        points: Floats,
+        rows: Rows,
+        outer: Outer,
+        found: Rows,
+        place: Floats,
+        distance: Floats,
+        nearest: Floats,
+        normal: Floats,
+    ) -> None:
+        """Answers for points `rows`, inside, from the boundary of the solid alone."""
+        if not len(outer.face):
+            return
+        p, n = points[rows], len(rows)
+        at, where = np.full((n, 2), -1, np.int64), np.empty((n, 3))
+        _nearest.find_nearest(outer.blocks, outer.surface, p, at, where)
+        d, q, way = np.empty(n), np.empty((n, 3)), np.empty((n, 3))
+        at[:, 1] = 0
+        within = np.full(n, INSIDE, np.int8)
+        _nearest.tell_distances(outer.surface, p, at, where, within, d, q, way)
+        face = outer.face[at[:, 0]]
+        distance[rows], nearest[rows], normal[rows] = d, q, way
+        found[rows, 0], found[rows, 1] = face, 0
+        place[rows] = barycentrics(surface.x[surface.faces[face]], q)
+
+    def outer(self, x: Floats, tree: Tree) -> Outer:
+        """The boundary of the solid at x, for a tree of boxes over the faces that fits."""
+        hair = HAIR * float(np.abs(x).max(initial=0.0))
+        pairs, beside = crossings_of(x, self.faces, tree), find_pairs(tree, within=FLAT * hair).pairs
+        flat = np.empty(len(beside), np.bool_)
+        _pieces.lie_together(x, self.faces, beside, FLAT * hair, flat)
+        triangles, face = self._pieces(x, np.concatenate([pairs, beside[flat]]), FLAT * hair)
+        normal = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
+        length = np.linalg.norm(normal, axis=1, keepdims=True)
+        normal /= np.where(length > 0.0, length, 1.0)
+        centre = triangles.mean(1)
+        above, below = self.sides(x, centre + hair * normal), self.sides(x, centre - hair * normal)
+        kept = (above != INSIDE) | (below != INSIDE)
+        if self.closed:
+            kept &= above != below
+            # outward: of faces that coincide some may look the other way
+            turn = kept & (above == INSIDE)
+            triangles[turn] = triangles[turn][:, ::-1]
+            normal[turn] *= -1.0
+        triangles, normal, face = triangles[kept], normal[kept], face[kept]
+        count = len(face)
+        corners, none = np.arange(3 * count, dtype=np.int32).reshape(-1, 3), np.zeros((0, 3))
+        x = triangles.reshape(-1, 3)
+        x.flags.writeable = corners.flags.writeable = False  # like those of a mesh: one compiled kernel serves both
+        surface = Surface(x, corners, corners, normal, none, none)
+        return Outer(surface, tree_of(surface), face)
+
+    def _pieces(self, x: Floats, pairs: NDArray[np.int32], hair: float) -> tuple[Floats, Rows]:
+        """Triangles (k,3,3) that no others cross, faces or pieces of them, and their faces (k,), ascending."""
+        crossed = np.zeros(len(self.faces), np.bool_)
+        crossed[pairs] = True
+        both = np.concatenate([pairs, pairs[:, ::-1]])
+        keys = np.unique(both[:, 0].astype(np.int64) << 32 | both[:, 1])
+        both = np.stack([keys >> 32, keys & 0xFFFFFFFF], 1).astype(np.int32)
+        which, first = np.unique(both[:, 0], return_index=True)
+        start = np.append(first, len(both)).astype(np.int64)
+        others, most = np.ascontiguousarray(both[:, 1]), _PIECES
+        cut, of, count = _pieces.cut_faces(x, self.faces, which, start, others, hair, most)
+        if count > most:
+            what = f"{count} pieces of faces that cross each other"
+            validate.budget(what, float("inf"), "take apart what overlaps, or use fewer faces")
+        whole = np.flatnonzero(~crossed)
+        triangles, face = np.concatenate([x[self.faces[whole]], cut]), np.concatenate([whole, of])
+        area = np.asarray(np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0]).any(1))
+        order = np.argsort(face, kind="stable")
+        order = order[area[order]]
+        return triangles[order], face[order]
+
+
+def barycentrics(t: Floats, q: Floats) -> Floats:
+    """(k,3) of points q (k,3) that lie in triangles t (k,3,3)."""
+    n = np.cross(t[:, 1] - t[:, 0], t[:, 2] - t[:, 0])
+    n /= np.maximum(np.abs(n).max(1, keepdims=True), 1e-300)
+    shares = np.stack([np.einsum("ij,ij->i", n, np.cross(t[:, k - 2] - q, t[:, k - 1] - q)) for k in range(3)], 1)
+    shares = np.maximum(shares, 0.0)
+    total = shares.sum(1, keepdims=True)
+    return np.where(total > 0.0, shares / np.where(total > 0.0, total, 1.0), 1.0 / 3.0)

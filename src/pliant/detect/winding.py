@@ -1,0 +1,140 @@
+"""Winding numbers: how often an oriented surface winds around points. What is inside is defined by them.
+
+See docs/inside.md. `PointsInside` counts exactly, by rays, for surfaces without a boundary; `Winding` serves any.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels import rays as _kernels
+from ..kernels import winding as _strips
+from ..kernels.jit import worth
+from ..kernels.rays import Rays
+from ..topology import Topology
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int32]
+MARGIN = 0.1  # of an open surface: winding numbers this near to 1/2 do not tell the side
+INSIDE, OUTSIDE, UNKNOWN = -1, 1, 0
+_SOME = 20_000  # faces that are gone through before a thread would have woken up
+_WORK = 2_000  # edges times points for which threads are woken
+_MOST = 16384  # cells along a side
+# points a cell, and how many times as many columns as rows: columns of a row are read in one go
+_PER_CELL, _FLAT = 0.5, 2.0
+
+
+class PointsInside:
+    """Winding numbers of points with respect to triangles whose vertices may move from one question to the next."""
+
+    def __init__(self, faces: Rows, n_vertices: int) -> None:
+        self.faces = np.ascontiguousarray(faces).view(np.uint32)
+        self._code = np.empty(n_vertices, np.uint32)
+
+    def winding(self, x: Floats, points: Floats) -> Rows:
+        """(n,) how often the faces at vertices x wind around points (n,3): 1 inside and 0 outside a closed mesh, more
+        where it overlaps itself. A point on the surface counts as a hair beside it."""
+        box = bounds_of(x)
+        return self.count(x, points, box, shortest(box))
+
+    def count(self, x: Floats, points: Floats, box: Floats, axis: int) -> Rows:
+        """(n,) faces by which rays upwards along the axis, from those of points (n,3) that are in a box, leave, minus
+        those by which they enter."""
+        near = np.flatnonzero(_within(points, box))
+        found = np.zeros(len(points), np.int32)
+        if len(near):
+            rays, order = self._rays(axis, points[near])
+            self._codes(x, rays)
+            parts = np.zeros((_kernels.PARTS, len(near)), np.int32)
+            worth(_kernels.wind, len(self.faces), _SOME)(x, self.faces, self._code, rays, parts)
+            found[near[order]] = parts.sum(0)
+        return found
+
+    def first_faces(self, x: Floats, points: Floats, own: Rows) -> tuple[Floats, Rows]:
+        """(n,) how far from each of points (n,3), along the axis, the nearest face is by which a ray from it leaves,
+        one way or the other, and (n,) that face; -1 for none. Faces at vertex own (n,) do not count."""
+        rays, order = self._rays(shortest(bounds_of(x)), points)
+        self._codes(x, rays)
+        depth, face = np.full((len(points), 2), np.inf), np.full((len(points), 2), -1, np.int32)
+        _kernels.first_layers(x, self.faces, self._code, rays, own[order], depth, face)
+        best = np.argmin(depth, 1)[:, None]
+        out_depth, out_face = np.empty(len(points)), np.empty(len(points), np.int32)
+        out_depth[order] = np.take_along_axis(depth, best, 1)[:, 0]
+        out_face[order] = np.take_along_axis(face, best, 1)[:, 0]
+        return out_depth, out_face
+
+    def _codes(self, x: Floats, rays: Rays) -> None:
+        worth(_kernels.codes, len(x), _SOME)(x, rays, self._code)
+
+    def _rays(self, axis: int, points: Floats) -> tuple[Rays, NDArray[np.int64]]:
+        """The points in cells across the axis, half as many as cells."""
+        u, v = (axis + 1) % 3, (axis + 2) % 3
+        around = bounds_of(points)
+        size = np.maximum(around[1] - around[0], 1e-300)[[u, v]]
+        cells = max(1.0, len(points) / _PER_CELL)
+        # as many as will do, in the ratio of the sides
+        ratio = float(np.exp(0.5 * (np.log(size[0]) - np.log(size[1]))))
+        width = round(min(max(_FLAT * np.sqrt(cells) * ratio, 1.0), _MOST))
+        height = min(_MOST, max(1, round(cells / width)))
+        # half a cell is left over, so that the last point is in the last one
+        scale = [min((count - 0.5) / side, 1e300) for count, side in zip((width, height), size, strict=True)]
+        q, order = np.empty((len(points), 3)), np.empty(len(points), np.int64)
+        start = np.zeros(width * height + 2, np.int64)
+        left, top = float(around[0, u]), float(around[0, v])
+        rays = Rays(axis, left, top, float(scale[0]), float(scale[1]), width, height, start, q)
+        _kernels.bin_points(points, rays, order)
+        return rays, order
+
+
+class Winding:
+    """The generalised winding number of any oriented triangles, open or closed, at any positions of their vertices.
+
+    The boundary is that of the chain of faces: edges along which more faces run one way than the other. Without one
+    (`closed`) the number is whole and exact, whatever the faces: non-manifold, crossing, coincident, without area.
+    """
+
+    def __init__(self, topology: Topology) -> None:
+        self._rays = PointsInside(topology.faces, topology.n_vertices)
+        loose = topology.loose
+        self._ends = np.ascontiguousarray(topology.edges[loose])
+        self._flow = topology.flow[loose].astype(np.float64)
+        self.closed = not len(self._ends)
+
+    def numbers(self, x: Floats, points: Floats) -> Floats:
+        """(n,) of points (n,3) for vertices at x."""
+        if not len(points) or not len(self._rays.faces):
+            return np.zeros(len(points))
+        box = bounds_of(x)
+        axis = shortest(box)
+        if self.closed:
+            return self._rays.count(x, points, box, axis).astype(np.float64)
+        box[0, axis] = -np.inf  # a ray from below an open surface may meet it, too
+        found = self._rays.count(x, points, box, axis).astype(np.float64)
+        strips = worth(_strips.add_strips, len(points) * len(self._ends), _WORK)
+        strips(x, self._ends, self._flow, axis, points, found)
+        return found
+
+    def sides(self, numbers: Floats) -> NDArray[np.int8]:
+        """(n,) INSIDE, OUTSIDE or UNKNOWN, for winding numbers."""
+        margin = 0.0 if self.closed else MARGIN
+        side = np.where(numbers > 0.5 + margin, INSIDE, OUTSIDE).astype(np.int8)
+        if not self.closed:
+            side[np.abs(numbers - 0.5) <= margin] = UNKNOWN
+        return side
+
+
+def shortest(box: Floats) -> int:
+    """The axis along which a box is shortest: rays along it are short, and pixels lie across the rest."""
+    return int(np.argmin(box[1] - box[0]))
+
+
+def bounds_of(x: Floats) -> Floats:
+    """(2,3) box around points; column by column, which is four times as fast as along rows of three."""
+    return np.array([[x[:, k].min() for k in range(3)], [x[:, k].max() for k in range(3)]])
+
+
+def _within(points: Floats, box: Floats) -> NDArray[np.bool_]:
+    """Which of points are in a box; column by column, which is faster than along rows of three."""
+    found = np.ones(len(points), np.bool_)
+    for k in range(3):
+        found &= (points[:, k] >= box[0, k]) & (points[:, k] <= box[1, k])
+    return found
