@@ -48,12 +48,17 @@ def apart(facets, x, p, q, reach):
 
 @kernel
 def beyond(one, two, reach):
-    """Whether one triangle lies farther than `reach` on one side of the plane of another."""
+    """Whether one triangle lies farther than `reach` beyond another along the normal of that. Both are measured: the
+    normal of a sliver is rounding noise, and its own corners lie far apart along it."""
     n = normal(one[0], one[1], one[2])
+    n_2 = vec.norm2(n)
+    if n_2 < 1e-280:
+        return False
     p = one[0]
+    v, w = vec.dot(n, vec.sub(one[1], p)), vec.dot(n, vec.sub(one[2], p))
     s, t, u = vec.dot(n, vec.sub(two[0], p)), vec.dot(n, vec.sub(two[1], p)), vec.dot(n, vec.sub(two[2], p))
-    far = reach * math.sqrt(vec.norm2(n)) * (1.0 + 1e-9)
-    return min(s, t, u) > far or max(s, t, u) < -far
+    far = reach * math.sqrt(n_2) * (1.0 + 1e-9)
+    return min(s, t, u) > max(v, w, 0.0) + far or max(s, t, u) < min(v, w, 0.0) - far
 
 
 @kernel
