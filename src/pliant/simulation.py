@@ -41,7 +41,9 @@ log = logging.getLogger("pliant.simulation")
 @dataclasses.dataclass(frozen=True, eq=False)
 class Frame:
     """What one step of `dt` left: positions (n,3) and poses (bodies,3,4) of all bodies, contacts of its last substep,
-    how long it took, and how many pairs a response that separates until nothing touches left too near."""
+    how long it took, and how many pairs a response that separates until nothing touches left too near. cut: pairs of
+    triangles that meet after safe mode had to give something up, exactly. lost: vertices that stayed where they were
+    in a small step because their new place was not finite."""
 
     index: int
     time: float  # s
@@ -50,6 +52,8 @@ class Frame:
     contacts: Contacts
     seconds: float
     remained: int = 0
+    cut: int = 0
+    lost: int = 0
 
 
 SHORTEST = 1e-9  # seconds a step: what moves less than that is lost in rounding
@@ -124,7 +128,7 @@ class Simulation:
 
     def step(self) -> Frame:
         """Advance by dt."""
-        began = time.perf_counter()
+        began, lost = time.perf_counter(), self.dynamics.lost
         dt, state, clock, guard = self.dt / self.substeps, self.state, self.clock, self.guard
         if guard:
             with clock("guard"):
@@ -155,6 +159,7 @@ class Simulation:
                 self.response.apply(found, state, dt)
             if guard:
                 with clock("guard"):
+                    self.dynamics.tame(state)
                     guard.keep(state, dt)
             with clock("finish"):
                 self.dynamics.finish(state, dt)
@@ -168,8 +173,9 @@ class Simulation:
         if guard or len(self.detectors) > 1:
             found = _contacts.concatenate([found, guard.found] if guard else [found])
         self.index += 1
-        took = time.perf_counter() - began
-        return Frame(self.index, state.time, state.x.copy(), state.pose.copy(), found, took, remained)
+        cut = sum(len(corners) for _, _, corners in guard.crossed(state.x)) if guard else 0
+        lost, took = self.dynamics.lost - lost, time.perf_counter() - began
+        return Frame(self.index, state.time, state.x.copy(), state.pose.copy(), found, took, remained, cut, lost)
 
     def run(self, frames: int) -> Iterator[Frame]:
         """The next `frames` steps, one at a time."""

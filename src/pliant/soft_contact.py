@@ -156,6 +156,14 @@ class SoftContact:
         """Pairs nearer than they should be, for a frame."""
         return self._found[self._found["distance"] <= self.thickness]
 
+    def crossed(self, x: NDArray[np.float64]) -> list[Any]:
+        """What the guard could not keep apart, see `Guard.crossed`."""
+        return self.guard.crossed(x) if self.guard else []
+
+    @property
+    def unheld(self) -> int:
+        return self.guard.unheld if self.guard else 0
+
     @property
     def looks(self) -> int:
         return self.guard.looks if self.guard else 0

@@ -28,11 +28,17 @@ def complaints(result: Any) -> list[str]:
         met = f"{result.through:,} pairs of triangles meet"
         said.append(f"corners of the body reach between the points of the cloth, {met}; try {finer}")
     if result.broken:
-        count, bad = result.crossings.sum(), result.summary["frames_with_crossings"]
-        why = "bodies left the cloth no room" if result.forced else "please report this as a defect"
-        if result.crossings[0].any():
+        why = "please report this as a defect"
+        if result.forced:
+            why = f"{result.unheld:,} pairs of features could not be held apart in {result.forced:,} small steps"
+            why += ": bodies or grips left the cloth no room that was found; slower motion or more --substeps may help"
+        if result.crossings is not None and result.crossings[0].any():
             why = "it starts with some, and safe mode keeps only what starts free of them"
-        said.append(f"{count} pairs of triangles met in {bad} frames of safe mode; {why}")
+        counted = "an uncounted number of pairs of triangles met"
+        if result.crossings is not None:
+            bad = result.summary["frames_with_crossings"]
+            counted = f"{result.crossings.sum()} pairs of triangles met in {bad} frames of safe mode"
+        said.append(f"{counted}; {why}")
     return said
 
 

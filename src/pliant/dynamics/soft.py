@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .. import validate
 from ..kernels import xpbd as _kernels
 from ..scene import Scene
 from ..state import State
@@ -19,6 +20,7 @@ class SoftDynamics:
         self.gravity = scene.gravity
         self.cloths = ClothDynamics(scene) if scene.cloths else None
         self.solids = TetDynamics(scene) if scene.solids else None
+        self.lost = 0  # vertices that stayed where they were because their new place was not finite, in all
         self._parts = [part for part in (self.cloths, self.solids) if part is not None]
 
     def predict(self, state: State, dt: float) -> None:
@@ -31,13 +33,19 @@ class SoftDynamics:
         """One sweep over all constraints."""
         for part in self._parts:
             part.relax(state, dt)
+        self.tame(state)
 
     def finish(self, state: State, dt: float) -> None:
         """Velocities from positions."""
+        self.tame(state)
         v = state.v[self.rows]
         np.subtract(state.x[self.rows], state.x_start[self.rows], out=v)
         v /= dt
         state.time += dt
+
+    def tame(self, state: State) -> None:
+        """What would leave the world, or all numbers, stays where the step started, and stands."""
+        self.lost += _kernels.tame(state.x[self.rows], state.x_start[self.rows], validate.LARGEST)
 
     def energy(self, state: State) -> dict[str, float]:
         """Kinetic, elastic and gravitational energy in joules; the last from height zero."""

@@ -15,6 +15,7 @@ from .. import contacts as _contacts
 from ..contacts import Contacts
 from ..detect.tree.cover import Cover
 from ..detect.tree.near import NearPairs
+from ..kernels import carry as _carry
 from ..kernels import guard as _kernels
 from ..kernels import records as _records
 from ..respond import Projection
@@ -30,12 +31,14 @@ Rows = NDArray[np.int32]
 ROUNDS = 6  # of looking and going on in a small step, before cloth that is still held back waits for the next one
 PATIENCE = 8  # rounds in which bodies wait for cloth that is pushed out of their way, before they carry it along
 WORK = 60  # rounds for each small step of a frame, in which bodies carry cloth; then they go on without it
+OPEN = 50  # sweeps over all pairs, to open those that touch
 AFTER = 2  # rounds in which cloth that was carried goes its own way
 FAR = 8.0  # how far cloth goes past others in one round, over how far one looks at most
 AROUND = 1.5  # of the thickness: how far around cloth to look at least
 REACH = 0.75  # of eps: how far around a body to look at first; cloth usually rests farther away
 LEAST = 0.01  # of the thickness: distance that is never used up
-ROUNDING = 2.0**-49  # of the largest coordinate: what adding and subtracting may change a distance by
+ROUNDING = 2.0**-49  # of the largest coordinate: more than adding and subtracting may change a distance by
+THINNEST = 16.0  # times that: a thickness that can be told from it
 _EVERYWHERE = np.array([-np.inf] * 3 + [np.inf] * 3)
 BODY_SHARE = 0.5  # of eps: nearer than that to a body's triangles cloth is pushed away from them, too
 
@@ -86,6 +89,12 @@ class Guard:
         self.looks, self.forced = 0, 0
         self.unheld = 0  # pairs of features that were given up, in all
         self._first = True
+        lowest = THINNEST * self._rounding_at(state.x)
+        if self.safe and self.thickness < lowest:
+            raise ValueError(
+                f"thickness = {self.thickness:g} m cannot be told from the rounding of coordinates as large as the "
+                f"scene's; choose at least {lowest:.2g} m, or move the scene nearer to the origin"
+            )
 
     def look(self, x: Floats, stride: float, way: Floats | None = None, *, far: float = 0.0) -> float:
         """Find all that is near at positions x, or comes near while everything goes its `way` (n,3) from there.
@@ -110,9 +119,10 @@ class Guard:
         if self._given_up.any():
             self.contacts, self.touching = self._kept(self.contacts), self._kept(self.touching)
         if self.safe:
-            rounding = ROUNDING * max(float(np.abs(x[rows]).max(initial=0.0)) for rows in (self.rows, self.driven))
-            least = max(LEAST * self.thickness, 4.0 * rounding)
-            self._walls = Walls.of(_contacts.join([self.contacts, self.touching]), x, least, rounding)
+            self._rounding = self._rounding_at(x)
+            self._least = max(LEAST * self.thickness, 4.0 * self._rounding)
+            both = _contacts.join([self.contacts, self.touching])
+            self._walls = Walls.of(both, x, self._least, self._rounding)
         if len(self._settled):
             key = keys(self.contacts)
             self.contacts = self.contacts[~np.isin(key, self._settled)]
@@ -190,7 +200,28 @@ class Guard:
         self._steps, self._calm, self._left = steps - 1, True, WORK * steps
         if self.forced:
             self._recover(state.x)
-        self.look(state.x, speed**0.5 * dt, state.v * (dt * steps))
+        now = state.x, speed**0.5 * dt, state.v * (dt * steps)
+        self.look(*now)
+        if self.safe and self._walls.gaps.min(initial=np.inf) <= 2.0 * self._rounding and self._open(state.x):
+            self.look(*now)
+
+    def _open(self, x: Floats) -> bool:
+        """Bring pairs that touch, but for rounding, as far apart as is always kept; whether there was room for it.
+
+        A vertex on an edge that it is no part of touches it so, and could go through it without anybody seeing.
+        """
+        walls, u = self._walls, np.zeros_like(x)
+        touches = walls.gaps <= 2.0 * self._rounding
+        wanted, kept = (np.where(touches, k * self._least, walls.kept) for k in (2.0, 1.0))
+        _carry.make_way(*walls.named, wanted, x, np.zeros_like(x), self._radius, self._free, OPEN, u)
+        if _carry.shares(*walls.named, kept, x, u, np.empty(len(kept))) < 1.0:
+            return False
+        x += u
+        return True
+
+    def _rounding_at(self, x: Floats) -> float:
+        """By how much rounding may change distances between things at x, metres."""
+        return ROUNDING * max(float(np.abs(x[rows]).max(initial=0.0)) for rows in (self.rows, self.driven))
 
     def follow(self, state: State) -> None:
         """Look again where pairs that were too far away may have come within the thickness; safe mode does it later."""

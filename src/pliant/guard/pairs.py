@@ -51,6 +51,9 @@ class Walls:
         gaps, room, kept = (np.empty(len(found)) for _ in range(3))
         pairs = found["vertices"].copy(), found["kind"].copy(), found["normal"].copy()
         _kernels.room_of(*pairs, x, least, rounding, gaps, room, kept)
+        if gaps.min(initial=np.inf) <= 2.0 * rounding:
+            _kernels.touching_normals(*pairs, x, gaps, 2.0 * rounding)
+            _kernels.room_of(*pairs, x, least, rounding, gaps, room, kept)
         return cls(*pairs, gaps, room, kept)
 
     @property

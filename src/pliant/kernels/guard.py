@@ -13,10 +13,11 @@ import math
 from . import vec
 from .edge import closest_on_edges
 from .jit import kernel
-from .triangle import closest_on_triangle
+from .triangle import closest_on_triangle, unit_normal
 
 SHARE = 0.45  # of a distance that each side may use up: two of them leave a tenth
 STILL = 0.9  # and where the other side does not move
+TINY = 1e-300
 KEPT = 1.0 - 1e-9  # of a way; what rounding may add to it
 
 
@@ -40,13 +41,55 @@ def room_of(vertices, kinds, normals, x, least, rounding, gaps, room, kept):
     is kept.
 
     What `least` metres keep apart is not used up, so that rounding never matters. A pair that is nearer from the start
-    keeps the gap that it has, less `rounding`.
+    keeps the gap that it has, less `rounding`, or all of it where that would be too much.
     """
     for c in range(len(room)):
         split = 1 if kinds[c] == 0 else 2
         low, high = span(vertices, c, split, vec.load(normals, c), x, vec.load(x, vertices[c, 0]))
         gaps[c], room[c] = low - high, SHARE * max(low - high - least, 0.0)
-        kept[c] = least if low - high >= least else low - high - rounding
+        kept[c] = least if low - high >= least else low - high - (rounding if low - high > 2.0 * rounding else 0.0)
+
+
+@kernel
+def gap_along(vertices, c, split, n, x):
+    """The gap of a pair along n, which need not have length 1; -inf where n has none."""
+    length = vec.norm(n)
+    if not length > 0.0:
+        return -math.inf, n
+    n = vec.scale(n, 1.0 / length)
+    low, high = span(vertices, c, split, n, x, vec.load(x, vertices[c, 0]))
+    return low - high, n
+
+
+@kernel
+def touching_normals(vertices, kinds, normals, x, gaps, rounding):
+    """Give pairs whose gap is no more than `rounding`, so that nearest points have no direction between them, the
+    direction along which their sides overlap least: of a face, or across one edge within the plane of another.
+
+    A vertex that lies on an edge of a face it is no corner of, as closing a T-junction leaves them, has such a pair.
+    """
+    for c in range(len(gaps)):
+        if gaps[c] > rounding:
+            continue
+        split = 1 if kinds[c] == 0 else 2
+        best, n = gaps[c], vec.load(normals, c)
+        p, a = vec.load(x, vertices[c, 0]), vec.load(x, vertices[c, 1])
+        b, d = vec.load(x, vertices[c, 2]), vec.load(x, vertices[c, 3])
+        if split == 1:
+            up = unit_normal(a, b, d)
+            one, two, three = vec.cross(vec.sub(b, a), up), vec.cross(vec.sub(d, b), up), vec.cross(vec.sub(a, d), up)
+        else:
+            u, v = vec.sub(a, p), vec.sub(d, b)
+            up = vec.cross(u, v)
+            one = vec.madd(u, v, -vec.dot(u, v) / max(vec.norm2(v), TINY))
+            two = vec.madd(v, u, -vec.dot(u, v) / max(vec.norm2(u), TINY))
+            three = up
+        for way in (up, one, two, three):
+            for sign in (1.0, -1.0):
+                gap, unit = gap_along(vertices, c, split, vec.scale(way, sign), x)
+                if gap > best:
+                    best, n = gap, unit
+        vec.store(normals, c, n)
 
 
 @kernel

@@ -260,6 +260,19 @@ def hinge_energy(h, x):
 
 
 @kernel
+def tame(x, before, largest):
+    """Put vertices whose place is not finite, or beyond +-largest, back to where they were; returns how many."""
+    count = 0
+    for i in range(len(x)):
+        a = vec.load(x, i)
+        # written so that nan fails
+        if not (abs(a[0]) < largest and abs(a[1]) < largest and abs(a[2]) < largest):
+            vec.store(x, i, vec.load(before, i))
+            count += 1
+    return count
+
+
+@kernel
 def advance(x, x_start, v, w, gravity, dt):
     """Remember where the step starts, then move by velocity and gravity what can move."""
     for i in range(len(x)):

@@ -45,7 +45,8 @@ class Result:
     x: for each soft body the positions (T,n,3) of its welded vertices. poses: (T,bodies,3,4) of all bodies. deepest:
     (T,) the least exact distance of any cloth vertex or edge midpoint from any fixed body, metres, negative inside; nan
     where it was not measured. crossings: (T,2) pairs of triangles that meet, exactly: cloth with cloth, cloth with
-    bodies; None where they were not counted. forced: how often bodies left no room (see `Guard`). shapes: for each
+    bodies; None where they were not counted. forced: small steps in which safe mode gave pairs up, and unheld: how many
+    pairs of features those were (see `Guard`). shapes: for each
     body that bends the positions (T,n,3), single precision, of its welded vertices. pinched: (T,2) points inside such a
     body where it meets itself, and how deep (m) they are; they are not in `deepest`. remained: (T,) pairs still
     too near when a response that separates until nothing touches gave up; None where there was none. shared: the
@@ -69,6 +70,7 @@ class Result:
     shared: tuple[SharedVolume, ...] = ()
     skins: bool = True
     through: int | None = None
+    unheld: int = 0
 
     @functools.cached_property
     def clips(self) -> list[Clip]:
@@ -126,6 +128,7 @@ class Result:
             "frames_with_crossings": None if crossings is None else int(crossings.any(1).sum()),
             "through_at_end": self.through,
             "forced": self.forced,
+            "unheld": self.unheld,
             "remained_most": None if self.remained is None else int(self.remained.max()),
             "frames_with_remained": None if self.remained is None else int((self.remained > 0).sum()),
             "fastest_at_end_m_per_s": max((float(np.linalg.norm(e, axis=1).max()) for e in ends), default=0.0)
@@ -144,8 +147,9 @@ class Result:
 
     @property
     def broken(self) -> bool:
-        """Did safe mode let anything meet, in any frame that was counted?"""
-        return self.scene.self_contact == "safe" and self.crossings is not None and bool(self.crossings.any())
+        """Did safe mode let anything meet, in any frame that was counted, or give up any pair on the way?"""
+        met = self.crossings is not None and bool(self.crossings.any())
+        return self.scene.self_contact == "safe" and (met or self.forced > 0)
 
     @property
     def facts(self) -> dict[str, str]:
@@ -196,6 +200,8 @@ class Result:
         mode = self.scene.self_contact
         if mode != "off":
             told[f"{mode} mode"] = f"{self.crossings.sum():,} intersecting pairs in {len(self.crossings) - 1:,} frames"
+        if self.forced:
+            told["could not be held"] = f"{self.unheld:,} pairs of features in {self.forced:,} small steps"
         return told
 
     def save(self, path: str | os.PathLike[str]) -> list[pathlib.Path]:
@@ -262,8 +268,6 @@ def record(
 
     def keep(t: int, x: Floats, pose: Floats) -> None:
         poses[t] = pose
-        if not np.abs(x).max() < validate.LARGEST:  # nan too
-            raise ValueError(f"the cloth flew apart in frame {t}; use more substeps, a smaller dt or milder forces")
         for b, store in soft.items():
             store[t] = x[scene.rows(b)]
         for b, shape in bent.items():
@@ -277,18 +281,20 @@ def record(
 
     keep(0, sim.state.x, sim.state.pose)
     for t, frame in enumerate(sim.run(count), 1):
+        if frame.lost:
+            raise ValueError(f"the cloth flew apart in frame {t}; use more substeps, a smaller dt or milder forces")
         keep(t, frame.x, frame.pose)
         contacts[t], seconds[t], remained[t] = len(frame.contacts), frame.seconds, frame.remained
         if progress is not None:
             progress(frame)
-    forced = sim.guard.forced if sim.guard else 0
+    forced, unheld = (sim.guard.forced, sim.guard.unheld) if sim.guard else (0, 0)
     counted = None if counter is None else met
     left = remained if sim.separates else None
     through = None
     if measure and scene.soft and scene.fixed:
         through = int(met[-1, 1]) if counter else CrossingCount(scene, sim.state.x).with_bodies()
     kept = (soft, poses, contacts, deepest, seconds, counted, forced, bent, pinched, left, shared.found)
-    return Result(scene, sim.dt, *kept, through=through)
+    return Result(scene, sim.dt, *kept, through=through, unheld=unheld)
 
 
 def drape(
