@@ -374,15 +374,18 @@ def test_a_corner_that_reaches_between_the_points_of_the_cloth_is_told(here, cap
     pliant.save("spike.obj", spike)
     pliant.save("coarse.obj", shapes.cloth(0.8, 0.8, 5, centre=(0.0, 0.13, 0.0)))
     words = ["drape", "coarse.obj", "spike.obj", "--frames", "30", "--place", "as-is", "-o", "run.npz"]
-    assert cli.run([*words, "--json"]) == 0  # every point that is judged is outside
+    assert cli.run([*words, "--json"]) == 1  # every point that is measured is outside, and yet it is cut
     said = json.loads(capsys.readouterr().out)
     assert said["penetration_m"] == 0.0
+    assert said["frames_with_cuts"] > 0
     run = np.load("run.npz")
     last = pliant.Mesh(run["frames_0"][-1], run["faces_0"])
     assert said["through_at_end"] == len(pliant.intersections(last, spike)) > 0
-    assert cli.run(words) == 0
+    assert cli.run(words) == 1
     table, talk = capsys.readouterr()
     assert f"{said['through_at_end']} at the end" in table
+    row = " ".join(table.split())
+    assert f"0 mm at vertices and edge midpoints (exact); {said['cuts_bodies_most']} pairs of triangles cross" in row
     assert "corners of the body reach between the points of the cloth" in talk
     assert cli.run([*words, "--no-measure", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["through_at_end"] is None

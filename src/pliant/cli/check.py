@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from . import output
-from .reading import PLAIN, FileOptions, check_apart, check_length, check_sources, read_clip, warn_of_pair
+from .reading import PLAIN, FileOptions, check_apart, check_length, check_sources, lasting, read_clip, warn_of_pair
 from .writing import check_targets
 
 if TYPE_CHECKING:
@@ -32,9 +32,11 @@ class FrameOptions:
     body_points: pathlib.Path | None = None
     "a PC2 point cache that moves the body"
     clip: str | None = None
-    "which clip of an animated FILE; by default its first"
+    "which clip of an animated FILE, and of a body that has one of this name; by default the first"
     body_clip: str | None = None
-    "which clip of an animated body"
+    "which clip of an animated body, where it is another"
+    rest: bool = False
+    "take animated files as they stand, in their rest pose: one frame"
     fps: float | None = None
     "frames a second; by default what the file says, or as many as it has keys"
     every: int = 1
@@ -144,14 +146,25 @@ def read_pair(
 
     lengths: options about the body, each as it was typed and in metres.
     """
-    worn, fps = read_clip(file, frames.points, frames.clip, frames.fps, files, frames.part)
+    from ..io.footage import pair_clips
+
+    clip, body_clip, told = frames.clip, frames.body_clip, ""
+    if frames.rest and (clip is not None or body_clip is not None):
+        raise ValueError("--rest is about the pose without a clip; leave --clip and --body-clip away")
+    if body is not None and not frames.rest and frames.points is None and frames.body_points is None:
+        clip, body_clip, told = pair_clips(file, body, clip, body_clip)
+    if told:
+        output.warn(told)
+    worn, fps = read_clip(file, frames.points, clip, frames.fps, files, frames.part, rest=frames.rest)
     under = None
     if body is not None:
         wanted = frames.fps or (None if worn.still else fps)
         under, rate = read_clip(
-            body, frames.body_points, frames.body_clip, wanted, files, frames.body_part, "--body-part"
+            body, frames.body_points, body_clip, wanted, files, frames.body_part, "--body-part", rest=frames.rest
         )
         fps = rate if worn.still else fps
+        if body.resolve() == file.resolve() and clip == body_clip:
+            worn, under = lasting(worn, under), lasting(under, worn)
         for option, given, value in lengths:
             if given is not None and value is not None:
                 check_length(option, given, value, under)

@@ -1,32 +1,55 @@
-"""What is wrong with a run, in words, and what to do about it."""
+"""What is wrong with a run, in words, and what to do about it: advice only where its cause is present."""
 
+import dataclasses
+import pathlib
+import shlex
+from collections.abc import Sequence
 from typing import Any
 
+from .reading import PLAIN, FileOptions
 
-def complaints(result: Any) -> list[str]:
+
+@dataclasses.dataclass(frozen=True)
+class Sources:
+    """The files that a run was made from: garments, inner to outer, and what they are worn on. None: made here."""
+
+    garments: Sequence[pathlib.Path | None] = ()
+    body: pathlib.Path | None = None
+    files: FileOptions = PLAIN
+
+
+MADE = Sources()
+
+
+def complaints(result: Any, sources: Sources = MADE) -> list[str]:
     """What is wrong with the run, and what to do about it."""
     said: list[str] = []
     bodies = result.scene.bodies
     if not result.scene.soft:
         return said
     hung = any(len(bodies[b].pins) or len(bodies[b].grips) for b in result.scene.soft)
+    if result.start:
+        said.append(start_line(result, sources))
     if result.penetrates:
         deep = 1e3 * result.summary["penetration_m"]
         said.append(f"cloth was up to {deep:.3g} mm inside the body; {_advice(result)}")
     elif result.scene.fixed and not result.contacts.any() and not hung:
-        start = [x[0] for x in result.x.values()]
-        over = min(x[:, 1].min() for x in start) >= max(bodies[b].mesh.bounds[1, 1] for b in result.scene.fixed)
-        said.append("the cloth never touched the body; try more --frames" + ("" if over else " or --place above"))
+        said.append(f"the cloth never touched the body; {_how_to_meet(result)}")
     elif result.scene.fixed and not result.contacts[-1] and not hung:
         said.append("the cloth has left the body at the end; more --friction or another place may hold it")
     elif not hung and (fell := _slid(result)):
         said.append(
             f"the cloth has slid down the body by {fell:.2g} m; more --friction, or pinned vertices, would hold it"
         )
-    elif result.through and result.scene.self_contact != "safe":
-        finer = "smaller triangles (--resolution, where it is made here) or a larger --eps"
-        met = f"{result.through:,} pairs of triangles meet"
-        said.append(f"corners of the body reach between the points of the cloth, {met}; try {finer}")
+    elif result.cut and result.scene.self_contact != "safe":
+        said.append(_between(result, sources))
+    if result.tangled:
+        count = int(result.crossings[-1, 0])
+        why = "" if not result.start else "; some did so at the start"
+        said.append(
+            f"{count:,} pairs of triangles of cloth cross cloth at the end{why}; --self-contact safe keeps apart what "
+            "starts without intersections"
+        )
     if result.broken:
         why = "please report this as a defect"
         if result.forced:
@@ -42,14 +65,83 @@ def complaints(result: Any) -> list[str]:
     return said
 
 
+def start_line(result: Any, sources: Sources = MADE) -> str:
+    """What crosses what before anything has moved, and the command that mends it."""
+    safe = "; --self-contact safe promises nothing for these pairs" if result.scene.self_contact == "safe" else ""
+    return f"the start is not clean: {result.start_words} cross{safe}; {_offer(result, sources)}"
+
+
+def _offer(result: Any, sources: Sources) -> str:
+    """`pliant fix` for each garment that crosses itself, the body or a garment below it, inner to outer."""
+    from ..io import is_animated
+
+    soft = list(result.scene.soft)
+    files = list(sources.garments)
+    if len(files) != len(soft) or any(file is None for file in files):
+        return "pliant.fix(garment, body) brings a garment out before it is draped"
+    commands, done = [], dict(enumerate(files))
+    for k, b in enumerate(soft):
+        # the pairs of two garments are for the outer one
+        if not any(b in each.bodies and all(c not in soft[k + 1 :] for c in each.bodies) for each in result.start):
+            continue
+        file = files[k]
+        assert file is not None
+        words = ["pliant", "fix", str(file)]
+        if sources.body is not None:
+            words += ["--body", str(sources.body), *(["--rest"] if is_animated(sources.body) else [])]
+            for below in range(k):
+                words += ["--over", str(done[below])]
+        for option in ("units", "up"):
+            if getattr(sources.files, option) != getattr(PLAIN, option):
+                words += [f"--{option}", str(getattr(sources.files, option))]
+        done[k] = file.with_name(f"{file.stem}-fixed.obj")
+        commands.append(shlex.join([*words, "-o", str(done[k])]))
+    return f"bring it out first: {' && '.join(commands)}"
+
+
 def _advice(result: Any) -> str:
-    """What to do about cloth inside the body."""
-    if result.deepest[0] < 0.0:
+    """What helps against cloth inside the body, by what put it there."""
+    from ..report.causes import FAST, deepest_of
+
+    worst, eps = deepest_of(result), result.scene.eps
+    if result.deepest[0] < 0.0 and -result.deepest[0] >= 0.5 * result.summary["penetration_m"]:
         worn = "a garment that fits the rest pose" if result.scene.shapes else "--place above, or a garment that fits"
         return f"it starts there: {worn}"
+    if worst is not None and worst.pinched:
+        return (
+            f"the body meets itself there ({worst.pairs:,} pairs of its triangles in frame {worst.frame}) and leaves "
+            "no room: another pose or skinning would, no option does"
+        )
     if not all(result.scene.bodies[b].mesh.issues.closed for b in result.scene.fixed):
         return "it is not closed, and cloth can slip past its border; close its holes or give it a thickness"
-    return "try more --substeps or a larger --eps"
+    if worst is not None and worst.step > FAST * eps:
+        return (
+            f"body and cloth move {1e3 * worst.step:.3g} mm in a substep in frame {worst.frame}, eps is "
+            f"{1e3 * eps:.3g} mm: try more --substeps"
+        )
+    if worst is not None and worst.depth <= 2.0 * eps:
+        return f"less than 2 eps ({1e3 * eps:.3g} mm): try a larger --eps"
+    return f"look at frame {worst.frame if worst else 0} (--replay): no option is known to help"
+
+
+def _between(result: Any, sources: Sources) -> str:
+    """Nothing that is measured is inside, and triangles cross all the same."""
+    finer = "--resolution" if not any(sources.garments) else "a finer mesh of the cloth"
+    most, frames = result.summary["cuts_bodies_most"], result.summary["frames_with_cuts"]
+    met = f"{most:,} pairs of triangles cross in {frames:,} frames"
+    return f"corners of the body reach between the points of the cloth, {met}; try {finer} or a larger --eps"
+
+
+def _how_to_meet(result: Any) -> str:
+    """Of cloth that never touched: time helps what falls towards the body, another place what does not."""
+    bodies = [result.scene.bodies[b] for b in result.scene.fixed]
+    start = [x[0] for x in result.x.values()]
+    over = min(x[:, 1].min() for x in start) >= max(body.mesh.bounds[1, 1] for body in bodies)
+    if over:
+        return "try more --frames"
+    if any(body.motion is not None for body in bodies):
+        return "it is beside the body from the start: give a garment that fits it"
+    return "try more --frames or --place above"
 
 
 def _slid(result: Any) -> float:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from . import output
-from .complaints import complaints
+from .complaints import Sources, complaints
 from .reading import PLAIN, FileOptions, check_sources, metres
 from .staging import WearOptions, stage
 from .writing import check_targets
@@ -84,8 +84,9 @@ def drape(
     over a bust. A BODY that is a .glb or .gltf file with a clip is a character: it wears CLOTH and plays the clip.
 
     Every frame is measured by the exact referee, not by the method that was used; the exit code is 1 when any cloth
-    vertex or edge midpoint was inside the body, or when triangles met in safe mode. All options may stand in a TOML
-    file instead, given with --config.
+    vertex or edge midpoint was inside the body, when triangles of cloth and body crossed, when triangles met in safe
+    mode, or when cloth crosses cloth at the end that push mode was to keep apart. All options may stand in a TOML file
+    instead, given with --config.
 
     Parameters
     ----------
@@ -205,9 +206,10 @@ def drape(
     else:
         told = [("method", f"{picked.name} ({picked.why})"), *(("written", name) for name in _told(written))]
         output.table(("", made.name), [*result.facts.items(), *told])
-    for line in complaints(result):
+    worn = () if scene is not None or body is None else (cloth, *wear.layer)
+    for line in complaints(result, Sources(worn, body, files)):
         output.warn(line)
-    return int(result.penetrates or result.broken)
+    return int(result.penetrates or result.cut or result.broken or result.tangled)
 
 
 def _kept_apart(between: BetweenOptions) -> dict[str, Any]:

@@ -109,6 +109,16 @@ def warn_of_pair(worn: "Clip", under: "Clip | None") -> None:
     output.warn(f"{said}; are both files in the same units, with the same axis up?")
 
 
+def lasting(one: "Clip", other: "Clip") -> "Clip":
+    """A part of a clip, held still after its last key for as long as another part of the clip goes on."""
+    import numpy as np
+
+    missing = len(other) - len(one)
+    if one.still or missing <= 0:
+        return one
+    return dataclasses.replace(one, frames=np.concatenate([one.frames, one.frames[-1:].repeat(missing, 0)]), skin=None)
+
+
 def read_clip(
     path: pathlib.Path,
     points: pathlib.Path | None,
@@ -117,9 +127,12 @@ def read_clip(
     options: FileOptions,
     part: str | None = None,
     option: str = "--part",
+    rest: bool = False,
 ) -> "tuple[Clip, float]":
-    """Load what moves or stands still, and its frames a second; warn about an implausible size."""
-    from ..io import size_warning
+    """Load what moves or stands still, and its frames a second; warn about an implausible size. rest: as it stands in
+    a file with clips."""
+    from ..clip import Clip
+    from ..io import load, size_warning
     from ..io.footage import load_clip
     from ..io.named import parts_of
 
@@ -127,7 +140,11 @@ def read_clip(
         listed = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
         how = f"; {option} NAME takes one of them" if option else ""
         output.say(f"note: {path} holds {listed}, taken together{how}")
-    found, rate = load_clip(path, points=points, clip=clip, fps=fps, part=part, units=options.units, up=options.up)
+    if rest and points is None and path.suffix.lower() in (".glb", ".gltf"):
+        mesh = load(path, part=part, units=options.units, up=options.up)
+        found, rate = Clip(mesh, mesh.vertices[None]), fps or 30.0
+    else:
+        found, rate = load_clip(path, points=points, clip=clip, fps=fps, part=part, units=options.units, up=options.up)
     if warning := size_warning(found.mesh):
         output.warn(f"{path}: {warning}")
     if found.mesh.n_faces > 1 and len(found.mesh.welded.issues.border) == 3 * found.mesh.n_faces:

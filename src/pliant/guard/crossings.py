@@ -17,40 +17,42 @@ class CrossingCount:
     than what they share (see `Crossings`). One tree for each body, which follows it."""
 
     def __init__(self, scene: Scene, x: Floats) -> None:
-        self._parts = [_Part(scene, b, x) for b in range(len(scene.bodies))]
-        self._soft, self._fixed, self._moving = scene.soft, scene.fixed, {*scene.soft, *scene.moving}
+        self.parts = [_Part(scene, b, x) for b in range(len(scene.bodies))]
+        self.soft, self.fixed, self._moving = scene.soft, scene.fixed, {*scene.soft, *scene.moving}
 
     def at(self, x: Floats) -> tuple[int, int]:
         """Pairs of cloth with cloth, and of cloth with bodies, at positions x (n,3) of the whole scene."""
-        self._move(x)
-        own = sum(len(self._between(b, c)) for b, c in self._cloths)
+        self.move(x)
+        own = sum(len(self.between(b, c)) for b, c in self._cloths)
         return own, self.with_bodies()
 
     def with_bodies(self) -> int:
         """Pairs of cloth with bodies, where they were put last."""
-        return sum(len(self._between(b, c)) for b in self._soft for c in self._fixed)
+        return sum(len(self.between(b, c)) for b in self.soft for c in self.fixed)
 
     def corners(self, x: Floats) -> list[tuple[int, int, Pairs]]:
         """Bodies b and c and the corners (k,2,3), by their rows in x, of the pairs that meet there, where any do."""
-        self._move(x)
+        self.move(x)
         found = []
-        for b, c in [*self._cloths, *((b, c) for b in self._soft for c in self._fixed)]:
-            pairs = self._between(b, c)
+        for b, c in [*self._cloths, *((b, c) for b in self.soft for c in self.fixed)]:
+            pairs = self.between(b, c)
             if len(pairs):
-                one, two = (self._parts[k].faces[pairs[:, n]] + self._parts[k].rows.start for n, k in enumerate((b, c)))
+                one, two = (self.parts[k].faces[pairs[:, n]] + self.parts[k].rows.start for n, k in enumerate((b, c)))
                 found.append((b, c, np.stack([one, two], 1)))
         return found
 
-    def _move(self, x: Floats) -> None:
+    def move(self, x: Floats) -> None:
+        """Follow the bodies to positions x (n,3) of the whole scene."""
         for b in self._moving:
-            self._parts[b].move(x)
+            self.parts[b].move(x)
 
     @property
     def _cloths(self) -> list[tuple[int, int]]:
-        return [(b, c) for k, b in enumerate(self._soft) for c in self._soft[k:]]
+        return [(b, c) for k, b in enumerate(self.soft) for c in self.soft[k:]]
 
-    def _between(self, b: int, c: int) -> Pairs:
-        one, two = self._parts[b], self._parts[c]
+    def between(self, b: int, c: int) -> Pairs:
+        """(k,2) faces of two bodies, or of one, that meet where they were put last."""
+        one, two = self.parts[b], self.parts[c]
         if b != c and ((one.low > two.high).any() or (two.low > one.high).any()):
             return np.zeros((0, 2), np.int32)
         return crossings_between(one.side, two.side, b == c)

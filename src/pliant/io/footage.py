@@ -15,6 +15,7 @@ from ..errors import MeshFileError
 from ..mesh import Mesh
 from ..validate import LARGEST, number, size_text
 from . import check_part, extension, is_animated, load, load_character
+from .named import clips_of
 from .reading import Input, default_limit, read_input
 
 log = logging.getLogger("pliant.io")
@@ -71,6 +72,21 @@ def load_clip(
     return Clip(mesh, mesh.vertices[None]), rate
 
 
+def pair_clips(
+    garment: str | os.PathLike[str], body: str | os.PathLike[str], clip: str | None, body_clip: str | None
+) -> tuple[str | None, str | None, str]:
+    """Which clips garment and body play: the same one, where only one is named or none and both have it; and a sentence
+    where they play different ones that nobody asked for, else nothing."""
+    ours, theirs = clips_of(garment), clips_of(body)
+    if not ours or not theirs or (clip is not None and body_clip is not None):
+        return clip, body_clip, ""
+    wanted = clip or body_clip or next((name for name in ours if name in theirs), None)
+    one = clip or (wanted if wanted in ours else ours[0])
+    two = body_clip or (wanted if wanted in theirs else theirs[0])
+    told = f"the garment plays clip {one!r} and the body {two!r}; --clip and --body-clip choose others"
+    return one, two, told if one != two and one in ours and two in theirs else ""
+
+
 def _turned(frames: NDArray[Any], units: str | float, up: str) -> NDArray[np.float64]:
     from . import _TURNS, _factor
 
@@ -97,6 +113,9 @@ def _played(target: pathlib.Path, clip: str | None, fps: float | None, options: 
     if need > (options["max_bytes"] or default_limit()):
         raise MeshFileError(target, "", f"{count} frames need {size_text(need)}; ask for fewer with fps")
     frames = np.stack([character.shape(clip, t / rate) for t in range(count)])
+    if count > 1 and len(names) > 1 and (frames == frames[0]).all():
+        what = f"part {options['part']!r} of {target}" if options["part"] else str(target)
+        log.warning("clip %r does not move %s; it stands still", clip, what)
     return Clip(character.mesh.moved(frames[0]), frames), rate
 
 

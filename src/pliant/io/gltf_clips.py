@@ -18,7 +18,7 @@ Columns = dict[int, tuple[int, int, Floats]]
 
 def read_clips(document: Document, columns: Columns, n_rows: int) -> dict[str, Animation]:
     """Every animation by its name; what drives neither a node nor a morph weight is left out."""
-    clips, names, size = [], [], 0
+    clips, size = [], 0
     for a, entry in enumerate(document.items("animations")):
         where = f"animations[{a}]"
         samplers = document.array(entry, "samplers", where)
@@ -30,10 +30,14 @@ def read_clips(document: Document, columns: Columns, n_rows: int) -> dict[str, A
                 size += track.times.size + track.values.size
                 if size > 8 * document.most:
                     raise document.file.fail(where, "more keys than a file of this size can hold")
-        name = entry.get("name")
-        names.append(name if isinstance(name, str) and name else f"animation {a}")
         clips.append(Animation(tuple(tracks)))
-    return dict(zip(unique(names), clips))
+    return dict(zip(clip_names(document), clips))
+
+
+def clip_names(document: Document) -> list[str]:
+    """Of every animation, in the file's order."""
+    names = [entry.get("name") for entry in document.items("animations")]
+    return unique([name if isinstance(name, str) and name else f"animation {a}" for a, name in enumerate(names)])
 
 
 def _track(

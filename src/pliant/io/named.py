@@ -9,6 +9,20 @@ from . import extension
 from .reading import default_limit, read_input
 
 
+def clips_of(path: str | os.PathLike[str], max_bytes: int | None = None) -> list[str]:
+    """Names of the clips of a GLB or glTF, in the file's order; of others, and of what cannot be read, none."""
+    target = pathlib.Path(path)
+    if extension(target) not in (".glb", ".gltf") or not target.is_file():
+        return []
+    from .gltf_clips import clip_names
+    from .gltf_document import Document
+
+    try:
+        return clip_names(Document(read_input(target, default_limit() if max_bytes is None else max_bytes)))
+    except MeshFileError:
+        return []
+
+
 def parts_of(path: str | os.PathLike[str], max_bytes: int | None = None) -> list[str]:
     """Names of the objects of an OBJ or of the nodes with a mesh of a GLB or glTF, in the file's order; of others, and
     of what cannot be read, none."""

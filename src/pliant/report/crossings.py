@@ -1,5 +1,63 @@
-"""How many triangles meet that should not, exactly: cloth with cloth, cloth with bodies, frame by frame."""
+"""Which triangles cross that should not, for reports: cuts, and the state a run starts from."""
 
-from ..guard.crossings import CrossingCount
+from typing import NamedTuple
 
-__all__ = ["CrossingCount"]
+import numpy as np
+from numpy.typing import NDArray
+
+from ..detect.surface import ClosestPoints
+from ..detect.tree.transversal import crossing
+from ..guard import crossings as _exact
+from ..mesh import Mesh
+from ..scene import Scene
+from .referee import PINCH
+
+Floats = NDArray[np.float64]
+Pairs = NDArray[np.int32]
+
+
+class Meeting(NamedTuple):
+    """Pairs of triangles of two bodies that cross, or of one with itself that meet; bodies by their numbers."""
+
+    bodies: tuple[int, int]
+    pairs: int
+
+
+class CrossingCount(_exact.CrossingCount):
+    """The exact count of the guard, told apart for reports."""
+
+    def __init__(self, scene: Scene, x: Floats) -> None:
+        super().__init__(scene, x)
+        self._bending, self._reach = set(scene.shapes), PINCH * scene.eps
+
+    def cuts(self) -> tuple[int, int]:
+        """Pairs of cloth with bodies that cross, and do not only touch, where they were put last; counted apart, those
+        of a deforming body near where it meets itself: there may be no room for the cloth."""
+        cut, pinched = 0, 0
+        for c in self.fixed:
+            faces = np.concatenate([self._crossing(b, c)[:, 1] for b in self.soft])
+            near = self._pinched(c, faces) if c in self._bending and len(faces) else 0
+            cut, pinched = cut + len(faces) - near, pinched + near
+        return cut, pinched
+
+    def meetings(self) -> tuple[Meeting, ...]:
+        """Who meets whom, where they were put last: cloth with itself, with other cloth, and with bodies."""
+        found = []
+        for k, b in enumerate(self.soft):
+            found.append(Meeting((b, b), len(self.between(b, b))))
+            found += [Meeting((b, c), len(self._crossing(b, c))) for c in (*self.soft[k + 1 :], *self.fixed)]
+        return tuple(each for each in found if each.pairs)
+
+    def _pinched(self, c: int, faces: Pairs) -> int:
+        """How many of these faces of a body are near to triangles of it that meet others of it."""
+        body, own = self.parts[c], np.unique(self.between(c, c))
+        if not len(own):
+            return 0
+        overlap = ClosestPoints(Mesh(body.x, body.faces[own], name="overlap"))
+        away = np.abs(overlap.query(body.x[body.faces[faces]].reshape(-1, 3))[0])
+        return int((away.reshape(-1, 3).min(1) <= self._reach).sum())
+
+    def _crossing(self, b: int, c: int) -> Pairs:
+        """(k,2) faces of two bodies that cross."""
+        one, two, pairs = self.parts[b], self.parts[c], self.between(b, c)
+        return pairs[crossing(one.x, one.faces, two.x, two.faces, pairs)] if len(pairs) else pairs

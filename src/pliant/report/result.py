@@ -21,7 +21,7 @@ from ..motion import Motion
 from ..scene import CLOTH_COLOUR, Scene
 from ..scenes.drape import drape_scene
 from ..simulation import Frame, Simulation
-from .crossings import CrossingCount
+from .crossings import CrossingCount, Meeting
 from .referee import Referee
 from .replay import iframe_html, replay_html, write_replay
 from .shared import SharedCounter, SharedVolume, litres
@@ -53,6 +53,8 @@ class Result:
     volumes that bodies share, of the pairs that the scene asks for. skins: whether files may keep bodies on their
     bones, whose clip then begins with the run; otherwise they are written frame by frame. through: pairs of triangles
     of cloth and bodies that meet in the last frame, which points of the cloth alone do not tell; None: not counted.
+    cuts: (T,2) pairs of triangles of cloth and bodies that cross, and such pairs where a body meets itself, which are
+    not in the first column; None: not counted. start: who crosses whom in the first state.
     """
 
     scene: Scene
@@ -71,6 +73,9 @@ class Result:
     skins: bool = True
     through: int | None = None
     unheld: int = 0
+    cuts: NDArray[np.int64] | None = None
+    start: tuple[Meeting, ...] = ()
+    substeps: int = 1
 
     @functools.cached_property
     def clips(self) -> list[Clip]:
@@ -127,6 +132,12 @@ class Result:
             "crossings_bodies_total": None if bodies is None else int(bodies.sum()),
             "frames_with_crossings": None if crossings is None else int(crossings.any(1).sum()),
             "through_at_end": self.through,
+            "cuts_bodies_most": None if self.cuts is None else int(self.cuts[:, 0].max()),
+            "cuts_bodies_total": None if self.cuts is None else int(self.cuts[:, 0].sum()),
+            "frames_with_cuts": None if self.cuts is None else int((self.cuts[:, 0] > 0).sum()),
+            "pinched_pairs_most": None if self.cuts is None else int(self.cuts[:, 1].max()),
+            "start_pairs": sum(each.pairs for each in self.start) if measured or self.crossings is not None else None,
+            "start": [{"bodies": list(self.names(each)), "pairs": each.pairs} for each in self.start],
             "forced": self.forced,
             "unheld": self.unheld,
             "remained_most": None if self.remained is None else int(self.remained.max()),
@@ -146,6 +157,21 @@ class Result:
         return bool(self.summary["penetration_m"] > 1e-6 * size)
 
     @property
+    def cut(self) -> bool:
+        """Did triangles of cloth and bodies cross in any frame that was measured, where the body leaves room?"""
+        return self.cuts is not None and bool(self.cuts[:, 0].any())
+
+    @property
+    def tangled(self) -> bool:
+        """Does cloth that is to be pushed apart cross cloth at the end?"""
+        return self.scene.self_contact == "push" and self.crossings is not None and bool(self.crossings[-1, 0])
+
+    def names(self, meeting: Meeting) -> tuple[str, str]:
+        """Of the two bodies."""
+        a, b = (self.scene.bodies[k].label for k in meeting.bodies)
+        return a, b
+
+    @property
     def broken(self) -> bool:
         """Did safe mode let anything meet, in any frame that was counted, or give up any pair on the way?"""
         met = self.crossings is not None and bool(self.crossings.any())
@@ -158,8 +184,11 @@ class Result:
         deepest = s["penetration_m"]
         is_open = not all(self.scene.bodies[b].mesh.issues.closed for b in self.scene.fixed)
         how = "exact; the body is not closed: through its faces, not round them" if is_open else "exact"
+        where = f"{1e3 * deepest:.3g} mm at vertices and edge midpoints ({how})" if self.cut else ""
+        if self.cut:  # no 0 mm stands alone where triangles cross
+            where += f"; {s['cuts_bodies_most']:,} pairs of triangles cross, in {s['frames_with_cuts']:,} frames"
         bodies = {
-            "deepest penetration": "not measured" if np.isnan(deepest) else f"{1e3 * deepest:.3g} mm ({how})",
+            "deepest penetration": "not measured" if np.isnan(deepest) else where or f"{1e3 * deepest:.3g} mm ({how})",
             "nearest approach": "" if np.isnan(deepest) else f"{1e3 * s['least_distance_m']:.2f} mm",
         }
         if self.through is not None and self.crossings is None:
@@ -167,12 +196,15 @@ class Result:
         if s["pinched_most"]:
             deep = f"{1e3 * s['pinched_depth_m']:.3g} mm"
             bodies["pinched where the body meets itself"] = f"at most {s['pinched_most']} points, {deep} deep"
+        if s["pinched_pairs_most"]:
+            bodies["cut where the body meets itself"] = f"at most {s['pinched_pairs_most']:,} pairs of triangles"
         return {
             "frames": f"{s['frames']} ({s['simulated_s']:.2f} s)",
             **({"particles": f"{s['particles']:,}"} if self.scene.soft else {}),
             "body triangles": f"{s['body_triangles']:,}",
             **({"contacts, at most": f"{s['contacts_most']:,}"} if self.scene.soft else {}),
             **(bodies if self.scene.fixed and self.scene.soft else {}),
+            **({"start": self.start_words} if self.start else {}),
             **self._met,
             **{
                 f"{self._pair(s)}, at most": litres(s.volume.max(), s.bound[int(np.argmax(s.volume))])
@@ -181,6 +213,16 @@ class Result:
             "time per frame": f"{s['ms_per_frame']:.1f} ms",
             "times real time": f"{s['times_real_time']:.1f}x",
         }
+
+    @property
+    def start_words(self) -> str:
+        """What crosses what before anything has moved, in words; empty where nothing does."""
+        told = []
+        for each in self.start:
+            a, b = self.names(each)
+            word = f"{a} with itself" if each.bodies[0] == each.bodies[1] else f"{a} with {b}"
+            told.append(f"{each.pairs:,} pair{'s' * (each.pairs != 1)} of triangles of {word}")
+        return ", ".join(told)
 
     @property
     def _met(self) -> dict[str, str]:
@@ -257,9 +299,10 @@ def record(
     validate.budget(f"{count} frames of {particles} particles", 24.0 * (count + 1) * particles, "keep fewer frames")
     referee = Referee(scene) if measure and scene.soft else None
     counting = scene.self_contact != "off" if crossings is None else crossings
-    counter = CrossingCount(scene, sim.state.x) if measure and counting else None
+    counter = CrossingCount(scene, sim.state.x) if measure and (scene.soft or counting) else None
+    start = counter.meetings() if counter else ()
     shared = SharedCounter(scene, count + 1)
-    met = np.zeros((count + 1, 2), np.int64)
+    met, cuts = np.zeros((count + 1, 2), np.int64), np.zeros((count + 1, 2), np.int64)
     soft = {b: np.empty((count + 1, scene.bodies[b].mesh.welded.n_vertices, 3)) for b in scene.soft}
     bent = {b: np.empty((count + 1, scene.bodies[b].mesh.welded.n_vertices, 3), np.float32) for b in scene.shapes}
     contacts, seconds, remained = np.zeros(count + 1, np.int64), np.zeros(count + 1), np.zeros(count + 1, np.int64)
@@ -276,7 +319,11 @@ def record(
             deepest[t] = referee.least_distance(x, pose)
             pinched[t] = referee.pinched, referee.pinched_depth
         if counter is not None:
-            met[t] = counter.at(x)
+            if counting:
+                met[t] = counter.at(x)
+            else:
+                counter.move(x)
+            cuts[t] = counter.cuts()
         shared.at(t, x)
 
     keep(0, sim.state.x, sim.state.pose)
@@ -288,13 +335,14 @@ def record(
         if progress is not None:
             progress(frame)
     forced, unheld = (sim.guard.forced, sim.guard.unheld) if sim.guard else (0, 0)
-    counted = None if counter is None else met
+    counted = met if counter and counting else None
     left = remained if sim.separates else None
-    through = None
-    if measure and scene.soft and scene.fixed:
-        through = int(met[-1, 1]) if counter else CrossingCount(scene, sim.state.x).with_bodies()
+    through = counter.with_bodies() if counter and scene.soft and scene.fixed else None
     kept = (soft, poses, contacts, deepest, seconds, counted, forced, bent, pinched, left, shared.found)
-    return Result(scene, sim.dt, *kept, through=through, unheld=unheld)
+    crossed = cuts if counter and scene.soft and scene.fixed else None
+    return Result(
+        scene, sim.dt, *kept, through=through, unheld=unheld, cuts=crossed, start=start, substeps=sim.substeps
+    )
 
 
 def drape(

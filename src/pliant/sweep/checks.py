@@ -1,5 +1,6 @@
 """A check of a sweep: the same audit as `pliant check`."""
 
+import logging
 import pathlib
 from collections.abc import Callable
 from typing import Any
@@ -9,23 +10,30 @@ import numpy as np
 from ..audit.check import check
 from ..audit.findings import Limits
 from ..clip import Clip
-from ..io.footage import load_clip
+from ..io.footage import load_clip, pair_clips
 from .inputs import Input
 from .parameters import LIMITS
 from .plan import Run
 from .work import Written, write_json, write_thumbnail
 
+log = logging.getLogger("pliant.sweep")
 _CLOTH, _SKIN = (0.45, 0.05, 0.035), (0.80, 0.60, 0.50)
 
 
 def check_run(run: Run, folder: pathlib.Path) -> Written:
     """Figures of the worst frame and of all of them together, and the report as the files it was asked for."""
     given = run.parameters
-    worn, fps = _read(run.inputs["garment"], given, given.get("clip"), given.get("fps"))
+    clip, body_clip = given.get("clip"), given.get("body-clip")
+    both = [each.file for name in ("garment", "body") if (each := run.inputs.get(name)) and each.file]
+    if len(both) == 2:
+        clip, body_clip, told = pair_clips(both[0], both[1], clip, body_clip)
+        if told:
+            log.warning(told)
+    worn, fps = _read(run.inputs["garment"], given, clip, given.get("fps"))
     under = None
     if "body" in run.inputs:
         rate = given.get("fps") or (None if worn.still else fps)
-        under, found = _read(run.inputs["body"], given, given.get("body-clip"), rate)
+        under, found = _read(run.inputs["body"], given, body_clip, rate)
         fps = found if worn.still else fps
     elif "body-clip" in given:
         raise ValueError("body-clip has no meaning here: there is no body")

@@ -1,0 +1,86 @@
+"""Why cloth was inside a body: the cause decides which advice can help."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..detect.surface import ClosestPoints
+from ..detect.tree.crossings import intersections
+from ..mesh import Mesh
+from ..motion import placed
+from .referee import PINCH
+from .result import Result
+
+Floats = NDArray[np.float64]
+FAST = 0.5  # of eps in a substep: beyond it contact may be seen too late
+
+
+class Deepest(NamedTuple):
+    """The deepest point of all frames, a vertex or an edge midpoint: where and when, in which body, and how it came
+    there."""
+
+    frame: int
+    body: int
+    depth: float  # m
+    pinched: bool  # the body meets itself there: it is between parts that leave no room, or in two of them at once
+    pairs: int  # of the body's triangles that meet each other in that frame
+    step: float  # m it went relative to the body in a substep
+
+
+def deepest_of(result: Result) -> Deepest | None:
+    """None where nothing was measured, or nothing is inside."""
+    if np.isnan(result.deepest).all() or not np.nanmin(result.deepest) < 0.0:
+        return None
+    t = int(np.nanargmin(result.deepest))
+    found: tuple[float, int, Floats, Floats, Mesh] | None = None
+    for b, x in result.x.items():
+        points, before = (_points(result, b, x[k]) for k in (t, max(t - 1, 0)))
+        for f in result.scene.fixed:
+            skin = _placed(result, f, t)
+            distance = ClosestPoints(skin).query(points)[0]
+            k = int(np.argmin(distance))
+            if found is None or distance[k] < found[0]:
+                found = float(distance[k]), f, points[k], before[k], skin
+    if found is None or not found[0] < 0.0:
+        return None
+    away, f, p, was, skin = found
+    face = skin.faces[ClosestPoints(skin).query(p[None])[2][0]]
+    moved = skin.vertices[face].mean(0) - _placed(result, f, max(t - 1, 0)).vertices[face].mean(0)
+    step = float(np.linalg.norm(p - was - moved)) / max(result.substeps, 1)
+    # what both have in common is no relative motion, but a body that sweeps through cloth is
+    step = max(step, float(np.linalg.norm(moved)) / max(result.substeps, 1))
+    own = np.unique(pairs := intersections(skin))
+    return Deepest(t, f, -away, _between_parts(result, skin, own, p, -away), len(pairs), step)
+
+
+def _between_parts(result: Result, skin: Mesh, own: NDArray[np.int32], p: Floats, depth: float) -> bool:
+    if not len(own):
+        return False
+    if _winding(skin, p) > 1.5:
+        return True
+    overlap = ClosestPoints(Mesh(skin.vertices, skin.faces[own], name="overlap"))
+    return bool(abs(overlap.query(p[None])[0][0]) <= max(PINCH * result.scene.eps, depth))
+
+
+def _winding(mesh: Mesh, p: Floats) -> float:
+    """How often the surface winds around a point (van Oosterom, Strackee): 2 where two parts of it overlap."""
+    a, b, c = (mesh.vertices[mesh.faces[:, k]] - p for k in range(3))
+    la, lb, lc = (np.linalg.norm(v, axis=1) for v in (a, b, c))
+    det = np.einsum("ij,ij->i", a, np.cross(b, c))
+    rest = la * lb * lc + (a * b).sum(1) * lc + (b * c).sum(1) * la + (c * a).sum(1) * lb
+    return float(np.arctan2(det, rest).sum() / (2.0 * np.pi))
+
+
+def _placed(result: Result, f: int, t: int) -> Mesh:
+    """The welded mesh of a fixed body in a frame."""
+    mesh = result.scene.bodies[f].mesh.welded
+    if f in result.shapes:
+        return mesh.moved(result.shapes[f][t].astype(np.float64))
+    pose = result.poses[t, f]
+    return mesh if np.array_equal(pose, np.eye(3, 4)) else mesh.moved(placed(mesh.vertices, pose))
+
+
+def _points(result: Result, b: int, x: Floats) -> Floats:
+    mesh = result.scene.bodies[b].mesh.welded
+    return np.concatenate([x[np.unique(mesh.faces)], x[mesh.topology.edges].mean(1)])
