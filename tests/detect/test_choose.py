@@ -52,3 +52,59 @@ def test_auto_picks_by_what_the_bodies_do():
 @pytest.mark.parametrize("size", [1.0, 100.0])
 def test_the_floor_under_a_tablecloth_is_fine_enough_for_a_field(size):
     assert method_for(tablecloth_scene(shapes.ball(size, 2), resolution=4)).name == "distance-field"
+
+
+def character_of(mesh: Mesh, bones: int, morphs: bool = False) -> pliant.Character:
+    """A body whose vertices, in the order of their height, are held by so many bones."""
+    from pliant.animation import Animation, Skeleton, Track
+    from pliant.character import Morph
+
+    n, heads = mesh.n_vertices, np.zeros((bones, 3))
+    rank = np.argsort(np.argsort(mesh.vertices[:, 1], kind="stable"), kind="stable")
+    skeleton = Skeleton.of_heads(np.full(bones, -1), heads)
+    if morphs:
+        skeleton = Skeleton(skeleton.parents, np.append(skeleton.rest, 0.0), skeleton.matrices, np.zeros(bones, bool))
+    clip = Animation((Track(0, np.array([0.0, 1.0]), np.array([[0.0, 0.0, 0.0], [0.1, 0.0, 0.0]])),))
+    told = (Morph(0, 0.1 * mesh.vertex_normals[None], 0),) if morphs else ()
+    return pliant.Character(
+        mesh,
+        tuple(f"bone {k}" for k in range(bones)),
+        np.full(bones, -1),
+        (rank * bones // n).astype(np.int32)[:, None],
+        np.ones((n, 1)),
+        {"clip": clip},
+        skeleton,
+        np.arange(bones),
+        np.tile(np.eye(3, 4), (bones, 1, 1)),
+        told,
+    )
+
+
+@pytest.mark.parametrize(
+    ("bones", "morphs", "name", "why"),
+    [
+        (1, False, "tree", "1 bone holds a body alone"),
+        (2, False, "tree", "2 bones hold a body"),
+        (6, False, "tree", "6 bones hold a body"),
+        (20, False, "bone-boxes", "boxes ride on them"),
+        (20, True, "tree", "morph targets move a body"),
+        (1, True, "tree", "morph targets move a body"),
+    ],
+)
+def test_auto_takes_boxes_on_bones_only_where_bones_part_the_body(bones, morphs, name, why):
+    body = shapes.ball(0.3, 4)
+    motion = pliant.Skinned(character_of(body, bones, morphs), "clip")
+    scene = pliant.Scene([pliant.Body(sheet(0.5)), pliant.Body(body, fixed=True, motion=motion)])
+    chosen = method_for(scene)
+    assert chosen.name == name
+    assert why in chosen.why
+
+
+def test_auto_takes_no_boxes_on_bones_for_a_large_body_without_bones_beside_one_with_them():
+    body = shapes.ball(0.3, 4)
+    walker = pliant.Body(body, fixed=True, motion=pliant.Skinned(character_of(body, 20), "clip"))
+    cloth, floor = pliant.Body(sheet(0.5)), pliant.Body(shapes.box((3.0, 0.1, 3.0), 1), fixed=True)
+    rock = pliant.Body(body.moved(body.vertices + np.array([2.0, 0.0, 0.0])), fixed=True)
+    assert method_for(pliant.Scene([cloth, walker, floor])).name == "bone-boxes"
+    assert method_for(pliant.Scene([cloth, walker, rock])).name == "tree"
+    assert "a body has no bones" in method_for(pliant.Scene([cloth, walker, rock])).why

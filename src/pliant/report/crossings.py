@@ -17,7 +17,8 @@ Pairs = NDArray[np.int32]
 
 
 class Meeting(NamedTuple):
-    """Pairs of triangles of two bodies that cross, or of one with itself that meet; bodies by their numbers."""
+    """Pairs of triangles that meet, of cloth with itself or other cloth, or that cross, of cloth with a fixed body;
+    bodies by their numbers."""
 
     bodies: tuple[int, int]
     pairs: int
@@ -44,8 +45,8 @@ class CrossingCount(_exact.CrossingCount):
         """Who meets whom, where they were put last: cloth with itself, with other cloth, and with bodies."""
         found = []
         for k, b in enumerate(self.soft):
-            found.append(Meeting((b, b), len(self.between(b, b))))
-            found += [Meeting((b, c), len(self._crossing(b, c))) for c in (*self.soft[k + 1 :], *self.fixed)]
+            found += [Meeting((b, c), len(self.between(b, c))) for c in self.soft[k:]]
+            found += [Meeting((b, c), len(self._crossing(b, c))) for c in self.fixed]
         return tuple(each for each in found if each.pairs)
 
     def _pinched(self, c: int, faces: Pairs) -> int:
