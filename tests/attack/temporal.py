@@ -81,6 +81,7 @@ class Question:
             for one in (warm, cold):
                 reset(one)
             answers = [one.update(x, y, start_a=start).find() for one in (warm, cold)]
+            trial.note("contacts", len(answers[1]))
             same = answers[0].tobytes() == answers[1].tobytes()
             told = f"{self.method}: warm {len(answers[0])} contacts, cold {len(answers[1])}, not bitwise identical"
             trial.check(same, told, **self._given(seen))

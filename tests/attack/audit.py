@@ -1,0 +1,86 @@
+"""`check` says what an exact test says of a garment on a body, and `fix` never makes it worse."""
+
+import numpy as np
+
+import pliant
+from attack import bodies, judges, meshes
+from pliant.audit.findings import Limits
+
+
+def attack(trial):
+    rng = trial.rng
+    name, x, faces = bodies.any_body(rng)
+    cloth, own = meshes.grid(rng, int(rng.integers(2, 6)), int(rng.integers(2, 6)))
+    if rng.random() < 0.3:
+        cloth = cloth * [1.0, 0.1, 1.0] + 0.3 * rng.normal(size=cloth.shape) * rng.choice([0.0, 0.3])
+    size = float(rng.choice([0.1, 0.6, 2.0, 5.0]))
+    at = (np.zeros(3), x[rng.integers(len(x))], 0.5 * rng.normal(size=3))[int(rng.integers(3))]
+    cloth = size * cloth @ meshes.rotation(rng).T + at
+    scale = 10.0 ** rng.uniform(-3, 3) if rng.random() < 0.3 else 1.0
+    x, cloth = scale * x, scale * cloth
+    trial.note(name.split(" with ")[0])
+    given = {"cloth": cloth, "own": own, "x": x, "faces": faces}
+    garment, body = pliant.Mesh(cloth, own, name="garment"), pliant.Mesh(x, faces, name="body")
+    report = pliant.check(garment, body)
+    # a body that is inside out is judged as if turned, and the report says so
+    turned = any("as if turned" in told for told in report.unjudged)
+    truth = Truth(x, faces[:, ::-1] if turned else faces, cloth, own)
+    found = report.frames[0]
+    trial.check(
+        found.body_pairs == len(truth.cuts),
+        f"check, {name}: {found.body_pairs} pairs of garment and body, {len(truth.cuts)} meet",
+        len(own),
+        **given,
+    )
+    trial.check(found.self_pairs == truth.own, f"check, {name}: {found.self_pairs} own pairs, {truth.own}", **given)
+    bad = report.broken(Limits())
+    verdict = bool(truth.cuts) or truth.own > 0 or (truth.sided and truth.sure_inside > 0)
+    trial.check(not verdict or bad, f"check, {name}: nothing is wrong, says it; {truth.words}", **given)
+    clean = not truth.cuts and truth.own == 0 and truth.maybe_inside == 0
+    trial.check(not clean or not bad, f"check, {name}: {bad}, but nothing is: {truth.words}", **given)
+    if truth.sided and report.sided:
+        trial.check(
+            truth.sure_inside <= found.inside <= truth.maybe_inside,
+            f"check, {name}: {found.inside} vertices inside, {truth.words}",
+            len(cloth),
+            **given,
+        )
+    if rng.random() < 0.3 and len(faces) < 300:
+        fixed(trial, name, garment, body, truth, scale, given)
+
+
+class Truth:
+    """Pairs that meet by fractions, vertices inside by libigl's winding numbers."""
+
+    def __init__(self, x, faces, cloth, own):
+        self.x, self.faces = x, faces
+        self.cuts = judges.crossing_pairs(cloth, own, x, faces)
+        self.own = len(judges.crossing_pairs(cloth, own))
+        number = judges.winding(x, faces, cloth)
+        away = judges.unsigned(x, faces, cloth)
+        sure = (np.abs(number - 0.5) > 0.1) & (away > 1e-9 * np.ptp(x, axis=0).max())
+        self.sided = bodies.is_closed(x, faces)
+        self.sure_inside = int((sure & (number > 0.5)).sum())
+        self.maybe_inside = int((~sure | (number > 0.5)).sum())
+
+    @property
+    def words(self):
+        return f"{len(self.cuts)} cuts, {self.own} own pairs, {self.sure_inside} to {self.maybe_inside} inside"
+
+
+def fixed(trial, name, garment, body, truth, scale, given):
+    """What `fix` returns is finite, counted as it is, and no worse than what it was given."""
+    done = pliant.fix(garment, body, clearance=0.001 * scale)
+    x = np.asarray(done.garment.at(0), float)
+    trial.note("fixes")
+    if not trial.check(np.isfinite(x).all(), f"fix, {name}: not finite", **given):
+        return
+    after = Truth(truth.x, truth.faces, x, garment.faces)
+    told = done.after.frames[0]
+    trial.check(
+        told.body_pairs == len(after.cuts) and told.self_pairs == after.own,
+        f"fix, {name}: says {told.body_pairs} cuts and {told.self_pairs} own pairs; {after.words}",
+        **given,
+    )
+    worse = len(after.cuts) + after.own + after.sure_inside > len(truth.cuts) + truth.own + truth.maybe_inside
+    trial.check(not worse, f"fix, {name}: worse: {truth.words}; after: {after.words}", **given)
