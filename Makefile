@@ -22,7 +22,7 @@ WITHOUT  := $(addprefix --ignore=,$(LOOPLESS))
 SCENES   := $(addprefix --ignore=,tests/scenes tests/test_bad_arrays.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo bench test test-compiled test-plain test-bounds test-long fuzz lint types contracts format wheel docs docs-check constraints clean
+.PHONY: help setup demo bench test test-compiled test-plain test-bounds test-long fuzz attack lint types contracts format wheel docs docs-check constraints clean
 
 help:  ## this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -76,6 +76,9 @@ fuzz: $(VENV)/.fuzz  ## 20 000 mutants of small files, then RUNS=1000000 led by 
 	$(BIN)/python tests/io/fuzz.py --cases 20000 --seed $(or $(SEED),2003)
 	$(BIN)/python tests/io/fuzz_characters.py --cases 20000 --seed $(or $(SEED),2003)
 	$(BIN)/python tests/io/fuzz_coverage.py --runs $(or $(RUNS),1000000) --seed $(or $(SEED),2003) --only $(READERS)
+
+attack: $(VENV)/.test  ## random cases against every promise for MINUTES=120, judged by IPC Toolkit, libigl and fractions (SEED=1, ONLY=detect,safe)
+	$(BIN)/python tests/attack/run.py --minutes $(or $(MINUTES),120) --seed $(or $(SEED),1) --only "$(ONLY)"
 
 bench: $(VENV)/.run  ## everything pliant bench measures, on one page: out/bench.html
 	$(BIN)/pliant bench --report out/bench.html

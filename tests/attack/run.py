@@ -21,20 +21,9 @@ import numpy as np
 # the folder above instead of this one, whose files have the names of others' folders
 sys.path[0] = str(pathlib.Path(__file__).resolve().parents[1])
 
+from attack.promises import PROMISES  # noqa: E402
 from attack.worker import Worker, run_case  # noqa: E402
 
-# promise: share of the time, seconds that a case may take
-PROMISES = {
-    "detect": (4.0, 20.0),
-    "sides": (3.0, 30.0),
-    "safe": (6.0, 60.0),
-    "crossings": (2.0, 20.0),
-    "steps": (2.0, 30.0),
-    "temporal": (6.0, 20.0),
-    "restart": (2.0, 60.0),
-    "threads": (2.0, 60.0),
-    "audit": (2.0, 60.0),
-}
 FIRST = 900.0  # seconds for the first case of a promise: loops are compiled
 PATIENCE = 5.0  # a case that took too long gets so many times its limit in a second try
 SHOWN = 60  # failures of a promise that are printed; all are counted, and in the JSON

@@ -1,6 +1,6 @@
 """Inside is where the winding number is above 1/2: in `closest_point`, in fields and in the signs of detectors.
 
-The depth is that of the body's outer boundary. Where a body is open, or the number is near 1/2, "unknown" (nan) will
+The depth is that of the body's outer boundary. Where a body is open, or the number is near 1/2, "unknown" will
 do; a wrong side never will.
 """
 
@@ -9,6 +9,7 @@ import numpy as np
 import pliant
 from attack import bodies, judges, meshes
 from pliant.contacts import VERTEX_FACE
+from pliant.detect.surface import ClosestPoints
 
 POINTS = 60
 DOUBT = 0.1  # of the winding number around 1/2: either side will do, or none
@@ -27,7 +28,11 @@ def attack(trial):
     trial.note(name.split(" with ")[0])
     given = {"x": x, "faces": faces, "points": points}
     distance, nearest = pliant.closest_point(body, points)
-    truth.judge(trial, f"closest_point, {name}", distance, **given)
+    exact = ClosestPoints(body)
+    side = exact.sides(points) if hasattr(exact, "sides") else np.where(distance < 0.0, -1, 1)
+    fits = (distance < 0.0) == (side < 0)
+    trial.check((fits | (distance == 0.0)).all(), f"closest_point, {name}: distance and side differ", **given)
+    truth.judge(trial, f"closest_point, {name}", np.where(side == 0, np.nan, distance), **given)
     truth.judge_depth(trial, f"closest_point, {name}", distance, nearest, rng, **given)
     if rng.random() < 0.5:
         detector_signs(trial, name, body, points, truth, given)
@@ -57,7 +62,7 @@ class Sides:
         self.clear, self.inside = clear, self.number > 0.5
         self.slack = 1e-9 * size + 64 * judges.EPS * largest
 
-    def judge(self, trial, what, distance, unknown_allowed=None, **given):
+    def judge(self, trial, what, distance, **given):
         unknown = np.isnan(distance)
         wrong = self.clear & ~unknown & ((distance < 0.0) != self.inside)
         k = int(np.argmax(wrong))
@@ -70,7 +75,8 @@ class Sides:
             trial.note("unknown of open", int((self.clear & unknown).sum()))
 
     def judge_depth(self, trial, what, distance, nearest, rng, **given):
-        """The ball of that radius is on one side, and at the nearest point the side changes."""
+        """The ball of that radius is on one side; and of a point inside, the side changes at its nearest point. A face
+        that both sides of are outside is as near as any."""
         chosen = np.flatnonzero(self.clear & np.isfinite(distance) & ((distance < 0.0) == self.inside))[:12]
         if not self.closed:
             chosen = chosen[:0]

@@ -1,0 +1,14 @@
+"""The promises that are attacked, each by the file of its name."""
+
+# promise: share of the time, seconds that a case may take
+PROMISES = {
+    "detect": (4.0, 20.0),
+    "sides": (3.0, 30.0),
+    "safe": (6.0, 60.0),
+    "crossings": (2.0, 20.0),
+    "steps": (2.0, 30.0),
+    "temporal": (6.0, 20.0),
+    "restart": (2.0, 60.0),
+    "threads": (2.0, 60.0),
+    "audit": (2.0, 60.0),
+}
