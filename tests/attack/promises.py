@@ -4,6 +4,7 @@
 PROMISES = {
     "detect": (4.0, 20.0),
     "sides": (3.0, 30.0),
+    "fields": (1.5, 30.0),
     "safe": (6.0, 60.0),
     "crossings": (2.0, 20.0),
     "steps": (2.0, 30.0),

@@ -9,10 +9,11 @@ from attack.promises import PROMISES
 from attack.worker import run_case
 from conftest import SEED, cases
 
-NEEDS = {"sides": "igl", "safe": "ipctk", "steps": "ipctk", "audit": "igl"}
+NEEDS = {"sides": "igl", "fields": "igl", "safe": "ipctk", "steps": "ipctk", "audit": "igl"}
 SHORT = {
     "detect": 60,
     "sides": 60,
+    "fields": 25,
     "safe": 20,
     "crossings": 60,
     "steps": 12,

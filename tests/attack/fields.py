@@ -1,0 +1,44 @@
+"""A distance field is on the right side, and within its bound of the distance, wherever it answers.
+
+The side is that of libigl's winding number; the distance that of `closest_point`, which is attacked by itself.
+"""
+
+import numpy as np
+
+import pliant
+from attack import bodies, meshes
+from attack.sides import Sides, around
+
+
+def attack(trial):
+    rng = trial.rng
+    name, x, faces = bodies.any_body(rng)
+    scale, far = meshes.scale_and_offset(rng)
+    far = far if np.abs(far).max() < 1e4 * scale else 0.0 * far  # a field is in single precision, about its own origin
+    points = around(rng, x, faces)
+    x, points = scale * x + far, scale * points + far
+    body, size = pliant.Mesh(x, faces), float(np.ptp(x, axis=0).max())
+    trial.note(name.split(" with ")[0])
+    given = {"x": x, "faces": faces, "points": points}
+    try:
+        field = pliant.DistanceField.bake(
+            body, int(rng.choice([8, 16, 24])), storage=str(rng.choice(["sparse", "dense"]))
+        )
+    except ValueError as error:
+        trial.note(f"refused: {error}"[:60])
+        return
+    judge(trial, name, body, field, Sides(x, faces, points, size), given)
+
+
+def judge(trial, name, body, field, truth, given):
+    value = field.sample(truth.points)[0]
+    bound = 0.8661 * field.spacing
+    known = np.isfinite(value) & truth.clear & (truth.away > bound)
+    wrong = known & ((value < 0.0) != truth.inside)
+    k = int(np.argmax(wrong))
+    told = f"field, {name}: {wrong.sum()} of {known.sum()} on the wrong side; point {k}, number {truth.number[k]:.2f}"
+    trial.check(not wrong.any(), told, int(known.sum()), **given)
+    exact = pliant.closest_point(body, truth.points)[0]
+    good = known & np.isfinite(exact) & ((exact < 0.0) == truth.inside)
+    off = good & (np.abs(value - exact) > bound + 1e-5 * np.abs(exact) + truth.slack)
+    trial.check(not off.any(), f"field, {name}: {off.sum()} farther than its bound from the distance", **given)
