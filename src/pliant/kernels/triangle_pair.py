@@ -133,6 +133,8 @@ def surely_apart_beside(s, p_1, p_2, q_1, q_2):
     """True only where the triangles s p_1 p_2 and s q_1 q_2 have only s in common, and nearly always there."""
     a, b, u, v = sub(p_1, s), sub(p_2, s), sub(q_1, s), sub(q_2, s)
     size_p, size_q = max(largest(a), largest(b)), max(largest(u), largest(v))
+    if size_p == 0.0 or size_q == 0.0:
+        return False
     d = sub(scale(add(a, b), 1.0 / size_p), scale(add(u, v), 1.0 / size_q))
     margin = 2e-15 * largest(d)
     if min(dot(d, a), dot(d, b)) > margin * size_p + 1e-300 and max(dot(d, u), dot(d, v)) < -margin * size_q - 1e-300:
