@@ -117,6 +117,7 @@ def test_pieces_that_come_apart_are_no_neighbours_and_are_again_when_they_come_b
     assert len(detector.update(panels.vertices).find()) == 0
 
 
+@pytest.mark.compiled
 def test_pieces_that_move_have_the_contacts_of_looking_at_every_pair():
     for k in range(cases(5)):
         assert wrong_in([SEED, k], ("brute-force", "tree", "stochastic-tree")) == [], (SEED, k)

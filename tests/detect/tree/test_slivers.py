@@ -97,6 +97,31 @@ def test_slivers_that_come_near_on_their_way_are_found(still):
     assert sum(count for count, _ in told) > 100
 
 
+@pytest.mark.parametrize("still", [False, True])
+def test_what_comes_down_on_a_ridge_that_closes_a_t_junction_is_found_on_its_way(still):
+    for seed in range(cases(40)):
+        rng = np.random.default_rng([SEED, seed])
+        spin, (x, faces) = slivers.turned(rng), slivers.roof(rng)
+        p = np.array([[0.3, 0.05, -0.2], [0.3, 0.05, 0.2], [0.3, 0.25, 0.0]])
+        p[:, 0] += rng.uniform(-0.2, 0.4)
+        above, roof = Mesh(p @ spin.T, [[0, 1, 2]]), Mesh(x @ spin.T, faces)
+        down = np.array([0.0, -0.047, 0.0]) @ spin.T
+        one, two, ways = roof, above, ((-down, 0.0) if still else (-0.5 * down, 0.5 * down))
+        covers = [
+            Cover(m.vertices, m.topology, np.arange(m.n_vertices) + k) for m, k in ((one, 0), (two, one.n_vertices))
+        ]
+        for cover, mesh, way in zip(covers, (one, two), ways, strict=True):
+            cover.move(mesh.vertices)
+            if np.any(way):
+                cover.send(np.zeros_like(mesh.vertices) + way)
+        found = NearPairs(*covers).within(0.004, drifting=True)
+        truth = slivers.distances(*(Mesh(m.vertices + way, m.faces) for m, way in zip((one, two), ways, strict=True)))
+        for kind, pairs in zip(("there", "back", "edges"), found, strict=True):
+            near = truth[kind] < 0.004 - 1e-12
+            near[pairs[:, 0], pairs[:, 1]] = False
+            assert not near.any(), (seed, kind)
+
+
 @pytest.mark.long
 @pytest.mark.compiled
 def test_slivers_of_2000_scenes_that_come_near_on_their_way_are_found():
