@@ -207,9 +207,9 @@ class _Wearer:
         self.skin, self.first = body.welded, np.unique(body.weld_index, return_index=True)[1]
         self.y_w, self.own_pairs, self.size = body.vertices[self.first], -1, body.size
         issues = body.issues
-        self.closed = issues.closed
-        turned = issues.closed and issues.inward
-        self.depths = Depths(Mesh(body.vertices, body.faces[:, ::-1]) if turned else body)
+        self.closed = issues.encloses
+        turned = issues.inward
+        self.depths = Depths(turned_outward(body))
         if not self.closed:
             unjudged.append(
                 f"vertices inside, depth and overlap: body {body.name!r} has no inside ({issues.words()}); "
@@ -218,13 +218,13 @@ class _Wearer:
         elif turned:
             unjudged.append(f"body {body.name!r} is inside out (its faces look inward); it was judged as if turned")
         self.volume = None
-        if self.closed and garment.issues.closed:
+        if issues.closed and garment.issues.closed:
             from ..detect.image_space import Overlaps
 
             self.volume = Overlaps(_outward(garment), _outward(body))
         elif self.closed:
-            why = garment.issues.words()
-            unjudged.append(f"overlap volume: garment {garment.name!r} is not closed: {why}")
+            what, mesh = ("body", body) if garment.issues.closed else ("garment", garment)
+            unjudged.append(f"overlap volume: {what} {mesh.name!r} is not closed: {mesh.issues.words()}")
 
     def look(self, x: Floats, x_w: Floats, garment: Mesh, y: Floats | None) -> _Worn:
         if y is not None:
@@ -273,6 +273,11 @@ def _clearance(away: Floats, worn: _Worn, between: Between) -> float:
     """The least signed distance of vertices, and of what is found between them; no more than 0 where faces cross."""
     least = float(np.nanmin(away, initial=np.inf))
     return min(least, -between.depth) if worn.crosses.any() else least
+
+
+def turned_outward(mesh: Mesh) -> Mesh:
+    """The mesh, turned where its faces look inward."""
+    return Mesh(mesh.vertices, mesh.faces[:, ::-1], name=mesh.name) if mesh.issues.inward else mesh
 
 
 def _outward(mesh: Mesh) -> Mesh:

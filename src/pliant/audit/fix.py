@@ -12,7 +12,7 @@ from ..detect.tree.crossings import Crossings
 from ..detect.tree.depth import Depths
 from ..detect.tree.transversal import crossing
 from ..mesh import Mesh
-from .check import as_clip, check
+from .check import as_clip, check, turned_outward
 from .clear import Clearing
 from .findings import Report
 from .fixed import Fixed
@@ -23,7 +23,6 @@ Floats = NDArray[np.float64]
 CLEARANCE = 0.001  # m
 NEARLY = 1e-4  # m: so deep is not inside yet, when it is asked whether a frame got better
 UNSEEN = 1e-3  # of an edge
-SQUARE = 0.7  # cosine: how straight behind a face of an open body a point must be to count as inside
 TURNS = 4  # of freeing from itself and from the body
 WEIGHTS = np.array([1.0, 4.0, 6.0, 4.0, 1.0]) / 16.0  # over frames, by which displacements are evened out
 
@@ -88,12 +87,9 @@ class _Fixing:
         self.tangles = Untangler(mesh)
         self.untangle = untangle
         self.clearing = Clearing(mesh, self.tangles.links, self.tangles.degree)
-        self.depths = None if body is None else Depths(body.mesh)
+        self.depths = None if body is None else Depths(turned_outward(body.mesh))
         self.cross = None if body is None else Crossings(mesh, body.mesh)
         self._placed = np.zeros((0, 3))
-        self.open = body is not None and not body.mesh.issues.closed
-        self.turned = -1.0 if body is not None and body.mesh.issues.inward else 1.0
-        self._normals = np.zeros((0, 3))
         self.count = len(before.frames)
         self.layers = Layers(garment.mesh, below, self._place, lambda x: self._ask(x)[0])
 
@@ -156,19 +152,11 @@ class _Fixing:
             x = np.asarray(self.body.at(t), np.float64)
             self.depths.update(x)
             self._placed = x
-            if self.open:
-                self._normals = self.body.mesh.moved(x).face_normals
 
     def _ask(self, points: Floats) -> tuple[Floats, Floats]:
         assert self.depths is not None
-        away, nearest, face, out = self.depths.query(points)
-        if self.open:
-            # what is beyond a border is not behind the face there
-            square = np.einsum("ij,ij->i", points - nearest, self._normals[face]) < -SQUARE * np.abs(away)
-            wrong = (away < 0.0) & ~square
-            away[wrong] *= -1.0
-            out[wrong] *= -1.0
-        return self.turned * away, self.turned * out
+        away, _, _, out = self.depths.query(points)
+        return away, out
 
     def _need(self, t: int, x: Floats) -> Floats:
         """(n,) how far from the body each vertex has to be: beyond what is worn below it."""

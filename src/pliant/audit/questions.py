@@ -55,7 +55,7 @@ class Question:
 
 
 def _solid(mesh: Mesh) -> bool:
-    return bool(mesh.n_faces and mesh.issues.closed and not mesh.issues.inward)
+    return bool(mesh.n_faces and mesh.issues.encloses and not mesh.issues.inward)
 
 
 class Exact(NamedTuple):
@@ -66,8 +66,8 @@ class Exact(NamedTuple):
 
 
 def exact_from(side: Side, x: Floats, points: Floats) -> Exact:
-    """Of points (n,3) from a side whose vertices are at x."""
-    distance, _, _, normal = ClosestPoints(side.mesh.moved(x)).query(points)
+    """Of points (n,3) from a side whose vertices are at x; negative behind an open one where the side is unknown."""
+    distance, _, _, normal = ClosestPoints(side.mesh.moved(x)).query(points, behind=True)
     return Exact(distance, normal)
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from .. import validate
 from ..kernels import nearest as _nearest
 from ..kernels import pieces as _pieces
+from ..kernels.jit import worth
 from ..kernels.nearest import Blocks
 from ..kernels.surface import Surface
 from ..kernels.tree import Tree
@@ -20,12 +21,13 @@ from ..topology import Topology
 from .blocks import tree_of
 from .tree.crossings import crossings_of
 from .tree.tree import find_pairs
-from .winding import INSIDE, OUTSIDE, Floats, Winding
+from .winding import INSIDE, OUTSIDE, UNKNOWN, Floats, Winding
 
 Sides = NDArray[np.int8]
 Rows = NDArray[np.int64]
 HAIR = 2.0**-46  # of the coordinates: how far beside a face it is asked who is inside; thinner gaps are none
 FLAT = 4.0  # hairs: faces this near to each other's plane lie in it
+_FEW = 1000  # points for which no thread is woken
 _PIECES = 30_000_000  # of faces that others cross
 
 
@@ -35,6 +37,21 @@ class Outer(NamedTuple):
     surface: Surface
     blocks: Blocks
     face: Rows  # (k,) the face that each triangle is, or is a piece of
+
+
+class Parts(NamedTuple):
+    """Faces, and pieces of those that others cross or lie on, that have one side above them and one below."""
+
+    triangles: Floats  # (k,3,3)
+    normal: Floats  # (k,3) unit
+    face: Rows  # (k,) the face that each is, or is a piece of, ascending; those without area are left out
+    above: Sides  # (k,) before it
+    below: Sides  # (k,) behind it
+
+    @property
+    def buried(self) -> NDArray[np.bool_]:
+        """(k,) which have the inside on both sides."""
+        return (self.above == INSIDE) & (self.below == INSIDE)
 
 
 class Told(NamedTuple):
@@ -58,26 +75,44 @@ class Solid:
         """Whether every point off the surface has a side."""
         return self.winding.closed
 
-    def sides(self, x: Floats, points: Floats) -> Sides:
-        """(n,) of points (n,3) for vertices at x."""
-        return self.winding.sides(self.winding.numbers(x, points))
+    def sides(self, x: Floats, points: Floats, blocks: Blocks | None = None) -> Sides:
+        """(n,) of points (n,3) for vertices at x; `blocks` that fit make it faster."""
+        return self.winding.sides(self.winding.numbers(x, points, blocks))
 
-    def tell(self, surface: Surface, points: Floats, found: Rows, place: Floats, outer: Callable[[], Outer]) -> Told:
+    def tell(
+        self,
+        surface: Surface,
+        points: Floats,
+        found: Rows,
+        place: Floats,
+        outer: Callable[[], Outer],
+        blocks: Blocks | None = None,
+        *,
+        behind: bool = False,
+    ) -> Told:
         """Signed distances of points whose nearest face and feature `found` (n,2) and barycentrics `place` (n,3) are
-        known. For points whose nearest face is buried both are written anew, from the `outer` surface."""
+        known. For points whose nearest face is buried both are written anew, from the `outer` surface.
+
+        `behind`: where the side is unknown, the distance is negative behind the nearest face, as an obstacle has it
+        that keeps things before it.
+        """
         n, x = len(points), surface.x
-        side = self.sides(x, points)
+        side = self.sides(x, points, blocks)
         distance, nearest, normal = np.empty(n), np.empty((n, 3)), np.empty((n, 3))
         _nearest.tell_distances(surface, points, found, place, side, distance, nearest, normal)
         rows = np.flatnonzero(side == INSIDE)
         if len(rows):
             # beyond the nearest point of the boundary a hair farther on is outside; else look closer
             beyond = nearest[rows] + HAIR * np.abs(x).max() * normal[rows]
-            rows = rows[self.sides(x, beyond) == INSIDE]
+            rows = rows[self.sides(x, beyond, blocks) == INSIDE]
         if len(rows):
             told = (distance, nearest, normal)
             self._look_deeper(surface, points, rows, outer(), found, place, *told)
         side[(side == INSIDE) & (distance >= 0.0)] = OUTSIDE  # on the surface
+        rows = np.flatnonzero(side == UNKNOWN) if behind else rows[:0]
+        if len(rows):
+            rows = rows[fronts(surface, points[rows], found[rows], place[rows]) < 0]
+            distance[rows], normal[rows] = -distance[rows], -normal[rows]
         return Told(distance, nearest, found[:, 0], normal, side)
 
     def _look_deeper(
@@ -107,8 +142,27 @@ class Solid:
         found[rows, 0], found[rows, 1] = face, 0
         place[rows] = barycentrics(surface.x[surface.faces[face]], q)
 
-    def outer(self, x: Floats, tree: Tree) -> Outer:
+    def outer(self, x: Floats, tree: Tree, blocks: Blocks | None = None) -> Outer:
         """The boundary of the solid at x, for a tree of boxes over the faces that fits."""
+        parts = self.parts(x, tree, blocks)
+        kept = ~parts.buried
+        triangles, normal, face = parts.triangles[kept], parts.normal[kept], parts.face[kept]
+        if self.closed:
+            kept = (parts.above != parts.below)[kept]
+            triangles, normal, face = triangles[kept], normal[kept], face[kept]
+            # outward: of faces that coincide some may look the other way
+            turn = (parts.above == INSIDE)[~parts.buried][kept]
+            triangles[turn] = triangles[turn][:, ::-1]
+            normal[turn] *= -1.0
+        count = len(face)
+        corners, none = np.arange(3 * count, dtype=np.int32).reshape(-1, 3), np.zeros((0, 3))
+        x = triangles.reshape(-1, 3)
+        x.flags.writeable = corners.flags.writeable = False  # like those of a mesh: one compiled kernel serves both
+        surface = Surface(x, corners, corners, normal, none, none)
+        return Outer(surface, tree_of(surface), face)
+
+    def parts(self, x: Floats, tree: Tree, blocks: Blocks | None = None) -> Parts:
+        """The faces at x, cut where they cross or lie on each other, and what is on either side of them."""
         hair = HAIR * float(np.abs(x).max(initial=0.0))
         pairs, beside = crossings_of(x, self.faces, tree), find_pairs(tree, within=FLAT * hair).pairs
         flat = np.empty(len(beside), np.bool_)
@@ -118,21 +172,8 @@ class Solid:
         length = np.linalg.norm(normal, axis=1, keepdims=True)
         normal /= np.where(length > 0.0, length, 1.0)
         centre = triangles.mean(1)
-        above, below = self.sides(x, centre + hair * normal), self.sides(x, centre - hair * normal)
-        kept = (above != INSIDE) | (below != INSIDE)
-        if self.closed:
-            kept &= above != below
-            # outward: of faces that coincide some may look the other way
-            turn = kept & (above == INSIDE)
-            triangles[turn] = triangles[turn][:, ::-1]
-            normal[turn] *= -1.0
-        triangles, normal, face = triangles[kept], normal[kept], face[kept]
-        count = len(face)
-        corners, none = np.arange(3 * count, dtype=np.int32).reshape(-1, 3), np.zeros((0, 3))
-        x = triangles.reshape(-1, 3)
-        x.flags.writeable = corners.flags.writeable = False  # like those of a mesh: one compiled kernel serves both
-        surface = Surface(x, corners, corners, normal, none, none)
-        return Outer(surface, tree_of(surface), face)
+        above, below = (self.sides(x, centre + way * normal, blocks) for way in (hair, -hair))
+        return Parts(triangles, normal, face, above, below)
 
     def _pieces(self, x: Floats, pairs: NDArray[np.int32], hair: float) -> tuple[Floats, Rows]:
         """Triangles (k,3,3) that no others cross, faces or pieces of them, and their faces (k,), ascending."""
@@ -154,6 +195,13 @@ class Solid:
         order = np.argsort(face, kind="stable")
         order = order[area[order]]
         return triangles[order], face[order]
+
+
+def fronts(surface: Surface, points: Floats, found: Rows, place: Floats) -> Sides:
+    """(n,) 1 before, -1 behind the nearest feature, 0 where that cannot be told."""
+    side = np.empty(len(points), np.int8)
+    worth(_nearest.tell_fronts, len(points), _FEW)(surface, points, found, place, side)
+    return side
 
 
 def barycentrics(t: Floats, q: Floats) -> Floats:

@@ -14,7 +14,7 @@ from ..kernels.surface import Surface
 from ..mesh import Mesh
 from ..topology import Topology
 from .blocks import SHAPE, blocks_of
-from .solid import Outer, Sides, Solid, Told
+from .solid import Outer, Sides, Solid, Told, fronts
 from .tree import tree as _tree
 
 Floats = NDArray[np.float64]
@@ -69,22 +69,27 @@ class Enclosure:
 
     @functools.cached_property
     def _outer(self) -> Outer:
-        return self.solid.outer(self.surface.x, self.tree)
+        return self.solid.outer(self.surface.x, self.tree, self.blocks)
 
     def sides(self, points: Floats) -> Sides:
         """(n,) `INSIDE`, `OUTSIDE` or `UNKNOWN`."""
-        return self.solid.sides(self.surface.x, points)
+        return self.solid.sides(self.surface.x, points, self.blocks)
 
-    def told(self, p: Floats, guess: NDArray[Any] | None = None) -> tuple[Told, NDArray[np.int64]]:
-        """Answers for points (n,3) that are known to be clean, and the face and feature (n,2) that were found.
-
-        `guess` (n,): faces that may be near, or -1.
-        """
+    def found(self, p: Floats, guess: NDArray[Any] | None = None) -> tuple[NDArray[np.int64], Floats]:
+        """The nearest face and feature (n,2) of points, and barycentrics (n,3); `guess` (n,): may be near, or -1."""
         found, place = np.full((len(p), 2), -1, np.int64), np.empty((len(p), 3))
         if guess is not None:
             found[:, 0] = guess
         _nearest.find_nearest(self.blocks, self.surface, p, found, place)
-        return self.solid.tell(self.surface, p, found, place, lambda: self._outer), found
+        return found, place
+
+    def told(
+        self, p: Floats, guess: NDArray[Any] | None = None, *, behind: bool = False
+    ) -> tuple[Told, NDArray[np.int64]]:
+        """Answers for points (n,3) that are known to be clean, and the face and feature (n,2) that were found."""
+        found, place = self.found(p, guess)
+        told = self.solid.tell(self.surface, p, found, place, lambda: self._outer, self.blocks, behind=behind)
+        return told, found
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -106,19 +111,34 @@ class ClosestPoints:
         welded = self.mesh.welded
         return Enclosure(surface_of(welded), welded.topology)
 
-    def query(self, points: Any, guess: Any = None) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
+    def query(
+        self, points: Any, guess: Any = None, *, behind: bool = False
+    ) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
         """Signed distance (n,), nearest point (n,3), its face (n,), and the unit direction that opens the gap (n,3).
 
         `guess` (n,): faces that may be near, such as those of the last frame; the answer is the same, only sooner.
+        `behind`: where the side is unknown, the distance is negative behind the nearest face, as obstacles have it.
         """
+        told, _ = self._enclosure.told(*self._asked(points, guess), behind=behind)
+        return told.distance, told.nearest, told.face, told.normal
+
+    def before(self, points: Any, guess: Any = None) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
+        """As `query`, but negative behind the nearest of all faces, inside or not: for who must stay before them."""
+        p, guess = self._asked(points, guess)
+        found, place = self._enclosure.found(p, guess)
+        side, n = fronts(self._enclosure.surface, p, found, place), len(p)
+        distance, nearest, normal = np.empty(n), np.empty((n, 3)), np.empty((n, 3))
+        _nearest.tell_distances(self._enclosure.surface, p, found, place, side, distance, nearest, normal)
+        return distance, nearest, found[:, 0], normal
+
+    def _asked(self, points: Any, guess: Any) -> tuple[Floats, NDArray[Any] | None]:
         p = validate.floats("points", points, (None, 3))
         if guess is not None:
             rows = np.asarray(guess).reshape(-1, 1)
             guess = validate.indices("guess", rows, 1, self.mesh.n_faces, "faces").ravel()
             if len(guess) != len(p):
                 raise ValueError(f"guess has {len(guess)} entries; expected {len(p)}, one a point")
-        told, _ = self._enclosure.told(p, guess)
-        return told.distance, told.nearest, told.face, told.normal
+        return p, guess
 
     def sides(self, points: Any) -> Sides:
         """(n,) -1 inside, 1 outside, 0 where it is unknown: beside the boundary of an open mesh, where the winding

@@ -6,10 +6,12 @@ See docs/inside.md. `PointsInside` counts exactly, by rays, for surfaces without
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import rays as _kernels
-from ..kernels import winding as _strips
+from ..kernels import rays as _rays
+from ..kernels import winding as _kernels
 from ..kernels.jit import worth
+from ..kernels.nearest import Blocks
 from ..kernels.rays import Rays
+from ..kernels.winding import Holes
 from ..topology import Topology
 
 Floats = NDArray[np.float64]
@@ -17,7 +19,8 @@ Rows = NDArray[np.int32]
 MARGIN = 0.1  # of an open surface: winding numbers this near to 1/2 do not tell the side
 INSIDE, OUTSIDE, UNKNOWN = -1, 1, 0
 _SOME = 20_000  # faces that are gone through before a thread would have woken up
-_WORK = 2_000  # edges times points for which threads are woken
+_FEW = 256  # points for which no thread is woken
+_AFAR = 4.0  # times as far as a hole is large: from there on it is a dipole
 _MOST = 16384  # cells along a side
 # points a cell, and how many times as many columns as rows: columns of a row are read in one go
 _PER_CELL, _FLAT = 0.5, 2.0
@@ -44,8 +47,8 @@ class PointsInside:
         if len(near):
             rays, order = self._rays(axis, points[near])
             self._codes(x, rays)
-            parts = np.zeros((_kernels.PARTS, len(near)), np.int32)
-            worth(_kernels.wind, len(self.faces), _SOME)(x, self.faces, self._code, rays, parts)
+            parts = np.zeros((_rays.PARTS, len(near)), np.int32)
+            worth(_rays.wind, len(self.faces), _SOME)(x, self.faces, self._code, rays, parts)
             found[near[order]] = parts.sum(0)
         return found
 
@@ -55,7 +58,7 @@ class PointsInside:
         rays, order = self._rays(shortest(bounds_of(x)), points)
         self._codes(x, rays)
         depth, face = np.full((len(points), 2), np.inf), np.full((len(points), 2), -1, np.int32)
-        _kernels.first_layers(x, self.faces, self._code, rays, own[order], depth, face)
+        _rays.first_layers(x, self.faces, self._code, rays, own[order], depth, face)
         best = np.argmin(depth, 1)[:, None]
         out_depth, out_face = np.empty(len(points)), np.empty(len(points), np.int32)
         out_depth[order] = np.take_along_axis(depth, best, 1)[:, 0]
@@ -63,7 +66,7 @@ class PointsInside:
         return out_depth, out_face
 
     def _codes(self, x: Floats, rays: Rays) -> None:
-        worth(_kernels.codes, len(x), _SOME)(x, rays, self._code)
+        worth(_rays.codes, len(x), _SOME)(x, rays, self._code)
 
     def _rays(self, axis: int, points: Floats) -> tuple[Rays, NDArray[np.int64]]:
         """The points in cells across the axis, half as many as cells."""
@@ -81,7 +84,7 @@ class PointsInside:
         start = np.zeros(width * height + 2, np.int64)
         left, top = float(around[0, u]), float(around[0, v])
         rays = Rays(axis, left, top, float(scale[0]), float(scale[1]), width, height, start, q)
-        _kernels.bin_points(points, rays, order)
+        _rays.bin_points(points, rays, order)
         return rays, order
 
 
@@ -89,29 +92,48 @@ class Winding:
     """The generalised winding number of any oriented triangles, open or closed, at any positions of their vertices.
 
     The boundary is that of the chain of faces: edges along which more faces run one way than the other. Without one
-    (`closed`) the number is whole and exact, whatever the faces: non-manifold, crossing, coincident, without area.
+    (`closed`) the number is whole and exact, whatever the faces: non-manifold, crossing, coincident, without area. Else
+    it is right to about 0.001.
     """
 
     def __init__(self, topology: Topology) -> None:
         self._rays = PointsInside(topology.faces, topology.n_vertices)
-        loose = topology.loose
-        self._ends = np.ascontiguousarray(topology.edges[loose])
-        self._flow = topology.flow[loose].astype(np.float64)
-        self.closed = not len(self._ends)
+        ends, flow = topology.edges[topology.loose], topology.flow[topology.loose]
+        self.closed = not len(ends)
+        piece = _pieces(ends)
+        order = np.argsort(piece, kind="stable")
+        self._ends, self._flow = np.ascontiguousarray(ends[order]), flow[order].astype(np.float64)
+        self._piece = piece[order]
+        self._start = np.searchsorted(self._piece, np.arange(int(piece.max(initial=-1)) + 2))
 
-    def numbers(self, x: Floats, points: Floats) -> Floats:
-        """(n,) of points (n,3) for vertices at x."""
-        if not len(points) or not len(self._rays.faces):
-            return np.zeros(len(points))
+    def numbers(self, x: Floats, points: Floats, blocks: Blocks | None = None) -> Floats:
+        """(n,) of points (n,3) for vertices at x; a tree of boxes over the faces that fits makes it faster."""
+        n = len(points)
+        if not n or not len(self._rays.faces):
+            return np.zeros(n)
         box = bounds_of(x)
         axis = shortest(box)
-        if self.closed:
-            return self._rays.count(x, points, box, axis).astype(np.float64)
-        box[0, axis] = -np.inf  # a ray from below an open surface may meet it, too
-        found = self._rays.count(x, points, box, axis).astype(np.float64)
-        strips = worth(_strips.add_strips, len(points) * len(self._ends), _WORK)
-        strips(x, self._ends, self._flow, axis, points, found)
+        if blocks is None:
+            box[0, axis] = box[0, axis] if self.closed else -np.inf  # a ray from below an open surface may meet it, too
+            found = self._rays.count(x, points, box, axis).astype(np.float64)
+        else:
+            found = np.empty(n)
+            worth(_kernels.wind_points, n, _FEW)(blocks, axis, points, found)
+        if not self.closed:
+            holes = self._holes(x)
+            worth(_kernels.add_holes, n, _FEW)(x, holes, axis, points, found)
         return found
+
+    def _holes(self, x: Floats) -> Holes:
+        """The boundary, where its vertices are now."""
+        start, ends = self._start, self._ends
+        a, b = x[ends[:, 0]], x[ends[:, 1]]
+        low, high = (least.reduceat(least(a, b), start[:-1]) for least in (np.minimum, np.maximum))
+        centre = 0.5 * (low + high)
+        twice = np.cross(a - centre[self._piece], b - centre[self._piece]) * self._flow[:, None]
+        area = 0.5 * np.add.reduceat(twice, start[:-1])
+        far = _AFAR * np.linalg.norm(high - centre, axis=1)
+        return Holes(ends, self._flow, start, centre, far, area, np.concatenate([low, high], 1))
 
     def sides(self, numbers: Floats) -> NDArray[np.int8]:
         """(n,) INSIDE, OUTSIDE or UNKNOWN, for winding numbers."""
@@ -120,6 +142,19 @@ class Winding:
         if not self.closed:
             side[np.abs(numbers - 0.5) <= margin] = UNKNOWN
         return side
+
+
+def _pieces(ends: Rows) -> NDArray[np.int64]:
+    """(e,) number of the connected piece that each of edges (e,2) belongs to."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    if not len(ends):
+        return np.zeros(0, np.int64)
+    used, rows = np.unique(ends, return_inverse=True)
+    a, b = rows.reshape(-1, 2).T
+    graph = coo_array((np.ones(len(a), np.int8), (a, b)), shape=(len(used), len(used)))
+    return np.asarray(connected_components(graph, directed=False)[1][a], np.int64)
 
 
 def shortest(box: Floats) -> int:

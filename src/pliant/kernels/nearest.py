@@ -222,6 +222,21 @@ def find_nearest(tree, surface, points, found, place):
 
 
 @kernel(parallel=True)
+def tell_fronts(surface, points, found, place, side):
+    """Into side (n,) 1 before and -1 behind the nearest feature, by its angle-weighted pseudonormal (Baerentzen and
+    Aanaes 2005), 0 where that tells neither."""
+    x, faces = surface.x, surface.faces
+    for i in prange(len(points)):
+        p, f = vec.load(points, i), found[i, 0]
+        a, b, c = vec.load(x, faces[f, 0]), vec.load(x, faces[f, 1]), vec.load(x, faces[f, 2])
+        q = vec.add(vec.scale(a, place[i, 0]), vec.add(vec.scale(b, place[i, 1]), vec.scale(c, place[i, 2])))
+        away = vec.sub(p, q)
+        height = vec.dot(away, pseudonormal(surface, f, found[i, 1]))
+        clear = abs(height) > 1e-7 * vec.norm(away) and not touching(away, p, q)
+        side[i] = (1 if height > 0.0 else -1) if clear else 0
+
+
+@kernel(parallel=True)
 def tell_distances(surface, points, found, place, side, distance, nearest, normal):
     """`sign_range` for all `points`."""
     for c in prange(-(-len(points) // CHUNK)):

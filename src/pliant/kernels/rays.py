@@ -92,7 +92,7 @@ def turn(a, b, p):
 
 
 @kernel
-def _crossing(a, b, c, p):
+def crossing(a, b, c, p):
     """Of the line along the axis through the moved p and the face abc: 1 where it leaves, -1 where it enters, 0."""
     s = turn(a, b, p)
     if s == 0 or s != turn(b, c, p) or s != turn(c, a, p):
@@ -101,7 +101,7 @@ def _crossing(a, b, c, p):
 
 
 @kernel
-def _is_above(a, b, c, p, facing):
+def is_above(a, b, c, p, facing):
     """Whether the face abc, which the line through the moved p crosses, lies ahead of it."""
     s = orient3d(a, b, c, p)
     if s == 0:  # in the plane of the face: by its normal
@@ -135,8 +135,8 @@ def _wind(x, faces, code, rays, first, last, winding):
                 px, py, pz = q[m, 0], q[m, 1], q[m, 2]
                 if (px >= x_0) & (px <= x_1) & (py >= y_0) & (py <= y_1) & (pz <= z_1):
                     p = (px, py, pz)
-                    facing = _crossing(a, b, c, p)
-                    if facing != 0 and _is_above(a, b, c, p, facing):
+                    facing = crossing(a, b, c, p)
+                    if facing != 0 and is_above(a, b, c, p, facing):
                         winding[m] += facing
 
 
@@ -168,8 +168,8 @@ def first_layers(x, faces, code, rays, own, depth, face):
                 if i == own[m] or j == own[m] or k == own[m]:
                     continue
                 p = (q[m, 0], q[m, 1], q[m, 2])
-                facing = _crossing(a, b, c, p)
-                above = facing != 0 and _is_above(a, b, c, p, facing)
+                facing = crossing(a, b, c, p)
+                above = facing != 0 and is_above(a, b, c, p, facing)
                 to = 0 if facing > 0 else 1
                 if facing != 0 and above == (facing > 0):
                     d = abs(_height(a, b, c, p) - p[2])

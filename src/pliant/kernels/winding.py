@@ -1,17 +1,73 @@
-"""Winding number of a surface with a boundary: what a ray counts, and what the boundary adds.
+"""Winding numbers of points: rays down a tree of boxes, and what the boundary of an open surface adds.
 
 Drawn out to infinity against the rays, the boundary closes the surface. Rays never cross these strips, so what they
 count is the winding number of the closed surface, a whole number. The solid angles of the strips, each that of a
 spherical triangle between the ends of an edge and a direction, are taken off it again: the rest is the generalised
-winding number (Jacobson, Kavan and Sorkine-Hornung 2013), without a sum over all faces.
+winding number (Jacobson, Kavan and Sorkine-Hornung 2013), without a sum over all faces. From afar, a hole's strips are
+those of the disc that would fill it, seen as a dipole (Barill et al. 2018).
 """
 
 import math
+from typing import NamedTuple
+
+import numpy as np
 
 from .jit import kernel, prange
-from .rays import turn
+from .rays import crossing, is_above, turn
 
-CHUNK = 64  # points a thread takes at a time
+CHUNK = 256  # points a thread takes at a time
+
+
+class Holes(NamedTuple):
+    """Connected pieces of the boundary: edges of piece k are start[k]..start[k + 1] - 1."""
+
+    ends: np.ndarray  # (e,2) i4 vertices, lower first
+    flow: np.ndarray  # (e,) faces that run along the edge minus those against it
+    start: np.ndarray  # (k+1,) i8
+    centre: np.ndarray  # (k,3)
+    far: np.ndarray  # (k,) metres from the centre: from there on a piece is a dipole
+    area: np.ndarray  # (k,3) vector area of what is missing, as its rim runs
+    box: np.ndarray  # (k,6) low and high corner
+
+
+@kernel
+def wind_one(boxes, child, rows, axis, p, waiting):
+    """How many faces a ray along the axis from p, in the order of `rays`, leaves by, minus those it enters by."""
+    u, v = (axis + 1) % 3, (axis + 2) % 3
+    total, top, waiting[0] = 0, 1, 0
+    while top > 0:
+        top -= 1
+        w = waiting[top]
+        if w < 0:
+            q = -1 - w
+            a = (rows[q, u], rows[q, v], rows[q, axis])
+            b = (rows[q, u + 3], rows[q, v + 3], rows[q, axis + 3])
+            c = (rows[q, u + 6], rows[q, v + 6], rows[q, axis + 6])
+            facing = crossing(a, b, c, p)
+            if facing != 0 and is_above(a, b, c, p, facing):
+                total += facing
+            continue
+        for k in range(4):
+            ahead = (boxes[w, u, k] <= p[0]) & (p[0] <= boxes[w, u + 3, k]) & (boxes[w, v, k] <= p[1])
+            if ahead & (p[1] <= boxes[w, v + 3, k]) & (p[2] <= boxes[w, axis + 3, k]):
+                waiting[top] = child[w, k]
+                top += 1
+    return total
+
+
+@kernel
+def wind_range(tree, axis, points, first, last, winding):
+    boxes, child, rows, waiting = tree.boxes, tree.child, tree.rows, np.empty(tree.room, np.int32)
+    u, v = (axis + 1) % 3, (axis + 2) % 3
+    for i in range(first, last):
+        winding[i] = wind_one(boxes, child, rows, axis, (points[i, u], points[i, v], points[i, axis]), waiting)
+
+
+@kernel(parallel=True)
+def wind_points(tree, axis, points, winding):
+    """Into winding (n,) what rays from points (n,3) along the axis count, for `nearest.Blocks` of the faces."""
+    for c in prange(-(-len(points) // CHUNK)):
+        wind_range(tree, axis, points, c * CHUNK, min(len(points), (c + 1) * CHUNK), winding)
 
 
 @kernel
@@ -42,19 +98,29 @@ def over(a):
 
 
 @kernel
-def strips_range(x, ends, flow, axis, points, first, last, winding):
+def hole_angle(x, holes, k, axis, p):
+    """Solid angle of the strips of piece k, seen from p."""
+    ends, flow, centre, area, box = holes.ends, holes.flow, holes.centre, holes.area, holes.box
+    r = (centre[k, 0] - p[0], centre[k, 1] - p[1], centre[k, 2] - p[2])
     u, v = (axis + 1) % 3, (axis + 2) % 3
-    for i in range(first, last):
-        p, total = (points[i, u], points[i, v], points[i, axis]), 0.0
-        for e in range(len(ends)):
-            a, b = ends[e, 0], ends[e, 1]
-            angle = strip_angle((x[a, u], x[a, v], x[a, axis]), (x[b, u], x[b, v], x[b, axis]), p)
-            total += flow[e] * angle
-        winding[i] += total / (4.0 * math.pi)
+    d = math.sqrt(r[0] * r[0] + r[1] * r[1] + r[2] * r[2])
+    aside = (p[u] < box[k, u]) | (p[u] > box[k, u + 3]) | (p[v] < box[k, v]) | (p[v] > box[k, v + 3])
+    if d > holes.far[k] and (aside or p[axis] > box[k, axis + 3]):
+        return (area[k, 0] * r[0] + area[k, 1] * r[1] + area[k, 2] * r[2]) / d / d / d
+    q, total = (p[u], p[v], p[axis]), 0.0
+    for e in range(holes.start[k], holes.start[k + 1]):
+        a, b = ends[e, 0], ends[e, 1]
+        angle = strip_angle((x[a, u], x[a, v], x[a, axis]), (x[b, u], x[b, v], x[b, axis]), q)
+        total += flow[e] * angle
+    return total
 
 
 @kernel(parallel=True)
-def add_strips(x, ends, flow, axis, points, winding):
-    """Add to winding (n,) what the boundary edges `ends` (k,2), each `flow` (k,) times, add at points (n,3)."""
+def add_holes(x, holes, axis, points, winding):
+    """Add to winding (n,) what the boundary adds at points (n,3)."""
     for c in prange(-(-len(points) // CHUNK)):
-        strips_range(x, ends, flow, axis, points, c * CHUNK, min(len(points), (c + 1) * CHUNK), winding)
+        for i in range(c * CHUNK, min(len(points), (c + 1) * CHUNK)):
+            total = 0.0
+            for k in range(len(holes.far)):
+                total += hole_angle(x, holes, k, axis, (points[i, 0], points[i, 1], points[i, 2]))
+            winding[i] += total / (4.0 * math.pi)

@@ -89,9 +89,10 @@ class _Watch:
     """
 
     def __init__(self, mesh: Mesh) -> None:
-        self.exact = ClosestPoints(mesh)
+        exact = ClosestPoints(mesh)
         self.mesh = mesh.welded
-        self.closed = mesh.issues.closed
+        self.closed = mesh.issues.encloses
+        self.ask = exact.query if self.closed else exact.before
         top = self.mesh.topology
         self.rim = (top.use != 2) | (top.flow != 0)  # edges beyond which the side is not defined
         self.rim_vertex = np.zeros(self.mesh.n_vertices, np.bool_)
@@ -109,7 +110,7 @@ class _Watch:
     def least(self, p: Floats) -> float:
         if len(self.seen) != len(p):
             self.seen = p.copy()
-            self.distance, nearest, self.face, _ = self.exact.query(p)
+            self.distance, nearest, self.face, _ = self.ask(p)
             self.around = (self.distance < 0.0) & self._at_rim(nearest, self.face)
             return float(self.distance[~self.around].min(initial=np.inf))
         away = np.where(self.around, -self.distance, self.distance)
@@ -124,7 +125,7 @@ class _Watch:
         if not len(rows):
             return np.inf
         moved, before = np.linalg.norm(p[rows] - self.seen[rows], axis=1), self.distance[rows]
-        d, nearest, face, _ = self.exact.query(p[rows], self.face[rows])
+        d, nearest, face, _ = self.ask(p[rows], self.face[rows])
         if not self.closed:
             crossed = (np.abs(d) + np.abs(before) <= moved) & ~self._at_rim(nearest, face)
             went = (before >= 0.0) & ~crossed

@@ -91,7 +91,7 @@ class Probes:
         if not k:
             return
         pairs = self._pairs[:k]
-        told = skin.tell(self._at[:k], pairs, self._where[:k])
+        told = skin.tell(self._at[:k], pairs, self._where[:k], behind=True)
         self._distance[:k], self._nearest[:k], self._normal[:k] = told.distance, told.nearest, told.normal
         if exact:
             self.clear[self._rows[:k]] = np.maximum(self._distance[:k], 0.0)

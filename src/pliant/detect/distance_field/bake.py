@@ -17,6 +17,7 @@ from ...kernels.jit import threads
 from ...kernels.regions import TILE
 from ...mesh import Mesh
 from ..surface import ClosestPoints
+from .basis import Basis
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -72,7 +73,7 @@ def fan_of(mesh: Mesh, grid: Grid, like: _adjacency.Fan | None = None) -> _adjac
 
 
 def bake_bricks(
-    mesh: Mesh,
+    basis: Basis,
     fan: _adjacency.Fan,
     grid: Grid,
     paper: bool,
@@ -80,7 +81,8 @@ def bake_bricks(
     max_bytes: float | None = None,
     progress: Progress | None = None,
 ) -> tuple[_bricks.Bricks, Ints, Ints]:
-    """Bricks of the `wanted` tiles (all of them) around `mesh`; how many each tile has, and distances computed for it.
+    """Bricks of the `wanted` tiles (all of them) around what `fan` holds, the mesh of `basis`; how many each tile has,
+    and distances computed for it.
 
     They are numbered tile by tile, so that their order, and all bits, do not depend on the threads.
     """
@@ -118,7 +120,9 @@ def bake_bricks(
     rim = rim if bool((fan.across == _adjacency.BORDER).any()) else np.zeros(0, np.uint64)
     made = bricks_of(values, index, rim, grid)
     if not paper and doubt.any():
-        _decide(mesh, made, doubt)
+        _decide(basis.mesh, made, doubt)
+    if not paper and basis.judge is not None:
+        made = basis.judge.decide(made)
     return made, counts, examined
 
 
@@ -225,5 +229,5 @@ def _decide(mesh: Mesh, bricks: _bricks.Bricks, doubt: Bits) -> None:
             side = np.where((side == 0.0) & known & (apart > 0.0), np.sign(d_n), side)
     lost = np.flatnonzero(side == 0.0)
     if len(lost):
-        side[lost] = ClosestPoints(mesh).query(bricks.origin + bricks.h * node[lost])[0]
+        side[lost] = ClosestPoints(mesh).query(bricks.origin + bricks.h * node[lost], behind=True)[0]
     bricks.values[b, q] = np.copysign(bricks.values[b, q], side)

@@ -22,6 +22,7 @@ from ...kernels.regions import TILE
 from ...mesh import Mesh
 from .archive import read_field
 from .bake import Grid, bake_bricks, bricks_of, fan_of, tiles_near, with_jumps
+from .basis import Basis, is_plain
 from .sampled import Sampled
 
 Floats = NDArray[np.float64]
@@ -82,9 +83,8 @@ class DistanceField(Sampled):
                 raise ValueError(f"mesh {mesh.name!r} leaves the grid of `like`; bake it on a grid of its own")
         dense, paper = storage == "dense", sign == "face"
         grid.budget(max_bytes, dense=dense)
-        welded = mesh.welded
-        fan = fan_of(welded, grid)
-        bricks, _, examined = bake_bricks(welded, fan, grid, paper, None, max_bytes, progress)
+        basis = Basis(mesh.welded, None) if paper else Basis.of(mesh.welded)
+        bricks, _, examined = bake_bricks(basis, fan_of(basis.mesh, grid), grid, paper, None, max_bytes, progress)
         if not paper or len(bricks.rim):
             bricks = with_jumps(bricks)
         made = cls(mesh, _read_only(bricks), grid.reach, sign, 0.0, int(examined.sum()))
@@ -104,14 +104,15 @@ class DistanceField(Sampled):
         mesh, grid, paper = self.mesh.moved(vertices), self._place, self.sign == "face"
         if not _inside(mesh, grid):
             return DistanceField.bake(mesh, spacing=grid.h, band=grid.reach, sign=self.sign, progress=progress)
-        if not np.array_equal(mesh.weld_index, self.mesh.weld_index):
+        same = np.array_equal(mesh.weld_index, self.mesh.weld_index)
+        if not same or not (paper or (is_plain(mesh.welded) and self._plain)):
             return DistanceField.bake(mesh, like=self, progress=progress)
         old = self._fan
         fan = fan_of(mesh.welded, grid, old)
         moved = (fan.x != old.x).any(1)
         faces = np.flatnonzero(moved[fan.faces].any(1)).astype(np.int32)
         stale = tiles_near(old, faces, grid) | tiles_near(fan, faces, grid)
-        new, counts, examined = bake_bricks(mesh.welded, fan, grid, paper, stale, None, progress)
+        new, counts, examined = bake_bricks(Basis(mesh.welded, None), fan, grid, paper, stale, None, progress)
         counts = np.where(stale, counts, self._counts)
         first = 1 + np.cumsum(counts) - counts
         values, index = np.empty((1 + int(counts.sum()), 64), np.float32), np.zeros_like(bricks.index)
@@ -122,7 +123,7 @@ class DistanceField(Sampled):
         joined = with_jumps(joined) if not paper or len(rim) else joined
         took, looked = time.perf_counter() - start, int(examined.sum())
         made = DistanceField(mesh, _read_only(joined), self.band, self.sign, took, looked)
-        made.__dict__["_fan"], made.__dict__["_counts"] = fan, counts
+        made.__dict__["_fan"], made.__dict__["_counts"], made.__dict__["_plain"] = fan, counts, True
         return made
 
     @property
@@ -182,6 +183,10 @@ class DistanceField(Sampled):
     @functools.cached_property
     def _fan(self) -> _adjacency.Fan:
         return fan_of(self.mesh.welded, self._place)
+
+    @functools.cached_property
+    def _plain(self) -> bool:
+        return is_plain(self.mesh.welded)
 
     @functools.cached_property
     def _counts(self) -> NDArray[np.int64]:

@@ -80,7 +80,7 @@ class Sampled:
             points = self.low + rng.random((samples, 3)) * (self.high - self.low)
         else:
             points = around(self.mesh, samples, within, rng)
-        said, true = self.sample(points)[0], self.exact.query(points)[0]
+        said, true = self.sample(points)[0], self.exact.query(points, behind=True)[0]
         valid = ~np.isnan(said)
         off = np.abs(said - true)[valid]
         far = valid & (np.abs(true) > self.sure)

@@ -24,6 +24,7 @@ from ...kernels.regions import TILE
 from ...mesh import Mesh
 from .archive import read_npz
 from .bake import Grid, bake_bricks, fan_of, with_jumps
+from .basis import Basis
 from .field import FORMAT, SIGNS, STORAGES, grid_for
 
 _SIDE = TILE // BRICK
@@ -81,8 +82,8 @@ def bake_slab(mesh: Mesh, place: Layout, number: int, *, max_bytes: float | None
     layer = int(grid.tiles[1] * grid.tiles[2])
     wanted = np.zeros(math.prod(grid.tiles.tolist()), np.bool_)
     wanted[low * layer : high * layer] = True
-    welded = mesh.welded
-    made, counts, examined = bake_bricks(welded, fan_of(welded, grid), grid, paper, wanted, max_bytes)
+    basis = Basis(mesh.welded, None) if paper else Basis.of(mesh.welded)
+    made, counts, examined = bake_bricks(basis, fan_of(basis.mesh, grid), grid, paper, wanted, max_bytes)
     # one more layer, empty: cells of the last look at the nodes behind it
     made = made._replace(index=made.index[low * _SIDE : high * _SIDE + 1])
     if not paper or len(made.rim):

@@ -33,7 +33,7 @@ class Truth:
         distance, normal, found = np.empty(n), np.empty((n, 3)), np.empty((n, 2), np.int64)
         for at in range(0, n, _BATCH):
             part = slice(at, min(n, at + _BATCH))
-            told, found[part] = self._enclosure.told(p[part], guess[part])
+            told, found[part] = self._enclosure.told(p[part], guess[part], behind=True)
             distance[part], normal[part] = told.distance, told.normal
         self.asked += n
         return distance, normal, self._lean(found, distance, normal), found[:, 0].astype(np.int32)

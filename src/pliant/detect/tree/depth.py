@@ -9,6 +9,7 @@ from ... import validate
 from ...kernels import nearest as _nearest
 from ...kernels import pseudonormals as _normals
 from ...kernels.jit import worth
+from ...kernels.nearest import Blocks
 from ...kernels.pseudonormals import Rings
 from ...kernels.surface import Surface
 from ...kernels.tree import Tree
@@ -37,19 +38,20 @@ class Skin:
         _, self.rows = np.unique(mesh.weld_index, return_index=True)
         self.x, self.surface, self.rings = loose(welded)
         self.solid = Solid(welded.topology)
+        self.blocks: Blocks | None = None  # where there are some that fit
         self._outer: Outer | None = None
 
     def moved(self) -> None:
         self._outer = None
 
-    def tell(self, points: Floats, found: Rows, place: Floats) -> Told:
+    def tell(self, points: Floats, found: Rows, place: Floats, *, behind: bool = False) -> Told:
         """As `Solid.tell`."""
         worth(_normals.freshen, len(points), FEW)(self.rings, self.surface, found)
-        return self.solid.tell(self.surface, points, found, place, self._boundary)
+        return self.solid.tell(self.surface, points, found, place, self._boundary, self.blocks, behind=behind)
 
     def sides(self, points: Floats) -> Sides:
         """As `Solid.sides`."""
-        return self.solid.sides(self.surface.x, points)
+        return self.solid.sides(self.surface.x, points, self.blocks)
 
     def fitted(self) -> Tree:
         """A tree of boxes that fits."""
@@ -57,7 +59,7 @@ class Skin:
 
     def _boundary(self) -> Outer:
         if self._outer is None:
-            self._outer = self.solid.outer(self.surface.x, self.fitted())
+            self._outer = self.solid.outer(self.surface.x, self.fitted(), self.blocks)
         return self._outer
 
 
@@ -79,6 +81,7 @@ class Depths(Skin):
         super().__init__(mesh)
         self._tree = super().fitted()
         self._blocks, self._number = blocks_of(self.surface, self._tree)
+        self.blocks = self._blocks
 
     def update(self, x: Any) -> Self:
         """New vertices (n,3) of the mesh as it was given."""

@@ -1,0 +1,117 @@
+"""What a field is baked from: the mesh itself where its faces tell the sides, else the boundary of its solid.
+
+A mesh is *plain* where pseudonormals and the winding number give every point the same side (docs/inside.md): closed
+and oriented, nothing crosses or touches, and before all faces is the outside. Of any other the faces that are buried
+are left out and those that others cross are cut; the signs of the nodes are then those of the winding number.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...kernels import bricks as _bricks
+from ...mesh import Mesh
+from ...topology import Topology
+from ..solid import Solid
+from ..surface import Enclosure, surface_of
+from ..tree.crossings import crossings_of
+from ..tree.tree import tree_of
+from ..winding import INSIDE, OUTSIDE, UNKNOWN
+
+Floats = NDArray[np.float64]
+_BATCH = 200_000  # nodes; Ctrl-C gets its turn between batches
+_TOUCH = 1e-12  # cells: nearer than this is on the surface, which is outside
+
+
+class Basis(NamedTuple):
+    """`mesh` is what distances are baked from; `judge` decides the signs, where its faces do not."""
+
+    mesh: Mesh
+    judge: "Judge | None"
+
+    @classmethod
+    def of(cls, welded: Mesh) -> "Basis":
+        if is_plain(welded):
+            return cls(welded, None)
+        enclosure = Enclosure(surface_of(welded), welded.topology)
+        solid = enclosure.solid
+        if not solid.closed and not len(crossings_of(welded.vertices, welded.faces, enclosure.tree)):
+            return cls(welded, Judge(welded, enclosure))
+        parts = solid.parts(welded.vertices, enclosure.tree, enclosure.blocks)
+        kept = ~parts.buried
+        if not kept.any():
+            return cls(welded, Judge(welded, enclosure))
+        return cls(_mesh_of(welded, parts.triangles[kept], parts.face[kept]), Judge(welded, enclosure))
+
+
+def is_plain(welded: Mesh) -> bool:
+    """Whether pseudonormals tell the sides of a welded mesh."""
+    top = welded.topology
+    if not _two_by_two(top) or (welded.faces == np.roll(welded.faces, 1, 1)).any():
+        return False
+    x, tree = welded.vertices, tree_of(welded.vertices, welded.faces)
+    if len(crossings_of(x, welded.faces, tree)):
+        return False
+    if len(np.unique(top.components[welded.faces[:, 0]])) == 1:
+        return welded.volume > 0.0
+    parts = Solid(top).parts(x, tree)
+    return bool((parts.above == OUTSIDE).all() and (parts.below == INSIDE).all())
+
+
+def _two_by_two(top: Topology) -> bool:
+    return bool((top.use == 2).all() and not top.flow.any())
+
+
+def _mesh_of(welded: Mesh, triangles: Floats, face: NDArray[np.int64]) -> Mesh:
+    """Whole faces on the vertices they had, pieces on vertices of their own."""
+    x, faces = welded.vertices, np.empty((len(face), 3), np.int32)
+    whole = (triangles == x[welded.faces[face]]).all((1, 2))
+    faces[whole] = welded.faces[face[whole]]
+    cut = triangles[~whole].reshape(-1, 3)
+    faces[~whole] = len(x) + np.arange(len(cut)).reshape(-1, 3)
+    return Mesh(np.concatenate([x, cut]), faces, name=welded.name).welded
+
+
+class Judge:
+    """Tells the signs of nodes by the winding number."""
+
+    def __init__(self, welded: Mesh, enclosure: Enclosure) -> None:
+        self.enclosure = enclosure
+        top = welded.topology
+        ends = top.edges[top.loose]
+        # the boundary as faces without area: what is nearest to it is near no side
+        self.rim = Mesh(welded.vertices, np.column_stack([ends, ends[:, 1]])) if len(ends) else None
+
+    def decide(self, bricks: _bricks.Bricks) -> _bricks.Bricks:
+        """Bricks whose signs are those of the winding number; where that does not tell the side they stay."""
+        i, j, k = np.nonzero(bricks.index)
+        b = bricks.index[i, j, k]
+        corner = 4 * np.stack([i, j, k], 1)
+        q = np.arange(64)
+        step = np.stack([q // 16, q // 4 % 4, q % 4], 1)
+        rim = np.zeros(len(bricks.values) if self.rim is not None else 0, np.uint64)
+        per = max(1, _BATCH // 64)
+        border = None
+        if self.rim is not None:
+            surface = surface_of(self.rim)
+            border = Enclosure(surface, self.rim.topology)
+        for at in range(0, len(b), per):
+            some = b[at : at + per]
+            nodes = (corner[at : at + per, None] + step).reshape(-1, 3)
+            values = bricks.values[some].astype(np.float64).ravel()
+            rows = np.flatnonzero(np.isfinite(values))
+            p = bricks.origin + bricks.h * nodes[rows]
+            side = self.enclosure.sides(p)
+            size = np.abs(values[rows])
+            sign = np.where(side == UNKNOWN, np.sign(values[rows]), side)
+            values[rows] = np.where((sign < 0) & (size > _TOUCH * bricks.h), -size, size)
+            bricks.values[some] = values.reshape(-1, 64)
+            if border is not None:
+                found, place = border.found(p)
+                near = np.einsum("ij,ijk->ik", place, border.surface.x[border.surface.faces[found[:, 0]]])
+                away = np.linalg.norm(p - near, axis=1)
+                bits = np.zeros(len(values), np.uint64)
+                bits[rows] = away <= size + 1e-6 * bricks.h
+                rim[some] = (bits.reshape(-1, 64) << q.astype(np.uint64)).sum(1, dtype=np.uint64)
+        return bricks._replace(rim=rim)
