@@ -7,11 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .character import Character
+from .door import door
 from .mesh import Mesh
 from .motion import placed, rigid_poses
-from .validate import first_index, numbers
+from .validate import color, first_index, numbers
 
 
+@door
 @dataclasses.dataclass(frozen=True, eq=False)
 class Clip:
     """`frames` (T,n,3) float32 or float64 positions of the mesh's own vertices in metres; T = 1 for what stands still.
@@ -39,6 +41,7 @@ class Clip:
         if bad.any():
             raise ValueError(f"frames[{first_index(bad)}] is not finite ({frames[bad][0]})")
         object.__setattr__(self, "frames", frames)
+        object.__setattr__(self, "color", color("color", self.color))
         if self.poses is not None:
             poses = rigid_poses("poses", self.poses)
             if len(frames) != 1 or not len(poses):

@@ -12,11 +12,14 @@ every detector:
 | MIDPOINT_FIELD  | a, b       | 1/2, 1/2            | the field's nearest point       |
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from . import validate
+from .door import wrong
 
 VERTEX_FACE, EDGE_EDGE, VERTEX_FIELD, MIDPOINT_FIELD = 0, 1, 2, 3
 KINDS = ("vertex-face", "edge-edge", "vertex-field", "midpoint-field")
@@ -45,6 +48,9 @@ Contacts = NDArray[Any]
 
 def empty(count: int = 0) -> Contacts:
     """`count` blank records: unused vertices -1, everything else zero."""
+    if not isinstance(count, int) or not 0 <= count < 1 << 20:
+        count = validate.whole("count", count)
+        validate.budget(f"{count} contact records", float(CONTACT.itemsize) * count, "make count smaller")
     contacts = np.zeros(count, CONTACT)
     contacts["elements"] = -1
     contacts["vertices"] = -1
@@ -81,9 +87,50 @@ class Pool:
         return np.asarray(_Lease(self, memory)).view(CONTACT)[:count]
 
 
+_PLACES = {"elements": "01", "vertices": "0123", "bodies": "01", "weights": "0123"}  # the rest are vectors
+
+
+def table(contacts: Contacts) -> dict[str, NDArray[Any]]:
+    """One-dimensional columns by name, for `pandas.DataFrame(table(contacts))` and whatever else takes no rows in rows.
+
+    `kind` is its name (KINDS); `elements`, `vertices`, `bodies` and `weights` become vertices_0, vertices_1 and so on,
+    `normal`, `anchor` and `anchor_velocity` become normal_x, normal_y, normal_z.
+    """
+    contacts = checked("contacts", contacts)
+    columns: dict[str, NDArray[Any]] = {"kind": np.array(KINDS)[contacts["kind"]]}
+    for name in (name for name in CONTACT.names or () if name not in ("kind", "spare")):
+        values = contacts[name]
+        if values.ndim == 1:
+            columns[name] = values.copy()
+        else:
+            places = _PLACES.get(name, "xyz")
+            columns |= {f"{name}_{place}": values[:, k].copy() for k, place in enumerate(places)}
+    return columns
+
+
+def checked(name: str, contacts: Any) -> Contacts:
+    """Contact records (n,), or a ValueError."""
+    contacts = _records(name, contacts)
+    bad = contacts["kind"] >= len(KINDS)
+    if bad.any():
+        k = int(np.argmax(bad))
+        raise ValueError(f"{name}[{k}] has kind {int(contacts['kind'][k])}; expected one of 0..{len(KINDS) - 1}")
+    return contacts
+
+
+def _records(name: str, contacts: Any) -> Contacts:
+    if not isinstance(contacts, np.ndarray) or contacts.dtype != CONTACT or contacts.ndim != 1:
+        raise wrong(name, contacts, "contact records (n,), as find_contacts gives them")
+    return contacts
+
+
 def gap(contacts: Contacts, x: NDArray[np.float64]) -> NDArray[np.float64]:
     """The (n,3) gap vectors at positions `x`; their component along the normal is the distance."""
+    contacts, x = _records("contacts", contacts), validate.numbers("x", x)
     used = contacts["vertices"] >= 0
+    most = int(contacts["vertices"].max(initial=0))
+    if x.ndim != 2 or x.shape[1] != 3 or (len(contacts) and most >= len(x)):
+        raise ValueError(f"x has shape {x.shape}; expected (n, 3) with all vertices of the contacts, up to {most}")
     points = x[np.where(used, contacts["vertices"], 0)]
     weights = np.where(used, contacts["weights"], 0.0)
     return np.einsum("ij,ijk->ik", weights, points) - contacts["anchor"]
@@ -91,13 +138,16 @@ def gap(contacts: Contacts, x: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def sort(contacts: Contacts) -> Contacts:
     """In the canonical order (kind, bodies, elements), which no number of threads can change."""
+    contacts = _records("contacts", contacts)
     e, b = contacts["elements"], contacts["bodies"]
     return contacts[np.lexsort((e[:, 1], e[:, 0], b[:, 1], b[:, 0], contacts["kind"]))]
 
 
 def join(parts: Sequence[Contacts]) -> Contacts:
     """All of `parts`, one after the other. NumPy alone would compare the fields first, and copy them one by one."""
-    parts = [np.ascontiguousarray(part).view(_BYTES) for part in parts]
+    if isinstance(parts, (str, bytes)) or not isinstance(parts, Iterable):
+        raise wrong("parts", parts, "a list of contact records")
+    parts = [np.ascontiguousarray(_records(f"parts[{k}]", p)).view(_BYTES) for k, p in enumerate(parts)]
     return np.concatenate(parts).view(CONTACT) if parts else empty()
 
 

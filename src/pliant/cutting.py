@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import validate
+from .door import door
 from .mesh import Mesh
 from .motion import Motion
 from .scene import Grip, Scene
@@ -57,6 +58,7 @@ class Cut:
         return Grip(rows, motion)
 
 
+@door
 def cut(mesh: Mesh, point: Any, normal: Any, *, reach: float | None = None, x: Any = None) -> Cut:
     """Part a mesh of tets along the plane through `point` across `normal`, between tets: no tet is cut itself.
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from . import validate
 from .animation import Animation, Track
 from .character import Character
+from .door import door
 from .kernels import skinning as _kernels
 from .kernels.jit import worth
 
@@ -37,6 +38,7 @@ class Deforming(Protocol):
     def key(self) -> tuple[Any, ...]: ...
 
 
+@door
 @dataclasses.dataclass(frozen=True, eq=False)
 class Skinned:
     """A character that plays one of its clips, once or (`loop`) for ever, after `lead_in` seconds.
@@ -54,7 +56,9 @@ class Skinned:
     def __post_init__(self) -> None:
         if self.clip is not None:
             validate.choice("clip", self.clip, tuple(self.character.clips))
-        validate.number("lead_in", self.lead_in, low=0.0)
+        validate.number("lead_in", self.lead_in, low=0.0, high=validate.LARGEST)
+        if self.rows is not None:
+            object.__setattr__(self, "rows", validate.rows("rows", self.rows, self.character.mesh.n_vertices))
 
     @property
     def duration(self) -> float:
@@ -160,6 +164,7 @@ class Skinned:
         return tuple(np.ascontiguousarray(a[rows]) for a in (c.mesh.vertices, c.joints, c.weights))  # type: ignore[return-value]
 
 
+@door
 @dataclasses.dataclass(frozen=True, eq=False)
 class Recorded:
     """Frames (t,n,3) of a mesh's vertices at `times` (t,), seconds; straight lines between them."""
@@ -204,6 +209,7 @@ class Recorded:
         return (self.times, self.frames)
 
 
+@door
 @dataclasses.dataclass(frozen=True, eq=False)
 class Attached:
     """Points that ride on faces of something that bends, each at its own place over a face.
@@ -216,12 +222,24 @@ class Attached:
     corners: NDArray[np.int64]
     places: Floats
 
+    def __post_init__(self) -> None:
+        corners = validate.indices("corners", self.corners, 3, 2**31 - 1).astype(np.int64)
+        object.__setattr__(self, "corners", corners)
+        object.__setattr__(self, "places", validate.floats("places", self.places, (len(corners), 3)))
+
+    @door
     @classmethod
     def at(cls, carrier: Deforming, x: Floats, corners: Any, points: Floats) -> "Attached":
         """Points (k,3) held by the faces with these corners (k,3), as they are where the vertices are at x (n,3)."""
-        corners = np.asarray(corners, np.int64)
+        x = validate.floats("x", x, (None, 3))
+        corners = validate.indices("corners", corners, 3, len(x)).astype(np.int64)
+        points = validate.floats("points", points, (len(corners), 3))
         a, frame = cls._frames(x[corners])
-        places = np.linalg.solve(frame, (points - a)[:, :, None])[:, :, 0]
+        try:
+            places = np.linalg.solve(frame, (points - a)[:, :, None])[:, :, 0]
+        except np.linalg.LinAlgError:
+            flat = int(np.argmin(np.abs(np.linalg.det(frame))))
+            raise ValueError(f"corners[{flat}] are of a face without area; expected faces that have one") from None
         return cls(carrier, corners, np.asarray(places, np.float64))
 
     def sample(self, times: Floats) -> Floats:

@@ -11,6 +11,7 @@ import numpy as np
 from . import validate
 from .detect.surface import ClosestPoints
 from .detect.tree.crossings import intersections
+from .door import door
 from .errors import TooBigError
 from .mesh import Mesh
 from .shapes.stuffing import NothingInsideError, stuffed
@@ -53,6 +54,7 @@ class Loss:
         return ", ".join(said)
 
 
+@door
 def fill_with_tets(
     surface: Mesh,
     size: Any = None,

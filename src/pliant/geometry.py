@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import validate
+from .door import door
 from .kernels import batches as _kernels
 from .kernels import impact as _impact
 from .kernels import impact_cubic as _cubic
@@ -15,6 +16,7 @@ Bools = NDArray[np.bool_]
 IMPACT_METHODS = {"conservative": _impact.impacts, "cubic": _cubic.cubic_impacts}
 
 
+@door
 def point_triangle_distance(p: Any) -> Floats:
     """(n,) distance of point p[:,0] from triangle p[:,1:4]; right for slivers, needles and single points too."""
     points = validate.floats("p", p, (None, 4, 3))
@@ -23,6 +25,7 @@ def point_triangle_distance(p: Any) -> Floats:
     return out
 
 
+@door
 def edge_edge_distance(p: Any) -> Floats:
     """(n,) distance of edge p[:,0]-p[:,1] from edge p[:,2]-p[:,3]; right for parallel edges and edges of no length."""
     points = validate.floats("p", p, (None, 4, 3))
@@ -31,6 +34,7 @@ def edge_edge_distance(p: Any) -> Floats:
     return out
 
 
+@door
 def vertex_face_impact(
     p_0: Any, p_1: Any, *, method: str = "conservative", tolerance: float = 1e-6
 ) -> tuple[Bools, Floats]:
@@ -43,6 +47,7 @@ def vertex_face_impact(
     return _impacts(p_0, p_1, True, method, tolerance)
 
 
+@door
 def edge_edge_impact(
     p_0: Any, p_1: Any, *, method: str = "conservative", tolerance: float = 1e-6
 ) -> tuple[Bools, Floats]:

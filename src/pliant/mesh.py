@@ -2,12 +2,14 @@
 
 import dataclasses
 import functools
+import os
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import validate
+from .door import takes, wrong
 from .issues import Issues, find_issues
 from .topology import Topology, copies, parted, tet_surface, weld
 
@@ -39,6 +41,8 @@ class Mesh:
         x = validate.floats("vertices", self.vertices, (None, 3))
         if len(x) == 0:
             raise ValueError("vertices is empty; expected at least one row of x, y, z")
+        if not isinstance(self.name, str):
+            raise wrong("name", self.name, "text")
         put = functools.partial(object.__setattr__, self)
         put("vertices", x)
         put("faces", validate.indices("faces", self.faces, 3, len(x)))
@@ -217,6 +221,40 @@ class Mesh:
     def __repr__(self) -> str:
         tets = f", {len(self.tets)} tets" if len(self.tets) else ""
         return f"<Mesh {self.name!r}: {self.n_vertices} vertices, {self.n_faces} faces{tets}, {self.size:.3g} m>"
+
+
+@takes(Mesh)
+def as_mesh(name: str, value: Any) -> Mesh:
+    """A Mesh of what is one by its looks: anything with `vertices` and `faces`, as a trimesh.Trimesh has them, or a
+    pair (vertices, faces), as libigl has them. `name` is what errors call it; a path is not read here."""
+    if isinstance(value, Mesh):
+        return value
+    wanted = "a Mesh, something with vertices and faces, or a pair (vertices, faces)"
+    if isinstance(value, (str, os.PathLike)):
+        raise wrong(name, value, "a mesh, not the name of a file", f"pliant.load({os.fspath(value)!r})")
+    if isinstance(value, type):
+        raise wrong(name, value, wanted)
+    if isinstance(getattr(value, "mesh", None), Mesh):
+        raise wrong(name, value, "a Mesh", "give its .mesh")
+    if isinstance(value, (tuple, list)) and len(value) == 2 and all(np.ndim(part) == 2 for part in _ragged(value)):
+        vertices, faces = value
+    elif hasattr(value, "vertices") and hasattr(value, "faces"):
+        vertices, faces = value.vertices, value.faces
+    else:
+        advice = "give its .to_mesh()" if hasattr(value, "geometry") else ""
+        raise wrong(name, value, wanted, advice)
+    try:
+        return Mesh(vertices, faces, name=name)
+    except ValueError as error:
+        raise ValueError(f"{name}.{error}") from None
+
+
+def _ragged(pair: Any) -> list[Any]:
+    """Both parts as arrays, of no dimension where rows differ in length."""
+    try:
+        return [np.asarray(part) for part in pair]
+    except ValueError:
+        return [np.zeros(())]
 
 
 def _unit(a: Floats) -> Floats:

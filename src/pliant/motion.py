@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import validate
+from .door import door
 
 Floats = NDArray[np.float64]
 Point = tuple[float, float, float]
@@ -17,6 +18,7 @@ _SLACK = 1e-5  # what a rotation may be off, as matrices in single precision and
 _EASE = 48  # keys for each span of a smooth hinge: what rests on it must not feel the steps of its speed
 
 
+@door
 @dataclasses.dataclass(frozen=True, eq=False)
 class Motion:
     """Poses (k,3,4) at `times` (k,), seconds: x_world = pose[:, :3] @ x + pose[:, 3] for x in the mesh as given.
@@ -79,6 +81,7 @@ class Motion:
                 f"{self.times[-1]:g} s, differ by {gap:.3g}; end the keys where the cycle begins"
             )
 
+    @door
     @classmethod
     def hinge(
         cls, axis: Any, centre: Any, times: Any, angles: Any, *, smooth: bool = False, parent: "Motion | None" = None
@@ -100,18 +103,29 @@ class Motion:
         poses[:, :, 3] = c - poses[:, :, :3] @ c
         return cls(t, poses, pivot=(float(c[0]), float(c[1]), float(c[2])), parent=parent)
 
+    @door
     @classmethod
     def spin(
-        cls, axis: Any, centre: Any, rate: float, start: float = 0.0, *, ramp: float = 0.0, parent: Any = None
+        cls,
+        axis: Any,
+        centre: Any,
+        rate: float,
+        start: float = 0.0,
+        *,
+        ramp: float = 0.0,
+        parent: "Motion | None" = None,
     ) -> "Motion":
         """Rest until `start`, then turn about `axis` through `centre` at `rate` radians a second for ever.
 
         `ramp` seconds are taken to reach that rate.
         """
-        rate, start = validate.number("rate", rate), validate.number("start", start)
-        ramp = validate.number("ramp", ramp, low=0.0)
-        if rate == 0.0:
-            raise ValueError("rate = 0 is no spin; leave the motion out")
+        rate = validate.number("rate", rate, low=-1e12, high=1e12)
+        start = validate.number("start", start, low=-1e9, high=1e9)
+        ramp = validate.number("ramp", ramp, low=0.0, high=1e9)
+        if abs(rate) < 1e-9:
+            raise ValueError(f"rate = {rate:g} is no spin; leave the motion out")
+        if 0.0 < ramp < 1e-9:
+            raise ValueError(f"ramp = {ramp:g} must be 0 or at least 1e-9 seconds")
         s = np.linspace(0.0, 1.0, _EASE, endpoint=False) if ramp else np.zeros(0)
         period, begin = 2.0 * math.pi / abs(rate), start + ramp
         times = np.concatenate([start + ramp * s, begin + period * np.arange(4) / 3.0])
@@ -122,7 +136,7 @@ class Motion:
 
     def at(self, time: float) -> Floats:
         """(3,4) pose at `time`, in the world."""
-        return self.sample(np.array([float(time)]))[0]
+        return self.sample(np.array([validate.number("time", time)]))[0]
 
     def sample(self, times: Floats) -> Floats:
         """(m,3,4) poses at `times` (m,), in the world; each depends on its own time only, to the bit."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from . import validate
 from .deforming import Deforming
+from .door import door, takes, wrong
 from .mesh import Mesh
 from .motion import STANDING, Motion, placed
 from .state import State
@@ -21,6 +22,7 @@ SELF_CONTACT = ("off", "push", "safe")
 CLOTH_COLOUR, _BODY_COLOUR = (0.62, 0.16, 0.13), (0.78, 0.74, 0.70)
 
 
+@door
 @dataclasses.dataclass(frozen=True)
 class Cloth:
     """What a cloth is made of, in real units. The default is a firm, slightly elastic cotton."""
@@ -40,6 +42,7 @@ class Cloth:
             validate.number(name, getattr(self, name), low=0.0)
 
 
+@door
 @dataclasses.dataclass(frozen=True)
 class Solid:
     """What a soft body of tetrahedra is made of, in real units. The default is a soft rubber foam."""
@@ -67,6 +70,7 @@ class Solid:
         return self.young * self.poisson / ((1.0 + self.poisson) * (1.0 - 2.0 * self.poisson))
 
 
+@door
 @dataclasses.dataclass(frozen=True, eq=False)
 class Grip:
     """Vertices of a soft body, by rows of its mesh, that something holds and moves: as a whole, or each (`Attached`)
@@ -75,7 +79,11 @@ class Grip:
     rows: Any
     motion: Motion | Deforming
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", validate.rows("rows", self.rows, 2**31 - 1))
 
+
+@door
 @dataclasses.dataclass(frozen=True, eq=False)
 class Body:
     """A mesh with a role: a piece of cloth, a soft body (`material` is a `Solid`, the mesh has tets, and its faces are
@@ -110,8 +118,8 @@ class Body:
         object.__setattr__(self, "velocity", tuple(validate.floats("velocity", self.velocity, (3,)).tolist()))
         if self.fixed and any(self.velocity):
             raise ValueError(f"body {self.label!r} is fixed; its velocity must be 0, not {self.velocity}")
-        for what in ("motion", "group"):
-            if getattr(self, what) and not self.fixed:
+        for what, given in (("motion", self.motion is not None), ("group", bool(self.group))):
+            if given and not self.fixed:
                 raise ValueError(f"body {self.label!r} is soft, which has no {what}; only a fixed body can have one")
         if validate.whole("layer", self.layer, low=0, high=100) and self.fixed:
             raise ValueError(f"body {self.label!r} is fixed; only cloth is worn in layers")
@@ -120,12 +128,21 @@ class Body:
             raise ValueError(f"body {self.label!r} has no faces; expected a surface{advice}")
         if not self.fixed:
             _check_material(self)
+        if self.color is not None:
+            object.__setattr__(self, "color", validate.color("color", self.color))
         if self.color is None:
             object.__setattr__(self, "color", _BODY_COLOUR if self.fixed else CLOTH_COLOUR)
 
     @property
     def label(self) -> str:
         return self.name or self.mesh.name
+
+
+@takes(Body)
+def _no_body(name: str, value: Any) -> Body:
+    """Nothing else is a body: a mesh does not say whether it is cloth or an obstacle."""
+    advice = "pliant.Body(mesh) for cloth, pliant.Body(mesh, fixed=True) for an obstacle"
+    raise wrong(name, value, "a Body", advice if isinstance(value, Mesh) or hasattr(value, "faces") else "")
 
 
 FLAT = 1e-9  # volume of a tet over the cube of its longest edge, below which it has no shape to return to
@@ -165,6 +182,7 @@ def _rolled(faces: NDArray[np.int32]) -> NDArray[np.int32]:
     return rolled[np.lexsort(rolled.T[::-1])]
 
 
+@door
 @dataclasses.dataclass(frozen=True, eq=False)
 class Scene:
     """Bodies in one world. The (welded) vertices of all of them are one array, in the order of `bodies`.

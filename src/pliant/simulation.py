@@ -22,7 +22,8 @@ from .detect.choose import AUTO, Chosen, method_for
 from .detect.distance_field.bone_fields import BoneFieldsDetector
 from .detect.distance_field.parts import PartsDetector
 from .detect.lifted import Lifted, bare, forget, raised
-from .detect.methods import METHODS, method_name
+from .detect.methods import METHODS, check_options, method_name
+from .door import door
 from .dynamics import SoftDynamics
 from .errors import MeshFileError
 from .guard import Guard
@@ -59,6 +60,7 @@ class Frame:
 SHORTEST = 1e-9  # seconds a step: what moves less than that is lost in rounding
 
 
+@door
 class Simulation:
     """Runs a scene in steps of `dt` seconds, each in `substeps` small ones.
 
@@ -92,6 +94,8 @@ class Simulation:
         self.state = scene.start() if state is None else state.copy()
         if self.state.x.shape != (int(scene.first[-1]), 3):
             raise ValueError(f"state has {len(self.state.x)} vertices; the scene has {int(scene.first[-1])}")
+        if options and detectors is not None:
+            raise ValueError("options are for detectors that method makes; give options or detectors, not both")
         self.clock = clock or Clock(on=False)
         chosen = method_for(scene) if method == AUTO else Chosen(method_name(method), "asked for")
         self.chosen: Chosen | None = chosen if detectors is None else None
@@ -346,6 +350,7 @@ def _guard(
 def _detectors(scene: Scene, method: str, options: Mapping[str, Any]) -> list[Detector]:
     """One detector for every cloth and fixed body; fields of the parts of one group answer together."""
     method = method_name(method)
+    options = check_options(method, options)
     pairs = [(s, f) for s in scene.soft for f in scene.fixed]
     found: list[tuple[int, Any]] = []
     groups: dict[tuple[int, str], list[Any]] = {}
@@ -364,7 +369,7 @@ def _detectors(scene: Scene, method: str, options: Mapping[str, Any]) -> list[De
         rigid = Side(body.mesh.welded, int(scene.first[f]), f, scene.shapes.get(f))
         detector = made(soft, rigid, within=reach, **_shared(options, k, len(pairs)))
         field = getattr(detector, "field", None)
-        if field is not None and field.spacing > 1.001 * scene.eps:
+        if field is not None and getattr(field, "spacing", 0.0) > 1.001 * scene.eps:
             text = "the field's cells are %.3g m, larger than eps = %.3g m: cloth may enter %r; choose a larger eps"
             log.warning(text, field.spacing, scene.eps, body.label)
         if field is not None and body.group:

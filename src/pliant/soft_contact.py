@@ -15,7 +15,7 @@ from . import contacts as _contacts
 from . import validate
 from .contacts import Contacts
 from .detect.base import Finds, Remembering, Side
-from .detect.methods import METHODS, method_name
+from .detect.methods import METHODS, check_options, method_name
 from .guard import Guard, beside, keys
 from .respond import RESPONSES
 from .respond.base import Look
@@ -81,7 +81,7 @@ class SoftContact:
         sides = [Side(m.welded if whole else m.surface, int(scene.first[b]), b) for b, m in meshes.items()]
         pairs = [(a, None) for a in sides] + [(a, b) for k, a in enumerate(sides) for b in sides[k + 1 :]]
         links = {b: scene.bodies[b].mesh.welded.links + np.int32(scene.first[b]) for b in scene.soft}
-        given = dict(options or {})
+        given = check_options(self.method, options or {})
         if getattr(METHODS[self.method], "many", False) and len(sides) > 1 and all(len(s.mesh.tets) for s in sides):
             one = METHODS[self.method](sides[0], more=sides[1:], within=self.thickness, **given)
             self._parts = [_Part(one, (scene.soft_rows,), np.zeros(0, np.int64))]

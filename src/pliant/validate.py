@@ -89,9 +89,11 @@ def rows(name: str, value: Any, count: int, of: str = "vertices") -> Ints:
 def number(name: str, value: Any, *, low: float = -np.inf, high: float = np.inf, above: float | None = None) -> float:
     """A finite float with low <= value <= high, and value > above where given."""
     try:
+        if isinstance(value, (bool, np.bool_, str, bytes)):  # Python makes numbers of all of these
+            raise TypeError
         result = float(value)
     except (TypeError, ValueError):
-        raise ValueError(f"{name} = {value!r} is not a number") from None
+        raise ValueError(f"{name} = {_brief(value)} is not a number") from None
     except OverflowError:  # a whole number of more digits than could be shown
         raise ValueError(f"{name} is too large; expected a number below 1.8e308") from None
     if not np.isfinite(result):
@@ -108,6 +110,37 @@ def number(name: str, value: Any, *, low: float = -np.inf, high: float = np.inf,
         )
         raise ValueError(f"{name} = {result:g} must be {wanted}")
     return result
+
+
+def _brief(value: Any) -> str:
+    """A value in one line of an error."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def axes(name: str, value: Any) -> Floats:
+    """(3,) positive lengths: one number for all, or one for each of x, y and z."""
+    array = _array(name, value)
+    out = floats(name, np.broadcast_to(array, 3) if array.ndim == 0 else array, (3,))
+    for k in range(3):
+        number(f"{name}[{k}]", out[k], above=0.0)
+    return out
+
+
+def counts(name: str, value: Any, *, high: int) -> list[int]:
+    """Whole numbers from 1 to `high`: one for all of x, y and z, or one for each."""
+    array = _array(name, value)
+    if array.shape not in ((), (3,)):
+        raise ValueError(f"{name} has shape {array.shape}; expected a whole number or one for each of x, y, z")
+    return [whole(f"{name}[{k}]", n, low=1, high=high) for k, n in enumerate(np.broadcast_to(array, 3))]
+
+
+def color(name: str, value: Any) -> tuple[float, float, float]:
+    """Red, green and blue in 0..1."""
+    red, green, blue = floats(name, value, (3,)).tolist()
+    for k, part in enumerate((red, green, blue)):
+        number(f"{name}[{k}]", part, low=0.0, high=1.0)
+    return red, green, blue
 
 
 def whole(name: str, value: Any, *, low: int = 0, high: int = 2**31 - 1) -> int:

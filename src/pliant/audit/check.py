@@ -11,6 +11,7 @@ from ..clip import Clip
 from ..detect.tree.crossings import Crossings
 from ..detect.tree.depth import Depths
 from ..detect.tree.transversal import crossing
+from ..door import door
 from ..mesh import Mesh
 from .between import Between, deepest_between, reach_inside
 from .contours import Contours, contours
@@ -22,6 +23,7 @@ NO_CUTS = np.zeros((0, 2, 3), np.float32)
 NOTHING = Between(0.0, np.zeros(3), np.zeros(0))
 
 
+@door
 def check(
     garment: Mesh | Clip,
     body: Mesh | Clip | None = None,

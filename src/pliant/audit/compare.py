@@ -14,6 +14,7 @@ from ..detect.base import Finds
 from ..detect.choose import Chosen, choose_method, method_for
 from ..detect.distance_field.bone_fields import BoneFieldsDetector
 from ..detect.methods import METHODS, method_name
+from ..door import door
 from ..errors import TooBigError
 from ..mesh import Mesh
 from ..scene import Scene
@@ -35,6 +36,7 @@ VARIANTS: dict[str, dict[str, Any]] = {"stochastic-tree": {"quality": 0.9}}
 FLAGS = {"obstacle": Finds.OBSTACLE, "pair": Finds.PAIR, "self": Finds.SELF}
 
 
+@door
 def compare(
     a: Scene | Mesh | Clip,
     b: Mesh | Clip | None = None,

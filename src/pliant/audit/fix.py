@@ -11,6 +11,7 @@ from ..clip import Clip
 from ..detect.tree.crossings import Crossings
 from ..detect.tree.depth import Depths
 from ..detect.tree.transversal import crossing
+from ..door import door
 from ..mesh import Mesh
 from .check import as_clip, check, turned_outward
 from .clear import Clearing
@@ -27,6 +28,7 @@ TURNS = 4  # of freeing from itself and from the body
 WEIGHTS = np.array([1.0, 4.0, 6.0, 4.0, 1.0]) / 16.0  # over frames, by which displacements are evened out
 
 
+@door
 def fix(
     garment: Mesh | Clip,
     body: Mesh | Clip | None = None,

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from .. import validate
 from ..contacts import Contacts, Pool
+from ..door import door
 from ..kernels import brute_force as _kernels
 from ..state import State
 from .base import Finds, Side
@@ -20,6 +21,7 @@ _NOWHERE.flags.writeable = False  # like the vertices of a mesh: one compiled ke
 _BYTES = 400  # memory a contact takes while it is found
 
 
+@door
 class BruteForceDetector:
     """All pairs of features closer than `within`; `other=None` asks for self-contact, neighbours left out: those that
     have a vertex in common, or copies of one that coincide both at rest and where they are now.

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from .. import validate
 from ..deforming import Skinned
+from ..door import door
 from ..mesh import Mesh
 from ..scene import Scene
 from .distance_field.detector import finest_cells
@@ -28,6 +29,7 @@ class Chosen(NamedTuple):
     why: str
 
 
+@door
 def choose_method(a: Mesh, b: Mesh | None = None, within: float = 0.002) -> Chosen:
     """The method for all contacts of mesh `a` with mesh `b` (None: with itself) closer than `within` metres.
 

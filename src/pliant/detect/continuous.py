@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from .. import contacts as _contacts
 from .. import validate
 from ..contacts import Contacts
+from ..door import door
 from ..kernels import records as _records
 from ..kernels import sweep as _kernels
 from ..kernels import tree as _tree
@@ -18,6 +19,7 @@ from ..state import State
 from .base import Finds, Side
 from .features import Part
 from .seams import Seams
+from .tree.build import box_tree
 from .tree.cover import Cover
 from .tree.detector import TreeDetector
 
@@ -99,6 +101,7 @@ class Meetings:
         return out, times, counts, least
 
 
+@door
 class Sweep:
     """How far a mesh can go towards other positions before it touches itself; keeps its tree between questions.
 
@@ -109,7 +112,7 @@ class Sweep:
     def __init__(self, mesh: Mesh, **tree: Any) -> None:
         self.mesh = mesh
         self._seams = Seams(Side(mesh))
-        self.moving = Moving(Cover(mesh.vertices, mesh.topology, mesh.weld_index, **tree))
+        self.moving = Moving(Cover(mesh.vertices, mesh.topology, mesh.weld_index, **box_tree(tree)))
         self._meetings = Meetings(self.moving)
 
     def step(self, x_0: Any, x_1: Any, tolerance: float = 1e-6) -> float:
@@ -125,6 +128,7 @@ class Sweep:
         return min(self._meetings.least(validate.number("tolerance", tolerance, low=0.0, high=1.0)), 1.0)
 
 
+@door
 def collision_free_step(mesh: Mesh, x_0: Any, x_1: Any, *, tolerance: float = 1e-6) -> float:
     """The largest part, 0..1, of a motion of `mesh` from x_0 to x_1 (n,3) before it touches itself; never late.
 
@@ -139,6 +143,7 @@ def collision_free_step(mesh: Mesh, x_0: Any, x_1: Any, *, tolerance: float = 1e
     return Sweep(mesh).step(x_0, x_1, tolerance)
 
 
+@door
 class ContinuousDetector:
     """Pairs that touch on the way from `state.x_start` to `state.x`, and pairs closer than `within` at its end.
 

@@ -7,11 +7,12 @@ from numpy.typing import NDArray
 
 from .. import validate
 from ..contacts import Contacts
+from ..door import door
 from ..mesh import Mesh
 from ..state import State
 from .base import Finds, Remembering, Side
 from .choose import AUTO, Chosen, choose_method
-from .methods import METHODS, method_name
+from .methods import METHODS, check_options, method_name
 
 
 class LooseDetector:
@@ -32,7 +33,7 @@ class LooseDetector:
             raise ValueError(f"method {method!r} does not find {what}; one of: {', '.join(able)}")
         self.a, self.b = a, b
         sides = [Side(a, 0, 0)] if b is None else [Side(a, 0, 0), Side(b, a.n_vertices, 1)]
-        self._detector = kind(*sides, within=within, **options)
+        self._detector = kind(*sides, within=within, **check_options(method, options))
         self.update()
 
     def update(self, x_a: Any = None, x_b: Any = None, *, start_a: Any = None, start_b: Any = None) -> "LooseDetector":
@@ -81,6 +82,7 @@ def _positions(name: str, x: Any, mesh: Mesh) -> Any:
     return mesh.vertices if x is None else validate.floats(name, x, mesh.vertices.shape)
 
 
+@door
 def detector(method: str, a: Mesh, b: Mesh | None = None, *, within: float = 0.002, **options: Any) -> LooseDetector:
     """A detector for a loop of your own; `b=None` means self-contact, method "auto" leaves the choice to
     `choose_method`.
@@ -90,6 +92,7 @@ def detector(method: str, a: Mesh, b: Mesh | None = None, *, within: float = 0.0
     return LooseDetector(method, a, b, within, options)
 
 
+@door
 def find_contacts(a: Mesh, b: Mesh | None = None, *, method: str = "auto", within: float = 0.002) -> Contacts:
     """All contacts of mesh `a` with mesh `b` (None: with itself) closer than `within` metres, as records.
 

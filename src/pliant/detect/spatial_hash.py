@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from .. import contacts as _contacts
 from .. import validate
 from ..contacts import Contacts
+from ..door import door
 from ..state import State
 from .base import Finds, Side
 from .brute_force import BruteForceDetector
@@ -19,6 +20,7 @@ from .tet_hash import TetHash
 DEPTHS = ("consistent", "nearest")
 
 
+@door
 class SpatialHashDetector:
     """Every vertex that is in a tetrahedron of the other body, or of its own (`other=None`), however deep it is.
 

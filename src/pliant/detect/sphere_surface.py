@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from .. import validate
 from ..contacts import Contacts, Pool
+from ..door import door
 from ..kernels import sphere_pairs as _kernels
 from ..kernels.sphere_pairs import Spheres
 from ..kernels.sphere_surface import DEEPEST
@@ -15,6 +16,7 @@ from ..state import State
 from .base import Finds, Side
 from .features import Part, Pose, clear_edges, clear_faces, numbers, reach_of
 from .seams import Seams
+from .tree.build import box_tree
 from .tree.cover import Cover
 from .tree.depth import Depths
 from .tree.near import NearPairs
@@ -35,6 +37,7 @@ class _Rows(NamedTuple):
     middles: slice
 
 
+@door
 class SphereSurfaceDetector:
     """Pairs of features whose distance by spheres is at most `within`; `other=None` asks for self-contact.
 
@@ -76,6 +79,7 @@ class SphereSurfaceDetector:
         self.same = other is None
         self.one = Part.of(one)
         self.other = self.one if other is None else Part.of(other)
+        tree = box_tree(tree)
         a = Cover(one.mesh.vertices, one.mesh.topology, self.one.weld, **tree)
         b = None
         if other is not None:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import validate
+from ..door import door
 from ..kernels import cells as _cells
 from ..kernels import nearest as _nearest
 from ..kernels.surface import Surface
@@ -146,6 +147,7 @@ class ClosestPoints:
         return self._enclosure.told(validate.floats("points", points, (None, 3)))[0].side
 
 
+@door
 def closest_point(mesh: Mesh, points: Any) -> tuple[Floats, Floats]:
     """Signed distance (n,) of `points` (n,3) from a mesh, and the nearest point (n,3) on it; exact, any mesh.
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..clip import Clip
+from ..door import door, wrong
 from ..errors import MeshFileError
 from ..mesh import Mesh
 from ..validate import UNITS, choice, number, size_text
@@ -53,6 +54,7 @@ FORMATS: dict[str, tuple[str | None, str | None, str | None]] = {
 }
 
 
+@door
 def load(
     path: str | os.PathLike[str],
     *,
@@ -72,6 +74,8 @@ def load(
     factor = _factor(units)
     choice("axis", up, ("x", "y", "z"))
     target = pathlib.Path(path)
+    if target.is_dir():
+        raise MeshFileError(target, "", "is a folder; give the name of a file in it")
     reader = _function(target, 0)
     check_part(target, part)
     file = read_input(target, default_limit() if max_bytes is None else max_bytes, part)
@@ -106,6 +110,7 @@ def check_part(path: pathlib.Path, part: str | None) -> None:
         raise MeshFileError(path, "", f"part {part!r} was asked for; only {', '.join(PARTED)} files have parts{also}")
 
 
+@door
 def load_character(
     path: str | os.PathLike[str],
     *,
@@ -144,8 +149,13 @@ def is_animated(path: str | os.PathLike[str], max_bytes: int | None = None) -> b
     return bool(Document(file).items("animations"))
 
 
+@door
 def save_character(path: str | os.PathLike[str], character: "Character") -> None:
     """Write a character with its bones, weights, morph targets and clips as a skinned GLB, in metres with y up."""
+    from ..character import Character
+
+    if not isinstance(character, Character):
+        raise wrong("character", character, "a Character, as load_character gives it")
     if pathlib.Path(path).suffix.lower() != ".glb":
         raise ValueError(f"cannot write a character as {pathlib.Path(path).suffix!r} ({path}); expected .glb")
     from .gltf_character_write import write_character
@@ -191,6 +201,7 @@ def _factor(units: str | float) -> float:
         ) from None
 
 
+@door
 def save(path: str | os.PathLike[str], mesh: Mesh) -> None:
     """Write a mesh as OBJ, PLY, STL, OFF, GLB, npz or USD, with its tets as npz, Gmsh .msh, MEDIT .mesh or VTK .vtk, in
     metres with y up.
@@ -205,6 +216,7 @@ def save(path: str | os.PathLike[str], mesh: Mesh) -> None:
     _function(pathlib.Path(path), 1)(path, mesh)
 
 
+@door
 def save_animation(path: str | os.PathLike[str], clips: Sequence[Clip], fps: float) -> list[pathlib.Path]:
     """Write clips as animated GLB, npz or USD, as PC2, or as a sequence of OBJ files, `name_0000.obj` and on.
 

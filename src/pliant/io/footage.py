@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..clip import Clip
+from ..door import door
 from ..errors import MeshFileError
 from ..mesh import Mesh
-from ..validate import LARGEST, number, size_text
+from ..validate import LARGEST, choice, number, size_text
 from . import check_part, extension, is_animated, load, load_character
 from .named import clips_of
 from .reading import Input, default_limit, read_input
@@ -24,6 +25,7 @@ _FASTEST = 240.0  # frames a second that keys may ask for
 _MANY, _SPARSE = 20_000, 20  # frames of a clip, and for each of its keys: beyond both a key's time is hardly meant
 
 
+@door
 def load_clip(
     path: str | os.PathLike[str],
     *,
@@ -42,6 +44,7 @@ def load_clip(
     form with `frames` (T,n,3); a folder of numbered mesh files, or a pattern such as `frames/skirt_*.obj`. `points`: a
     PC2 point cache that moves the mesh. `part`, `units`, `up` and `max_bytes` as for `load`.
     """
+    choice("axis", up, ("x", "y", "z"))
     target = pathlib.Path(path)
     options: dict[str, Any] = {"part": part, "units": units, "up": up, "max_bytes": max_bytes}
     rate = FPS if fps is None else number("fps", fps, above=0.0, high=1e6)

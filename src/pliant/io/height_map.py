@@ -9,6 +9,7 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
+from ..door import door
 from ..validate import size_text
 from .reading import Input, default_limit, read_input
 
@@ -17,6 +18,7 @@ _MOST_PACKED = 1040  # times smaller than its pixels is the least that deflate m
 _KINDS = {0: "grey", 2: "colour", 3: "a palette", 4: "grey with transparency", 6: "colour with transparency"}
 
 
+@door
 def load_heights(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> NDArray[np.float64]:
     """The brightness (rows, columns) of a grey PNG, 0 black to 1 white, the first row on top; else a MeshFileError.
 

@@ -15,6 +15,7 @@ from .. import validate
 from ..character import Character
 from ..clip import Clip
 from ..deforming import Skinned
+from ..door import door
 from ..io import save_animation
 from ..mesh import Mesh
 from ..motion import Motion
@@ -345,6 +346,7 @@ def record(
     )
 
 
+@door
 def drape(
     cloth: Mesh,
     body: Mesh,

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import validate
+from ..door import door
 from ..mesh import Mesh
 from ..validate import Floats
 from .figure import CHEST, HEAD, NECK
@@ -17,6 +18,7 @@ PARTS: tuple[Part, ...] = (*moved(HEAD + NECK + CHEST, (0, HEAD_HEIGHT, 0)), sla
 ZOOM = Zoom(0.14, 0.22, 1.9)
 
 
+@door
 def bust(detail: float = 1.0) -> Mesh:
     """Head, neck, shoulders and chest, closed, 0.45 m tall on y = 0, looking along +z.
 

@@ -5,6 +5,7 @@ import functools
 import numpy as np
 
 from .. import validate
+from ..door import door
 from ..kernels import raster
 from ..mesh import Mesh
 from ..validate import Floats
@@ -18,6 +19,7 @@ _BLEND = 0.012  # metres over which face and plate run into each other
 _NECK = (0.13, 0.24)  # metres below the middle between which the bust goes under
 
 
+@door
 def face_heights(resolution: int = 111) -> Floats:
     """(ni,nj) heights above the plate in metres, seen from above: rows along z (the chin last), columns along x.
 
@@ -26,6 +28,7 @@ def face_heights(resolution: int = 111) -> Floats:
     return _heights(validate.whole("resolution", resolution, low=16, high=4096)).copy()
 
 
+@door
 def face(resolution: int = 111) -> Mesh:
     """The plate with the face, closed, lying on y = -3 cm and looking up, the plate's surface at y = 0."""
     return _face(validate.whole("resolution", resolution, low=16, high=2048))

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import validate
+from ..door import door
 from ..mesh import Mesh
 from ..validate import Floats
 from .figure import FLOOR, LEGS, TORSO
@@ -15,6 +16,7 @@ LOWER: tuple[Part, ...] = (*TORSO, *LEGS, *FLOOR)  # the body without the arms, 
 DIRECTIONS = 128  # around the body, for measuring it
 
 
+@door
 def skirt(
     length: float = 0.5, flare: float = 0.3, *, waist: float = 1.06, ease: float = 0.008, spacing: float = 0.02
 ) -> Mesh:
@@ -45,6 +47,7 @@ def skirt(
     return Mesh(vertices.reshape(-1, 3), (row * around + column % around).astype(np.int32), name="skirt", uv=uv)
 
 
+@door
 def trousers(*, waist: float = 1.04, hem: float = 0.12, ease: float = 0.008, spacing: float = 0.02) -> Mesh:
     """Straight trousers for `mannequin()`: one tube from the height `waist` to the crotch, two down to `hem`, metres.
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import validate
+from ..door import door
 from ..mesh import Mesh
 from ..validate import Floats
 from .figure import ARMS, FLOOR, HEAD, LEGS, NECK, PALMS, STANDING, THUMBS, TORSO
@@ -17,6 +18,7 @@ PARTS: tuple[Part, ...] = (*BODY, *PALMS, *THUMBS, *FLOOR)
 ZOOM = Zoom(1.44, 1.52, 2.1)
 
 
+@door
 def mannequin(detail: float = 1.0) -> Mesh:
     """A closed body, 1.75 m tall, standing on y = 0 and looking along +z, its left hand at +x.
 

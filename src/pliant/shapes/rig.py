@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import validate
+from ..door import door
 from ..mesh import Mesh
 from ..topology import Topology
 from ..validate import Floats, Ints
@@ -45,6 +46,7 @@ class Rig:
     weights: Floats  # (n,j) share of each bone in each vertex; rows sum to 1
 
 
+@door
 def mannequin_rig(detail: float = 1.0) -> Rig:
     """The rig of `mannequin(detail)`: 19 bones; names end in `.left` and `.right` where there are two."""
     return _rig(validate.number("detail", detail, low=0.7, high=2.0))

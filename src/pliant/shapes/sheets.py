@@ -5,10 +5,12 @@ from typing import Any
 import numpy as np
 
 from .. import validate
+from ..door import door
 from ..mesh import Mesh
 from ..validate import Floats, Ints
 
 
+@door
 def cloth(
     width: float = 1.0,
     height: float = 1.0,
@@ -25,8 +27,8 @@ def cloth(
     "xy" hangs and looks along +z. Regular: diagonals alternate, so that no direction is preferred. Irregular: inner
     points jittered by `seed` and triangulated by Delaunay, the border kept straight. uv is 0..1 over the rectangle.
     """
-    width = validate.number("width", width, above=0.0)
-    height = validate.number("height", height, above=0.0)
+    width = validate.number("width", width, above=0.0, high=validate.LARGEST)
+    height = validate.number("height", height, above=0.0, high=validate.LARGEST)
     plane = validate.choice("plane", plane, ("xz", "xy"))
     seed = validate.whole("seed", seed)
     middle = validate.floats("centre", centre, (3,))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import validate
+from ..door import door
 from ..mesh import Mesh
 from ..validate import Floats
 from .implicit import Part, Point, distance, ellipsoid, limb
@@ -35,6 +36,7 @@ _LIVER: tuple[Part, ...] = (
 )
 
 
+@door
 def creature(length: float = 0.15, size: float | None = None, *, centre: Any = ORIGIN) -> Mesh:
     """A plump animal with four legs, ears and a tail, `length` from nose to tail, on its feet at centre, to +z.
 
@@ -43,6 +45,7 @@ def creature(length: float = 0.15, size: float | None = None, *, centre: Any = O
     return _made("creature", _CREATURE, ((-0.4, -0.1, -0.6), (0.4, 0.8, 0.6)), length, size, 12.0, centre)
 
 
+@door
 def liver(length: float = 0.22, size: float | None = None, *, centre: Any = ORIGIN) -> Mesh:
     """A smooth organ of two lobes over a hollow, `length` from side to side, around centre.
 
@@ -51,6 +54,7 @@ def liver(length: float = 0.22, size: float | None = None, *, centre: Any = ORIG
     return _made("liver", _LIVER, ((-0.6, -0.5, -0.5), (0.6, 0.5, 0.5)), length, size, 14.0, centre)
 
 
+@door
 def intestine(
     radius: float = 0.012, bends: int = 4, width: float = 0.14, size: float | None = None, *, centre: Any = ORIGIN
 ) -> Mesh:
@@ -58,20 +62,22 @@ def intestine(
 
     Runs lie 3.2 radii apart from middle to middle. Without `size`, 0.8 of the radius.
     """
-    radius = validate.number("radius", radius, above=0.0)
+    radius = validate.number("radius", radius, above=0.0, high=validate.LARGEST)
     bends = validate.whole("bends", bends, high=200)
-    width = validate.number("width", width, above=2.0 * radius)
+    width = validate.number("width", width, above=2.0 * radius, high=validate.LARGEST)
     size = 0.8 * radius if size is None else validate.number("size", size, above=0.0, high=radius)
     return _placed(_intestine(radius, bends, width, size), centre)
 
 
+@door
 def tet_ball(radius: float = 0.1, size: float | None = None, *, centre: Any = ORIGIN) -> Mesh:
     """A ball of tets. Without `size`, a quarter of the radius: about 830 vertices."""
-    radius = validate.number("radius", radius, above=0.0)
+    radius = validate.number("radius", radius, above=0.0, high=validate.LARGEST)
     size = 0.25 * radius if size is None else validate.number("size", size, above=0.0, high=radius)
     return _placed(_tet_ball(radius, size), centre)
 
 
+@door
 def tet_box(
     edges: Any = 0.2, size: float | None = None, *, rounding: float | None = None, centre: Any = ORIGIN
 ) -> Mesh:
@@ -80,8 +86,8 @@ def tet_box(
     Its edges are rounded off with a radius of `rounding`, `size` without, as stuffing would cut sharp ones off
     unevenly. Without `size`, an eighth of the shortest edge.
     """
-    sides = validate.floats("edges", np.broadcast_to(edges, 3) if np.ndim(edges) == 0 else edges, (3,))
-    least = min(validate.number(f"edges[{k}]", sides[k], above=0.0) for k in range(3))
+    sides = validate.axes("edges", edges)
+    least = float(sides.min())
     size = 0.125 * least if size is None else validate.number("size", size, above=0.0, high=0.5 * least)
     rounding = size if rounding is None else validate.number("rounding", rounding, low=0.0, high=0.5 * least)
     return _placed(_tet_box(tuple(sides.tolist()), size, rounding), centre)
@@ -96,7 +102,7 @@ def _made(
     cells: float,
     centre: Any,
 ) -> Mesh:
-    length = validate.number("length", length, above=0.0)
+    length = validate.number("length", length, above=0.0, high=validate.LARGEST)
     size = length / cells if size is None else validate.number("size", size, above=0.0, high=0.2 * length)
     return _placed(_blended(name, parts, box, length, size), centre)
 

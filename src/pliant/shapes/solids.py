@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from .. import validate
+from ..door import door
 from ..mesh import Mesh
 from ..validate import Floats, Ints
 from .revolve import arc, resampled, revolved
@@ -13,9 +14,10 @@ from .sheets import lattice_faces
 ORIGIN = (0.0, 0.0, 0.0)
 
 
+@door
 def ball(radius: float = 0.5, subdivisions: int = 4, *, centre: Any = ORIGIN) -> Mesh:
     """An icosphere: 20 * 4**subdivisions nearly equal faces, every vertex at `radius` from `centre`."""
-    radius = validate.number("radius", radius, above=0.0)
+    radius = validate.number("radius", radius, above=0.0, high=validate.LARGEST)
     subdivisions = validate.whole("subdivisions", subdivisions, high=9)
     middle = validate.floats("centre", centre, (3,))
     x, faces = _icosahedron()
@@ -25,15 +27,10 @@ def ball(radius: float = 0.5, subdivisions: int = 4, *, centre: Any = ORIGIN) ->
     return Mesh(x * radius + middle, faces, name="ball")
 
 
+@door
 def box(size: Any = 1.0, divisions: int | tuple[int, int, int] = 8, *, centre: Any = ORIGIN) -> Mesh:
     """A box of `size` (one number, or width, height, depth), sides cut into `divisions` cells (one, or per axis)."""
-    edges = validate.floats("size", np.broadcast_to(size, 3) if np.ndim(size) == 0 else size, (3,))
-    for k in range(3):
-        validate.number(f"size[{k}]", edges[k], above=0.0)
-    counts = [divisions] * 3 if np.ndim(divisions) == 0 else list(divisions)  # type: ignore[arg-type]
-    if len(counts) != 3:
-        raise ValueError(f"divisions has {len(counts)} entries; expected a whole number or one for each of x, y, z")
-    n = [validate.whole(f"divisions[{k}]", counts[k], low=1, high=4096) for k in range(3)]
+    edges, n = validate.axes("size", size), validate.counts("divisions", divisions, high=4096)
     middle = validate.floats("centre", centre, (3,))
     cells_across = 2.0 * (n[0] * n[1] + n[1] * n[2] + n[2] * n[0])
     validate.budget(f"a box of {n[0]} x {n[1]} x {n[2]} cells", 400.0 * cells_across, "lower the divisions")
@@ -54,11 +51,12 @@ def box(size: Any = 1.0, divisions: int | tuple[int, int, int] = 8, *, centre: A
     return Mesh(x, index.ravel()[np.concatenate(pieces)].astype(np.int32), name="box")
 
 
+@door
 def torus(
     major: float = 0.35, minor: float = 0.15, around: int = 64, across: int = 28, *, centre: Any = ORIGIN
 ) -> Mesh:
     """A ring lying flat: `major` from its centre to the middle of the tube, tube radius `minor` < `major`."""
-    major = validate.number("major", major, above=0.0)
+    major = validate.number("major", major, above=0.0, high=validate.LARGEST)
     minor = validate.number("minor", minor, above=0.0)
     if minor >= major:
         raise ValueError(f"minor = {minor:g} must be less than major = {major:g}, or the ring closes its hole")
@@ -75,14 +73,17 @@ def torus(
     return Mesh(x + middle, (row * across + column)[:, ::-1], name="torus")
 
 
+@door
 def bowl(radius: float = 0.3, thickness: float = 0.03, resolution: int = 24, *, centre: Any = ORIGIN) -> Mesh:
     """A solid bowl on a flat foot at y = 0: a hemispherical cavity of `radius`, walls of `thickness`, a round rim.
 
     `resolution` counts edges along a quarter circle of the cavity; `centre` is the middle of the foot. The cavity's
     centre lies at height radius + thickness / 2, the rim ends thickness / 2 above that.
     """
-    radius = validate.number("radius", radius, above=0.0)
+    radius = validate.number("radius", radius, above=0.0, high=validate.LARGEST)
     thickness = validate.number("thickness", thickness, above=0.0, high=radius)
+    if thickness < 1e-6 * radius:
+        raise ValueError(f"thickness = {thickness:g} must be at least a millionth of radius = {radius:g}")
     resolution = validate.whole("resolution", resolution, low=3, high=512)
     middle = validate.floats("centre", centre, (3,))
     # a chord of length h cuts h^2 / 8 radius into the wall: half the wall at most, from both sides together

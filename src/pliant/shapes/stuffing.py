@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import validate
+from ..door import door
 from ..kernels import stuffing as _kernels
 from ..mesh import Mesh
 from ..validate import Floats
@@ -35,6 +36,7 @@ class NothingInsideError(ValueError):
     """The function is negative nowhere, or only in parts too thin for the lattice."""
 
 
+@door
 def stuffed(
     function: Function,
     low: Any,
@@ -53,7 +55,8 @@ def stuffed(
     asked near the surface only.
     """
     bottom, top = validate.floats("low", low, (3,)), validate.floats("high", high, (3,))
-    size = validate.number("size", size, above=0.0)
+    size = validate.number("size", size, above=0.0, high=validate.LARGEST)
+    slope = None if slope is None else validate.number("slope", slope, above=0.0)
     if not (bottom < top).all():
         raise ValueError(f"low = {bottom.tolist()} must be below high = {top.tolist()}")
     lattice = Lattice.over(bottom, top, size, max_bytes)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from .. import validate
+from ..door import door
 from ..mesh import Mesh
 from ..validate import Floats, Ints
 from .revolve import zipped
@@ -14,6 +15,7 @@ from .solids import ORIGIN
 _CELL = np.array([[0, 1, 2, 4], [3, 2, 1, 7], [5, 4, 7, 1], [6, 7, 4, 2], [1, 2, 4, 7]])
 
 
+@door
 def bar(
     size: Any = (0.4, 0.1, 0.1), divisions: int | tuple[int, int, int] = (8, 2, 2), *, centre: Any = ORIGIN
 ) -> Mesh:
@@ -21,13 +23,7 @@ def bar(
 
     Each cell is five tets, and neighbours are mirrored, so that no direction is preferred.
     """
-    edges = validate.floats("size", np.broadcast_to(size, 3) if np.ndim(size) == 0 else size, (3,))
-    for k in range(3):
-        validate.number(f"size[{k}]", edges[k], above=0.0)
-    counts = [divisions] * 3 if np.ndim(divisions) == 0 else list(divisions)  # type: ignore[arg-type]
-    if len(counts) != 3:
-        raise ValueError(f"divisions has {len(counts)} entries; expected a whole number or one for each of x, y, z")
-    n = [validate.whole(f"divisions[{k}]", counts[k], low=1, high=4096) for k in range(3)]
+    edges, n = validate.axes("size", size), validate.counts("divisions", divisions, high=4096)
     middle = validate.floats("centre", centre, (3,))
     cells = float(n[0]) * n[1] * n[2]
     validate.budget(f"a bar of {n[0]} x {n[1]} x {n[2]} cells", 1500.0 * cells, "lower the divisions")
@@ -43,15 +39,18 @@ def bar(
     return Mesh.from_tets((grid / n - 0.5) * edges + middle, positive((grid / n) * edges, tets), name="bar")
 
 
+@door
 def cylinder(radius: float = 0.05, height: float = 0.3, resolution: int = 3, *, centre: Any = ORIGIN) -> Mesh:
     """A cylinder of tets that stands on its end, around `centre`; `resolution` counts edges along a radius.
 
     Rings of 6, 12, 18 ... vertices in layers as far apart as rings are; each prism between two layers is three tets.
     """
-    radius = validate.number("radius", radius, above=0.0)
-    height = validate.number("height", height, above=0.0)
+    radius = validate.number("radius", radius, above=0.0, high=validate.LARGEST)
+    height = validate.number("height", height, above=0.0, high=validate.LARGEST)
     rings = validate.whole("resolution", resolution, low=1, high=512)
     middle = validate.floats("centre", centre, (3,))
+    if height > 1e6 * radius:
+        raise ValueError(f"height = {height:g} must be at most a million times radius = {radius:g}")
     layers = max(1, round(height * rings / radius))
     what = f"a cylinder of {layers} layers of {rings} rings"
     validate.budget(what, 5000.0 * rings * rings * layers, "lower the resolution")

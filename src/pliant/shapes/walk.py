@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import validate
+from ..door import door
 from ..validate import Floats
 from .mannequin import mannequin
 from .rig import Rig, mannequin_rig
@@ -29,6 +30,7 @@ _LOWERED, _IN = 22.0, 3.0  # degrees: arms from where they rest towards the side
 _X, _Y, _Z = np.eye(3)
 
 
+@door
 def walking_mannequin(detail: float = 1.0) -> "Character":
     """`mannequin(detail)` with its rig and the clip "walk": one stride of 1.1 s, which ends as it began.
 

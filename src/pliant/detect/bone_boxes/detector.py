@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from ... import validate
 from ...contacts import Contacts, Pool
+from ...door import door
 from ...kernels import bone_boxes as _boxes
 from ...kernels import bone_lookup as _lookup
 from ...kernels import bone_memory as _memory
@@ -26,6 +27,7 @@ AROUND = 1.5  # times `within`: what is found that far away is known to be outsi
 MOST = 240  # poses, of clips longer than that
 
 
+@door
 class BoneBoxesDetector:
     """The nearest triangle of each vertex of cloth that is closer than `within` to a skin, or inside of it.
 

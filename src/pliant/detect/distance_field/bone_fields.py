@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from ... import validate
 from ...contacts import Contacts
 from ...deforming import Skinned
+from ...door import door
 from ...motion import brought
 from ...state import State
 from ..base import Finds, Side
@@ -19,6 +20,7 @@ from .parts import PartsDetector
 Floats = NDArray[np.float64]
 
 
+@door
 class BoneFieldsDetector:
     """Contacts with the rigid parts of a skin (`RigidParts`), baked once; of those near a point the nearest touches it.
 

@@ -1,7 +1,7 @@
 """Vertices and edge midpoints of something soft against the baked field of something rigid."""
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,14 +9,17 @@ from numpy.typing import NDArray
 from ... import contacts as _contacts
 from ... import validate
 from ...contacts import CONTACT, MIDPOINT_FIELD, VERTEX_FIELD, Contacts
+from ...door import door
 from ...kernels import distance_field as _kernels
 from ...kernels import field_edges as _edges
 from ...kernels import pose as _pose
 from ...mesh import Mesh
 from ...state import State
 from ..base import Finds, Side
+from .bsp import PlanarField
 from .cache import baked
 from .field import DistanceField
+from .sampled import Sampled
 
 Floats = NDArray[np.float64]
 _EVERY = np.zeros(0, np.int64)
@@ -25,11 +28,13 @@ _MOST_CELLS, _MOST_ALONG = 512, 2048  # along the sides of a cube; along the lon
 _LEAST_BAND, _WIDEST_BAND = 8.0, 16.0  # cells; what gets deeper in one substep is not found
 
 
+@door
 class DistanceFieldDetector:
     """Contacts wherever a vertex, or the middle of an edge near the body, is closer than `within` (metres).
 
     Without a `field` one is baked whose cells are no larger than `within`: the field's error is below 0.866 cells,
     so what stays `within` away by the field is outside by the truth. Deeper than the field's band nothing is found.
+    `field` may be of any kind: a `DistanceField`, an `AdaptiveField`, a `PlanarField` (guarantee C), a `FilledField`.
     `midpoints=False` leaves out section 4.3, `cache=False` bakes even what lies on disk (`cache.baked`).
     A body that moves takes its field along: the cloth is looked at in the body's coordinates (`State.pose`), where
     the field is as it was baked.
@@ -49,7 +54,7 @@ class DistanceFieldDetector:
         rigid: Side,
         *,
         within: float,
-        field: DistanceField | None = None,
+        field: Sampled | None = None,
         midpoints: bool = True,
         cache: bool = True,
         max_bytes: float | None = None,
@@ -58,19 +63,11 @@ class DistanceFieldDetector:
         self.soft, self.rigid = soft, rigid
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
         self.edges = soft.mesh.topology.edges if midpoints else np.zeros((0, 2), np.int32)
-        self.field = field if field is not None else _field_for(soft, rigid, within, cache, max_bytes, progress)
-        if self.field.grid.jump.size:
-            # the ends of an edge tell nothing about its middle: nan may be near, and the inside beside what is far off
-            self._known, self._slack = -np.inf, np.inf
-        else:  # a cell lacks a corner, and answers nan, only where it reaches beyond the band
-            self._known, self._slack = (self.field.band - 1.75) * self.field.spacing, self.field.spacing
+        self.field: Any = field if field is not None else _field_for(soft, rigid, within, cache, max_bytes, progress)
+        self._known, self._slack, self.box = _reach_of(self.field, self.within)
+        if isinstance(self.field, PlanarField):
+            self.guarantee = "C"  # type: ignore[misc]
         self._points = np.arange(soft.mesh.n_vertices, dtype=np.int32)[:, None]
-        # whatever is found lies in the body or at most this far from it; behind an open sheet as far as the band goes
-        issues, cells = self.field.mesh.issues, self.field.band + 1.0
-        margin = cells * self.field.spacing
-        if issues.closed and not issues.inward:
-            margin = min(margin, self.within + self.field.spacing)
-        self.box = self.field.mesh.bounds + np.array([[-margin], [margin]])
         self._bodies, self._standing = np.array([rigid.body]), np.zeros(1, np.int64)
         self._x = np.empty((soft.mesh.n_vertices, 3))
         self._near = np.empty(len(self.edges), np.int64)
@@ -127,6 +124,22 @@ class DistanceFieldDetector:
 def joined(parts: Sequence[Contacts]) -> Contacts:
     """All of `parts` in their order. As bytes: NumPy copies records field by field, 20 us against 3 for a hundred."""
     return np.concatenate([part.view(np.uint8) for part in parts]).view(CONTACT)
+
+
+def _reach_of(field: Sampled, within: float) -> tuple[float, float, Floats]:
+    """What the ends of an edge tell about its midpoint, for `kernels.field_edges`, and the box (2,3) of all answers."""
+    if not isinstance(field, DistanceField):  # cells of any size: the ends tell nothing
+        return -np.inf, np.inf, np.stack([field.low, field.high])
+    known, slack = (field.band - 1.75) * field.spacing, field.spacing
+    if field.grid.jump.size:
+        # the ends of an edge tell nothing about its middle: nan may be near, and the inside beside what is far off
+        known, slack = -np.inf, np.inf
+    # a cell lacks a corner, and answers nan, only where it reaches beyond the band; whatever is found lies in the body
+    # or at most this far from it, behind an open sheet as far as the band goes
+    issues, margin = field.mesh.issues, (field.band + 1.0) * field.spacing
+    if issues.closed and not issues.inward:
+        margin = min(margin, within + field.spacing)
+    return known, slack, field.mesh.bounds + np.array([[-margin], [margin]])
 
 
 def _field_for(

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import validate
+from ...door import door
 from ...files import atomic_write
 from ...kernels import adjacency as _adjacency
 from ...kernels import bake as _bake
@@ -48,6 +49,7 @@ class DistanceField(Sampled):
     seconds: float = 0.0  # the bake took
     examined: int = 0  # point-triangle distances the bake computed, as in the paper's table 1
 
+    @door
     @classmethod
     def bake(
         cls,
@@ -91,6 +93,7 @@ class DistanceField(Sampled):
         made = dataclasses.replace(made, grid=_dense(made, bricks)) if dense else made
         return dataclasses.replace(made, seconds=time.perf_counter() - start)
 
+    @door
     def rebake(self, vertices: Any, *, progress: Callable[[float], None] | None = None) -> "DistanceField":
         """The field of the same mesh with `vertices` (n,3) moved: only bricks near what moved are baked again.
 
@@ -211,10 +214,12 @@ class DistanceField(Sampled):
     def sampler(self) -> tuple[ModuleType, Any]:
         return _bricks if isinstance(self.grid, _bricks.Bricks) else _kernels, self.grid
 
+    @door
     def error(self, samples: int = 20_000, seed: int = 0, *, within: float | None = None) -> dict[str, float]:
         """As `Sampled.error`, by default at points up to the band from the surface."""
         return super().error(samples, seed, within=self.band * self.spacing if within is None else within)
 
+    @door
     def save(self, path: str | os.PathLike[str]) -> None:
         """To an .npz file, atomically."""
         arrays: dict[str, Any] = {n: a for n, a in self.grid._asdict().items() if isinstance(a, np.ndarray)}
@@ -231,6 +236,7 @@ class DistanceField(Sampled):
                 **arrays,
             )
 
+    @door
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, max_bytes: float | None = None) -> "DistanceField":
         """What `save` wrote; MeshFileError when the file is damaged, of another kind, or larger than `max_bytes`."""
@@ -246,7 +252,7 @@ def grid_for(mesh: Mesh, resolution: int, spacing: float | None, band: float, ma
     if spacing is None:
         h = longest / validate.whole("resolution", resolution, low=2, high=100_000)
     else:
-        h = validate.number("spacing", spacing, above=0.0)
+        h = validate.number("spacing", spacing, above=0.0, high=1e-3 * validate.LARGEST / band)
     if not h > 1e-9 * float(np.abs(mesh.bounds).max()):
         raise ValueError(
             f"mesh {mesh.name!r} is {longest:g} m long at coordinates up to {np.abs(mesh.bounds).max():g}: "

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import validate
+from ...door import takes, wrong
 from ...kernels.distance_field import VANISHED
 from ...mesh import Mesh
 from ..surface import ClosestPoints
@@ -75,7 +76,9 @@ class Sampled:
         Points anywhere in the volume, or no farther than `within` metres from a point of the surface. Points without
         a value do not count; signs are judged farther than `sure` from the surface.
         """
-        rng = np.random.default_rng(seed)
+        samples = validate.whole("samples", samples, low=0, high=100_000_000)
+        rng = np.random.default_rng(validate.whole("seed", seed))
+        within = None if within is None else validate.number("within", within, low=0.0, high=validate.LARGEST)
         if within is None:
             points = self.low + rng.random((samples, 3)) * (self.high - self.low)
         else:
@@ -91,6 +94,13 @@ class Sampled:
             "error_max_m": float(off.max(initial=0.0)),
             "wrong_signs": int(((said > 0.0) != (true > 0.0))[far].sum()),
         }
+
+
+@takes(Sampled)
+def _no_field(name: str, value: Any) -> Sampled:
+    """Nothing else is a field, not even the mesh that one could be baked of: it takes time, and has options."""
+    advice = "pliant.DistanceField.bake(mesh)" if isinstance(value, Mesh) or hasattr(value, "faces") else ""
+    raise wrong(name, value, "a DistanceField, AdaptiveField, PlanarField or FilledField", advice)
 
 
 class Cube(Sampled):

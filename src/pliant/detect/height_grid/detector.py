@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from ... import contacts as _contacts
 from ... import validate
 from ...contacts import MIDPOINT_FIELD, VERTEX_FIELD, Contacts
+from ...door import door
 from ...kernels import distance_field as _records
 from ...kernels import height_grid as _kernels
 from ...kernels import pose as _pose
@@ -23,6 +24,7 @@ _EVERY = np.zeros(0, np.int64)
 _FEWEST_NODES, _MOST_NODES = 32, 2048  # along the longest side, when the spacing is chosen here
 
 
+@door
 class HeightGridDetector:
     """Contacts wherever a vertex or the middle of an edge is less than `within` (metres) above the surface, or below.
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import validate
+from ...door import door
 from ...kernels import height_grid as _kernels
 from ...kernels import raster
 from ...mesh import Mesh
@@ -31,6 +32,7 @@ _TURNS: dict[str, tuple[bool, bool, bool]] = {  # swap rows and columns first; t
 }
 
 
+@door
 class HeightGrid:
     """Heights (ni,nj) in metres over a plane; nan is an empty column. Whatever is below the surface is inside.
 
@@ -53,6 +55,7 @@ class HeightGrid:
         self.faces: NDArray[np.int32] | None = None  # (m,3) of the mesh it was rendered from
         self._shape: tuple[int, int] = (0, 3)  # of that mesh's vertices
 
+    @door
     @classmethod
     def of_mesh(
         cls,
@@ -81,12 +84,13 @@ class HeightGrid:
         h = max(h, 1e-9 * mesh.size, float(extent.max()) / (_MOST_NODES - 2))
         counts = np.maximum(2, 1 + np.ceil(extent / h * (1.0 - 1e-12)).astype(np.int64))
         what = f"a height grid of {counts[0]} x {counts[1]}"
-        advice = "lower the resolution or raise max_bytes"
+        advice = "lower the resolution, raise the spacing or raise max_bytes"
         validate.budget(what, _NODE_BYTES * float(counts[0]) * float(counts[1]), advice, max_bytes)
         grid = cls(np.full((int(counts[0]), int(counts[1])), np.nan), spacing=h, direction=direction)
         grid.faces, grid._shape = mesh.faces, mesh.vertices.shape
         return grid._render(mesh.vertices, None)
 
+    @door
     @classmethod
     def of_picture(
         cls,
@@ -165,6 +169,7 @@ class HeightGrid:
         p = validate.floats("x", x, self._shape)
         return self._render(p, None if v is None else validate.floats("v", v, self._shape))
 
+    @door
     def seek(self, time: float) -> Self:
         """Be as it is at `time`, seconds; a grid that is no sequence always is."""
         return self

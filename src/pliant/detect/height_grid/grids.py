@@ -6,11 +6,13 @@ from typing import Any, Self
 import numpy as np
 
 from ... import validate
+from ...door import door
 from ...kernels import height_grid as _kernels
 from ...mesh import Mesh
 from .grid import DIRECTIONS, Floats, HeightGrid, probed
 
 
+@door
 class HeightGrids:
     """A point is inside only when it is below all grids that see it: the largest distance wins, the smallest depth.
 
@@ -28,6 +30,7 @@ class HeightGrids:
             raise ValueError(f"{len(self.grids)} grids; expected at most 127")
         self.whole = bool(whole)
 
+    @door
     @classmethod
     def around(
         cls,

@@ -5,9 +5,11 @@ from typing import Any, Self
 import numpy as np
 
 from ... import validate
+from ...door import door
 from .grid import HeightGrid, checked_heights
 
 
+@door
 class HeightSequence(HeightGrid):
     """Heights (t,ni,nj) at `times` (t,) seconds, increasing. Before the first and after the last it stands.
 

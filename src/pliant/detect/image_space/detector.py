@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from ... import validate
 from ...contacts import Contacts, Pool, empty
+from ...door import door
 from ...kernels import brute_force as _pairs
 from ...kernels import records as _records
 from ...mesh import Mesh
@@ -21,6 +22,7 @@ Floats = NDArray[np.float64]
 _HAIR = 1e-9  # of the size of a body: how far its own vertices are lifted off it
 
 
+@door
 class ImageSpaceDetector:
     """Vertices inside the other body, and of the other inside this one; `other=None` asks for vertices of a body that
     are inside another part of it. One of two must be closed, and looking outward.

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import validate
+from ...door import door
 from ...kernels import columns as _columns
 from ...kernels.columns import Seen
 from ...kernels.jit import worth
@@ -149,6 +150,7 @@ def _met(box: Floats, screen: Screen, one: Seen, two: Seen) -> Overlap:
     return Overlap(volume, max(0.0, sure - rounding), possible + rounding, box, screen, pixel, depth)
 
 
+@door
 def overlap(a: Mesh, b: Mesh, *, resolution: int = 128, axis: int | None = None) -> Overlap:
     """The volume that two closed bodies share, its bounds and its shape.
 

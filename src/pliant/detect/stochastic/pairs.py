@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from ... import validate
 from ...contacts import Contacts
+from ...door import door
 from ...kernels import stochastic_descent as _descent
 from ...kernels import stochastic_features as _features
 from ...kernels import stochastic_flood as _flood
@@ -28,6 +29,7 @@ FADE = 0.8  # what a step leaves of what earlier ones know about recall
 _BYTES = 40  # memory that a pair of triangles takes
 
 
+@door
 class ActivePairsDetector:
     """Contacts closer than `within` near pairs of vertices that are guessed and then followed; `other=None` asks for
     self-contact, neighbours left out.

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ... import validate
 from ...contacts import Contacts
+from ...door import door
 from ...kernels import stochastic_walk as _kernels
 from ...kernels.stochastic_features import add_features
 from ...kernels.stochastic_walk import Queue, Walker
@@ -30,6 +31,7 @@ SHORT = 5e-4  # seconds that are left then
 _BYTES = 260  # memory a contact takes while it is found
 
 
+@door
 class StochasticTreeDetector:
     """Contacts closer than `within`, those of the most likely places first; `other=None` asks for self-contact.
 

@@ -1,12 +1,14 @@
 """Ways to build a tree over boxes; all give a binary tree in depth-first order, which may be made wider."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ... import validate
+from ...door import door, unknown_option
 from ...kernels import tree as _kernels
 from ...kernels import tree_build as _down
 from ...kernels import tree_merge as _up
@@ -20,10 +22,31 @@ RULES = {"median": _down.MEDIAN, "mean": _down.MEAN, "least": _down.LEAST}
 TOP_DOWN = tuple(f"{along}-{rule}" for along in ALONG for rule in RULES if along != "any" or rule == "least")
 BUILDS = (*TOP_DOWN, "bottom-up", "insertion", "connectivity")
 ARITIES = (2, 4, 8)
+OPTIONS = ("arity", "leaf", "split", "volume")
 PARTS = 64  # about how many subtrees threads share
 ROUNDS = 48  # of joining neighbours; what is left after them has few neighbours or many
 
 
+def box_tree(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a tree whose traversal knows boxes alone, one element in a leaf; others are refused."""
+    for name in options:
+        if name not in OPTIONS:
+            raise unknown_option("the tree of a detector", name, OPTIONS)
+    volume = validate.choice("volume", options.get("volume", "box"), list(VOLUMES))
+    if volume != "box":
+        raise ValueError(
+            f"volume = {volume!r}; detectors traverse trees of boxes only: leave it out, or give 'box'; "
+            "pliant.detect.tree.tree_of and find_pairs take every volume"
+        )
+    if validate.whole("leaf", options.get("leaf", 1), low=1) != 1:
+        raise ValueError(
+            f"leaf = {options['leaf']}; detectors hold one triangle in a leaf: leave it out, or give 1; "
+            "pliant.detect.tree.tree_of and find_pairs take any number"
+        )
+    return {name: value for name, value in options.items() if name in ("arity", "split")}
+
+
+@door
 def layout(
     low: Floats,
     high: Floats,

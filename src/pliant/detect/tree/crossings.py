@@ -7,12 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import validate
+from ...door import door
 from ...kernels import crossings as _kernels
 from ...kernels.crossings import Side
 from ...kernels.tree import Tree
 from ...mesh import Mesh
 from ..base import Side as _Side
 from ..seams import Seams
+from .build import VOLUMES
 from .tree import refit, tree_of
 
 Floats = NDArray[np.float64]
@@ -29,7 +31,7 @@ class Crossings:
     """
 
     def __init__(self, a: Mesh, b: Mesh | None = None, *, max_bytes: float | None = None, **options: Any) -> None:
-        if options.get("volume", "box") != "box":
+        if validate.choice("volume", options.get("volume", "box"), list(VOLUMES)) != "box":
             raise ValueError(f"volume = {options['volume']!r}; expected 'box', the volume that crossings are found by")
         self.max_bytes = max_bytes
         self._one = _Follower(a, options)
@@ -129,6 +131,7 @@ def crossings_between(
     return np.stack([keys // width, keys % width], 1).astype(np.int32)
 
 
+@door
 def intersections(a: Mesh, b: Mesh | None = None) -> Pairs:
     """(k,2) the exact list of triangle pairs that meet: faces of `a` with faces of `b`, or of `a` with itself.
 

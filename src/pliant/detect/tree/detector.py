@@ -4,15 +4,18 @@ from typing import Any, ClassVar, Self
 
 from ... import validate
 from ...contacts import Contacts, Pool
+from ...door import door
 from ...state import State
 from ..base import Finds, Inside, Side
 from ..features import Part, Pose, contacts_of
 from ..seams import Seams
+from .build import box_tree
 from .cover import Cover
 from .depth import NOTHING, Depths
 from .near import NearPairs
 
 
+@door
 class TreeDetector:
     """All pairs of features closer than `within`; `other=None` asks for self-contact, neighbours left out.
 
@@ -45,6 +48,7 @@ class TreeDetector:
         self.one = Part.of(one)
         self.other = self.one if other is None else Part.of(other)
         self.soft, self.body = self.one.side, self.other.side
+        tree = box_tree(tree)
         a = Cover(one.mesh.vertices, one.mesh.topology, self.one.weld, **tree)
         b = None
         if other is not None:

@@ -1,0 +1,317 @@
+"""The door of every public function: its arguments are what its annotations name, or one sentence says what is wrong.
+
+`@door` above a function or a class checks each argument by its annotation and hands it on: numbers, whole numbers,
+flags, texts, paths, callables, sequences of a class, and classes. `takes` says what else a class is made of, so that a
+trimesh.Trimesh is a mesh wherever a mesh is asked for. What an annotation leaves open (`Any`, arrays) and what a value
+may be (ranges, choices, shapes) is checked behind the door, by `validate`.
+"""
+
+import collections.abc
+import difflib
+import functools
+import inspect
+import numbers
+import os
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from . import validate
+
+T = TypeVar("T")
+_MADE: dict[type, Callable[[str, Any], Any]] = {}
+_TEXTS = (str, bytes, bytearray)
+
+
+class Check(NamedTuple):
+    take: Callable[[str, Any], Any]  # of the name and the value; returns the value, or raises a ValueError
+    wanted: str  # what is expected, in words
+
+
+def takes(kind: type) -> Callable[[Callable[[str, Any], Any]], Callable[[str, Any], Any]]:
+    """The function below makes a `kind` of what else will do, or raises a ValueError; given a name and a value."""
+
+    def taught(make: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
+        _MADE[kind] = make
+        return make
+
+    return taught
+
+
+def door(thing: T) -> T:
+    """Check the arguments of a function, or of a class when it is made, by their annotations."""
+    if isinstance(thing, type):
+        thing.__init__ = _checked(thing.__init__, thing.__name__, 1)  # type: ignore[misc]
+        return thing
+    if isinstance(thing, classmethod):
+        name = thing.__func__.__qualname__
+        return classmethod(_checked(thing.__func__, name, 1))  # type: ignore[return-value]
+    name = thing.__qualname__  # type: ignore[attr-defined]
+    inner = "." in name and "<locals>" not in name
+    return _checked(thing, name, 1 if inner else 0)  # type: ignore[return-value, arg-type]
+
+
+def _checked(function: Callable[..., Any], called: str, skip: int) -> Callable[..., Any]:
+    """`function` behind its door; the first `skip` arguments (self, cls) pass unseen."""
+
+    @functools.cache
+    def plan() -> tuple[list[str], dict[str, Check], frozenset[str], bool]:
+        parameters = list(inspect.signature(function).parameters.values())[skip:]
+        kinds = inspect.Parameter
+        by_place = [p.name for p in parameters if p.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)]
+        named = [p for p in parameters if p.kind in (kinds.KEYWORD_ONLY, kinds.POSITIONAL_OR_KEYWORD)]
+        hints = {p.name: check_of(_resolved(p.annotation, function)) for p in named}
+        open_ended = any(p.kind is kinds.VAR_KEYWORD for p in parameters)
+        checks = {name: check for name, check in hints.items() if check is not None}
+        return by_place, checks, frozenset(p.name for p in named), open_ended
+
+    @functools.wraps(function)
+    def entered(*args: Any, **named: Any) -> Any:
+        places, checks, known, open_ended = plan()
+        for name in named:
+            if name not in known and not open_ended:
+                raise unknown_option(called, name, known)
+        given = list(args)
+        try:
+            for k, name in enumerate(places[: len(given) - skip], skip):
+                if name in checks:
+                    given[k] = checks[name].take(name, given[k])
+            for name, value in named.items():
+                if name in checks:
+                    named[name] = checks[name].take(name, value)
+        except ValueError as error:
+            swapped = _swapped(places, checks, args[skip:])
+            if swapped:
+                raise ValueError(f"{swapped} of {called} are swapped; write {called}({', '.join(places)})") from None
+            raise error from None
+        return function(*given, **named)
+
+    return entered
+
+
+def _swapped(places: Sequence[str], checks: Mapping[str, Check], args: Sequence[Any]) -> str:
+    """The names of two arguments that would each fit in the other's place, and not in their own."""
+    rows = [(name, checks[name], value) for name, value in zip(places, args) if name in checks]
+    for i, (one, check, value) in enumerate(rows):
+        for two, other, second in rows[i + 1 :]:
+            fits = (
+                _fits(one, check, value),
+                _fits(two, other, second),
+                _fits(one, check, second),
+                _fits(two, other, value),
+            )
+            if fits == (False, False, True, True):
+                return f"{one} and {two}"
+    return ""
+
+
+def _fits(name: str, check: Check, value: Any) -> bool:
+    try:
+        check.take(name, value)
+    except ValueError:
+        return False
+    return True
+
+
+def unknown_option(called: str, name: str, known: Iterable[str]) -> TypeError:
+    """The error for an option that nothing knows, with the one that was meant and all there are."""
+    options = sorted(known)
+    near = difflib.get_close_matches(name, options, n=1)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    return TypeError(f"{called} has no option {name!r}; {hint}one of: {', '.join(options)}")
+
+
+def shown(value: Any) -> str:
+    """A value as an error shows it: short ones as they are, others by what they are."""
+    if value is None or isinstance(value, (bool, numbers.Number, np.generic, os.PathLike, *_TEXTS)):
+        text = repr(value)
+        return text if len(text) <= 60 else text[:57] + "..."
+    if isinstance(value, np.ndarray):
+        return f"an array of shape {value.shape}"
+    if isinstance(value, type) or inspect.isroutine(value):
+        return f"{value.__name__} itself"
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
+
+
+def wrong(name: str, value: Any, wanted: str, advice: str = "") -> ValueError:
+    """`name = value; expected ...`."""
+    told = shown(value)
+    equals = "is" if told.startswith(("a ", "an ")) or told.endswith(" itself") else "="
+    return ValueError(f"{name} {equals} {told}; expected {wanted}{': ' + advice if advice else ''}")
+
+
+# -- what an annotation asks for ------------------------------------------------------------------------------------
+
+
+def _resolved(annotation: Any, function: Callable[..., Any]) -> Any:
+    """An annotation that is written as text, as what it names; Any where that is not known here."""
+    if isinstance(annotation, str):
+        try:
+            return eval(annotation, getattr(inspect.unwrap(function), "__globals__", {}))
+        except Exception:  # a name for type checkers only, or the class that is being made
+            return Any
+    return annotation
+
+
+def check_of(annotation: Any) -> Check | None:
+    """How to check what is annotated so; None where anything goes."""
+    if annotation in (Any, object, inspect.Parameter.empty):
+        return None
+    plain = {float: FLOAT, int: WHOLE, bool: FLAG, str: TEXT, type(None): NONE}
+    if annotation in plain:
+        return plain[annotation]
+    origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin in (typing.Union, types.UnionType):
+        return _either(inner)
+    if origin is collections.abc.Callable:
+        return CALLED
+    if origin is os.PathLike or annotation is os.PathLike:
+        return PATH
+    if origin is collections.abc.Mapping:
+        return _of_class(Mapping, "a dict of options by name")
+    if origin is tuple and Ellipsis not in inner:  # a row of numbers, which is an array
+        return None
+    if origin in (collections.abc.Sequence, collections.abc.Iterable, list, tuple) and inner:
+        return _several(inner[0])
+    if isinstance(annotation, type) and origin is None:
+        if getattr(annotation, "_is_protocol", False) and not getattr(annotation, "_is_runtime_protocol", False):
+            return None
+        return _of_class(annotation, f"a {annotation.__name__}")
+    return None
+
+
+def _either(kinds: tuple[Any, ...]) -> Check | None:
+    """One of several kinds: as it is where it is one of them, else what the first makes of it that can."""
+    if str in kinds and any(typing.get_origin(kind) is os.PathLike for kind in kinds):
+        kinds = tuple(kind for kind in kinds if kind is not str)
+    checks = [check_of(kind) for kind in kinds]
+    if not checks or any(check is None for check in checks):
+        return None
+    known = [check for check in checks if check is not None]
+    solid = [check for check in known if check is not NONE]
+    classes = tuple(kind for kind in kinds if isinstance(kind, type) and kind not in (float, int, bool, str))
+    made = any(kind in _MADE for kind in classes)
+
+    def take(name: str, value: Any) -> Any:
+        if isinstance(value, classes):
+            return value
+        said: list[ValueError] = []
+        for check in solid:
+            try:
+                return check.take(name, value)
+            except ValueError as error:
+                said.append(error)
+        if len(solid) == 1 or made:  # the longest knows most: what else is made into such a thing
+            raise max(said, key=lambda error: len(str(error)))
+        raise wrong(name, value, wanted)
+
+    wanted = " or ".join(check.wanted for check in solid)
+    return Check(take, wanted)
+
+
+def _several(kind: Any) -> Check | None:
+    """A sequence of one kind of things."""
+    one = check_of(kind)
+    what = getattr(kind, "__name__", "thing")
+    if one is None:
+        return Check(_iterable, "a list")
+
+    def take(name: str, value: Any) -> Any:
+        if (
+            isinstance(value, _TEXTS)
+            or not isinstance(value, Iterable)
+            or (isinstance(kind, type) and isinstance(value, kind))
+        ):
+            raise wrong(name, value, f"a list of {what}")
+        return tuple(one.take(f"{name}[{k}]", item) for k, item in enumerate(value))
+
+    return Check(take, f"a list of {what}")
+
+
+def _of_class(kind: type, wanted: str) -> Check:
+    def take(name: str, value: Any) -> Any:
+        if isinstance(value, kind):
+            return value
+        if kind in _MADE:
+            return _MADE[kind](name, value)
+        raise wrong(name, value, wanted)
+
+    return Check(take, wanted)
+
+
+def _number(name: str, value: Any) -> Any:
+    scalar = isinstance(value, (numbers.Number, np.generic)) or (isinstance(value, np.ndarray) and value.ndim == 0)
+    if not scalar or isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} = {shown(value)} is not a number{_metres(value)}")
+    if isinstance(value, (complex, np.complexfloating)) or value != value:
+        validate.number(name, value)
+        raise ValueError(f"{name} = {shown(value)} is not a number")
+    if isinstance(value, (int, float, np.floating, np.integer)):
+        return value
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name} = {shown(value)} is not a number") from None
+
+
+def _metres(value: Any) -> str:
+    """What a length with a unit is in metres, as advice."""
+    if isinstance(value, str) and value.strip()[-1:].isalpha():
+        try:
+            return f"; lengths are in metres: {validate.length('', value):g}"
+        except ValueError:
+            pass
+    return ""
+
+
+def _whole(name: str, value: Any) -> int:
+    value = _number(name, value)
+    if not np.isfinite(value) if isinstance(value, (float, np.floating)) else False:
+        raise ValueError(f"{name} = {value} is not finite")
+    if value != int(value):
+        raise ValueError(f"{name} = {value!r} must be a whole number")
+    return int(value)
+
+
+def _flag(name: str, value: Any) -> bool:
+    if isinstance(value, (bool, np.bool_)) or (isinstance(value, (int, np.integer)) and value in (0, 1)):
+        return bool(value)
+    raise wrong(name, value, "True or False")
+
+
+def _text(name: str, value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    raise wrong(name, value, "text")
+
+
+def _path(name: str, value: Any) -> Any:
+    if isinstance(value, (str, os.PathLike)) and isinstance(os.fspath(value), str) and os.fspath(value):
+        return value
+    raise wrong(name, value, "the name of a file")
+
+
+def _none(name: str, value: Any) -> None:
+    if value is not None:
+        raise wrong(name, value, "None")
+
+
+def _called(name: str, value: Any) -> Any:
+    if callable(value):
+        return value
+    raise wrong(name, value, "a function")
+
+
+def _iterable(name: str, value: Any) -> Any:
+    if isinstance(value, Iterable) and not isinstance(value, _TEXTS):
+        return value
+    raise wrong(name, value, "a list")
+
+
+FLOAT, WHOLE, FLAG = Check(_number, "a number"), Check(_whole, "a whole number"), Check(_flag, "True or False")
+TEXT, PATH = Check(_text, "text"), Check(_path, "the name of a file")
+NONE, CALLED = Check(_none, "None"), Check(_called, "a function")
