@@ -133,7 +133,7 @@ def unsigned(x, faces, points):
 
 
 class Meetings:
-    """Whether any two triangles meet, by IPC Toolkit's exact predicates.
+    """Whether any two triangles meet: IPC Toolkit finds, fractions confirm, because its last step is in floating point.
 
     Of the vertices (n,3) the first `n_soft` belong to what is simulated; the bodies behind them may meet each other.
     """
@@ -143,11 +143,28 @@ class Meetings:
 
         ipctk.set_num_threads(1)
         ipctk.set_logger_level(ipctk.LoggerLevel.off)
-        faces = np.asarray(faces, np.int32)
+        self.faces, self.n_soft = np.asarray(faces, np.int32), n_soft
         self._find = ipctk.has_intersections
-        self._mesh = ipctk.CollisionMesh(np.asfortranarray(x), ipctk.edges(faces), faces)
+        self._mesh = ipctk.CollisionMesh(np.asfortranarray(x), ipctk.edges(self.faces), self.faces)
         if n_soft < len(x):
             self._mesh.can_collide = ipctk.make_static_obstacle_filter(n_soft)
 
     def __call__(self, x):
-        return bool(self._find(self._mesh, np.asfortranarray(x)))
+        return bool(self._find(self._mesh, np.asfortranarray(x))) and bool(self.pairs(x))
+
+    def pairs(self, x):
+        """{(f, g)} faces that meet, f soft."""
+        soft = self.faces[:, 0] < self.n_soft
+        return {pair for pair in crossing_pairs(x, self.faces) if soft[pair[0]] or soft[pair[1]]}
+
+    def gap(self, x):
+        """The least distance of two features that are no neighbours, one of them soft."""
+        f, e = self.faces, edges_of(self.faces)
+        far = vertex_face(x, x[f])[1]
+        v = np.arange(len(x))
+        hard = (v[:, None] >= self.n_soft) & (f[:, 0] >= self.n_soft)
+        least = np.where((f[None] == v[:, None, None]).any(2) | hard, np.inf, far).min()
+        far = edge_edge(x[e], x[e])[1]
+        hard = (e[:, :1] >= self.n_soft) & (e[:, 0] >= self.n_soft)
+        shared = (e[:, None, :, None] == e[None, :, None, :]).any((2, 3))
+        return float(min(least, np.where(shared | hard, np.inf, far).min()))

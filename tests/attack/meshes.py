@@ -79,6 +79,33 @@ def t_junctions(rng, x, faces, share=0.5):
     return np.array(x), np.array(out)
 
 
+def cracks(rng, x, faces, share=0.5):
+    """T-junctions that are open by a little: m lies inside its own face, and the face that closes the gap is a sliver."""
+    x, out = list(x), []
+    for a, b, c in faces:
+        if rng.random() < share:
+            m, t = len(x), 10.0 ** rng.uniform(-9, -2)
+            on = x[a] + rng.uniform(0.2, 0.8) * (x[b] - x[a])
+            x.append(on + t * (x[c] - on))
+            out += [(a, m, c), (m, b, c), (b, m, a)]
+        else:
+            out.append((a, b, c))
+    return np.array(x), np.array(out)
+
+
+def needles(rng, x, faces, share=0.5):
+    """Faces split at a point very near one of their corners: three faces, of which some are needles."""
+    x, out = list(x), []
+    for a, b, c in faces:
+        if rng.random() < share:
+            m, t = len(x), 10.0 ** rng.uniform(-9, -2)
+            x.append(x[a] + t * (0.5 * (x[b] + x[c]) - x[a]))
+            out += [(a, b, m), (b, c, m), (c, a, m)]
+        else:
+            out.append((a, b, c))
+    return np.array(x), np.array(out)
+
+
 def slivers(rng, x, faces, share=0.5):
     """Split faces from one corner so that thin needles remain."""
     x, out = list(x), []
@@ -129,7 +156,7 @@ def permuted(rng, x, faces):
     return x[order], np.take_along_axis(faces, (np.arange(3) + roll[:, None]) % 3, 1)
 
 
-WOUNDS = (t_junctions, slivers, duplicates, seams, collapsed, permuted)
+WOUNDS = (t_junctions, cracks, needles, slivers, duplicates, seams, collapsed, permuted)
 
 
 def wounded(rng, x, faces, most=2):

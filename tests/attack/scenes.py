@@ -57,8 +57,9 @@ class Builder:
         inner = (np.abs(x[:, [0, 2]]) < 0.49).all(1)
         x[inner] += rng.choice([0.0, 0.15 / n]) * rng.uniform(-1, 1, (int(inner.sum()), 3)) * [1, 0, 1]
         x = size * x + np.asarray(at)
-        if wounds and rng.random() < 0.3:
-            x, faces = (meshes.t_junctions, meshes.slivers)[int(rng.integers(2))](rng, x, faces, 0.3)
+        if wounds and rng.random() < 0.4:
+            wound = (meshes.t_junctions, meshes.cracks, meshes.needles)[int(rng.integers(3))]
+            x, faces = wound(rng, x, faces, 0.3)
         return x, faces
 
     def cloth(self, x, faces, velocity=(0.0, 0.0, 0.0), **more):
