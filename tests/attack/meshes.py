@@ -80,7 +80,7 @@ def t_junctions(rng, x, faces, share=0.5):
 
 
 def cracks(rng, x, faces, share=0.5):
-    """T-junctions that are open by a little: m lies inside its own face, and the face that closes the gap is a sliver."""
+    """T-junctions that are open by a little: m lies inside its own face, and a sliver closes the gap."""
     x, out = list(x), []
     for a, b, c in faces:
         if rng.random() < share:

@@ -26,6 +26,7 @@ from attack.worker import Worker, run_case  # noqa: E402
 
 FIRST = 900.0  # seconds for the first case of a promise: loops are compiled
 PATIENCE = 5.0  # a case that took too long gets so many times its limit in a second try
+MOST_REMARKS = 200  # of a promise that are kept in the JSON
 SHOWN = 60  # failures of a promise that are printed; all are counted, and in the JSON
 
 
@@ -40,6 +41,7 @@ class Tally:
     slowest_case: str = ""
     notes: collections.Counter = dataclasses.field(default_factory=collections.Counter)
     lines: list = dataclasses.field(default_factory=list)
+    remarks: list = dataclasses.field(default_factory=list)
 
 
 def main() -> int:
@@ -156,6 +158,7 @@ class Attack:
         tally.checks += found["checks"]
         tally.seconds += found["seconds"]
         tally.notes.update(found["notes"])
+        tally.remarks += found["remarks"][: max(0, MOST_REMARKS - len(tally.remarks))]
         if found["seconds"] > tally.slowest and tally.cases > 1:
             tally.slowest, tally.slowest_case = found["seconds"], f"{seed}:{index}"
         if found["failures"]:

@@ -42,11 +42,12 @@ def attack(trial):
         told = reported(sim)
         cut = meets(shown.x)
         if cut and not told and touching:
-            trial.note("intersections, not told, of a start that touches")
+            trial.remark("intersections, not told, of a start that touches")
             return
         trial.check(not cut or told, f"{made.what}: frame {k} intersects, and nothing was told", **given)
         if cut:
-            trial.note("told intersections with room" if made.room else "told intersections without room")
+            kind = "with" if made.room else "without"
+            trial.remark(f"told intersections {kind} room ({made.what})")
             return
         if told and not told_before:
             trial.note("told, nothing intersects")

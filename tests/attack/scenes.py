@@ -156,7 +156,7 @@ def press(rng, make):
     x_y = [make.sheet(at=(0.01 * k, 0.06 + 0.02 * k, 0.005 * k), size=0.2) for k in range(int(rng.integers(1, 4)))]
     sheets = [make.cloth(x, faces, (0, -rng.choice([1.0, 10.0, 100.0]), 0)) for x, faces in x_y]
     y, other = meshes.box((0.3, 0.1, 0.3))
-    pull = float(rng.choice([9.81, 500.0, 1e5]))
+    pull = min(float(rng.choice([9.81, 500.0, 1e5])), 1e11 / make.scale)
     return make.attacked([*sheets, make.obstacle(y, other)], int(rng.integers(3, 8)), True, gravity=(0.0, -pull, 0.0))
 
 

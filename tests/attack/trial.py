@@ -22,6 +22,7 @@ class Trial:
         self.failures: list[str] = []
         self.kept: list[dict[str, np.ndarray]] = []
         self.notes: collections.Counter[str] = collections.Counter()
+        self.remarks: list[str] = []
 
     def check(self, holds, what: str, count: int = 1, **arrays) -> bool:
         self.checks += int(count)
@@ -33,6 +34,11 @@ class Trial:
 
     def note(self, what: str, count: int = 1) -> None:
         self.notes[what] += count
+
+    def remark(self, what: str) -> None:
+        """A note whose case is kept as well: no failure, but worth a look."""
+        self.note(what)
+        self.remarks.append(f"{what}: {self.line}")
 
     @property
     def line(self) -> str:

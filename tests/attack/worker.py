@@ -34,6 +34,7 @@ def run_case(promise: str, seed: int, index: int) -> dict:
         "failures": trial.failures,
         "kept": trial.kept,
         "notes": dict(trial.notes),
+        "remarks": trial.remarks,
         "seconds": time.perf_counter() - began,
         "line": trial.line,
     }
@@ -91,7 +92,16 @@ class Worker:
         self._again()
         line = Trial(promise, seed, index).line
         text = f"{why} ({took:.0f} s)"
-        return {"checks": 1, "failures": [text], "kept": [], "notes": {}, "seconds": took, "line": line, "broken": why}
+        return {
+            "checks": 1,
+            "failures": [text],
+            "kept": [],
+            "notes": {},
+            "remarks": [],
+            "seconds": took,
+            "line": line,
+            "broken": why,
+        }
 
     def _again(self) -> None:
         self.close()
