@@ -2,14 +2,14 @@
 
 A `Call` is one callable with good arguments and, for each parameter, what kind of thing it takes. `outcomes` puts each
 wrong value of that kind in its place, one at a time. What is refused must be refused by one sentence that names the
-parameter; what is accepted must give a value. `python tests/walk.py NAME ...` does so in a process of its own, which a
-crash or a hang ends, and prints what it found as JSON.
+parameter; what is accepted must give a value. `python tests/walk.py SHARE SEED [NAME ...]` does so for a share of all
+values in a process of its own, which a crash or a hang ends, and prints what it found as JSON.
 """
 
+# ruff: noqa: E501  (tables)
 import collections.abc
 import contextlib
 import dataclasses
-import inspect
 import io
 import json
 import pathlib
@@ -62,6 +62,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "mapping": {"number": 3, "text": "a", "list": [3], "flag": True, "unknown": {"no_such_option": 1}},
 }  # fmt: skip
 REFUSED["rows"] = {name: value for name, value in WRONG_ARRAYS.items() if name != "deep"}  # any shape is one list
+REFUSED["numbers"] = {name: value for name, value in WRONG_ARRAYS.items() if name not in ("nan", "huge")}  # any numbers
 MAY: dict[str, dict[str, Any]] = {
     "number": EXTREMES, "whole": EXTREMES, "array": {"empty": np.zeros((0, 3)), "zeros": np.zeros((1, 3)), "flags": np.ones((3, 3), bool),
     "strings": np.array([["a"]]), "wide": np.zeros((2, 9)), "whole": np.ones((4, 3), int), "one": 1.0, "inf": [[INF, 0, 0]]},
@@ -89,13 +90,15 @@ class Call:
             yield name, value, False
 
 
-def outcomes(call: Call) -> Iterator[dict[str, Any]]:
-    """What is wrong with the answers to wrong arguments."""
+def outcomes(call: Call, chosen: Callable[[], bool] = lambda: True) -> Iterator[dict[str, Any]]:
+    """What is wrong with the answers to wrong arguments, those that are `chosen`."""
     fine = (ValueError, TypeError)
     from pliant.errors import MeshFileError
 
     for parameter in call.kinds:
         for name, value, must in call.values(parameter):
+            if not chosen():
+                continue
             given = {**call.good, parameter: value}
             began = time.perf_counter()
             fault = ""
@@ -107,7 +110,7 @@ def outcomes(call: Call) -> Iterator[dict[str, Any]]:
                 if must:
                     fault = f"accepted, gave {type(made).__name__}"
             except (*fine, MeshFileError) as error:
-                text, words = str(error), {*call.kinds, *call.said.values()}  # it may be the other one that does not fit
+                text, words = str(error), {*call.kinds, *call.said.values(), "no_such_option"}  # or the other one
                 if not any(word in text for word in words) and not isinstance(error, MeshFileError):
                     fault = f"{type(error).__name__} does not name it: {text[:150]}"
                 elif "\n" in text.strip() or "numba" in text.lower():
@@ -134,13 +137,6 @@ def unknown_option(call: Call) -> str:
     return "accepted an option that there is not"
 
 
-def left_out(call: Call, called: Any) -> set[str]:
-    """Parameters of what is called that no kind is given for."""
-    return {p.name for p in inspect.signature(called).parameters.values() if p.kind is not p.VAR_KEYWORD} - set(
-        call.kinds
-    )
-
-
 def calls(folder: pathlib.Path) -> list[Call]:
     """Every public callable, with small and quick arguments."""
     import walk_table
@@ -148,16 +144,29 @@ def calls(folder: pathlib.Path) -> list[Call]:
     return walk_table.table(folder)
 
 
-def main(names: list[str]) -> None:
+def main(share: float, seed: int, names: list[str]) -> None:
+    rng = np.random.default_rng(seed)
+    count = [0]
+
+    def chosen() -> bool:
+        taken = bool(rng.random() < share)
+        count[0] += taken
+        return taken
+
     with tempfile.TemporaryDirectory() as folder:
         for call in calls(pathlib.Path(folder)):
             if names and call.name not in names:
                 continue
             print(json.dumps({"start": call.name}), flush=True)
-            for fault in outcomes(call):
+            began = time.perf_counter()
+            for fault in outcomes(call, chosen):
                 print(json.dumps(fault), flush=True)
+            if fault := unknown_option(call):
+                print(json.dumps({"call": call.name, "parameter": "no_such_option", "fault": fault}), flush=True)
+            print(json.dumps({"done": call.name, "took": round(time.perf_counter() - began, 2)}), flush=True)
+    print(json.dumps({"tried": count[0]}), flush=True)
 
 
 if __name__ == "__main__":
     sys.path.insert(0, str(pathlib.Path(__file__).parent))
-    main(sys.argv[1:])
+    main(float(sys.argv[1]), int(sys.argv[2]), sys.argv[3:])

@@ -1,5 +1,6 @@
 """The public callables of pliant with good arguments, and the kind of each parameter (see walk.py)."""
 
+# ruff: noqa: E501  (tables)
 import pathlib
 from typing import Any
 
@@ -70,10 +71,10 @@ def _shapes() -> list[Call]:
         ),
         Call("shapes.torus", s.torus, {"around": 5, "across": 4}, {"major": "number", "minor": "number", "around": "whole", "across": "whole", **CENTRE}),
         Call("shapes.cylinder", s.cylinder, {"resolution": 1}, {"radius": "number", "height": "number", "resolution": "whole", **CENTRE}),
-        Call("shapes.tet_ball", s.tet_ball, {"radius": 0.1, **thing}, {"radius": "number", "size": "number?", **CENTRE}),
+        Call("shapes.tet_ball", s.tet_ball, {"radius": 0.1, **thing}, {"radius": "number~", "size": "number?", **CENTRE}),
         Call("shapes.tet_box", s.tet_box, thing, {"edges": "array", "size": "number?", "rounding": "number?", **CENTRE}),
-        Call("shapes.creature", s.creature, {"size": 0.03}, {"length": "number", "size": "number?", **CENTRE}),
-        Call("shapes.liver", s.liver, {"size": 0.044}, {"length": "number", "size": "number?", **CENTRE}),
+        Call("shapes.creature", s.creature, {"size": 0.03}, {"length": "number~", "size": "number?", **CENTRE}),
+        Call("shapes.liver", s.liver, {"size": 0.044}, {"length": "number~", "size": "number?", **CENTRE}),
         Call("shapes.intestine", s.intestine, {"size": 0.012, "bends": 0, "width": 0.03}, {"radius": "number", "bends": "whole", "width": "number", "size": "number?", **CENTRE}),
         Call("shapes.face", s.face, {"resolution": 5}, {"resolution": "whole"}),
         Call("shapes.face_heights", s.face_heights, {"resolution": 5}, {"resolution": "whole"}),
@@ -195,7 +196,7 @@ def _questions(flat: Any, above: Any, body: Any, bar: Any, folder: pathlib.Path)
         Call("geometry.edge_edge_distance", g.edge_edge_distance, {"p": p}, {"p": "array"}),
         Call("geometry.vertex_face_impact", g.vertex_face_impact, {"p_0": p, "p_1": p}, impact),
         Call("geometry.edge_edge_impact", g.edge_edge_impact, {"p_0": p, "p_1": p}, impact),
-        Call("contacts.gap", pliant.contacts.gap, {"contacts": pliant.contacts.empty(1), "x": X}, {"contacts": "array", "x": "array"}),
+        Call("contacts.gap", pliant.contacts.gap, {"contacts": pliant.contacts.empty(1), "x": X}, {"contacts": "array", "x": "numbers"}),
         Call("contacts.table", pliant.contacts.table, {"contacts": pliant.contacts.empty(1)}, {"contacts": "array"}),
         Call("contacts.empty", pliant.contacts.empty, {}, {"count": "whole"}),
         Call("contacts.sort", pliant.contacts.sort, {"contacts": pliant.contacts.empty(1)}, {"contacts": "array"}),
@@ -287,7 +288,7 @@ def _detectors(sheet: Any, body: Any, above: Any, flat: Any, field: Any) -> list
         kinds = {"a": "mesh", "b": "mesh?", "within": "number", **OPTIONS[method]}
         found.append(Call(f"detector {method}", make, good, kinds))
     one = pliant.detector("brute-force", above, flat)
-    start = {name: "array?" for name in ("x_a", "x_b", "start_a", "start_b")}
+    start = dict.fromkeys(("x_a", "x_b", "start_a", "start_b"), "array?")
     found.append(Call("detector", pliant.detector, {"method": "brute-force", "a": above}, {"method": "choice"}))
     found.append(Call("detector.update", one.update, {}, start))
     return found

@@ -48,7 +48,7 @@ Contacts = NDArray[Any]
 
 def empty(count: int = 0) -> Contacts:
     """`count` blank records: unused vertices -1, everything else zero."""
-    if not isinstance(count, int) or not 0 <= count < 1 << 20:
+    if type(count) is not int or not 0 <= count < 1 << 20:
         count = validate.whole("count", count)
         validate.budget(f"{count} contact records", float(CONTACT.itemsize) * count, "make count smaller")
     contacts = np.zeros(count, CONTACT)

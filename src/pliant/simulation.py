@@ -58,6 +58,7 @@ class Frame:
 
 
 SHORTEST = 1e-9  # seconds a step: what moves less than that is lost in rounding
+LONGEST = 3600.0  # seconds a step: what falls for that long is beyond all that is near
 
 
 @door
@@ -89,7 +90,7 @@ class Simulation:
         clock: Clock | None = None,
     ) -> None:
         self.scene = scene
-        self.dt = validate.number("dt", dt, low=SHORTEST)
+        self.dt = validate.number("dt", dt, low=SHORTEST, high=LONGEST)
         self.substeps = validate.whole("substeps", substeps, low=1, high=1000)
         self.state = scene.start() if state is None else state.copy()
         if self.state.x.shape != (int(scene.first[-1]), 3):
@@ -181,11 +182,13 @@ class Simulation:
         lost, took = self.dynamics.lost - lost, time.perf_counter() - began
         return Frame(self.index, state.time, state.x.copy(), state.pose.copy(), found, took, remained, cut, lost)
 
+    @door
     def run(self, frames: int) -> Iterator[Frame]:
         """The next `frames` steps, one at a time."""
         for _ in range(validate.whole("frames", frames, low=0)):
             yield self.step()
 
+    @door
     def grab(self, origin: Any, along: Any) -> Hand | None:
         """Take hold of what a ray from `origin` (3,) along `along` (3,) meets first; None where that is not soft.
 
@@ -196,6 +199,7 @@ class Simulation:
             self.hands.append(hand)
         return hand
 
+    @door
     def save(self, path: str | os.PathLike[str]) -> None:
         """A checkpoint, atomically: what `load` needs to go on with the same bits, beside the scene itself."""
         forced = self.guard.forced if self.guard else 0
@@ -205,6 +209,7 @@ class Simulation:
         told = (self.responds, self.response.memory, *own, np.concatenate([np.zeros((0, 11)), *ways]))
         Checkpoint(self.state, self.index, self.dt, self.substeps, self.method, forced, mark, *told).save(path)
 
+    @door
     @classmethod
     def load(
         cls,

@@ -46,3 +46,11 @@ def test_a_scheduler_that_does_not_answer_is_one_line(tmp_path, capsys, monkeypa
     made(tmp_path, SMALL)
     assert cli.run(["sweep", "s.toml", "--scheduler", "tcp://127.0.0.1:9"]) == 2
     assert "error: no Dask scheduler answers at tcp://127.0.0.1:9" in capsys.readouterr().err
+
+
+def test_a_local_cluster_is_started_and_ended_for_the_sweep(tmp_path, monkeypatch):
+    monkeypatch.setenv("PLIANT_COMPILE", "0")
+    file = made(tmp_path, SMALL)
+    here = sweep(read_plan(file), tmp_path / "here", workers=1)
+    there = sweep(read_plan(file), tmp_path / "there", scheduler="local", workers=2)
+    assert results(there.out) == results(here.out)

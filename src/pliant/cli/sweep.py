@@ -48,7 +48,7 @@ def sweep(
         Processes of this machine that work at the same time; one for each core without it.
     scheduler
         Address of a Dask scheduler, such as tcp://10.0.0.5:8786: its machines do the work, and must share OUT and the
-        files that are read. Needs the extra [cluster].
+        files that are read. "local" starts one on this machine, with --workers workers. Needs the extra [cluster].
     time_limit
         Seconds a run may take; then it is ended and recorded as failed.
     memory
@@ -65,6 +65,7 @@ def sweep(
     from .. import validate
     from ..sweep.apart import Limits
     from ..sweep.plan import read_plan
+    from ..sweep.pool import LOCAL, check_address
     from ..sweep.sweep import sweep as carry_out
 
     limits = Limits(
@@ -74,7 +75,8 @@ def sweep(
     )
     if workers is not None:
         workers = validate.whole("--workers", workers, low=1, high=1024)
-    if workers is not None and scheduler is not None:
+    scheduler = None if scheduler is None else check_address(scheduler)
+    if workers is not None and scheduler not in (None, LOCAL):
         raise ValueError("--workers is for this machine; a cluster behind --scheduler has its own")
     wanted = read_plan(file)
     target = file.with_suffix("") if out is None else out

@@ -36,6 +36,7 @@ class Side(NamedTuple):
         return slice(self.first, self.first + self.mesh.n_vertices)
 
 
+@runtime_checkable
 class Detector(Protocol):
     """`update` follows the positions (the only place where memory changes); `find` answers for them.
 

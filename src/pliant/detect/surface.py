@@ -42,6 +42,8 @@ def bin_boxes(low: Floats, high: Floats) -> _cells.Cells:
     """Cell lists of boxes; cells are twice as large as the mean box, larger where the lists would grow too long."""
     bottom, top = low.min(0), high.max(0)
     extent = top - bottom
+    if not np.isfinite(extent).all():  # no cell is large enough, and the search for one would never end
+        raise ValueError("positions are not finite; take shorter steps, or begin from positions that are")
     # no smaller than what divides a coordinate of 1e12 into a cell number that fits
     tiny = max(1e-150, 1e-12 * float(np.abs([bottom, top]).max()))
     h = max(2.0 * float((high - low).mean()), float(extent.max()) / 256.0, tiny)

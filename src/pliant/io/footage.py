@@ -45,6 +45,8 @@ def load_clip(
     PC2 point cache that moves the mesh. `part`, `units`, `up` and `max_bytes` as for `load`.
     """
     choice("axis", up, ("x", "y", "z"))
+    if not isinstance(units, str):
+        number("units", units, above=0.0, high=LARGEST)
     target = pathlib.Path(path)
     options: dict[str, Any] = {"part": part, "units": units, "up": up, "max_bytes": max_bytes}
     rate = FPS if fps is None else number("fps", fps, above=0.0, high=1e6)

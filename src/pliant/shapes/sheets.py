@@ -59,8 +59,8 @@ def lattice_faces(nx: int, ny: int) -> Ints:
 
 
 def _counts(resolution: Any, width: float, height: float) -> tuple[int, int]:
-    if isinstance(resolution, (tuple, list)):
-        if len(resolution) != 2:
+    if isinstance(resolution, (tuple, list, np.ndarray)) and np.ndim(validate.numbers("resolution", resolution)):
+        if np.shape(resolution) != (2,):
             raise ValueError(f"resolution has {len(resolution)} entries; expected a whole number or (nx, ny)")
         return (
             validate.whole("resolution[0]", resolution[0], low=2, high=20_000),

@@ -1,6 +1,7 @@
 """Jobs on this machine's processes, or on those of a Dask cluster; outcomes come as they are ready."""
 
 import collections
+import contextlib
 import os
 import pathlib
 import platform
@@ -15,6 +16,7 @@ from .inputs import visible
 
 _IDLE = 60.0  # s after which a process on a cluster leaves that nobody asks any more
 _mine = threading.local()  # of each thread of a Dask worker
+LOCAL = "local"  # the address of a cluster that is started here, and ended with the sweep
 Done = tuple[int, Outcome]  # which job, and what became of it
 
 
@@ -63,23 +65,49 @@ def _keep_doing(
         done.put((number, outcome))
 
 
+def check_address(address: str) -> str:
+    """The address of a scheduler, or "local"; a ValueError where it is neither."""
+    if address.strip().lower() == LOCAL:
+        return LOCAL
+    if ":" not in address:
+        raise ValueError(f"scheduler {address!r}: expected 'local', or an address such as tcp://10.0.0.5:8786")
+    return address
+
+
 def run_on_cluster(
-    address: str, jobs: Sequence[Job], limits: Limits, say: Callable[[str], None] = lambda _: None
+    address: str,
+    jobs: Sequence[Job],
+    limits: Limits,
+    say: Callable[[str], None] = lambda _: None,
+    workers: int | None = None,
 ) -> Iterator[Done]:
     """Every job, on the Dask cluster whose scheduler listens at `address`; its machines must share the files.
+
+    Address "local" starts a cluster of `workers` processes on this machine (one for each core without a number), and
+    ends it when all is done.
 
     A job runs in a process beside the Dask worker, one for each of its threads, on one thread where NUMBA_NUM_THREADS
     says nothing else. One whose worker is gone goes to another.
     """
     try:
-        from distributed import Client, as_completed
+        from distributed import Client, LocalCluster, as_completed
     except ImportError:
-        raise ValueError("a cluster needs Dask; install it: pip install 'pliant[cluster]'") from None
-    try:
-        client = Client(address, timeout=10, set_as_default=False)
-    except (OSError, ValueError, TimeoutError) as error:
-        raise ValueError(f"no Dask scheduler answers at {address} ({' '.join(str(error).split())})") from None
-    with client:
+        here = "; or leave out the scheduler, and processes of this machine do the work" if address == LOCAL else ""
+        raise ValueError(f"a cluster needs Dask; install it: pip install 'pliant[cluster]'{here}") from None
+    with contextlib.ExitStack() as open_ones:
+        if address == LOCAL:
+            count = min(workers or cores(), max(len(jobs), 1))
+            try:
+                cluster = LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None)
+            except (OSError, RuntimeError, TimeoutError) as error:
+                why = " ".join(str(error).split())
+                raise ValueError(f"no Dask cluster could be started on this machine ({why})") from None
+            open_ones.enter_context(cluster)
+            address = cluster.scheduler_address
+        try:
+            client = open_ones.enter_context(Client(address, timeout=10, set_as_default=False))
+        except (OSError, ValueError, TimeoutError) as error:
+            raise ValueError(f"no Dask scheduler answers at {address} ({' '.join(str(error).split())})") from None
         if not client.scheduler_info().get("workers"):
             say(f"the cluster at {address} has no workers yet; waiting for them")
         futures = {

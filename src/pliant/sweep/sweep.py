@@ -8,7 +8,7 @@ from typing import Any
 
 from .apart import Job, Limits, Outcome
 from .plan import Plan, Run
-from .pool import cores, run_here, run_on_cluster
+from .pool import check_address, cores, run_here, run_on_cluster
 from .results import folder_of, write_results
 from .work import RECORD, good_record, read_record, record_of, write_json
 
@@ -60,8 +60,10 @@ def sweep(
     """Carry out all runs of `plan` that are not in the folder `out` yet, and write the table and the gallery there.
 
     On `workers` processes of this machine (one for each core without a number), or on the Dask cluster behind
-    `scheduler`. `retry_failed` does runs again that failed before.
+    `scheduler` ("local": one that is started on this machine, with `workers` workers). `retry_failed` does runs again
+    that failed before.
     """
+    scheduler = None if scheduler is None else check_address(scheduler)
     out = out.resolve()
     _writable(out)
     records: dict[str, dict[str, Any]] = {}
@@ -79,7 +81,7 @@ def sweep(
 
     def execute(jobs: Sequence[Job]) -> Iterator[tuple[int, Outcome]]:
         if scheduler is not None:
-            return run_on_cluster(scheduler, jobs, limits, say)
+            return run_on_cluster(scheduler, jobs, limits, say, workers)
         return run_here(jobs, workers or cores(), limits)
 
     runs = list(todo.values())
