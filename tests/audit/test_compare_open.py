@@ -40,7 +40,8 @@ def test_where_closed_parts_overlap_a_field_may_not_know_the_side():
 def test_around_an_open_body_a_field_keeps_its_promise(body):
     found = compare(across(BODIES[body]), BODIES[body], within=0.01, methods=[FIELD])
     assert found.broken == []
-    assert found.row(FIELD).recall > 0.99
+    # beside the rim of a sheet the side is not known, and the field says nothing
+    assert found.row(FIELD).recall > 0.95
     assert found.row(FIELD).found > 500
     assert "no side is known" in found.row(FIELD).note
 

@@ -119,10 +119,10 @@ def bake_bricks(
         array.resize((total, *array.shape[1:]), refcheck=False)
     rim = rim if bool((fan.across == _adjacency.BORDER).any()) else np.zeros(0, np.uint64)
     made = bricks_of(values, index, rim, grid)
-    if not paper and doubt.any():
-        _decide(basis.mesh, made, doubt)
     if not paper and basis.judge is not None:
         made = basis.judge.decide(made)
+    elif not paper and doubt.any():
+        _decide(basis.mesh, made, doubt)
     return made, counts, examined
 
 
