@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .character import Character
+from .deforming import SEAM
 from .door import door
 from .mesh import Mesh
 from .motion import placed, rigid_poses
@@ -67,6 +68,15 @@ class Clip:
         if self.poses is None:
             return self.frames[frame]
         return placed(self.frames[0].astype(np.float64), self.poses[frame]).astype(self.frames.dtype)
+
+    @functools.cached_property
+    def sewn(self) -> "Clip":
+        """The same, with only those of its mesh's coincident vertices welded that stay together in all frames, to SEAM
+        of its size; itself where all of them do."""
+        mesh, slack = self.mesh, SEAM * self.mesh.size
+        for frame in self.frames:
+            mesh = mesh.sewn_at(frame, slack)
+        return self if mesh is self.mesh else dataclasses.replace(self, mesh=mesh)
 
     @functools.cached_property
     def bounds(self) -> NDArray[np.float64]:

@@ -13,8 +13,10 @@ from .character import Character
 from .door import door
 from .kernels import skinning as _kernels
 from .kernels.jit import worth
+from .mesh import Mesh
 
 Floats = NDArray[np.float64]
+SEAM = 1e-6  # of the size of a mesh: farther apart than files of single precision may write one point
 _SOME = 2000  # vertices that are moved before a thread would have woken up
 Rows = NDArray[np.int64]
 
@@ -136,6 +138,17 @@ class Skinned:
         c = self.character
         played = self.sample(np.linspace(0.0, self.duration, 17))
         return (c.mesh.vertices, c.joints, c.weights, played, self.duration, self.lead_in, self.loop)
+
+    def apart(self, copies: Rows) -> Rows:
+        """Those of `copies` (k,2), pairs of vertices at one place, that bones or morph targets may take apart."""
+        one, two = copies.T
+        differ = (self.joints[one] != self.joints[two]).any(1) | (self.weights[one] != self.weights[two]).any(1)
+        for m in self.character.morphs:
+            moves = np.zeros((len(m.targets), self.character.mesh.n_vertices, 3))
+            moves[:, m.start : m.start + m.targets.shape[1]] = m.targets
+            moves = moves if self.rows is None else moves[:, self.rows]
+            differ |= (moves[:, one] != moves[:, two]).any((0, 2))
+        return copies[differ]
 
     @property
     def joints(self) -> NDArray[Any]:
@@ -272,3 +285,24 @@ class Attached:
         n = e[:, [1, 2, 0]] * f[:, [2, 0, 1]] - e[:, [2, 0, 1]] * f[:, [1, 2, 0]]
         n /= np.maximum(np.linalg.norm(n, axis=1, keepdims=True), 1e-300)
         return a, np.stack([e, f, n], 2)
+
+
+def sewn(mesh: Mesh, motion: Deforming) -> Mesh:
+    """`mesh`, with only those of its coincident vertices welded that `motion` keeps together, to SEAM of its size.
+
+    Of a character it is asked sixty times a second, and only for copies that other bones hold.
+    """
+    slack = SEAM * mesh.size
+    if isinstance(motion, Recorded):
+        for frame in motion.frames:
+            mesh = mesh.sewn_at(frame, slack)
+    elif isinstance(motion, Skinned) and len(motion.joints) == mesh.n_vertices:
+        copies = motion.apart(mesh.copies)
+        if not len(copies):
+            return mesh
+        rows, x = np.unique(copies), mesh.vertices.copy()
+        some = motion.taking(rows)
+        for sample in some.sample(np.arange(0.0, motion.duration + 1.0 / 60.0, 1.0 / 60.0)):
+            x[rows] = some.shape(sample)
+            mesh = mesh.sewn_at(x, slack)
+    return mesh

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from . import validate
 from .door import takes, wrong
 from .issues import Issues, find_issues
-from .topology import Topology, copies, parted, tet_surface, weld
+from .topology import Topology, find_copies, parted, tet_surface, weld
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -110,9 +110,9 @@ class Mesh:
         return rank[index]
 
     @functools.cached_property
-    def _copies(self) -> NDArray[np.int64]:
+    def copies(self) -> NDArray[np.int64]:
         """(k,2) vertices that are one with an earlier one, and the first that they are one with."""
-        return copies(self.weld_index)
+        return find_copies(self.weld_index)
 
     @functools.cached_property
     def welded(self) -> "Mesh":
@@ -143,7 +143,7 @@ class Mesh:
         Vertices that coincide at rest are one only as long as they stay together. Whoever follows a mesh that moves
         asks this for each pose before relying on `weld_index`, `welded`, `surface` or `issues`.
         """
-        groups = parted(self._copies, np.asarray(x), slack)
+        groups = parted(self.copies, np.asarray(x), slack)
         return self if groups is None else dataclasses.replace(self, groups=groups)
 
     @functools.cached_property

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import validate
-from .deforming import Deforming
+from .deforming import Deforming, sewn
 from .door import door, takes, wrong
 from .mesh import Mesh
 from .motion import STANDING, Motion, placed
@@ -126,6 +126,9 @@ class Body:
         if not self.mesh.n_faces:
             advice = ", such as pliant.Mesh.from_tets makes" if len(self.mesh.tets) else ""
             raise ValueError(f"body {self.label!r} has no faces; expected a surface{advice}")
+        if self.motion is not None and not isinstance(self.motion, Motion):
+            # vertices at one place are one body only where the motion keeps them together
+            object.__setattr__(self, "mesh", sewn(self.mesh, self.motion))
         if not self.fixed:
             _check_material(self)
         if self.color is not None:

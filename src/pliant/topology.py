@@ -142,7 +142,7 @@ def weld(vertices: NDArray[Any]) -> Ints:
     return (np.cumsum(kept, dtype=np.int32) - 1)[rank]
 
 
-def copies(index: Ints) -> NDArray[np.int64]:
+def find_copies(index: Ints) -> NDArray[np.int64]:
     """(k,2) vertices that are one with an earlier one by `index` (n,), and the first that they are one with."""
     _, first, inverse = np.unique(index, return_index=True, return_inverse=True)
     first = first[inverse.ravel()]

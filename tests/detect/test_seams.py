@@ -196,7 +196,22 @@ def test_copies_within_the_slack_stay_one():
     index = np.array([0, 1, 0, 1, 0], np.int32)
     x = np.zeros((5, 3))
     x[2, 0], x[3, 1], x[4, 2] = 1e-9, 1.0, 1e-9
-    assert topology.copies(index).tolist() == [[2, 0], [3, 1], [4, 0]]
-    assert topology.parted(topology.copies(index), x, 2.0) is None
-    assert topology.parted(topology.copies(index), x, 1e-6).tolist() == [0, 1, 0, 3, 0]
-    assert topology.parted(topology.copies(index), x).tolist() == [0, 1, 2, 3, 4]
+    assert topology.find_copies(index).tolist() == [[2, 0], [3, 1], [4, 0]]
+    assert topology.parted(topology.find_copies(index), x, 2.0) is None
+    assert topology.parted(topology.find_copies(index), x, 1e-6).tolist() == [0, 1, 0, 3, 0]
+    assert topology.parted(topology.find_copies(index), x).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_a_body_and_a_clip_are_sewn_where_their_motion_keeps_them_together():
+    panels = two_panels()
+    together = np.stack([panels.vertices, panels.vertices + np.array([0, 1, 0])])
+    apart = together.copy()
+    apart[1, 4:] += [0, 0, 3]
+    for frames, count in ((together, 6), (apart, 8)):
+        body = pliant.Body(panels, fixed=True, motion=pliant.Recorded([0.0, 1.0], frames))
+        assert body.mesh.welded.n_vertices == count
+        scene = pliant.Scene([body])
+        assert np.array_equal(scene.shapes[0].shape(scene.bones(1.0)[0])[body.mesh.weld_index], frames[1])
+        clip = pliant.Clip(panels, frames)
+        assert clip.sewn.mesh.welded.n_vertices == count
+        assert (clip.sewn is clip) == (count == 6)

@@ -91,7 +91,7 @@ def as_clip(name: str, what: Any) -> Clip:
         raise ValueError(f"{name} is a {type(what).__name__}; expected a Mesh or a Clip")
     if not what.mesh.n_faces:
         raise ValueError(f"{name} {what.mesh.name!r} has no faces; expected a surface")
-    return what
+    return what.sewn
 
 
 class _Audit:
@@ -279,13 +279,15 @@ def _clearance(away: Floats, worn: _Worn, between: Between) -> float:
 
 def turned_outward(mesh: Mesh) -> Mesh:
     """The mesh, turned where its faces look inward."""
-    return Mesh(mesh.vertices, mesh.faces[:, ::-1], name=mesh.name) if mesh.issues.inward else mesh
+    turned = Mesh(mesh.vertices, mesh.faces[:, ::-1], name=mesh.name, groups=mesh.groups)
+    return turned if mesh.issues.inward else mesh
 
 
 def _outward(mesh: Mesh) -> Mesh:
     """The welded mesh, turned where its faces look inward."""
     surface = mesh.surface
-    return Mesh(surface.vertices, surface.faces[:, ::-1], name=mesh.name) if surface.issues.inward else surface
+    turned = Mesh(surface.vertices, surface.faces[:, ::-1], name=mesh.name, groups=surface.groups)
+    return turned if surface.issues.inward else surface
 
 
 def _point(p: Floats) -> tuple[float, float, float]:

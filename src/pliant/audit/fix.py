@@ -84,7 +84,7 @@ class _Fixing:
         self.before, self.max_strain = before, max_strain
         mesh = garment.mesh.welded
         if len(mesh.tets):
-            mesh = Mesh(mesh.vertices, mesh.faces, name=mesh.name)  # its surface, as any other
+            mesh = Mesh(mesh.vertices, mesh.faces, name=mesh.name, groups=mesh.groups)  # its surface, as any other
         self.mesh, self.first = mesh, np.unique(garment.mesh.weld_index, return_index=True)[1]
         self.tangles = Untangler(mesh)
         self.untangle = untangle

@@ -114,7 +114,9 @@ def _part(clip: Clip) -> _Part:
     rows = np.unique(clip.mesh.weld_index, return_index=True)[1]
     if not len(mesh.tets):
         used, faces = np.unique(mesh.faces, return_inverse=True)
-        mesh, rows = Mesh(mesh.vertices[used], faces.reshape(-1, 3).astype(np.int32), name=clip.mesh.name), rows[used]
+        groups = None if mesh.groups is None else np.arange(len(used), dtype=np.int32)
+        corners = faces.reshape(-1, 3).astype(np.int32)
+        mesh, rows = Mesh(mesh.vertices[used], corners, name=clip.mesh.name, groups=groups), rows[used]
     return _Part(clip, rows, mesh.moved(np.asarray(clip.at(0), np.float64)[rows]))
 
 
