@@ -43,8 +43,8 @@ log = logging.getLogger("pliant.simulation")
 class Frame:
     """What one step of `dt` left: positions (n,3) and poses (bodies,3,4) of all bodies, contacts of its last substep,
     how long it took, and how many pairs a response that separates until nothing touches left too near. cut: pairs of
-    triangles that meet after safe mode had to give something up, exactly. lost: vertices that stayed where they were
-    in a small step because their new place was not finite."""
+    triangles that meet in safe mode, exactly: from the start, or after it had to give something up. lost: vertices that
+    stayed where they were in a small step because their new place was not finite."""
 
     index: int
     time: float  # s

@@ -18,7 +18,9 @@ Rows = NDArray[np.int32]
 Flags = NDArray[np.bool_]
 SPREAD = 4.0  # how far from where it is pushed cloth is drawn along, over how far it is pushed
 SWEEPS = 12  # over all pairs, to make way
-IDLE = 4  # rounds that bring nothing and nobody new: then there is no room that this finds
+MORE = 1.0001  # times as far, squared, that something must go to carry what is carried already
+IDLE = 10  # rounds that bring nothing and nobody new: then there is no room that this finds
+SOON = 3  # such rounds, once there was none
 LITTLE = 1e-3  # of what was left of the way: less than that is nothing
 
 
@@ -58,6 +60,7 @@ class Carry:
         carried, e = np.zeros(len(x), np.bool_), np.zeros_like(x)
         self.gone[:], self.rounds = 0.0, 0
         spread, idle = SPREAD * _longest(target[driven] - x[driven]) + 2.0 * self._unit, 0
+        patience = IDLE
         while self.rounds < rounds:
             self.rounds += 1
             e[driven] = target[driven] - x[driven]
@@ -67,14 +70,18 @@ class Carry:
             least, most = _apart(pairs, x, u)
             new, horizon = 0, least + self._unit / max(_longest(u[driven]), 1e-300)
             if least < 1.0:
-                new = _kernels.join(*pairs.named, most, horizon, share, u, free, carried, e)
+                more = MORE if idle == 0 else np.inf
+                new = _kernels.join(*pairs.named, most, horizon, share, more, u, free, carried, e)
             if least < 1.0 and not new:
-                other = u.copy()
+                # all of them are carried, and still some stop others: the next round they make way
                 wanted = np.maximum(pairs.kept, 0.5 * (pairs.kept + np.minimum(pairs.gaps, walls.thickness)))
-                _kernels.make_way(*pairs.named, wanted, x, share * way, radius, free, SWEEPS, other)
-                farther, free_pairs = _apart(pairs, x, other)
-                if farther > least:
-                    u, least, most = other, farther, free_pairs
+                other = u.copy()
+                _kernels.make_way(*pairs.named, wanted, x, np.full(len(x), np.inf), free, SWEEPS, other)
+                change = (other != u).any(1)
+                e[change], carried[change] = other[change] / share, True
+                if least * share <= LITTLE:
+                    self._ease(pairs, most < horizon, radius, walls.thickness, x)
+                    least = 0.0  # the common way was for where things were
             x[free] += least * u[free]
             self.gone[free] += least * u[free]
             if least * share >= 1.0:
@@ -83,10 +90,20 @@ class Carry:
             x[driven] += least * u[driven]
             e *= 1.0 - least * share
             idle = 0 if new or least * share > LITTLE else idle + 1
-            if idle >= IDLE:
-                walls.give_up(pairs, most < min(horizon, 1.0))
-                idle = 0
+            if idle >= patience:
+                walls.give_up(pairs, most * share <= LITTLE)
+                idle, patience = 0, SOON
         return False
+
+    def _ease(self, pairs: Walls, tight: Flags, radius: Floats, thickness: float, x: Floats) -> None:
+        """Let cloth go away from what stops it while all that drives it waits: an edge that a pin holds at one end has
+        to turn before anything can go past it."""
+        u = np.zeros_like(x)
+        wanted = np.where(tight, np.maximum(pairs.kept, thickness), pairs.kept)
+        _kernels.make_way(*pairs.named, wanted, x, radius, self._free, SWEEPS, u)
+        u *= _apart(pairs, x, u)[0]
+        x[self._free] += u[self._free]
+        self.gone[self._free] += u[self._free]
 
     def _field(self, e: Floats, carried: Flags, spread: float) -> Floats:
         """(n,3) how far everything goes: what is carried or driven by its row of e, cloth near it as the nearest of
@@ -106,7 +123,7 @@ class Carry:
         stays = np.flatnonzero(held & ~moves)
         if len(stays):
             rest = dijkstra(self._links, indices=stays, min_only=True)[rows]
-            weight *= np.where(np.isfinite(rest), rest / (rest + far[rows]), 1.0)
+            weight *= np.divide(rest, rest + far[rows], out=np.ones(len(rows)), where=np.isfinite(rest))
         way[rows] = weight[:, None] * e[nearest[rows]]
         way[carried] = e[carried]
         return way

@@ -30,7 +30,8 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
 ROUNDS = 6  # of looking and going on in a small step, before cloth that is still held back waits for the next one
 PATIENCE = 8  # rounds in which bodies wait for cloth that is pushed out of their way, before they carry it along
-WORK = 60  # rounds for each small step of a frame, in which bodies carry cloth; then they go on without it
+FAST = 4.0  # how far bodies go in a small step, over how far one looks at most, for which they do not wait
+WORK = 40  # rounds for each small step of a frame, in which bodies carry cloth; then they go on without it
 OPEN = 50  # sweeps over all pairs, to open those that touch
 AFTER = 2  # rounds in which cloth that was carried goes its own way
 FAR = 8.0  # how far cloth goes past others in one round, over how far one looks at most
@@ -76,6 +77,7 @@ class Guard:
         self._carry = Carry(links, long, self._free, self.driven, self._largest)
         self._left = 0  # rounds of this frame in which cloth may still be carried
         self._given_up = np.zeros((count, len(scene.bodies)), np.bool_)  # vertices, and bodies they are not kept from
+        self._tangled = self.safe  # whether any triangles meet, as far as is known
         self._exact = CrossingCount(scene, state.x) if self.safe else None
         self.seen = state.x.copy()
         self._at = state.x.copy()  # where all was free the last time
@@ -198,7 +200,7 @@ class Guard:
         for body in self._others:
             body.reach = REACH * self.eps
         self._steps, self._calm, self._left = steps - 1, True, WORK * steps
-        if self.forced:
+        if self._tangled or self.forced:
             self._recover(state.x)
         now = state.x, speed**0.5 * dt, state.v * (dt * steps)
         self.look(*now)
@@ -213,7 +215,7 @@ class Guard:
         walls, u = self._walls, np.zeros_like(x)
         touches = walls.gaps <= 2.0 * self._rounding
         wanted, kept = (np.where(touches, k * self._least, walls.kept) for k in (2.0, 1.0))
-        _carry.make_way(*walls.named, wanted, x, np.zeros_like(x), self._radius, self._free, OPEN, u)
+        _carry.make_way(*walls.named, wanted, x, self._radius, self._free, OPEN, u)
         if _carry.shares(*walls.named, kept, x, u, np.empty(len(kept))) < 1.0:
             return False
         x += u
@@ -240,16 +242,19 @@ class Guard:
         if self._gone:
             self.look(x, stride, self._ahead(state, x) if self._calm else None)
             self.apply(state, dt)
+        # cloth cannot be pushed out of the way of what is faster than that: by now that is beyond it
+        fast = _kernels.farthest(self.driven, x, target) > FAST * self._largest
         for rounds in range(PATIENCE):
             left, driven = self._go(target, x)
             if driven >= 1.0 and (left == 0 or rounds >= ROUNDS):
                 break
             # what is held back does not go where it was expected to
             self._calm = False
+            if driven < 1.0 and (fast or rounds == PATIENCE - 1):
+                self._carry_along(state, dt, x)
+                break
             self.look(x, stride)
             self.apply(state, dt)
-        else:
-            self._carry_along(state, dt, x)
         target[self.rows] = x[self.rows]
         self._at[:], self._gone = target, True
 
@@ -290,14 +295,16 @@ class Guard:
             self._given_up[v[:, k], self._body_of[other]] = True
 
     def _recover(self, x: Floats) -> None:
-        """Of what was given up only what meets by now is not kept apart; it has no side."""
+        """What meets has no side, and is not kept apart; all that was given up and does not meet by now is."""
         self._given_up[:] = False
-        for b, c, corners in self.crossed(x):
+        found = self.crossed(x)
+        self._tangled = bool(found)
+        for b, c, corners in found:
             self._given_up[corners[:, 0], c] = self._given_up[corners[:, 1], b] = True
 
     def crossed(self, x: Floats) -> list[tuple[int, int, Rows]]:
-        """Bodies and corners (k,2,3) of all pairs of triangles that meet at x after something was given up."""
-        return self._exact.corners(x) if self._exact and self.forced else []
+        """Bodies and corners (k,2,3) of all pairs of triangles that meet at x: none as long as all were kept apart."""
+        return self._exact.corners(x) if self._exact and (self._tangled or self.forced) else []
 
     def _ahead(self, state: State, x: Floats) -> Floats:
         """How far everything will go from x to the end of the frame, if it keeps its speed."""

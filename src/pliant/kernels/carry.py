@@ -12,8 +12,6 @@ from . import vec
 from .guard import KEPT
 from .jit import kernel
 
-MORE = 1.0001  # times as far, squared, that a push must be to be another one
-
 
 @kernel
 def shares(vertices, kinds, normals, kept, x, u, most):
@@ -38,15 +36,14 @@ def shares(vertices, kinds, normals, kept, x, u, most):
 
 
 @kernel
-def join(vertices, kinds, normals, most, horizon, share, u, free, carried, e):
+def join(vertices, kinds, normals, most, horizon, share, more, u, free, carried, e):
     """Let the free vertices of all pairs that stop before the part `horizon` of u go as that of their four does that
     goes farthest: then nothing changes between them.
 
-    carried (n,) says which are carried already, e (n,3) how far in all, of which u is the `share`. No vertex is ever
-    carried less far than before, and none farther than what drives it, so this comes to an end. Returns how many
-    changed.
+    carried (n,) says which are carried already, e (n,3) how far in all, of which u is the `share`; only what goes
+    `more` times as far, squared, changes these. Returns how many are new.
     """
-    changed = 0
+    new = 0
     for c in range(len(most)):
         if not most[c] < horizon:
             continue
@@ -60,20 +57,21 @@ def join(vertices, kinds, normals, most, horizon, share, u, free, carried, e):
         push = vec.scale(vec.load(u, by), 1.0 / share)
         for k in range(4):
             i = vertices[c, k]
-            if free[i] and (not carried[i] or vec.norm2(push) > MORE * vec.norm2(vec.load(e, i))):
+            if free[i] and (not carried[i] or vec.norm2(push) > more * vec.norm2(vec.load(e, i))):
+                new += not carried[i]
                 carried[i] = True
                 vec.store(e, i, push)
-                changed += 1
-    return changed
+    return new
 
 
 @kernel
-def make_way(vertices, kinds, normals, wanted, x, way, radius, free, sweeps, u):
+def make_way(vertices, kinds, normals, wanted, x, radius, free, sweeps, u):
     """Change u of free vertices until the sides of each pair end at least `wanted` (k,) apart, or `sweeps` are over.
 
     Projections onto half-spaces, one after the other: they come to a place where all pairs are apart if there is one.
-    No u leaves the ball of `radius` (n,) around the `way` that was looked along. Returns how many sweeps it took.
+    No u leaves the ball of `radius` (n,) around where it is at first. Returns how many sweeps it took.
     """
+    way = u.copy()
     for sweep in range(sweeps):
         again = False
         for c in range(len(wanted)):

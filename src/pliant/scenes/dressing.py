@@ -38,7 +38,8 @@ def dress_scene(
     the clip's first. hold "auto"
     fastens borders that lie close to the skin all around (waistbands, cuffs, collars) where they are; "none" leaves all
     to friction. eps: the distance kept from the skin, by default a quarter of a percent of the body's size. Other
-    options are those of Scene (friction, gravity, self_contact ...); several garments push each other without one.
+    options are those of Scene (friction, gravity, self_contact ...); several garments are kept apart
+    ("safe") without one.
     """
     validate.choice("hold", hold, HOLDS)
     if not garments:
@@ -65,7 +66,7 @@ def dress_scene(
         _warn_of_depth(garment, surface)
         soft.append(Body(garment, material=material or Cloth(), grips=grips, layer=layer, flat=False))
     if len(garments) > 1:
-        options.setdefault("self_contact", "push")
+        options.setdefault("self_contact", "safe")
     body = Body(skin, fixed=True, motion=motion, color=(0.80, 0.60, 0.50))
     return Scene([*soft, body], eps=distance, name=name, **options)
 
