@@ -6,6 +6,8 @@ One loop for every kind of contact: the weights of the record say who moves, and
 from . import vec
 from .jit import kernel
 
+FARTHEST = 4.0  # times as far as the weighted point: no vertex is moved farther than that
+
 
 @kernel
 def weighted(contact, x):
@@ -20,7 +22,17 @@ def weighted(contact, x):
 
 @kernel
 def spread(contact, x, w, r, total):
-    """Move the weighted point by `r`, shared out by inverse mass; momentum of the two sides cancels exactly."""
+    """Move the weighted point by `r`, shared out by inverse mass; momentum of the two sides cancels exactly.
+
+    Of an edge with one end held, the free end would go r divided by its weight, which is nothing near the held end: so
+    no vertex goes farther than `FARTHEST` times r, and the point moves less.
+    """
+    most = 0.0
+    for c in range(4):
+        i = contact["vertices"][c]
+        if i >= 0:
+            most = max(most, w[i] * abs(contact["weights"][c]))
+    total = max(total, most / FARTHEST)
     for c in range(4):
         i = contact["vertices"][c]
         if i >= 0:
