@@ -34,7 +34,7 @@ def attack(trial):
     )
     trial.check(found.self_pairs == truth.own, f"check, {name}: {found.self_pairs} own pairs, {truth.own}", **given)
     bad = report.broken(Limits())
-    verdict = bool(truth.cuts) or truth.own > 0 or (truth.sided and truth.sure_inside > 0)
+    verdict = truth.crossing or truth.own > 0 or (truth.sided and truth.sure_inside > 0)
     trial.check(not verdict or bad, f"check, {name}: nothing is wrong, says it; {truth.words}", **given)
     clean = not truth.cuts and truth.own == 0 and truth.maybe_inside == 0
     trial.check(not clean or not bad, f"check, {name}: {bad}, but nothing is: {truth.words}", **given)
@@ -56,6 +56,8 @@ class Truth:
         self.x, self.faces = x, faces
         self.cuts = judges.crossing_pairs(cloth, own, x, faces)
         self.own = len(judges.crossing_pairs(cloth, own))
+        # what only touches may pass; what goes through may not
+        self.crossing = any(judges.goes_through(cloth[own[f]], x[faces[g]]) for f, g in self.cuts)
         number = judges.winding(x, faces, cloth)
         away = judges.unsigned(x, faces, cloth)
         sure = (np.abs(number - 0.5) > 0.1) & (away > 1e-9 * np.ptp(x, axis=0).max())

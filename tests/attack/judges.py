@@ -9,6 +9,7 @@ import naive
 
 Long = np.longdouble
 EPS = float(np.finfo(np.float64).eps)
+LONG = float(np.finfo(Long).eps)
 
 
 def _norm(a):
@@ -39,9 +40,12 @@ def vertex_face(p, corners):
     for x, y in ((a, b), (b, c), (c, a)):
         over = over & ((np.cross(unit, y - x) * (p - x)).sum(-1) >= 0)
     height = np.abs((r * unit).sum(-1))
-    inner = np.where(over, height, high)
-    high = np.minimum(high, inner)
-    low = np.where(clear, high, np.maximum(high - area / np.where(longest > 0, longest, 1), 0))
+    # what rounding does to the normal of a sliver, times the arm it has here
+    turned = np.where(over, 64 * LONG * longest * (_norm(r) + longest) * longest / np.where(clear, area, 1), 0)
+    edges = high
+    high = np.where(over, np.minimum(edges, height + turned), edges)
+    low = np.where(over, np.minimum(edges, height) - turned, edges)
+    low = np.maximum(np.where(clear, low, edges - area / np.where(longest > 0, longest, 1)), 0)
     return low.astype(np.float64), high.astype(np.float64)
 
 
@@ -62,9 +66,12 @@ def edge_edge(one, two):
     s, t = (np.cross(r, v) * n).sum(-1) / n2, (np.cross(r, u) * n).sum(-1) / n2
     across = clear & (s >= 0) & (s <= 1) & (t >= 0) & (t <= 1)
     height = np.abs((r * n).sum(-1)) / np.sqrt(n2)
-    high = np.where(across, np.minimum(high, height), high)
+    turned = np.where(across, 64 * LONG * (_norm(r) + lu + lv) / np.where(clear, sine, 1), 0)
+    ends = high
+    high = np.where(across, np.minimum(ends, height + turned), ends)
+    low = np.where(across, np.minimum(ends, height) - turned, ends)
     # lines that are almost parallel part by no more than this between the ends that were asked
-    low = np.where(clear, high, np.maximum(high - sine * np.minimum(lu, lv), 0))
+    low = np.maximum(np.where(clear, low, ends - sine * np.minimum(lu, lv)), 0)
     return low.astype(np.float64), high.astype(np.float64)
 
 
@@ -107,13 +114,16 @@ def crossing_pairs(x, faces, y=None, other=None):
     return found
 
 
-def has_area(x, faces):
-    """(m,) whether faces have three places that are not on a line, exactly."""
-    out = np.empty(len(faces), bool)
-    for k, f in enumerate(faces):
-        a, b, c = (naive.exact(x[i]) for i in f)
-        out[k] = any(naive.cross(tuple(q - p for p, q in zip(a, b)), tuple(q - p for p, q in zip(a, c))))
-    return out
+def goes_through(p, q):
+    """Whether an edge of one triangle goes through the inner of the other, exactly: from one side to the other."""
+    return any(_pierces(one[k], one[k - 1], two) for one, two in ((p, q), (q, p)) for k in range(3))
+
+
+def _pierces(a, b, t):
+    if naive.orient3d(*t, a) * naive.orient3d(*t, b) >= 0:
+        return False
+    turns = {naive.orient3d(a, b, t[k - 1], t[k]) for k in range(3)}
+    return turns in ({1}, {-1})
 
 
 def winding(x, faces, points):

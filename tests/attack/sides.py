@@ -100,10 +100,16 @@ class Sides:
                 **given,
             )
             trial.check(
-                not self.inside[k] or other[24:].any(),
+                not self.inside[k] or other[24:].any() or self._cleft(nearest[k], rng),
                 f"{what}: point {k} at {distance[k]:.4g}: no side changes at its nearest point",
                 **given,
             )
+
+    def _cleft(self, q, rng):
+        """Whether anything around q is outside, be it ever so narrow."""
+        way = rng.normal(size=(4000, 3))
+        way *= max(1e-5 * self.size, 1e3 * self.slack) / np.linalg.norm(way, axis=1, keepdims=True)
+        return bool((judges.winding(self.x, self.faces, q + way) < 0.5).any())
 
     def _beside(self, q, way):
         """Points around q and on both sides of every face there: a sharp corner is missed by random ones."""
