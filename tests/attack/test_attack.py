@@ -11,16 +11,17 @@ from conftest import SEED, cases
 
 NEEDS = {"sides": "igl", "fields": "igl", "safe": "ipctk", "steps": "ipctk", "audit": "igl"}
 SHORT = {
-    "detect": 60,
+    "detect": 45,
     "sides": 60,
     "fields": 25,
-    "safe": 20,
+    "safe": 12,
     "crossings": 60,
+    "tets": 60,
     "steps": 12,
     "temporal": 66,
     "restart": 10,
     "threads": 12,
-    "audit": 25,
+    "audit": 15,
 }
 
 
