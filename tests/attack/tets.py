@@ -1,4 +1,4 @@
-"""Vertices in tetrahedra are exact, also where tetrahedra are flat, inverted, needles or points; judged in fractions."""
+"""Vertices in tetrahedra are exact, also of flat, inverted and needle-like ones; judged in fractions."""
 
 import numpy as np
 
