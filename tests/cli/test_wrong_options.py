@@ -1,0 +1,72 @@
+"""Every option of every command with values that are none: exit code 2, and one line that says so."""
+
+import types
+import typing
+
+import pytest
+
+import pliant
+from pliant import cli
+
+GOOD = {
+    "drape": ["skirt.obj", "--body", "body.obj", "--frames", "1"],
+    "play": ["cylinders", "--port", "99999"],  # so that nothing is served where a value passes
+    "check": ["skirt.obj", "--body", "body.obj"],
+    "compare": ["skirt.obj", "body.obj"],
+    "sweep": ["sweep.toml", "--plan"],
+    "fix": ["skirt.obj", "--body", "body.obj", "--out", "out.obj"],
+    "field": ["body.obj"],
+    "tets": ["body.obj"],
+    "bench": ["no-such-benchmark"],
+    "methods": [],
+    "doctor": [],
+}
+
+
+def kinds(hint: object) -> list[object]:
+    """The plain types that an annotation allows."""
+    origin = typing.get_origin(hint)
+    if origin is typing.Annotated:
+        return kinds(typing.get_args(hint)[0])
+    if origin in (typing.Union, types.UnionType):
+        return [kind for part in typing.get_args(hint) for kind in kinds(part)]
+    return [hint]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pliant.save("skirt.obj", pliant.shapes.cloth(0.3, 0.3, 3, centre=(0.0, 0.205, 0.0)))
+    pliant.save("body.obj", pliant.shapes.box(0.4, 1))
+    (tmp_path / "sweep.toml").write_text('run = "check"\ngarments = ["skirt.obj"]\nbodies = ["body.obj"]\n')
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", cli.COMMANDS)
+def test_an_option_with_a_value_that_is_none_is_told_in_one_line(folder, capsys, command):
+    assert set(GOOD) == set(cli.COMMANDS)
+    for argument in cli._app([command])[command].assemble_argument_collection():
+        option = next((name for name in argument.names if name.startswith("--")), None)
+        if option is None or not argument.parse:
+            continue
+        allowed = kinds(argument.hint)
+        wrong = ["abc", "nan", "-inf"] if {int, float} & set(allowed) and str not in allowed else []
+        wrong += ["maybe"] if allowed == [bool] else []
+        for value in wrong:
+            code = cli.run([command, *GOOD[command], f"{option}={value}"])
+            said = capsys.readouterr().err.strip().splitlines()
+            assert code == 2, (option, value, said)
+            assert sum("error:" in line for line in said) == 1, (option, value, said)
+
+
+@pytest.mark.parametrize("command", cli.COMMANDS)
+def test_an_option_that_there_is_not_is_told_in_one_line(folder, capsys, command):
+    assert cli.run([command, *GOOD[command], "--no-such-option", "1"]) == 2
+    said = capsys.readouterr().err.strip()
+    assert "--no-such-option" in said
+    assert "\n" not in said
+
+
+def test_a_misspelt_option_is_answered_with_the_right_one(folder, capsys):
+    assert cli.run(["check", *GOOD["check"], "--max-insde", "1"]) == 2
+    assert "--max-inside" in capsys.readouterr().err
