@@ -120,7 +120,7 @@ def test_binary_usd_without_its_library_is_refused_before_the_run(here, worn, ca
 def test_layers_are_worn_over_the_first_and_push_each_other(here, worn, wardrobe, capsys):
     assert cli.run([*worn, "--layer", str(wardrobe / "coat.obj"), "--json", "-o", "a.npz"]) == 0
     figures = json.loads(capsys.readouterr().out)
-    assert (figures["scene"], figures["particles"], figures["self_contact"]) == ("sleeve and coat on post", 256, "push")
+    assert (figures["scene"], figures["particles"], figures["self_contact"]) == ("sleeve and coat on post", 256, "safe")
     assert [str(np.load("a.npz")[f"name_{k}"]) for k in range(3)] == ["sleeve", "coat", "post"]
 
 

@@ -74,7 +74,7 @@ def test_an_outer_garment_stays_outside_of_the_inner_ones_thickness():
     least = [min(closest_point(body, x)[0].min() for x, body in zip(cloth[1:], bodies)) for cloth in result.x.values()]
     assert least[0] > 0.999 * scene.eps
     assert least[1] > 0.999 * (scene.eps + 0.004)
-    assert scene.self_contact == "push"
+    assert scene.self_contact == "safe"
 
 
 def test_a_garment_partly_inside_is_said_with_how_much(caplog):

@@ -202,7 +202,9 @@ class Guard:
         self._steps, self._calm, self._left = steps - 1, True, WORK * steps
         if self._tangled or self.forced:
             self._recover(state.x)
-        now = state.x, speed**0.5 * dt, state.v * (dt * steps)
+        # a speed that is not finite says nothing about where anything will be
+        known = bool(np.isfinite(speed))
+        now = state.x, speed**0.5 * dt if known else 0.0, state.v * (dt * steps) if known else None
         self.look(*now)
         if self.safe and self._walls.gaps.min(initial=np.inf) <= 2.0 * self._rounding and self._open(state.x):
             self.look(*now)
