@@ -2,8 +2,8 @@
 
 What is near is looked up at some positions, and no vertex leaves the room around its own in which nothing can happen
 (see kernels/guard.py); before it would, things are looked up again. So a state without intersections stays so, whatever
-the forces, the speeds and the size of the step. Not covered: bodies that overlap each other or leave the cloth no room
-at all between them; then it says so, and goes on.
+the forces, the speeds and the size of the step. Bodies and grips go where they are told and carry cloth along (see
+carry.py). Where they leave it no room, pairs are given up, counted, and guarded again when they are apart.
 """
 
 import logging
