@@ -47,7 +47,7 @@ def test_where_all_can_move_the_gap_opens_as_far_as_ever(rng):
         assert mobility(found[0], w) >= 2.5
 
 
-def tube(around: int = 30) -> pliant.Mesh:
+def tube(around: int = 16) -> pliant.Mesh:
     angle, k = np.linspace(0.0, 2.0 * np.pi, around, endpoint=False), np.arange(around)
     rings = [(0.31 * np.cos(0.3 - 0.9 * t) + 0.12 * t, 0.1 - 0.3 * t) for t in np.linspace(0.0, 1.0, 7)]
     x = np.concatenate([np.stack([r * np.cos(angle), np.full(around, y), r * np.sin(angle)], 1) for r, y in rings])
@@ -79,15 +79,13 @@ KINDS = ["shaken", "inside out", "missing", "doubled", "elsewhere", "repeated"]
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize(
-    ("kinds", "count"), [(["shaken", "inside out"], 5), pytest.param(KINDS, 12, marks=pytest.mark.long)]
-)
+@pytest.mark.parametrize(("kinds", "count"), [(["inside out"], 4), pytest.param(KINDS, 10, marks=pytest.mark.long)])
 def test_a_held_garment_on_a_recorded_body_moves_with_it_and_never_metres_farther(rng, kinds, count):
-    body, worn = shapes.ball(0.3, 3), tube()
-    near = body.faces[ClosestPoints(body).query(worn.vertices[:30])[2]]
+    body, worn = shapes.ball(0.3, 2), tube()
+    near = body.faces[ClosestPoints(body).query(worn.vertices[:16])[2]]
     for kind in kinds:
         played = pliant.Recorded(np.arange(count) / 30.0, frames_of(kind, body.vertices, count, rng))
-        grip = Grip(np.arange(30), Attached.at(played, body.vertices, near, worn.vertices[:30]))
+        grip = Grip(np.arange(16), Attached.at(played, body.vertices, near, worn.vertices[:16]))
         scene = pliant.Scene([pliant.Body(worn, grips=[grip]), pliant.Body(body, fixed=True, motion=played)], eps=0.005)
         sim = Simulation(scene, 1.0 / 30.0, substeps=8, method="tree")
         soft, hard, before = scene.rows(0), scene.rows(1), sim.state.x.copy()
