@@ -140,7 +140,7 @@ def drape(
         above: centre the cloth over the body; as-is: leave it; auto: move it only where it starts inside or away.
     method
         How contacts are found; see pliant methods. auto, as without it: distance-field for bodies that keep their
-        shape, bone-boxes for a character, tree for others that bend; the table says which and why.
+        shape, bone-boxes for a character with many bones, tree for others that bend; the table says which and why.
     measure
         Have the exact referee look at every frame.
     cache
