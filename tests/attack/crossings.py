@@ -4,6 +4,7 @@ import numpy as np
 
 import pliant
 from attack import judges, meshes
+from attack.trial import Trial
 
 
 def attack(trial):
@@ -19,6 +20,14 @@ def attack(trial):
     scale, far = meshes.scale_and_offset(rng)
     turn = meshes.rotation(rng) if rng.random() < 0.5 else np.eye(3)
     x, y = scale * x @ turn.T + far, scale * y @ turn.T + far
+    given = {"x": x, "faces": faces} | ({} if alone else {"y": y, "faces_b": other})
+    judge(trial, given)
+
+
+def judge(trial, given):
+    """The list of pairs for kept input: one mesh, or two."""
+    x, faces, y, other = (given.get(name) for name in ("x", "faces", "y", "faces_b"))
+    alone = y is None
     a, b = pliant.Mesh(x, faces), None if alone else pliant.Mesh(y, other)
     found = {tuple(pair) for pair in pliant.intersections(a, b).tolist()}
     if alone:
@@ -29,11 +38,16 @@ def attack(trial):
     else:
         truth = judges.crossing_pairs(x, faces, y, other)
     trial.note("pairs that meet", len(truth))
-    given = {"x": x, "faces": faces} | ({} if alone else {"y": y, "faces_b": other})
     missed, extra = truth - found, found - truth
     kind = "of one mesh" if alone else "of two meshes"
     trial.check(not missed, f"misses {len(missed)} of {len(truth)} pairs {kind}, {min(missed, default='')}", **given)
     trial.check(not extra, f"{len(extra)} pairs {kind} do not meet, {min(extra, default='')}", len(found), **given)
+
+
+def fails(arrays):
+    trial = Trial("crossings", 0, 0)
+    judge(trial, arrays)
+    return trial.failures[0] if trial.failures else ""
 
 
 def small(rng):

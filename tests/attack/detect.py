@@ -4,6 +4,7 @@ import numpy as np
 
 import pliant
 from attack import judges, meshes
+from attack.trial import Trial
 from pliant.contacts import EDGE_EDGE, VERTEX_FACE, gap
 
 EXACT = ("brute-force", "tree", "continuous", "spatial-hash", "stochastic-tree")  # the last at its quality of 1
@@ -52,6 +53,18 @@ def parted(rng, x, faces):
     return x + (10.0 ** rng.uniform(-3, 0.5) * rng.normal(size=(3, 3)))[index]
 
 
+def fails(arrays):
+    """The first failure of kept input, by the method it was kept for; empty where there is none."""
+    trial = Trial("detect", 0, 0)
+    alone = "rest_b" not in arrays
+    a = pliant.Mesh(arrays["rest"], arrays["faces"])
+    b = None if alone else pliant.Mesh(arrays["rest_b"], arrays["faces_b"])
+    x, y, within, method = arrays["x"], None if alone else arrays["y"], float(arrays["within"]), str(arrays["method"])
+    hits = pliant.detector(method, a, b, within=within).update(x, y).find()
+    Truth(a, b, x, y, within).judge(trial, method, hits)
+    return trial.failures[0] if trial.failures else ""
+
+
 class Truth:
     """All pairs of features with the bounds of their distances."""
 
@@ -75,6 +88,7 @@ class Truth:
             self.near_edges = np.any(shared, 0)
 
     def judge(self, trial, method, hits):
+        self.method = method.split(" ")[0]
         first = self.meshes[0].n_vertices
         vertex = hits["kind"] == VERTEX_FACE
         forward = vertex & (hits["bodies"][:, 0] == 0)
@@ -154,7 +168,7 @@ class Truth:
 
     def _input(self):
         a, b = self.meshes[0], self.meshes[-1]
-        found = {"rest": a.vertices, "faces": a.faces, "x": self.x, "within": self.within}
+        found = {"rest": a.vertices, "faces": a.faces, "x": self.x, "within": self.within, "method": self.method}
         return found if self.alone else {**found, "rest_b": b.vertices, "faces_b": b.faces, "y": self.y}
 
 

@@ -21,6 +21,7 @@ import numpy as np
 # the folder above instead of this one, whose files have the names of others' folders
 sys.path[0] = str(pathlib.Path(__file__).resolve().parents[1])
 
+from attack.minimise import minimised  # noqa: E402
 from attack.promises import PROMISES  # noqa: E402
 from attack.worker import Worker, run_case  # noqa: E402
 
@@ -72,7 +73,7 @@ def main() -> int:
 
 
 def again(chosen: list[str], case: str, folder: pathlib.Path) -> int:
-    """One case in this process, where a debugger sees it."""
+    """One case in this process, where a debugger sees it; its input is kept with as few faces as still fail."""
     seed, index = (int(part) for part in case.split(":"))
     failed = False
     for promise in chosen:
@@ -80,6 +81,7 @@ def again(chosen: list[str], case: str, folder: pathlib.Path) -> int:
         print(f"{promise} {case}: {found['checks']} checks, {found['seconds']:.2f} s, {found['notes']}")
         for text in found["failures"]:
             print(f"  FAILED {text}")
+        found["kept"] = [minimised(promise, arrays) for arrays in found["kept"]]
         keep(folder, promise, seed, index, found)
         failed |= bool(found["failures"])
     return int(failed)

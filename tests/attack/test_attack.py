@@ -3,11 +3,20 @@
 `python tests/attack/run.py --only PROMISE --case SEED:INDEX` runs one again.
 """
 
+import time
+
+import numpy as np
 import pytest
 
+import pliant
+from attack import detect, meshes
+from attack.minimise import minimised
 from attack.promises import PROMISES
-from attack.worker import run_case
+from attack.worker import Worker, run_case
 from conftest import SEED, cases
+from pliant.contacts import VERTEX_FACE
+
+DETECTOR = pliant.detector
 
 NEEDS = {"sides": "igl", "fields": "igl", "safe": "ipctk", "steps": "ipctk", "audit": "igl"}
 SHORT = {
@@ -35,6 +44,50 @@ def assert_nothing_breaks(promise: str, first: int, count: int) -> None:
         broken += [f"{text}\n  {found['line']}" for text in found["failures"][:1]]
     assert not broken, f"{len(broken)} of {count} cases failed:\n" + "\n".join(broken[:10])
     assert checks >= count // 2  # a case that checks nothing is none
+
+
+def answer_of(worker: Worker, index: int, limit: float) -> dict:
+    worker.ask("broken", SEED, index, limit)
+    while (found := worker.answer()) is None:
+        time.sleep(0.01)
+    return found
+
+
+def test_a_case_that_ends_its_process_or_never_ends_is_a_finding_and_the_worker_goes_on():
+    worker = Worker()
+    try:
+        assert answer_of(worker, 0, 60.0)["failures"][0].startswith("the process ended with exit code 3")
+        assert answer_of(worker, 1, 1.0)["failures"][0].startswith("no end")
+        assert answer_of(worker, 2, 60.0)["failures"] == ["KeyError: 'nobody expected this' (broken.py:11)"]
+    finally:
+        worker.close()
+
+
+class Lossy:
+    """A detector that loses its vertex-face contacts."""
+
+    def __init__(self, *args, **options):
+        self.inner = DETECTOR(*args, **options)
+
+    def update(self, *args):
+        self.inner.update(*args)
+        return self
+
+    def find(self):
+        hits = self.inner.find()
+        return hits[hits["kind"] != VERTEX_FACE]
+
+
+def test_contacts_that_are_lost_are_noticed_and_the_input_shrinks_to_the_faces_that_matter(monkeypatch):
+    x, faces = meshes.grid(np.random.default_rng(SEED), 3, 3)
+    y = x + 0.01
+    given = {"rest": x, "faces": faces, "x": x, "rest_b": y, "faces_b": faces, "y": y, "within": 0.05}
+    given["method"] = "brute-force"
+    assert detect.fails(given) == ""
+    monkeypatch.setattr(pliant, "detector", Lossy)
+    assert "misses" in detect.fails(given)
+    small = minimised("detect", given)
+    assert (len(small["faces"]), len(small["faces_b"])) == (1, 1)
 
 
 def test_every_promise_that_is_attacked_has_a_short_form():
