@@ -78,6 +78,7 @@ class Lossy:
         return hits[hits["kind"] != VERTEX_FACE]
 
 
+@pytest.mark.compiled
 def test_contacts_that_are_lost_are_noticed_and_the_input_shrinks_to_the_faces_that_matter(monkeypatch):
     x, faces = meshes.grid(np.random.default_rng(SEED), 3, 3)
     y = x + 0.01
