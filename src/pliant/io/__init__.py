@@ -194,7 +194,7 @@ def _factor(units: str | float) -> float:
     if isinstance(units, str) and units in UNITS:
         return UNITS[units]
     try:
-        return number("units", units, above=0.0)
+        return number("units", float(units) if isinstance(units, str) else units, above=0.0)
     except ValueError:
         raise ValueError(
             f"unknown units {units!r}; one of: {', '.join(UNITS)}, or a number of metres per unit"
