@@ -143,7 +143,10 @@ class Mesh:
         Vertices that coincide at rest are one only as long as they stay together. Whoever follows a mesh that moves
         asks this for each pose before relying on `weld_index`, `welded`, `surface` or `issues`.
         """
-        groups = parted(self.copies, np.asarray(x), slack)
+        at = validate.numbers("x", x)
+        if at.shape[-2:] != self.vertices.shape:
+            raise ValueError(f"x has shape {at.shape}; expected {self.vertices.shape}, or frames of it")
+        groups = parted(self.copies, at, slack)
         return self if groups is None else dataclasses.replace(self, groups=groups)
 
     @functools.cached_property
