@@ -154,6 +154,7 @@ def t_junction() -> Mesh:
     return Mesh(x, [[0, 4, 2], [4, 1, 2], [1, 4, 0], [0, 1, 3]])
 
 
+@pytest.mark.compiled
 def test_a_vertex_on_an_edge_that_it_is_no_part_of_is_opened_and_kept_apart(rng):
     for _ in range(cases(8)):
         mesh = t_junction()

@@ -51,6 +51,12 @@ class Guard:
         self.safe = scene.self_contact == "safe"
         self.eps = scene.eps
         self.thickness = scene.eps if scene.thickness is None else scene.thickness
+        lowest = THINNEST * ROUNDING * float(np.abs(state.x[scene.soft_rows]).max(initial=0.0))
+        if self.safe and self.thickness < lowest:
+            raise ValueError(
+                f"thickness = {self.thickness:g} m cannot be told from the rounding of coordinates as large as the "
+                f"cloth's; choose at least {lowest:.2g} m, or move the scene nearer to the origin"
+            )
         self._cloth = Projection(scene, eps=self.thickness)
         self._bodies = Projection(scene, eps=BODY_SHARE * scene.eps, obstacles=True)
         count = int(scene.first[-1])
@@ -91,12 +97,6 @@ class Guard:
         self.looks, self.forced = 0, 0
         self.unheld = 0  # pairs of features that were given up, in all
         self._first = True
-        lowest = THINNEST * self._rounding_at(state.x)
-        if self.safe and self.thickness < lowest:
-            raise ValueError(
-                f"thickness = {self.thickness:g} m cannot be told from the rounding of coordinates as large as the "
-                f"scene's; choose at least {lowest:.2g} m, or move the scene nearer to the origin"
-            )
 
     def look(self, x: Floats, stride: float, way: Floats | None = None, *, far: float = 0.0) -> float:
         """Find all that is near at positions x, or comes near while everything goes its `way` (n,3) from there.
