@@ -13,6 +13,7 @@ from pliant.audit.findings import Limits
 from pliant.audit.shown import verdict
 from pliant.clip import Clip
 
+pytestmark = pytest.mark.compiled
 BOX = shapes.box((1.0, 1.0, 1.0), 3)
 SHEET = Mesh([[-2, 0.1, -2], [2, 0.1, -2], [2, 0.1, 2], [-2, 0.1, 2]], [[0, 2, 1], [0, 3, 2]], name="sheet")
 
@@ -166,7 +167,6 @@ def test_frames_are_counted_one_by_one_and_in_total():
     assert "cuts the body in 2 of 4 frames" in verdict(report)
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("words", "code"),
     [([], 1), (["--max-depth", "1mm"], 1), (["--max-depth", "0.5m"], 0), (["--max-cuts", "99"], 0)],
@@ -186,7 +186,6 @@ def test_the_exit_code_is_that_of_the_picture(tmp_path, monkeypatch, capsys, wor
     assert "between vertices" in out
 
 
-@pytest.mark.compiled
 def test_fix_brings_a_sheet_out_that_is_cut_between_its_vertices(rng):
     ball = shapes.ball(0.5, 3)
     for n in (2, 3, 5, 9):
@@ -200,7 +199,6 @@ def test_fix_brings_a_sheet_out_that_is_cut_between_its_vertices(rng):
     assert crossing_edges(fixed.garment.mesh, BOX) == 0
 
 
-@pytest.mark.compiled
 def test_fix_tells_and_counts_the_cuts_it_leaves(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     pliant.save("box.obj", BOX)
