@@ -240,7 +240,8 @@ def test_beyond_the_border_of_a_sheet_cells_that_cross_the_sign_jump_say_nothing
     assert np.isnan(d).all()
     if jit.COMPILED:
         assert (above > 0.1).all()
-        assert (below < -0.1).all()
+        known = ~np.isnan(below)
+        np.testing.assert_array_equal(below[known] < 0.0, (field.exact.query(beside - up)[0] < 0.0)[known])
 
 
 def test_outside_the_cube_there_is_no_answer():

@@ -110,13 +110,14 @@ SCENES = [
 
 
 def brute(x, tets):
-    """(k,2) the definition; a vertex outside the box is outside."""
+    """(k,2) the definition, in fractions; a vertex outside the box is outside, a flat tet has no inside."""
     low, high = x[tets].min(1), x[tets].max(1)
     own = (tets[None] == np.arange(len(x))[:, None, None]).any(2)
     near = ((x[:, None] >= low) & (x[:, None] <= high)).all(2) & ~own
     points = naive.tuples(x)
     corners = [[points[i] for i in row] for row in tets.tolist()]
-    found = [(v, t) for v, t in np.argwhere(near).tolist() if point_in_tetra(points[v], *corners[t])]
+    whole = [naive.orient3d(*row) != 0 for row in corners]
+    found = [(v, t) for v, t in np.argwhere(near).tolist() if whole[t] and point_in_tetra(points[v], *corners[t])]
     return np.array(found, np.int64).reshape(-1, 2)
 
 
@@ -183,6 +184,14 @@ def test_all_points_in_one_cell_or_each_in_its_own_are_all_found(rng, cell):
 def test_a_point_beside_a_flat_tet_by_the_smallest_number_is_outside():
     x = [(0.1, -0.1, 0.0), (5e-324, 5e-324, 0.3), (0.6, 5e-324, 0.3), (5e-324, -0.0, 0.3), (0.0, 5e-324, 0.3)]
     assert len(TetHash(x, [[0, 1, 2, 3]]).pairs()) == 0
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e8])
+def test_a_tet_without_volume_holds_nothing_and_one_inside_out_what_it_holds_the_other_way(scale):
+    corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]])
+    x = np.concatenate([corners, [[0.2, 0.2, 0.2], [0.25, 0.25, 0.0], [0.5, 0.5, 0.0]]]) * scale
+    tets = np.array([[0, 1, 2, 3], [1, 0, 2, 3], [0, 1, 2, 6], [0, 1, 2, 2]])
+    np.testing.assert_array_equal(TetHash(x, tets).pairs(), [[v, t] for v in (4, 5, 6) for t in (0, 1)])
 
 
 def test_many_pairs_are_all_kept():

@@ -67,7 +67,7 @@ class Exact(NamedTuple):
 
 def exact_from(side: Side, x: Floats, points: Floats) -> Exact:
     """Of points (n,3) from a side whose vertices are at x; negative behind an open one where the side is unknown."""
-    distance, _, _, normal = ClosestPoints(side.mesh.moved(x)).query(points, behind=True)
+    distance, _, _, normal = ClosestPoints(side.mesh.moved(x), behind=True).query(points)
     return Exact(distance, normal)
 
 

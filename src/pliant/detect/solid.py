@@ -75,9 +75,9 @@ class Solid:
         """Whether every point off the surface has a side."""
         return self.winding.closed
 
-    def sides(self, x: Floats, points: Floats, blocks: Blocks | None = None) -> Sides:
-        """(n,) of points (n,3) for vertices at x; `blocks` that fit make it faster."""
-        return self.winding.sides(self.winding.numbers(x, points, blocks))
+    def sides(self, x: Floats, points: Floats, blocks: Blocks | None = None, *, behind: bool = False) -> Sides:
+        """(n,) of points (n,3) for vertices at x; `blocks` that fit make it faster, `behind` as in `Winding.sides`."""
+        return self.winding.sides(self.winding.numbers(x, points, blocks), behind=behind)
 
     def tell(
         self,
@@ -91,16 +91,17 @@ class Solid:
         behind: bool = False,
     ) -> Told:
         """Signed distances of points whose nearest face and feature `found` (n,2) and barycentrics `place` (n,3) are
-        known. For points whose nearest face is buried both are written anew, from the `outer` surface.
+        known. For points whose nearest face is buried both are written anew, from the `outer` surface. Of an open
+        surface no face is buried for sure, and all of them count.
 
         `behind`: where the side is unknown, the distance is negative behind the nearest face, as an obstacle has it
         that keeps things before it.
         """
         n, x = len(points), surface.x
-        side = self.sides(x, points, blocks)
+        side = self.sides(x, points, blocks, behind=behind)
         distance, nearest, normal = np.empty(n), np.empty((n, 3)), np.empty((n, 3))
         _nearest.tell_distances(surface, points, found, place, side, distance, nearest, normal)
-        rows = np.flatnonzero(side == INSIDE)
+        rows = np.flatnonzero(side == INSIDE) if self.closed else np.zeros(0, np.int64)
         if len(rows):
             # beyond the nearest point of the boundary a hair farther on is outside; else look closer
             beyond = nearest[rows] + HAIR * np.abs(x).max() * normal[rows]
@@ -143,17 +144,13 @@ class Solid:
         place[rows] = barycentrics(surface.x[surface.faces[face]], q)
 
     def outer(self, x: Floats, tree: Tree, blocks: Blocks | None = None) -> Outer:
-        """The boundary of the solid at x, for a tree of boxes over the faces that fits."""
+        """The boundary of a closed solid at x, for a tree of boxes over the faces that fits."""
         parts = self.parts(x, tree, blocks)
-        kept = ~parts.buried
+        kept = parts.above != parts.below
         triangles, normal, face = parts.triangles[kept], parts.normal[kept], parts.face[kept]
-        if self.closed:
-            kept = (parts.above != parts.below)[kept]
-            triangles, normal, face = triangles[kept], normal[kept], face[kept]
-            # outward: of faces that coincide some may look the other way
-            turn = (parts.above == INSIDE)[~parts.buried][kept]
-            triangles[turn] = triangles[turn][:, ::-1]
-            normal[turn] *= -1.0
+        turn = parts.above[kept] == INSIDE  # outward: of faces that coincide some may look the other way
+        triangles[turn] = triangles[turn][:, ::-1]
+        normal[turn] *= -1.0
         count = len(face)
         corners, none = np.arange(3 * count, dtype=np.int32).reshape(-1, 3), np.zeros((0, 3))
         x = triangles.reshape(-1, 3)

@@ -74,9 +74,9 @@ class Enclosure:
     def _outer(self) -> Outer:
         return self.solid.outer(self.surface.x, self.tree, self.blocks)
 
-    def sides(self, points: Floats) -> Sides:
+    def sides(self, points: Floats, *, behind: bool = False) -> Sides:
         """(n,) `INSIDE`, `OUTSIDE` or `UNKNOWN`."""
-        return self.solid.sides(self.surface.x, points, self.blocks)
+        return self.solid.sides(self.surface.x, points, self.blocks, behind=behind)
 
     def found(self, p: Floats, guess: NDArray[Any] | None = None) -> tuple[NDArray[np.int64], Floats]:
         """The nearest face and feature (n,2) of points, and barycentrics (n,3); `guess` (n,): may be near, or -1."""
@@ -100,10 +100,12 @@ class ClosestPoints:
     """Nearest points on a mesh, exact, for any number of queries, and on which side of it points are (docs/inside.md).
 
     The distance is negative inside, positive outside and where the side is unknown. Outside, the nearest point is that
-    of all faces; inside, that of the boundary of the solid: faces that are buried inside it do not count.
+    of all faces; inside, that of the boundary of the solid: faces that are buried inside it do not count. `behind`:
+    where the side is unknown, the distance is negative behind the nearest face, as obstacles have it.
     """
 
     mesh: Mesh
+    behind: bool = False
 
     def __post_init__(self) -> None:
         if not self.mesh.n_faces:
@@ -114,15 +116,12 @@ class ClosestPoints:
         welded = self.mesh.welded
         return Enclosure(surface_of(welded), welded.topology)
 
-    def query(
-        self, points: Any, guess: Any = None, *, behind: bool = False
-    ) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
+    def query(self, points: Any, guess: Any = None) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
         """Signed distance (n,), nearest point (n,3), its face (n,), and the unit direction that opens the gap (n,3).
 
         `guess` (n,): faces that may be near, such as those of the last frame; the answer is the same, only sooner.
-        `behind`: where the side is unknown, the distance is negative behind the nearest face, as obstacles have it.
         """
-        told, _ = self._enclosure.told(*self._asked(points, guess), behind=behind)
+        told, _ = self._enclosure.told(*self._asked(points, guess), behind=self.behind)
         return told.distance, told.nearest, told.face, told.normal
 
     def before(self, points: Any, guess: Any = None) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:

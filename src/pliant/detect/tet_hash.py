@@ -28,8 +28,8 @@ class TetHash:
 
     x (n,3) are the vertices of all bodies, tets (m,4) rows of them; vertices that no tet has may be among them. `cell`
     is the size of a cell in metres, at best about that of a tetrahedron's box; None takes it from the tets as they are
-    when they are given. A tet that is inside out holds what it would hold the other way round, and a flat one what lies
-    on it exactly.
+    when they are given. A tet that is inside out holds what it would hold the other way round; one without volume,
+    exactly, has no inside and holds nothing.
     """
 
     def __init__(self, x: Any, tets: Any, *, cell: float | None = None) -> None:

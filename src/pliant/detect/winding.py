@@ -17,6 +17,7 @@ from ..topology import Topology
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
 MARGIN = 0.1  # of an open surface: winding numbers this near to 1/2 do not tell the side
+BEHIND = 0.1  # of an open surface: below this a point is not even behind it
 INSIDE, OUTSIDE, UNKNOWN = -1, 1, 0
 _SOME = 20_000  # faces that are gone through before a thread would have woken up
 _FEW = 256  # points for which no thread is woken
@@ -135,12 +136,12 @@ class Winding:
         far = _AFAR * np.linalg.norm(high - centre, axis=1)
         return Holes(ends, self._flow, start, centre, far, area, np.concatenate([low, high], 1))
 
-    def sides(self, numbers: Floats) -> NDArray[np.int8]:
-        """(n,) INSIDE, OUTSIDE or UNKNOWN, for winding numbers."""
-        margin = 0.0 if self.closed else MARGIN
-        side = np.where(numbers > 0.5 + margin, INSIDE, OUTSIDE).astype(np.int8)
-        if not self.closed:
-            side[np.abs(numbers - 0.5) <= margin] = UNKNOWN
+    def sides(self, numbers: Floats, *, behind: bool = False) -> NDArray[np.int8]:
+        """(n,) INSIDE, OUTSIDE or UNKNOWN, for winding numbers. `behind`: also behind a sheet is UNKNOWN."""
+        if self.closed:
+            return np.where(numbers > 0.5, INSIDE, OUTSIDE).astype(np.int8)
+        side = np.where(numbers > 0.5 + MARGIN, INSIDE, OUTSIDE).astype(np.int8)
+        side[(numbers >= (BEHIND if behind else 0.5 - MARGIN)) & (side == OUTSIDE)] = UNKNOWN
         return side
 
 

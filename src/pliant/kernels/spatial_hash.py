@@ -18,6 +18,7 @@ import numpy as np
 from .box import contains, merge, of_segment
 from .edge import largest
 from .jit import kernel, prange
+from .predicates import orient3d
 from .tetra import point_in_tetra
 from .vec import cross, dot, load, scale, sub
 
@@ -149,9 +150,10 @@ def box_around(a, b, c, d):
 
 @kernel
 def holds(p, a, b, c, d):
-    """Exactly; the box first, which also tells numbers apart that are too small for the sums of the predicates."""
+    """Exactly; the box first, which also tells numbers apart that are too small for the sums of the predicates. A tet
+    without volume has no inside."""
     low, high = box_around(a, b, c, d)
-    return contains(low, high, p) and point_in_tetra(p, a, b, c, d)
+    return contains(low, high, p) and orient3d(a, b, c, d) != 0 and point_in_tetra(p, a, b, c, d)
 
 
 @kernel
@@ -234,7 +236,8 @@ def every_pair(x, tets, held):
         i, j, k, m = tets[t, 0], tets[t, 1], tets[t, 2], tets[t, 3]
         a, b, c, d = load(x, i), load(x, j), load(x, k), load(x, m)
         low, high = box_around(a, b, c, d)
+        whole = orient3d(a, b, c, d) != 0
         for v in range(len(x)):
             p = load(x, v)
-            near = contains(low, high, p) and v != i and v != j and v != k and v != m
+            near = whole and contains(low, high, p) and v != i and v != j and v != k and v != m
             held[t, v] = near and point_in_tetra(p, a, b, c, d)

@@ -119,10 +119,11 @@ def bake_bricks(
         array.resize((total, *array.shape[1:]), refcheck=False)
     rim = rim if bool((fan.across == _adjacency.BORDER).any()) else np.zeros(0, np.uint64)
     made = bricks_of(values, index, rim, grid)
-    if not paper and basis.judge is not None:
-        made = basis.judge.decide(made)
-    elif not paper and doubt.any():
+    judge = None if paper else basis.judge
+    if not paper and doubt.any() and (judge is None or judge.rim is not None):
         _decide(basis.mesh, made, doubt)
+    if judge is not None:
+        made = judge.decide(made)
     return made, counts, examined
 
 
@@ -229,5 +230,5 @@ def _decide(mesh: Mesh, bricks: _bricks.Bricks, doubt: Bits) -> None:
             side = np.where((side == 0.0) & known & (apart > 0.0), np.sign(d_n), side)
     lost = np.flatnonzero(side == 0.0)
     if len(lost):
-        side[lost] = ClosestPoints(mesh).query(bricks.origin + bricks.h * node[lost], behind=True)[0]
+        side[lost] = ClosestPoints(mesh, behind=True).query(bricks.origin + bricks.h * node[lost])[0]
     bricks.values[b, q] = np.copysign(bricks.values[b, q], side)

@@ -35,14 +35,12 @@ class Basis(NamedTuple):
         if is_plain(welded):
             return cls(welded, None)
         enclosure = Enclosure(surface_of(welded), welded.topology)
-        solid = enclosure.solid
-        if not solid.closed and not len(crossings_of(welded.vertices, welded.faces, enclosure.tree)):
-            return cls(welded, Judge(welded, enclosure))
+        solid, judge = enclosure.solid, Judge(welded, enclosure)
+        if not solid.closed:
+            return cls(welded, judge)
         parts = solid.parts(welded.vertices, enclosure.tree, enclosure.blocks)
         kept = ~parts.buried
-        if not kept.any():
-            return cls(welded, Judge(welded, enclosure))
-        return cls(_mesh_of(welded, parts.triangles[kept], parts.face[kept]), Judge(welded, enclosure))
+        return cls(_mesh_of(welded, parts.triangles[kept], parts.face[kept]) if kept.any() else welded, judge)
 
 
 def is_plain(welded: Mesh) -> bool:
@@ -102,7 +100,7 @@ class Judge:
             values = bricks.values[some].astype(np.float64).ravel()
             rows = np.flatnonzero(np.isfinite(values))
             p = bricks.origin + bricks.h * nodes[rows]
-            side = self.enclosure.sides(p)
+            side = self.enclosure.sides(p, behind=True)
             size = np.abs(values[rows])
             sign = np.where(side == UNKNOWN, np.sign(values[rows]), side)
             values[rows] = np.where((sign < 0) & (size > _TOUCH * bricks.h), -size, size)

@@ -52,7 +52,7 @@ class Sampled:
     @functools.cached_property
     def exact(self) -> ClosestPoints:
         """The surface itself, for what a field cannot say."""
-        return ClosestPoints(self.mesh)
+        return ClosestPoints(self.mesh, behind=True)
 
     def sample(self, points: Any) -> tuple[Floats, Floats]:
         """Signed distance (n,) and unit normal (n,3) at `points` (n,3); nan off the volume and where no sign is known.
@@ -83,7 +83,7 @@ class Sampled:
             points = self.low + rng.random((samples, 3)) * (self.high - self.low)
         else:
             points = around(self.mesh, samples, within, rng)
-        said, true = self.sample(points)[0], self.exact.query(points, behind=True)[0]
+        said, true = self.sample(points)[0], self.exact.query(points)[0]
         valid = ~np.isnan(said)
         off = np.abs(said - true)[valid]
         far = valid & (np.abs(true) > self.sure)

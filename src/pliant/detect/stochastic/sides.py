@@ -1,4 +1,4 @@
-"""Signs of contacts with closed sides, told from what is near them: no search, and nothing made for all of a mesh."""
+"""Signs of contacts with closed sides: those of vertices by the winding number, those of edges by what is near them."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,9 @@ from ...kernels import pseudonormals as _normals
 from ...kernels import stochastic_sides as _kernels
 from ...kernels.jit import worth
 from ..features import Part
+from ..solid import Solid
 from ..tree.depth import loose
+from ..winding import INSIDE
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -25,6 +27,7 @@ class Closed:
         mesh = part.side.mesh
         self._rows = part.rows if mesh.welded is not mesh else None
         self._x, self._surface, self._rings = loose(mesh.welded)
+        self._solid = Solid(mesh.welded.topology)
         top, welded = mesh.topology, mesh.welded.topology
         same = np.empty(len(top.edges), np.int64)
         same[top.face_edges.ravel()] = welded.face_edges.ravel()
@@ -48,7 +51,8 @@ class Closed:
         worth(_kernels.walk_near, n, _FEW)(self._surface, rings.by_vertex, rings.vertex_faces, points, found, place)
         worth(_normals.freshen, n, _FEW)(rings, self._surface, found)
         _kernels.tell_near(self._surface, points, found, place, distance)
-        return distance, found[:, 0]
+        side = self._solid.sides(self._surface.x, points)
+        return np.where(side == INSIDE, -np.abs(distance), np.abs(distance)), found[:, 0]
 
     def beside(self, edges: Ints) -> Ints:
         """(k,) a face beside each of this side's edges."""
