@@ -64,7 +64,15 @@ class Question:
         return pliant.Mesh(x, faces)
 
     def _new(self):
-        return pliant.detector(self.method, self.a, self.b, within=self.within)
+        return pliant.detector(self.method, self.a, self.b, within=self.within, **self._options())
+
+    def _options(self):
+        """Coarse fields and grids, made anew for each: thousands of fine ones would take days and fill a cache."""
+        if self.method == "distance-field":
+            spacing = max(self.b.size, 1e-9 * self.scale) / 12.0
+            field = pliant.DistanceField.bake(self.b, spacing=spacing, band=3.0 + min(self.within / spacing, 20.0))
+            return {"field": field}
+        return {"resolution": 16} if self.method == "height-grid" else {}
 
     def ask(self, trial):
         rng, seen, held = self.rng, [], []
