@@ -67,6 +67,7 @@ def two_balls():
     return Mesh(*joined(parts)), Mesh(patch, [[0, 2, 1], [0, 3, 2]])
 
 
+@pytest.mark.compiled
 def test_beside_a_ball_within_a_ball_is_deep_inside():
     mesh, patch = two_balls()
     assert (np.abs(pliant.closest_point(mesh, patch.vertices)[0] + 0.25) < 0.02).all()
@@ -75,6 +76,7 @@ def test_beside_a_ball_within_a_ball_is_deep_inside():
     assert report.worst_depth == pytest.approx(0.25, abs=0.02)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("method", [*EXACT, "bone-boxes"])
 def test_every_detector_says_how_deep_the_patch_between_the_balls_is(method):
     mesh, patch = two_balls()
@@ -87,6 +89,7 @@ def test_every_detector_says_how_deep_the_patch_between_the_balls_is(method):
         assert told.min() == pytest.approx(d[v], abs=1e-9)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("order", [1, -1])
 @pytest.mark.parametrize("where", [0.0, 2.0], ids=["inside", "outside"])
 def test_a_double_sided_face_has_the_same_side_on_both_of_its_sides(order, where):
@@ -121,6 +124,7 @@ def test_a_solid_that_is_inside_out_has_no_inside():
     np.testing.assert_allclose(pliant.closest_point(mesh, [[0, 0, 0], [1, 0, 0]])[0], [0.5, 0.5])
 
 
+@pytest.mark.compiled
 def test_of_overlapping_shells_the_depth_is_that_of_their_union(rng):
     manifold3d = pytest.importorskip("manifold3d")
     igl = pytest.importorskip("igl")
@@ -160,6 +164,7 @@ def test_an_open_mesh_has_the_side_of_its_winding_number_or_none(rng):
         assert ((d < 0.0) == (side < 0))[known].all()
 
 
+@pytest.mark.compiled
 def test_no_field_of_an_open_mesh_has_a_side_that_the_winding_number_has_not(rng):
     for _ in range(max(1, cases(3) // 10)):
         x, f, _ = opened(rng)
@@ -170,6 +175,7 @@ def test_no_field_of_an_open_mesh_has_a_side_that_the_winding_number_has_not(rng
         assert ((d < 0.0) == (w > 0.5))[judged].all()
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_field_of_shells_keeps_its_bound(kind, rng):
     x, f = body(kind, rng)
@@ -182,6 +188,7 @@ def test_a_field_of_shells_keeps_its_bound(kind, rng):
     assert ((d < 0.0) == (np.rint(winding(p, x, f)) >= 1))[sure].all()
 
 
+@pytest.mark.compiled
 def test_what_has_no_boundary_encloses_something_however_rough_it_is():
     wall = Mesh(*body("shared wall", np.random.default_rng(0)))
     assert wall.issues.encloses
