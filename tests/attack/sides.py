@@ -107,9 +107,13 @@ class Sides:
 
     def _cleft(self, q, rng):
         """Whether anything around q is outside, be it ever so narrow."""
-        way = rng.normal(size=(4000, 3))
-        way *= max(1e-5 * self.size, 1e3 * self.slack) / np.linalg.norm(way, axis=1, keepdims=True)
-        return bool((judges.winding(self.x, self.faces, q + way) < 0.5).any())
+        reach = max(1e-5 * self.size, 1e3 * self.slack)
+        for count in (4_000, 400_000):
+            way = rng.normal(size=(count, 3))
+            way *= reach / np.linalg.norm(way, axis=1, keepdims=True)
+            if (judges.winding(self.x, self.faces, q + way) < 0.5).any():
+                return True
+        return False
 
     def _beside(self, q, way):
         """Points around q and on both sides of every face there: a sharp corner is missed by random ones."""
