@@ -10,7 +10,7 @@ from pliant.contacts import MIDPOINT_FIELD, gap
 from pliant.detect.base import Side
 from pliant.detect.bone_boxes import BoneBoxesDetector
 from pliant.detect.brute_force import BruteForceDetector
-from pliant.detect.features import Pose
+from pliant.detect.features import Part, Pose
 from pliant.detect.surface import ClosestPoints
 from pliant.mesh import Mesh
 
@@ -73,7 +73,7 @@ def test_every_pair_within_the_offset_is_in_the_lists(rng):
         detector.update(state)
         sides = Side(cloud(points), 0, 0), Side(tube.mesh, len(points), 1)
         brute = BruteForceDetector(*sides, within=within)
-        pairs = brute._faces(*(Pose(part, state.x[part.side.rows]) for part in (brute.one, brute.other)))
+        pairs = brute._faces(*(Pose(Part.of(side), state.x[side.rows]) for side in sides))
         lists = [listed(detector, p) for p in points]
         assert len(pairs) > 5
         assert [pair for pair in pairs.tolist() if pair[1] not in lists[pair[0]]] == []
