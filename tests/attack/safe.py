@@ -58,4 +58,4 @@ def attack(trial):
 def reported(sim):
     """How many times the run said that it could not hold something."""
     guard = sim.guard
-    return int(guard.forced)
+    return int(guard.forced) + int(getattr(guard, "unheld", 0))
