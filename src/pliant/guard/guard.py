@@ -106,18 +106,20 @@ class Guard:
         """
         self.looks += 1
         reach = min(max(self.thickness + (1.0 if self.safe else 8.0) * stride, AROUND * self.thickness), self._largest)
-        soft = self._near.a
-        soft.move(x)
+        self._near.a.move(x)
+        for body in self._others:
+            if self._first or body.moves:
+                body.near.b.move(x)
+        self._first = False
         share = self._expect(x, way, reach, far)
-        self.contacts = self._records(self._near, soft, soft, reach)
+        self.contacts = self._records(self._near, self._near.a, self._near.a, reach)
         # pushing alone takes half of what is beyond the thickness, so that no pair comes within it without being known
         radius = _kernels.SHARE * reach if self.safe else 0.49 * (reach - self.thickness)
         self.seen[:] = self._at[:] = x
         self._gone = False
         self._radius[:] = np.inf
         self._radius[self.rows] = self._radius[self._held] = radius
-        self.touching = _contacts.join([self._look_at(body, x) for body in self._others])
-        self._first = False
+        self.touching = _contacts.join([self._look_at(body) for body in self._others])
         if self._given_up.any():
             self.contacts, self.touching = self._kept(self.contacts), self._kept(self.touching)
         if self.safe:
@@ -161,11 +163,9 @@ class Guard:
                 body.near.b.send(self._way)
         return share
 
-    def _look_at(self, body: Other, x: Floats) -> Contacts:
+    def _look_at(self, body: Other) -> Contacts:
         """Contacts with a body, and the room that is left where there are none."""
         soft = self._near.a
-        if self._first or body.moves:
-            body.near.b.move(x)
         found = self._records(body.near, soft, body.near.b, body.reach)
         share = _kernels.SHARE if body.moves else _kernels.STILL
         drifts = (soft.drift.boxes, body.near.b.drift.nodes[0]) if self._drifts else (np.zeros((0, 6)), np.zeros(6))
