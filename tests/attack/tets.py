@@ -30,7 +30,8 @@ def attack(trial):
     truth = set()
     for v in range(n):
         for t in np.flatnonzero(((x[v] >= low) & (x[v] <= high)).all(1)):
-            if v not in tets[t] and naive.point_in_tetra(x[v], *x[tets[t]]):
+            # a tet without volume holds nothing
+            if v not in tets[t] and naive.orient3d(*x[tets[t]]) and naive.point_in_tetra(x[v], *x[tets[t]]):
                 truth.add((v, int(t)))
     trial.note("pairs", len(truth))
     missed, extra = truth - found, found - truth

@@ -241,14 +241,15 @@ class Stage:
         dt = FRAME * self.small / self.pace.substeps
         if method not in self._made and scene.soft and scene.fixed:
             tell(f"preparing {method} ...")
-        options = {"cache": True} if method == "distance-field" else None
+        made = self._made.get(method)
+        options = {"cache": True} if method == "distance-field" and made is None else None
         sim = Simulation(
             scene,
             dt,
             substeps=self.small,
             method=method,
             options=options,
-            detectors=self._made.get(method),
+            detectors=made,
             response=response,
             state=state,
             clock=self.clock,

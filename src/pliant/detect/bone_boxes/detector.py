@@ -17,6 +17,7 @@ from ...kernels.jit import worth
 from ...motion import STANDING
 from ...state import State
 from ..base import Finds, Inside, Side
+from ..features import reach_of
 from ..tree.depth import NOTHING, Skin
 from .boxes import SLABS, BoneBoxes
 from .probes import SOME, Probes, Touching, sound
@@ -148,6 +149,11 @@ class BoneBoxesDetector:
             weights, normal, distance = np.empty((len(rows), 4)), np.empty((len(rows), 3)), np.empty(len(rows))
             _careful.vertex_face_geometry(self._skin.surface, x, pairs[rows], side, weights, normal, distance)
             out["normal"][rows], out["distance"][rows] = normal, distance
+        # inside, the boundary of the solid may be nearest on a part of a face that others cross
+        off = np.abs(out["distance"] - one.distance) > reach_of(0.0, x, x_b)
+        rows = np.flatnonzero(off & (one.distance < 0.0))
+        out["weights"][rows, 1:] = -one.where[rows]
+        out["distance"][rows], out["normal"][rows] = one.distance[rows], one.normal[rows]
 
     def _bones(self, state: State) -> Floats:
         """(b,3,4) matrices of the bones now."""
