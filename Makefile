@@ -21,6 +21,9 @@ WITHOUT  := $(addprefix --ignore=,$(LOOPLESS))
 # whole scenes, files and bad arrays run the loops that the tests beside them check
 SCENES   := $(addprefix --ignore=,tests/scenes tests/test_bad_arrays.py)
 
+# the compiler is switched off in CI for the loops themselves; `make test-long` does it for the whole suite
+PLAIN    ?= tests/kernels tests/respond tests/dynamics tests/test_geometry.py
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo bench test test-compiled test-plain test-bounds test-long fuzz attack lint types contracts format wheel docs docs-check constraints clean
 
@@ -63,13 +66,14 @@ test: lint types contracts test-compiled test-plain wheel  ## everything CI runs
 test-compiled: $(VENV)/.test  ## the whole suite
 	$(PYTEST) -n $(JOBS) --dist loadfile --durations=20 --durations-min=3
 
-test-plain: $(VENV)/.test  ## the suite with the compiler off, few random cases
-	PLIANT_COMPILE=0 PLIANT_CASES=10 $(PYTEST) -n $(JOBS) --dist loadfile -m "not compiled and not browser" $(WITHOUT)
+test-plain: $(VENV)/.test  ## the kernels with the compiler off, few random cases (PLAIN= for the whole suite)
+	PLIANT_COMPILE=0 PLIANT_CASES=10 $(PYTEST) -n $(JOBS) --dist loadfile -m "not compiled and not browser" $(WITHOUT) $(PLAIN)
 
 test-bounds: $(VENV)/.test  ## compiled loops with bounds checks and parallel off, fewer random cases
 	NUMBA_BOUNDSCHECK=1 PLIANT_PARALLEL=0 PLIANT_MOST_CASES=60 $(PYTEST) -n $(JOBS) --dist loadfile -m "not browser" $(WITHOUT) $(SCENES) --durations=20 --durations-min=3
 
 test-long: test-bounds  ## the whole suite and the tests marked long, and the loops with bounds checks
+	$(MAKE) test-plain PLAIN=
 	$(PYTEST) --long
 
 fuzz: $(VENV)/.fuzz  ## 20 000 mutants of small files, then RUNS=1000000 led by coverage for each of READERS (SEED=n for others)

@@ -20,17 +20,17 @@ DETECTOR = pliant.detector
 
 NEEDS = {"sides": "igl", "fields": "igl", "safe": "ipctk", "steps": "ipctk", "audit": "igl"}
 SHORT = {
-    "detect": 45,
-    "sides": 60,
-    "fields": 25,
-    "safe": 12,
-    "crossings": 60,
-    "tets": 60,
-    "steps": 12,
-    "temporal": 66,
-    "restart": 10,
-    "threads": 12,
-    "audit": 15,
+    "detect": 25,
+    "sides": 30,
+    "fields": 12,
+    "safe": 6,
+    "crossings": 40,
+    "tets": 40,
+    "steps": 6,
+    "temporal": 33,
+    "restart": 5,
+    "threads": 6,
+    "audit": 8,
 }
 
 # cases of longer runs that found something, which was mended: promise, seed, index
@@ -116,4 +116,4 @@ def test_a_case_that_was_mended_stays_so(promise, seed, index):
 @pytest.mark.long
 @pytest.mark.parametrize("promise", PROMISES)
 def test_a_promise_holds_in_many_random_cases(promise):
-    assert_nothing_breaks(promise, 1000, 20 * cases(SHORT[promise]))
+    assert_nothing_breaks(promise, 1000, 40 * cases(SHORT[promise]))
