@@ -95,7 +95,7 @@ def test_there_is_no_jump_across_the_faces_of_leaves(name, rng):
     there[at] += ulp
     d_here, d_there = field.sample(here)[0], field.sample(there)[0]
     both = np.isfinite(d_here) & np.isfinite(d_there)
-    assert both.sum() > 0.7 * count
+    assert both.sum() > 0.5 * count
     assert np.abs(d_here - d_there)[both].max() <= 1e-12 * field.mesh.size + 8 * ulp
 
 
