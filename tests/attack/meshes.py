@@ -1,9 +1,11 @@
 """Small random meshes that break geometry: slivers, needles, faces without area, duplicates, T-junctions, seams.
 
-Plain arrays (x, faces); nothing here knows of the product.
+Plain arrays (x, faces).
 """
 
 import numpy as np
+
+from detect.made import octahedron
 
 
 def rotation(rng):
@@ -42,15 +44,8 @@ def box(size=(1.0, 1.0, 1.0)):
 def ball(rng, bumps=0.0, level=None, radius=0.5):
     """An octahedron, halved `level` times; `bumps` moves its vertices along the radius."""
     level = int(rng.integers(0, 3)) if level is None else level
-    x = np.array([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]], float)
-    f = np.array([[0, 2, 4], [2, 1, 4], [1, 3, 4], [3, 0, 4], [2, 0, 5], [1, 2, 5], [3, 1, 5], [0, 3, 5]])
-    for _ in range(level):
-        a, b, c = (x[f[:, k]] for k in range(3))
-        corners = np.stack([a, b, c, a + b, b + c, c + a], 1)
-        corners /= np.linalg.norm(corners, axis=2, keepdims=True)
-        soup = corners[:, [[0, 3, 5], [3, 1, 4], [5, 4, 2], [3, 4, 5]]].reshape(-1, 3)
-        x, f = np.unique(soup.round(12), axis=0, return_inverse=True)
-        f = f.reshape(-1, 3)
+    whole = octahedron(level)
+    x, f = whole.vertices, whole.faces.astype(np.int64)
     return x * (radius * (1.0 + bumps * rng.uniform(-1, 1, (len(x), 1)))), f
 
 
@@ -66,58 +61,55 @@ def soup(rng):
     return x.reshape(-1, 3), np.arange(3 * k).reshape(-1, 3)
 
 
-def t_junctions(rng, x, faces, share=0.5):
-    """Split edges at one face only, and close the gap by a face without area: a, m, b on a line."""
+def _split(rng, x, faces, share, point, parts):
+    """Split some faces a, b, c at a new vertex m = point(a, b, c): into parts(a, b, c, m)."""
     x, out = list(x), []
     for a, b, c in faces:
         if rng.random() < share:
-            m = len(x)
-            x.append(x[a] + rng.uniform(0.1, 0.9) * (x[b] - x[a]))
-            out += [(a, m, c), (m, b, c), (b, m, a)]
+            x.append(point(x[a], x[b], x[c]))
+            out += parts(a, b, c, len(x) - 1)
         else:
             out.append((a, b, c))
     return np.array(x), np.array(out)
+
+
+def _closed_gap(a, b, c, m):
+    """The edge a-b split at m on this side only; the last face closes the gap to the other."""
+    return [(a, m, c), (m, b, c), (b, m, a)]
+
+
+def t_junctions(rng, x, faces, share=0.5):
+    """Split edges at one face only, and close the gap by a face without area: a, m, b on a line."""
+    return _split(rng, x, faces, share, lambda a, b, c: a + rng.uniform(0.1, 0.9) * (b - a), _closed_gap)
 
 
 def cracks(rng, x, faces, share=0.5):
     """T-junctions that are open by a little: m lies inside its own face, and a sliver closes the gap."""
-    x, out = list(x), []
-    for a, b, c in faces:
-        if rng.random() < share:
-            m, t = len(x), 10.0 ** rng.uniform(-9, -2)
-            on = x[a] + rng.uniform(0.2, 0.8) * (x[b] - x[a])
-            x.append(on + t * (x[c] - on))
-            out += [(a, m, c), (m, b, c), (b, m, a)]
-        else:
-            out.append((a, b, c))
-    return np.array(x), np.array(out)
+
+    def point(a, b, c):
+        t = 10.0 ** rng.uniform(-9, -2)
+        on = a + rng.uniform(0.2, 0.8) * (b - a)
+        return on + t * (c - on)
+
+    return _split(rng, x, faces, share, point, _closed_gap)
 
 
 def needles(rng, x, faces, share=0.5):
     """Faces split at a point very near one of their corners: three faces, of which some are needles."""
-    x, out = list(x), []
-    for a, b, c in faces:
-        if rng.random() < share:
-            m, t = len(x), 10.0 ** rng.uniform(-9, -2)
-            x.append(x[a] + t * (0.5 * (x[b] + x[c]) - x[a]))
-            out += [(a, b, m), (b, c, m), (c, a, m)]
-        else:
-            out.append((a, b, c))
-    return np.array(x), np.array(out)
+
+    def point(a, b, c):
+        return a + 10.0 ** rng.uniform(-9, -2) * (0.5 * (b + c) - a)
+
+    return _split(rng, x, faces, share, point, lambda a, b, c, m: [(a, b, m), (b, c, m), (c, a, m)])
 
 
 def slivers(rng, x, faces, share=0.5):
     """Split faces from one corner so that thin needles remain."""
-    x, out = list(x), []
-    for a, b, c in faces:
-        if rng.random() < share:
-            t = 10.0 ** rng.uniform(-12, -2)
-            m = len(x)
-            x.append(x[b] + t * (x[c] - x[b]))
-            out += [(a, b, m), (a, m, c)]
-        else:
-            out.append((a, b, c))
-    return np.array(x), np.array(out)
+
+    def point(a, b, c):
+        return b + 10.0 ** rng.uniform(-12, -2) * (c - b)
+
+    return _split(rng, x, faces, share, point, lambda a, b, c, m: [(a, b, m), (a, m, c)])
 
 
 def duplicates(rng, x, faces):
