@@ -13,7 +13,7 @@ from ..detect.tree.depth import Depths
 from ..detect.tree.transversal import crossing
 from ..door import door
 from ..mesh import Mesh
-from .between import Between, deepest_between, reach_inside
+from .between import MARGIN, Between, deepest_between, reach_inside
 from .contours import Contours, contours
 from .findings import Cuts, Finding, Place, Report
 
@@ -78,9 +78,12 @@ def check(
 def _worst(places: list[Place]) -> tuple[Place, ...]:
     """The worst of each kind, the worst first: many shallow dents must not hide where cloth goes through itself."""
     places = sorted(places, key=lambda place: (-place.depth, -place.length, place.frame, place.vertex))
-    kept: list[Place] = []
-    for kind in ("inside", "body", "self"):
-        kept += [place for place in places if place.kind == kind][:MOST_PLACES]
+    left = dict.fromkeys(("inside", "body", "self"), MOST_PLACES)
+    kept = []
+    for place in places:
+        left[place.kind] -= 1
+        if left[place.kind] >= 0:
+            kept.append(place)
     return tuple(kept)
 
 
@@ -128,12 +131,14 @@ class _Audit:
         worst = int(inside[np.argmin(known[inside])]) if len(inside) else -1
         deepest = -float(known[worst]) if worst >= 0 else 0.0
         if worn is not None and self.body is not None:
-            # a patch of vertices that are inside is a place itself; elsewhere the body comes through between vertices
+            # a patch of vertices that are inside is a place itself, unless the body comes through deeper between them
             touched = (known < 0.0)[self.garment.faces[worn.pairs[:, 0]]].any(1)
             label = worn.curves.label
             apart = np.setdiff1d(label, label[worn.crosses])  # curves along which they merely touch
             between, depth = self.body.between(x, self.garment.faces, worn, deepest)
-            spots += _curve_places(t, "body", worn.curves, np.union1d(label[touched], apart), depth)
+            known_by_vertex = np.unique(label[touched])
+            known_by_vertex = known_by_vertex[depth[known_by_vertex] <= (1.0 + MARGIN) * deepest]
+            spots += _curve_places(t, "body", worn.curves, np.union1d(known_by_vertex, apart), depth)
         spots += self._depth_places(t, x, known, direction, inside)
         finding = Finding(
             frame=t,

@@ -242,7 +242,8 @@ def _show_places(report: Any) -> None:
     rows = []
     for p in report.places[:5]:
         deep = f"{size_words(p.depth)} deep, " if p.depth > 0.0 else ""
-        how = f"{deep}{p.size} vertices" if p.kind == "inside" else f"{deep}{size_words(p.length)} long"
+        count = f"{p.size} vertex" if p.size == 1 else f"{p.size} vertices"
+        how = f"{deep}{count}" if p.kind == "inside" else f"{deep}{size_words(p.length)} long"
         at = ", ".join(f"{v:.3f}" for v in p.place)
         rows.append((p.frame, words[p.kind], how, f"({at}) m"))
     output.table(("frame", "what", "how much", "where"), rows, title=f"worst places, of {report.place_count}")
