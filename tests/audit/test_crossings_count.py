@@ -155,6 +155,7 @@ def test_one_large_triangle_with_a_corner_barely_inside_is_as_deep_as_it_is():
     assert report.frames[0].inside == 1
     assert report.frames[0].deepest == pytest.approx(0.001)
     assert report.worst_depth == pytest.approx(0.4, rel=0.06)
+    assert report.places[0].depth == report.worst_depth  # the deepest point is the first place, vertex or not
     assert report.broken(Limits(depth=0.01))
 
 
