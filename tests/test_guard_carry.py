@@ -9,7 +9,6 @@ import pytest
 from conftest import cases
 from pliant.deforming import Recorded
 from pliant.guard import Guard
-from pliant.kernels import carry
 from pliant.mesh import Mesh
 from pliant.motion import Motion, rotations
 from pliant.scene import Body, Grip, Scene
@@ -101,29 +100,6 @@ def test_bodies_that_leave_no_room_are_counted_and_the_run_goes_on():
         assert (frame.cut > 0) == judge.meets(frame.x)
     assert sim.guard.forced > 0
     assert sim.guard.unheld > 0
-
-
-def test_the_share_that_all_go_leaves_every_pair_what_it_keeps_and_no_less(rng):
-    stopped = 0
-    for _ in range(cases(50)):
-        x, u = rng.normal(size=(8, 3)), rng.normal(size=(8, 3))
-        x[4:, 2] += 6.0
-        kinds = np.array([0, 1], np.uint8)
-        vertices = np.array([[4, 0, 1, 2], [5, 6, 1, 3]], np.int32)
-        normals, kept, most = np.array([[0.0, 0.0, 1.0]] * 2), np.array([0.2, 0.1]), np.empty(2)
-        u[:4, 2] += rng.uniform(0.0, 20.0)
-        least = carry.shares(vertices, kinds, normals, kept, x, u, most)
-        assert least == most.min()
-        for c, split in enumerate((1, 2)):
-            gaps = []
-            for t in (most[c], 1.001 * most[c] + 1e-6):
-                z = (x + t * u)[vertices[c], 2]
-                gaps.append(z[:split].min() - z[split:].max())
-            assert gaps[0] >= kept[c] - 1e-9
-            if most[c] < 1.0:
-                stopped += 1
-                assert gaps[1] < kept[c]
-    assert stopped > 5
 
 
 @pytest.mark.compiled

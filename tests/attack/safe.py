@@ -1,6 +1,7 @@
 """Safe mode: a start without intersections stays so, or the run says that it could not; finite, and in bounded time.
 
-The judge is IPC Toolkit's exact test of every frame. An intersection that the run did not tell is a failure.
+The judge is IPC Toolkit's exact test of every frame. An intersection that the run did not tell is a failure, and so is
+one that it told where the scene leaves the cloth room.
 """
 
 import numpy as np
@@ -23,9 +24,8 @@ def attack(trial):
     if meets(sim.state.x):
         trial.note("start not clean")
         return
-    # cracks closed by faces without area: what is apart by less than rounding has no side to be kept on
-    touching = meets.gap(sim.state.x) <= 1e-12 * float(np.ptp(sim.state.x, axis=0).max())
-    if touching:
+    # cracks closed by faces without area
+    if meets.gap(sim.state.x) <= 1e-12 * float(np.ptp(sim.state.x, axis=0).max()):
         trial.note("starts that touch up to rounding")
     told_before = 0
     for k in range(made.frames):
@@ -41,13 +41,10 @@ def attack(trial):
         trial.check(np.isfinite(sim.state.v).all(), f"{made.what}: speeds of frame {k} are not finite", **given)
         told = reported(sim)
         cut = meets(shown.x)
-        if cut and not told and touching:
-            trial.remark("intersections, not told, of a start that touches")
-            return
         trial.check(not cut or told, f"{made.what}: frame {k} intersects, and nothing was told", **given)
         if cut:
-            kind = "with" if made.room else "without"
-            trial.remark(f"told intersections {kind} room ({made.what})")
+            trial.check(not made.room, f"{made.what}: frame {k} intersects, told, but there is room", **given)
+            trial.note(f"told intersections {'with' if made.room else 'without'} room ({made.what})")
             return
         if told and not told_before:
             trial.note("told, nothing intersects")

@@ -21,6 +21,7 @@ SWEEPS = 12  # over all pairs, to make way
 MORE = 1.0001  # times as far, squared, that something must go to carry what is carried already
 IDLE = 10  # rounds that bring nothing and nobody new: then there is no room that this finds
 SOON = 3  # such rounds, once there was none
+STUCK = 0.1  # of a round's way: what goes farther than that goes on, along new normals
 LITTLE = 1e-3  # of what was left of the way: less than that is nothing
 
 
@@ -43,12 +44,14 @@ class Carry:
 
     def __init__(self, edges: Rows, long: Floats, free: Flags, driven: Rows, unit: float) -> None:
         from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
 
         n = len(free)
         both, far = np.concatenate([edges, edges[:, ::-1]]), np.maximum(np.concatenate([long, long]), 1e-300)
         self._links = coo_array((far, both.T), shape=(n, n)).tocsr()
         self._cloth = np.zeros(n, np.bool_)
         self._cloth[edges] = True
+        self._pieces = connected_components(self._links, directed=False)[1]
         self._free, self._driven, self._unit = free, driven, unit
         self.gone = np.zeros((n, 3))  # how far each vertex was carried
         self.rounds = 0
@@ -60,7 +63,7 @@ class Carry:
         carried, e = np.zeros(len(x), np.bool_), np.zeros_like(x)
         self.gone[:], self.rounds = 0.0, 0
         spread, idle = SPREAD * _longest(target[driven] - x[driven]) + 2.0 * self._unit, 0
-        patience = IDLE
+        patience, together = IDLE, False
         while self.rounds < rounds:
             self.rounds += 1
             e[driven] = target[driven] - x[driven]
@@ -72,7 +75,10 @@ class Carry:
             if least < 1.0:
                 more = MORE if idle == 0 else np.inf
                 new = _kernels.join(*pairs.named, most, horizon, share, more, u, free, carried, e)
-            if least < 1.0 and not new:
+            if least < 1.0 and not new and not together:
+                # the cloth is sheared until its own features stop each other: all of it goes along
+                together, new = True, self._join_pieces(e, carried)
+            if least < STUCK and not new:
                 # all of them are carried, and still some stop others: the next round they make way
                 wanted = np.maximum(pairs.kept, 0.5 * (pairs.kept + np.minimum(pairs.gaps, walls.thickness)))
                 other = u.copy()
@@ -94,6 +100,18 @@ class Carry:
                 walls.give_up(pairs, most * share <= LITTLE)
                 idle, patience = 0, SOON
         return False
+
+    def _join_pieces(self, e: Floats, carried: Flags) -> int:
+        """Let connected pieces of cloth of which nothing stays go as that of their grips does which goes farthest, or
+        that of their carried vertices; how many vertices these have."""
+        held = self._cloth & ~self._free
+        length = np.where(carried | held, (e**2).sum(1), 0.0)
+        order = np.lexsort((-length, ~(held & (length > 0.0))))
+        first = order[np.unique(self._pieces[order], return_index=True)[1]]
+        stays = np.bincount(self._pieces, held & (length == 0.0), len(first)) > 0
+        goes = self._free & self._cloth & ~stays[self._pieces] & (length[first] > 0.0)[self._pieces]
+        e[goes], carried[goes] = e[first][self._pieces[goes]], True
+        return int(goes.sum())
 
     def _ease(self, pairs: Walls, tight: Flags, radius: Floats, thickness: float, x: Floats) -> None:
         """Let cloth go away from what stops it while all that drives it waits: an edge that a pin holds at one end has

@@ -15,15 +15,14 @@ from .. import contacts as _contacts
 from ..contacts import Contacts
 from ..detect.tree.cover import Cover
 from ..detect.tree.near import NearPairs
-from ..kernels import carry as _carry
 from ..kernels import guard as _kernels
-from ..kernels import records as _records
 from ..respond import Projection
 from ..scene import Scene
 from ..state import State
 from .carry import Carry
 from .crossings import CrossingCount
-from .pairs import Other, Walls, beside, cover_of, keys, rows_of, spacing
+from .opening import is_tight, open_up
+from .pairs import Other, Walls, among, beside, cover_of, keys, records, rows_of, spacing
 
 log = logging.getLogger("pliant.guard")
 Floats = NDArray[np.float64]
@@ -32,7 +31,6 @@ ROUNDS = 6  # of looking and going on in a small step, before cloth that is stil
 PATIENCE = 8  # rounds in which bodies wait for cloth that is pushed out of their way, before they carry it along
 FAST = 4.0  # how far bodies go in a small step, over how far one looks at most, for which they do not wait
 WORK = 40  # rounds for each small step of a frame, in which bodies carry cloth; then they go on without it
-OPEN = 50  # sweeps over all pairs, to open those that touch
 AFTER = 2  # rounds in which cloth that was carried goes its own way
 FAR = 8.0  # how far cloth goes past others in one round, over how far one looks at most
 AROUND = 1.5  # of the thickness: how far around cloth to look at least
@@ -41,6 +39,7 @@ LEAST = 0.01  # of the thickness: distance that is never used up
 ROUNDING = 2.0**-49  # of the largest coordinate: more than adding and subtracting may change a distance by
 THINNEST = 16.0  # times that: a thickness that can be told from it
 _EVERYWHERE = np.array([-np.inf] * 3 + [np.inf] * 3)
+_NONE = np.zeros((0, 4), np.int32)
 BODY_SHARE = 0.5  # of eps: nearer than that to a body's triangles cloth is pushed away from them, too
 
 
@@ -81,6 +80,7 @@ class Guard:
         self._free = scene.inverse_masses > 0.0
         long = np.linalg.norm(state.x[links[:, 0]] - state.x[links[:, 1]], axis=1)
         self._carry = Carry(links, long, self._free, self.driven, self._largest)
+        self._locked = _NONE  # pairs (k,4) that touch in this frame, and cannot be opened
         self._left = 0  # rounds of this frame in which cloth may still be carried
         self._given_up = np.zeros((count, len(scene.bodies)), np.bool_)  # vertices, and bodies they are not kept from
         self._tangled = self.safe  # whether any triangles meet, as far as is known
@@ -126,6 +126,8 @@ class Guard:
             self._rounding = self._rounding_at(x)
             self._least = max(LEAST * self.thickness, 4.0 * self._rounding)
             both = _contacts.join([self.contacts, self.touching])
+            if len(self._locked):
+                both = both[~among(both["vertices"], self._locked)]
             self._walls = Walls.of(both, x, self._least, self._rounding)
         if len(self._settled):
             key = keys(self.contacts)
@@ -199,29 +201,48 @@ class Guard:
         speed = max(float((state.v[rows] ** 2).sum(1).max(initial=0.0)) for rows in (self.rows, self.driven))
         for body in self._others:
             body.reach = REACH * self.eps
-        self._steps, self._calm, self._left = steps - 1, True, WORK * steps
-        if self._tangled or self.forced:
-            self._recover(state.x)
+        self._steps, self._calm, self._left, self._locked = steps - 1, True, WORK * steps, _NONE
+        unsure = self._tangled or self.forced > 0
+        if unsure:
+            self._given_up[:] = False
         # a speed that is not finite says nothing about where anything will be
         known = bool(np.isfinite(speed))
         now = state.x, speed**0.5 * dt if known else 0.0, state.v * (dt * steps) if known else None
         self.look(*now)
-        if self.safe and self._walls.gaps.min(initial=np.inf) <= 2.0 * self._rounding and self._open(state.x):
+        tight = self.safe and is_tight(self._walls, self._least)
+        if tight:
+            open_up(self, self._free, state.x)
+        if unsure:
+            self._recover(state.x)
+        if tight or self._given_up.any():
             self.look(*now)
+        if tight:
+            self._tell_touching(state)
 
-    def _open(self, x: Floats) -> bool:
-        """Bring pairs that touch, but for rounding, as far apart as is always kept; whether there was room for it.
+    def _tell_touching(self, state: State) -> None:
+        """Count the pairs that could not be opened: nobody can tell on which side of each other their features are."""
+        locked = self._walls.gaps <= 2.0 * self._rounding
+        if locked.any():
+            self._locked, self._walls = self._walls.vertices[locked], self._walls[~locked]
+            self.unheld += len(self._locked)
+            said = "%d pairs of features touch but for rounding at %.3f s, with no room to open them"
+            self._force(said, len(self._locked), state.time)
 
-        A vertex on an edge that it is no part of touches it so, and could go through it without anybody seeing.
-        """
-        walls, u = self._walls, np.zeros_like(x)
-        touches = walls.gaps <= 2.0 * self._rounding
-        wanted, kept = (np.where(touches, k * self._least, walls.kept) for k in (2.0, 1.0))
-        _carry.make_way(*walls.named, wanted, x, self._radius, self._free, OPEN, u)
-        if _carry.shares(*walls.named, kept, x, u, np.empty(len(kept))) < 1.0:
-            return False
-        x += u
-        return True
+    def _force(self, said: str, *values: float) -> None:
+        """Count that something could not be kept apart, and say so the first time."""
+        self.forced += 1
+        if self.forced == 1:
+            log.warning("safe mode: " + said + "; what cannot be kept apart may intersect", *values)
+
+    def near(self, x: Floats) -> tuple[Walls, Floats, float, float]:
+        """What opening sees, see `opening.Overseer`."""
+        self.look(x, 0.0)
+        return self._walls, self._radius, self._least, self._rounding
+
+    def meeting(self, x: Floats) -> Rows:
+        """Corners (k,6) of all pairs of triangles that meet at x."""
+        found = self._exact.corners(x) if self._exact else []
+        return np.concatenate([np.zeros((0, 6), np.int32), *(corners.reshape(-1, 6) for _, _, corners in found)])
 
     def _rounding_at(self, x: Floats) -> float:
         """By how much rounding may change distances between things at x, metres."""
@@ -270,10 +291,7 @@ class Guard:
             x[self.driven] = target[self.driven]
             self.give_up(self._walls, self._walls.crossed(self.seen, x))
         if self.unheld > before or not arrived:
-            self.forced += 1
-            if self.forced == 1:
-                said = "safe mode could not keep all apart at %.3f s: bodies and grips go on, and may cut the cloth"
-                log.warning(said, state.time)
+            self._force("bodies and grips leave cloth no room at %.3f s, and go on", state.time)
         free, gone = self._free, np.linalg.norm(self._carry.gone, axis=1)
         own = 1.0 - gone / max(float(gone.max()), 1e-300)
         target[free] = x[free] + own[free, None] * (target - begin)[free]
@@ -298,7 +316,6 @@ class Guard:
 
     def _recover(self, x: Floats) -> None:
         """What meets has no side, and is not kept apart; all that was given up and does not meet by now is."""
-        self._given_up[:] = False
         found = self.crossed(x)
         self._tangled = bool(found)
         for b, c, corners in found:
@@ -365,19 +382,7 @@ class Guard:
         return _contacts.join([found[found["distance"] <= eps] for found, eps in parts])
 
     def _records(self, pairs: NearPairs, a: Cover, b: Cover, reach: float) -> Contacts:
-        there, back, edges = pairs.within(reach, drifting=self._drifts)
-        out = np.empty(len(there) + len(back) + len(edges), _contacts.CONTACT)
-        unclear, zero, none = np.empty(len(out), np.bool_), np.zeros(2, np.int32), np.zeros(0)
-        one, two = len(there), len(there) + len(back)
-        _records.fill_faces(a.x, b.x, b.top.faces, there, none, zero, zero, out[:one], unclear[:one])
-        _records.fill_faces(b.x, a.x, a.top.faces, back, none, zero, zero, out[one:two], unclear[one:two])
-        _records.fill_edges(a.x, a.top.edges, b.x, b.top.edges, edges, zero, zero, out[two:], unclear[two:])
-        if self._drifts:
-            near = np.empty(len(out), np.bool_)
-            _kernels.come_near(out, self._way, reach, near)
-            out = out[near]
-        out["bodies"] = self._body_of[out["vertices"][:, [0, 2]]]
-        return out
+        return records(pairs, a, b, reach, self._way if self._drifts else None, self._body_of)
 
     def _rest(self, soft: Cover, x: Floats, links: Rows) -> NDArray[np.int64]:
         """Keys of pairs of near neighbours that are closer than the thickness from the start: these are not pushed."""

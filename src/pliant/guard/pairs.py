@@ -12,11 +12,14 @@ from ..detect.tree.cover import Cover
 from ..detect.tree.near import NearPairs
 from ..kernels import carry as _carry
 from ..kernels import guard as _kernels
+from ..kernels import records as _records
 from ..scene import Scene
 from ..topology import Topology
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
+# weights of a pair's four vertices: the centroid of its first side less that of its second
+_ONE, _TWO = np.array([1.0, -1 / 3, -1 / 3, -1 / 3]), np.array([0.5, 0.5, -0.5, -0.5])
 
 
 @dataclasses.dataclass(eq=False)
@@ -56,6 +59,9 @@ class Walls:
             _kernels.room_of(*pairs, x, least, rounding, gaps, room, kept)
         return cls(*pairs, gaps, room, kept)
 
+    def __getitem__(self, which: NDArray[np.bool_]) -> "Walls":
+        return Walls(*(getattr(self, field.name)[which] for field in dataclasses.fields(self)))
+
     @property
     def named(self) -> tuple[Rows, NDArray[np.uint8], Floats]:
         return self.vertices, self.kinds, self.normals
@@ -65,6 +71,12 @@ class Walls:
         out = np.empty(len(self.room), np.bool_)
         _carry.broken(*self.named, seen, x - seen, out)
         return out
+
+    def separations(self, x: Floats) -> Floats:
+        """(k,) how far the centroids of the two sides of each pair at x are apart along its normal."""
+        height = ((x[self.vertices] - x[self.vertices[:, :1]]) * self.normals[:, None]).sum(2)
+        first = np.where((self.kinds == _contacts.VERTEX_FACE)[:, None], _ONE, _TWO)
+        return np.asarray((height * first).sum(1))
 
     def limit(self, seen: Floats, target: Floats, part: Floats, held: NDArray[np.bool_]) -> int:
         """Lower part (n,) of the ways from `seen` to `target`; how many pairs were held anew."""
@@ -88,10 +100,34 @@ def beside(contacts: Contacts, edges: Rows, count: int) -> NDArray[np.bool_]:
     return found
 
 
+def among(rows: Rows, some: Rows) -> NDArray[np.bool_]:
+    """Which rows (k,c) are among `some` (m,c)."""
+    whole = np.concatenate([some, rows])
+    _, number = np.unique(whole, axis=0, return_inverse=True)
+    return np.isin(number[len(some) :], number[: len(some)])
+
+
 def keys(contacts: Contacts) -> NDArray[np.int64]:
     """A number for each pair of features of one detector."""
     e = contacts["elements"].astype(np.int64)
     return np.asarray(contacts["kind"].astype(np.int64) << 62 | e[:, 0] << 31 | e[:, 1], np.int64)
+
+
+def records(pairs: NearPairs, a: Cover, b: Cover, reach: float, way: Floats | None, body_of: Rows) -> Contacts:
+    """Contacts of two covers, or of one with itself: pairs within `reach`, or that come so near on their `way`."""
+    there, back, edges = pairs.within(reach, drifting=way is not None)
+    out = np.empty(len(there) + len(back) + len(edges), _contacts.CONTACT)
+    unclear, zero, none = np.empty(len(out), np.bool_), np.zeros(2, np.int32), np.zeros(0)
+    one, two = len(there), len(there) + len(back)
+    _records.fill_faces(a.x, b.x, b.top.faces, there, none, zero, zero, out[:one], unclear[:one])
+    _records.fill_faces(b.x, a.x, a.top.faces, back, none, zero, zero, out[one:two], unclear[one:two])
+    _records.fill_edges(a.x, a.top.edges, b.x, b.top.edges, edges, zero, zero, out[two:], unclear[two:])
+    if way is not None:
+        near = np.empty(len(out), np.bool_)
+        _kernels.come_near(out, way, reach, near)
+        out = out[near]
+    out["bodies"] = body_of[out["vertices"][:, [0, 2]]]
+    return out
 
 
 def rows_of(scene: Scene, b: int) -> Rows:

@@ -9,8 +9,12 @@ both go.
 import math
 
 from . import vec
+from .edge import closest_on_edges
 from .guard import KEPT
 from .jit import kernel
+from .triangle import closest_on_triangle
+
+HALVINGS = 8  # of a way, to find how much of it a plane that turns allows
 
 
 @kernel
@@ -30,9 +34,89 @@ def shares(vertices, kinds, normals, kept, x, u, most):
                 # written so that nan stops
                 if not gap + change * t >= 0.0:
                     t = KEPT * max(gap, 0.0) / -change if change < 0.0 else 0.0
+        if t < 1.0:
+            t = max(t, turning_share(vertices, c, split, n, x, u, kept[c], t))
         most[c] = t
         least = min(least, t)
     return least
+
+
+@kernel
+def turning_share(vertices, c, split, n, x, u, kept, enough):
+    """The greatest of the shares 1, 1/2, 1/4, ... of u at which pair c is apart by a plane that turns with it; 0 where
+    none of them is more than `enough`.
+
+    The plane is spanned by two directions, each of which goes evenly from where it is to where it will be: one between
+    two vertices of the pair, and the one across it. Its normal is then a quadratic of the share, and the gap of two
+    vertices along it a cubic, which is nowhere less than the least of its Bernstein coefficients. What turns rigidly by
+    less than 120 degrees is apart all the way: along a normal that stands still thin things would stop each other.
+    """
+    far, one, two = -1.0, 0, 0
+    for a in range(4):
+        for b in range(a):
+            d = vec.sub(vec.load(x, vertices[c, a]), vec.load(x, vertices[c, b]))
+            if vec.norm2(vec.cross(d, n)) > far:
+                far, one, two = vec.norm2(vec.cross(d, n)), vertices[c, a], vertices[c, b]
+    along = vec.sub(vec.load(x, one), vec.load(x, two))
+    drawn = vec.sub(vec.load(u, one), vec.load(u, two))
+    share = 1.0
+    for _ in range(HALVINGS):
+        if share <= enough:
+            return 0.0
+        m, apart = normal_at(vertices, c, split, x, u, share)
+        if apart > kept and turns(vertices, c, split, n, m, along, vec.madd(along, drawn, share), x, u, share, kept):
+            return share
+        share *= 0.5
+    return 0.0
+
+
+@kernel
+def turns(vertices, c, split, n, m, along, later, x, u, share, kept):
+    """Whether pair c is `kept` apart all the way to x + share u by the plane whose normal turns from n to m, while the
+    direction `along` becomes `later`."""
+    e, f = across(along, n), across(later, m)
+    middle = vec.scale(vec.add(vec.cross(e, vec.cross(m, f)), vec.cross(f, vec.cross(n, e))), 0.5)
+    kept *= max(1.0, vec.norm(middle))
+    for a in range(split):
+        i = vertices[c, a]
+        for b in range(split, 4):
+            j = vertices[c, b]
+            d = vec.sub(vec.load(x, i), vec.load(x, j))
+            end = vec.madd(d, vec.sub(vec.load(u, i), vec.load(u, j)), share)
+            begins, ends = vec.dot(n, d), vec.dot(m, end)
+            second = (vec.dot(n, end) + 2.0 * vec.dot(middle, d)) / 3.0
+            third = (vec.dot(m, d) + 2.0 * vec.dot(middle, end)) / 3.0
+            # written so that nan stops
+            if not (begins >= kept and second >= kept and third >= kept and ends >= kept):
+                return False
+    return True
+
+
+@kernel
+def across(d, n):
+    """The unit vector of d's part across the unit vector n; zero where there is none."""
+    d = vec.madd(d, n, -vec.dot(d, n))
+    length = vec.norm(d)
+    return vec.scale(d, 1.0 / length) if length > 0.0 else d
+
+
+@kernel
+def normal_at(vertices, c, split, x, u, share):
+    """The unit normal between the nearest points of pair c at x + share u, and their distance."""
+    i, j, k, h = vertices[c, 0], vertices[c, 1], vertices[c, 2], vertices[c, 3]
+    o = vec.load(x, i)
+    p = vec.scale(vec.load(u, i), share)
+    q = vec.madd(vec.sub(vec.load(x, j), o), vec.load(u, j), share)
+    r = vec.madd(vec.sub(vec.load(x, k), o), vec.load(u, k), share)
+    s = vec.madd(vec.sub(vec.load(x, h), o), vec.load(u, h), share)
+    if split == 1:
+        a, b, d, _ = closest_on_triangle(p, q, r, s)
+        gap = vec.madd(vec.madd(vec.madd(p, q, -a), r, -b), s, -d)
+    else:
+        a, b = closest_on_edges(p, q, r, s)
+        gap = vec.sub(vec.madd(p, vec.sub(q, p), a), vec.madd(r, vec.sub(s, r), b))
+    length = vec.norm(gap)
+    return (vec.scale(gap, 1.0 / length) if length > 0.0 else gap), length
 
 
 @kernel

@@ -63,32 +63,36 @@ def gap_along(vertices, c, split, n, x):
 
 @kernel
 def touching_normals(vertices, kinds, normals, x, gaps, rounding):
-    """Give pairs whose gap is no more than `rounding`, so that nearest points have no direction between them, the
-    direction along which their sides overlap least: of a face, or across one edge within the plane of another.
+    """Give pairs whose gap is no more than `rounding`, so that nearest points have no direction between them, a
+    direction along which their sides overlap by no more: of a face, or of or across an edge.
 
-    A vertex that lies on an edge of a face it is no corner of, as closing a T-junction leaves them, has such a pair.
+    Of several the one along which the centroids of the sides are farthest apart: where faces around a vertex that lies
+    on an edge it is no end of are coplanar, as closing a T-junction leaves them, that is the one within their plane.
     """
     for c in range(len(gaps)):
         if gaps[c] > rounding:
             continue
         split = 1 if kinds[c] == 0 else 2
-        best, n = gaps[c], vec.load(normals, c)
         p, a = vec.load(x, vertices[c, 0]), vec.load(x, vertices[c, 1])
         b, d = vec.load(x, vertices[c, 2]), vec.load(x, vertices[c, 3])
         if split == 1:
             up = unit_normal(a, b, d)
             one, two, three = vec.cross(vec.sub(b, a), up), vec.cross(vec.sub(d, b), up), vec.cross(vec.sub(a, d), up)
+            four, between = up, vec.sub(p, vec.scale(vec.add(a, vec.add(b, d)), 1.0 / 3.0))
         else:
             u, v = vec.sub(a, p), vec.sub(d, b)
-            up = vec.cross(u, v)
+            up, three, four = vec.cross(u, v), u, v
             one = vec.madd(u, v, -vec.dot(u, v) / max(vec.norm2(v), TINY))
             two = vec.madd(v, u, -vec.dot(u, v) / max(vec.norm2(u), TINY))
-            three = up
-        for way in (up, one, two, three):
+            between = vec.scale(vec.sub(vec.add(p, a), vec.add(b, d)), 0.5)
+        n = vec.load(normals, c)
+        best, most = gaps[c], vec.dot(n, between)
+        for way in (up, one, two, three, four):
             for sign in (1.0, -1.0):
                 gap, unit = gap_along(vertices, c, split, vec.scale(way, sign), x)
-                if gap > best:
-                    best, n = gap, unit
+                apart = vec.dot(unit, between)
+                if (gap >= -rounding and (apart > most or best < -rounding)) or (best < -rounding and gap > best):
+                    best, most, n = gap, apart, unit
         vec.store(normals, c, n)
 
 
@@ -260,11 +264,10 @@ def fastest(rows, others, x, way, box, reach):
     for r in range(len(rows)):
         i = rows[r]
         p = vec.load(x, i)
-        d = vec.norm(vec.sub(vec.load(way, i), mean))
-        far = reach + d
+        d = vec.sub(vec.load(way, i), mean)
         inside = True
         for k in range(3):
-            inside &= (p[k] > box[k] - far) & (p[k] < box[k + 3] + far)
+            inside &= (max(p[k], p[k] + d[k]) > box[k] - reach) & (min(p[k], p[k] + d[k]) < box[k + 3] + reach)
         if inside:
-            most = max(most, d)
+            most = max(most, vec.norm(d))
     return most

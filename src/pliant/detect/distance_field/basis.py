@@ -40,7 +40,14 @@ class Basis(NamedTuple):
             return cls(welded, judge)
         parts = solid.parts(welded.vertices, enclosure.tree, enclosure.blocks)
         kept = ~parts.buried
-        return cls(_mesh_of(welded, parts.triangles[kept], parts.face[kept]) if kept.any() else welded, judge)
+        if not kept.any():
+            return cls(welded, judge)
+        # faces without area bound nothing, but outside of the solid they are something to be near to
+        thin = np.setdiff1d(np.arange(len(welded.faces)), parts.face)
+        corners = welded.vertices[welded.faces[thin]]
+        thin = thin[enclosure.sides(corners.mean(1)) == OUTSIDE] if len(thin) else thin
+        triangles = np.concatenate([parts.triangles[kept], welded.vertices[welded.faces[thin]]])
+        return cls(_mesh_of(welded, triangles, np.concatenate([parts.face[kept], thin])), judge)
 
 
 def is_plain(welded: Mesh) -> bool:
