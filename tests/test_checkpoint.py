@@ -86,6 +86,15 @@ def test_what_is_saved_is_what_is_loaded(tmp_path):
     assert back.step().index == 2
 
 
+def test_what_safe_mode_could_not_hold_stays_counted(tmp_path):
+    scene = Scene([Body(cloth(0.2, 0.2, 4))], self_contact="safe")
+    sim = Simulation(scene, substeps=1)
+    sim.guard.forced, sim.guard.unheld = 3, 17
+    sim.save(tmp_path / "a.npz")
+    back = Simulation.load(tmp_path / "a.npz", scene)
+    assert (back.guard.forced, back.guard.unheld) == (3, 17)
+
+
 def crossed() -> Scene:
     """Two bars of foam, one right through the other."""
     foam = Solid(young=1e3, poisson=0.3, density=100.0)
@@ -198,9 +207,10 @@ def remembered(vertex: int, **more: float) -> np.ndarray:
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("checkpoint", 1, "version 1; this pliant reads 4"),
+        ("checkpoint", 1, "version 1; this pliant reads 5"),
         ("times", np.array([0.0, 0.0, 0.0]), "dt = 0"),
-        ("counts", np.array([0, 0, 0]), "substeps = 0"),
+        ("counts", np.array([0, 0, 0, 0]), "substeps = 0"),
+        ("counts", np.array([0, 1, 0, -1]), "counts"),
         ("x", np.full((58, 3), np.nan), r"x\[0, 0\] is not finite"),
         ("between", np.array(["", "none"]), "does not go on in scene 'scene': unknown self_response 'none'"),
         ("ways", np.zeros((1, 3)), "ways"),

@@ -22,7 +22,7 @@ from .motion import Motion
 from .scene import Scene, Solid
 from .state import State
 
-FORMAT = 4
+FORMAT = 5
 _PARAMETERS = ("gravity", "wind", "eps", "friction", "friction_model", "elasticity", "self_contact", "thickness")
 
 
@@ -35,7 +35,8 @@ class Checkpoint:
     dt: float
     substeps: int
     method: str
-    forced: int  # of the guard
+    forced: int  # substeps in which the guard gave pairs up, and how many these were
+    unheld: int
     scene: str  # fingerprint
     response: str = "projection"
     memory: Contacts = dataclasses.field(default_factory=_contacts.empty)  # of the response
@@ -59,7 +60,7 @@ class Checkpoint:
                 pose=s.pose,
                 pose_start=s.pose_start,
                 times=np.array([s.time, s.lapse, self.dt]),
-                counts=np.array([self.index, self.substeps, self.forced], np.int64),
+                counts=np.array([self.index, self.substeps, self.forced, self.unheld], np.int64),
                 method=self.method,
                 response=self.response,
                 memory=np.frombuffer(self.memory.tobytes(), np.uint8),
@@ -82,7 +83,8 @@ class Checkpoint:
                 state.x_start = validate.floats("x_start", saved["x_start"], state.x.shape)
                 state.pose_start = validate.floats("pose_start", saved["pose_start"], state.pose.shape)
                 state.lapse = lapse
-                index, substeps, forced = (validate.whole("counts", n, high=2**53) for n in saved["counts"].tolist())
+                counts = [validate.whole("counts", n, high=2**53) for n in saved["counts"].tolist()]
+                index, substeps, forced, unheld = counts
                 validate.number("dt", dt, above=0.0)  # `Simulation` knows what is too short
                 validate.whole("substeps", substeps, low=1, high=1000)
                 texts = [_text(name, saved[name]) for name in ("method", "scene", "response")]
@@ -95,7 +97,21 @@ class Checkpoint:
             raise MeshFileError(path, "", "no such file") from None
         except Exception as error:  # NumPy raises a dozen kinds for files that are not its own
             raise MeshFileError(path, "", f"not a checkpoint of pliant, or damaged ({error})") from None
-        return cls(state, index, dt, substeps, texts[0], forced, texts[1], texts[2], memory, own[0], own[1], ways)
+        return cls(
+            state=state,
+            index=index,
+            dt=dt,
+            substeps=substeps,
+            method=texts[0],
+            forced=forced,
+            unheld=unheld,
+            scene=texts[1],
+            response=texts[2],
+            memory=memory,
+            self_method=own[0],
+            self_response=own[1],
+            ways=ways,
+        )
 
 
 def _text(name: str, value: Any) -> str:

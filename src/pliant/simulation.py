@@ -202,12 +202,23 @@ class Simulation:
     @door
     def save(self, path: str | os.PathLike[str]) -> None:
         """A checkpoint, atomically: what `load` needs to go on with the same bits, beside the scene itself."""
-        forced = self.guard.forced if self.guard else 0
-        mark = fingerprint(self.scene)
         own = (self.guard.method, self.guard.responds) if isinstance(self.guard, SoftContact) else ("", "")
         ways = [np.insert(one.memory, 0, k, axis=1) for k, one in enumerate(self._remembering())]
-        told = (self.responds, self.response.memory, *own, np.concatenate([np.zeros((0, 11)), *ways]))
-        Checkpoint(self.state, self.index, self.dt, self.substeps, self.method, forced, mark, *told).save(path)
+        Checkpoint(
+            state=self.state,
+            index=self.index,
+            dt=self.dt,
+            substeps=self.substeps,
+            method=self.method,
+            forced=self.guard.forced if self.guard else 0,
+            unheld=self.guard.unheld if self.guard else 0,
+            scene=fingerprint(self.scene),
+            response=self.responds,
+            memory=self.response.memory,
+            self_method=own[0],
+            self_response=own[1],
+            ways=np.concatenate([np.zeros((0, 11)), *ways]),
+        ).save(path)
 
     @door
     @classmethod
@@ -254,7 +265,7 @@ class Simulation:
             raise MeshFileError(path, "", f"does not go on in scene {scene.name!r}: {error}") from None
         sim.index, sim.response.memory = saved.index, saved.memory
         if sim.guard:
-            sim.guard.forced = saved.forced
+            sim.guard.forced, sim.guard.unheld = saved.forced, saved.unheld
         return sim
 
     @property

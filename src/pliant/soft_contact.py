@@ -164,6 +164,11 @@ class SoftContact:
     def unheld(self) -> int:
         return self.guard.unheld if self.guard else 0
 
+    @unheld.setter
+    def unheld(self, count: int) -> None:
+        if self.guard:
+            self.guard.unheld = count
+
     @property
     def looks(self) -> int:
         return self.guard.looks if self.guard else 0
