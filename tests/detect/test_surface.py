@@ -7,9 +7,10 @@ import naive
 import pliant
 from conftest import cases
 from detect.made import FAR, MADE, box, spike
-from pliant import Mesh
+from pliant import Mesh, shapes
 from pliant.detect.surface import ClosestPoints
 
+PLAIN = (lambda: shapes.ball(0.5, 2), lambda: shapes.box((0.4, 1.0, 0.2), 3), lambda: shapes.torus(0.5, 0.2))
 # metres: the oracle of the open bunny was made from vertices rounded to micrometres
 ROUNDED = {"bunny_open": 1e-6}
 ORACLES = {
@@ -144,3 +145,38 @@ def test_a_mesh_without_area_has_distances_and_unit_normals(x):
 def test_equal_triangles_answer_with_the_first_of_them():
     mesh = Mesh([[0, 0, 0], [1, 0, 0], [0, 0, 1]], [[0, 2, 1]] * 9)
     assert ClosestPoints(mesh).query([[0.2, 1.0, 0.2]])[2][0] == 0
+
+
+@pytest.mark.parametrize("make", PLAIN)
+def test_a_plain_mesh_is_answered_alike_by_pseudonormals_and_by_the_winding_number(make, rng):
+    for _ in range(cases(6)):
+        turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+        turn *= np.sign(np.linalg.det(turn))
+        scale, shape = 10.0 ** rng.uniform(-6, 6), make()
+        mesh = Mesh(scale * (shape.vertices @ turn.T + rng.normal(size=3)), shape.faces)
+        t = mesh.vertices[mesh.faces[rng.integers(mesh.n_faces, size=300)]]
+        weights = rng.dirichlet(np.ones(3), 300) * (rng.random((300, 3)) < 0.7)
+        weights[weights.sum(1) == 0.0, 0] = 1.0
+        on = np.einsum("ij,ijk->ik", weights / weights.sum(1, keepdims=True), t)
+        points = on + 10.0 ** rng.uniform(-17, 0, (300, 1)) * mesh.size * rng.normal(size=(300, 3))
+        closest = ClosestPoints(mesh)
+        enclosure = closest._enclosure
+        enclosure._asked = -(10**9)
+        slow = closest.query(points)
+        enclosure._asked = 10**9
+        assert enclosure._plain
+        for one, two in zip(slow, closest.query(points), strict=True):
+            assert one.tobytes() == two.tobytes()
+
+
+def test_what_is_not_plain_is_not_taken_for_it():
+    one, two = shapes.ball(0.5, 1), shapes.ball(0.2, 1)
+    count = one.n_vertices
+    nested = Mesh(np.concatenate([one.vertices, two.vertices]), np.concatenate([one.faces, two.faces + count]))
+    sliver = shapes.ball(0.5, 1)
+    x = sliver.vertices.copy()
+    a, b, c = sliver.faces[0]
+    x[a] = 0.5 * (x[b] + x[c]) + 1e-7 * x[a]
+    inverted, pierced = Mesh(one.vertices, one.faces[:, ::-1]), Mesh(one.vertices, one.faces[1:])
+    for mesh in (nested, inverted, pierced, Mesh(x, sliver.faces)):
+        assert not ClosestPoints(mesh)._enclosure._plain

@@ -68,7 +68,7 @@ class Solid:
     """What faces enclose, wherever their vertices are. Nothing is kept from one position to the next."""
 
     def __init__(self, topology: Topology) -> None:
-        self.faces, self.winding = topology.faces, Winding(topology)
+        self.topology, self.faces, self.winding = topology, topology.faces, Winding(topology)
 
     @property
     def closed(self) -> bool:
@@ -89,19 +89,26 @@ class Solid:
         blocks: Blocks | None = None,
         *,
         behind: bool = False,
+        plain: bool = False,
     ) -> Told:
         """Signed distances of points whose nearest face and feature `found` (n,2) and barycentrics `place` (n,3) are
         known. For points whose nearest face is buried both are written anew, from the `outer` surface. Of an open
         surface no face is buried for sure, and all of them count.
 
         `behind`: where the side is unknown, the distance is negative behind the nearest face, as an obstacle has it
-        that keeps things before it.
+        that keeps things before it. `plain`: the surface is, see plain.py; the answers are the same, only sooner.
         """
         n, x = len(points), surface.x
-        side = self.sides(x, points, blocks, behind=behind)
+        if plain:
+            side = fronts(surface, points, found, place)
+            rows = np.flatnonzero(side == UNKNOWN)
+            if len(rows):
+                side[rows] = self.sides(x, points[rows], blocks)
+        else:
+            side = self.sides(x, points, blocks, behind=behind)
         distance, nearest, normal = np.empty(n), np.empty((n, 3)), np.empty((n, 3))
         _nearest.tell_distances(surface, points, found, place, side, distance, nearest, normal)
-        rows = np.flatnonzero(side == INSIDE) if self.closed else np.zeros(0, np.int64)
+        rows = np.flatnonzero(side == INSIDE) if self.closed and not plain else np.zeros(0, np.int64)
         if len(rows):
             # beyond the nearest point of the boundary a hair farther on is outside; else look closer
             beyond = nearest[rows] + HAIR * np.abs(x).max() * normal[rows]

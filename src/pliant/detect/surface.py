@@ -15,10 +15,12 @@ from ..kernels.surface import Surface
 from ..mesh import Mesh
 from ..topology import Topology
 from .blocks import SHAPE, blocks_of
+from .plain import is_plain, is_sliver_free
 from .solid import Outer, Sides, Solid, Told, fronts
 from .tree import tree as _tree
 
 Floats = NDArray[np.float64]
+WORTH = 0.5  # questions a face: so many pay for finding out whether a surface is plain
 _MOST_ITEMS = 64  # entries of the cell lists for each box, before cells become larger
 
 
@@ -69,6 +71,12 @@ class Enclosure:
         self.surface, self.solid = surface, Solid(topology)
         self.tree = _tree.tree_of(self.surface.x, self.surface.faces, **SHAPE)
         self.blocks = blocks_of(self.surface, self.tree)[0]
+        self._asked = 0
+
+    @functools.cached_property
+    def _plain(self) -> bool:
+        x, top = self.surface.x, self.solid.topology
+        return is_sliver_free(x, top.faces) and is_plain(x, top, self.tree)
 
     @functools.cached_property
     def _outer(self) -> Outer:
@@ -91,7 +99,12 @@ class Enclosure:
     ) -> tuple[Told, NDArray[np.int64]]:
         """Answers for points (n,3) that are known to be clean, and the face and feature (n,2) that were found."""
         found, place = self.found(p, guess)
-        told = self.solid.tell(self.surface, p, found, place, lambda: self._outer, self.blocks, behind=behind)
+        # whether the surface is plain costs about as much as so many questions: who asks few need not know
+        self._asked += len(p)
+        plain = self._asked > WORTH * len(self.surface.faces) and self._plain
+        told = self.solid.tell(
+            self.surface, p, found, place, lambda: self._outer, self.blocks, behind=behind, plain=plain
+        )
         return told, found
 
 

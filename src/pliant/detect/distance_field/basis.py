@@ -1,8 +1,7 @@
 """What a field is baked from: the mesh itself where its faces tell the sides, else the boundary of its solid.
 
-A mesh is *plain* where pseudonormals and the winding number give every point the same side (docs/inside.md): closed
-and oriented, nothing crosses or touches, and before all faces is the outside. Of any other the faces that are buried
-are left out and those that others cross are cut; the signs of the nodes are then those of the winding number.
+Of a mesh that is not plain (see detect/plain.py) the faces that are buried are left out and those that others cross are
+cut; the signs of the nodes are then those of the winding number.
 """
 
 from typing import NamedTuple
@@ -12,12 +11,10 @@ from numpy.typing import NDArray
 
 from ...kernels import bricks as _bricks
 from ...mesh import Mesh
-from ...topology import Topology
-from ..solid import Solid
+from ..plain import is_plain
 from ..surface import Enclosure, surface_of
-from ..tree.crossings import crossings_of
 from ..tree.tree import tree_of
-from ..winding import INSIDE, OUTSIDE, UNKNOWN
+from ..winding import OUTSIDE, UNKNOWN
 
 Floats = NDArray[np.float64]
 _BATCH = 200_000  # nodes; Ctrl-C gets its turn between batches
@@ -32,7 +29,7 @@ class Basis(NamedTuple):
 
     @classmethod
     def of(cls, welded: Mesh) -> "Basis":
-        if is_plain(welded):
+        if is_plain_mesh(welded):
             return cls(welded, None)
         enclosure = Enclosure(surface_of(welded), welded.topology)
         solid, judge = enclosure.solid, Judge(welded, enclosure)
@@ -50,22 +47,9 @@ class Basis(NamedTuple):
         return cls(_mesh_of(welded, triangles, np.concatenate([parts.face[kept], thin])), judge)
 
 
-def is_plain(welded: Mesh) -> bool:
+def is_plain_mesh(welded: Mesh) -> bool:
     """Whether pseudonormals tell the sides of a welded mesh."""
-    top = welded.topology
-    if not _two_by_two(top) or (welded.faces == np.roll(welded.faces, 1, 1)).any():
-        return False
-    x, tree = welded.vertices, tree_of(welded.vertices, welded.faces)
-    if len(crossings_of(x, welded.faces, tree)):
-        return False
-    if len(np.unique(top.components[welded.faces[:, 0]])) == 1:
-        return welded.volume > 0.0
-    parts = Solid(top).parts(x, tree)
-    return bool((parts.above == OUTSIDE).all() and (parts.below == INSIDE).all())
-
-
-def _two_by_two(top: Topology) -> bool:
-    return bool((top.use == 2).all() and not top.flow.any())
+    return is_plain(welded.vertices, welded.topology, tree_of(welded.vertices, welded.faces))
 
 
 def _mesh_of(welded: Mesh, triangles: Floats, face: NDArray[np.int64]) -> Mesh:

@@ -23,7 +23,7 @@ from ...kernels.regions import TILE
 from ...mesh import Mesh
 from .archive import read_field
 from .bake import Grid, bake_bricks, bricks_of, fan_of, tiles_near, with_jumps
-from .basis import Basis, is_plain
+from .basis import Basis, is_plain_mesh
 from .sampled import Sampled
 
 Floats = NDArray[np.float64]
@@ -108,7 +108,7 @@ class DistanceField(Sampled):
         if not _inside(mesh, grid):
             return DistanceField.bake(mesh, spacing=grid.h, band=grid.reach, sign=self.sign, progress=progress)
         same = np.array_equal(mesh.weld_index, self.mesh.weld_index)
-        if not same or not (paper or (is_plain(mesh.welded) and self._plain)):
+        if not same or not (paper or (is_plain_mesh(mesh.welded) and self._plain)):
             return DistanceField.bake(mesh, like=self, progress=progress)
         old = self._fan
         fan = fan_of(mesh.welded, grid, old)
@@ -189,7 +189,7 @@ class DistanceField(Sampled):
 
     @functools.cached_property
     def _plain(self) -> bool:
-        return is_plain(self.mesh.welded)
+        return is_plain_mesh(self.mesh.welded)
 
     @functools.cached_property
     def _counts(self) -> NDArray[np.int64]:
