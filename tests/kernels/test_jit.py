@@ -12,7 +12,7 @@ import threading
 import numba
 import numpy as np
 
-from pliant.kernels import jit
+from pliant.kernels import jit, store
 
 SOURCES = pathlib.Path(jit.__file__).parent
 
@@ -87,12 +87,52 @@ def test_a_second_process_compiles_nothing(tmp_path):
     assert runs == [[0, 1], [1, 0]]
 
 
+COUNT = (
+    "import json, sys; from pliant.kernels import triangle; f = triangle.closest_on_triangle;"
+    "f((0.,0.,1.), (0.,0.,0.), (1.,0.,0.), (0.,1.,0.));"
+    "print(json.dumps([sum(f.stats.cache_hits.values()), sum(f.stats.cache_misses.values())]))"
+)
+
+
+def test_of_two_processes_that_start_at_once_one_compiles(tmp_path):
+    environment = {**os.environ, "PLIANT_COMPILE": "1", "PLIANT_CACHE": str(tmp_path)}
+    started = [
+        subprocess.Popen([sys.executable, "-c", COUNT], env=environment, stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    found = [json.loads(one.communicate(timeout=300)[0]) for one in started]
+    assert np.sum(found, 0).tolist() == [1, 1]
+
+
+def test_another_checkout_of_the_same_sources_compiles_nothing(tmp_path):
+    first = python(COUNT, PLIANT_COMPILE="1", PLIANT_CACHE=str(tmp_path / "cache"))
+    copy = shutil.copytree(SOURCES.parent, tmp_path / "copy" / "pliant", ignore=shutil.ignore_patterns("__pycache__"))
+    again = python(COUNT, PLIANT_COMPILE="1", PLIANT_CACHE=str(tmp_path / "cache"), PYTHONPATH=str(copy.parent))
+    assert (first, again) == ([0, 1], [1, 0])
+
+
+def test_a_lock_that_nobody_gives_back_is_waited_for_only_so_long(tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "PATIENCE", 0.1)
+    path = tmp_path / "folder" / "a.lock"
+    entered = []
+
+    def enter():
+        with store.locked(path):
+            entered.append(True)
+
+    with store.locked(path), store.locked(path):
+        thread = threading.Thread(target=enter)
+        thread.start()
+        thread.join()
+    assert entered == [True]
+
+
 def test_compiled_files_lie_in_the_cache_folder(tmp_path):
     code = (
         "import json; from pliant.kernels import edge, jit; edge.clamp(0.5);"
         "print(json.dumps(sorted(p.suffix for p in jit.kernel_cache('edge').rglob('edge.clamp*'))))"
     )
-    assert python(code, PLIANT_COMPILE="1", PLIANT_CACHE=str(tmp_path)) == [".nbc", ".nbi"]
+    assert python(code, PLIANT_COMPILE="1", PLIANT_CACHE=str(tmp_path)) == [".lock", ".nbc", ".nbi"]
 
 
 def test_two_threads_may_launch_a_parallel_kernel_at_once():

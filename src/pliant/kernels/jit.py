@@ -21,6 +21,8 @@ import threading
 
 import numba
 
+from . import store
+
 COMPILED = os.environ.get("PLIANT_COMPILE", "1") not in ("0", "off", "false")
 PARALLEL = os.environ.get("PLIANT_PARALLEL", "1") not in ("0", "off", "false")
 
@@ -96,16 +98,8 @@ def kernel(function=None, *, parallel=False):
         if parallel:
             function.serial = function
         return function
-    folder, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(kernel_cache(function.__module__.rpartition(".")[2]))
-    try:
-        compiled = numba.njit(
-            cache=True,
-            nogil=True,
-            error_model="numpy",
-            parallel=parallel and PARALLEL,
-        )(function)
-    finally:
-        numba.config.CACHE_DIR = folder
+    compiled = numba.njit(nogil=True, error_model="numpy", parallel=parallel and PARALLEL)(function)
+    store.share(compiled, kernel_cache(function.__module__.rpartition(".")[2]))
     return _one_at_a_time(compiled) if parallel else compiled
 
 
