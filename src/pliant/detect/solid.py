@@ -99,22 +99,22 @@ class Solid:
         that keeps things before it. `plain`: the surface is, see plain.py; the answers are the same, only sooner.
         """
         n, x = len(points), surface.x
+        side = fronts(surface, points, found, place) if plain else self.sides(x, points, blocks, behind=behind)
+        told = distance, nearest, normal = np.empty(n), np.empty((n, 3)), np.empty((n, 3))
+        _nearest.tell_distances(surface, points, found, place, side, *told)
+        unsure = np.ones(n, np.bool_)
         if plain:
-            side = fronts(surface, points, found, place)
-            rows = np.flatnonzero(side == UNKNOWN)
-            if len(rows):
-                side[rows] = self.sides(x, points[rows], blocks)
-        else:
-            side = self.sides(x, points, blocks, behind=behind)
-        distance, nearest, normal = np.empty(n), np.empty((n, 3)), np.empty((n, 3))
-        _nearest.tell_distances(surface, points, found, place, side, distance, nearest, normal)
-        rows = np.flatnonzero(side == INSIDE) if self.closed and not plain else np.zeros(0, np.int64)
+            # within rounding of the surface a normal gives no side
+            unsure = (side == UNKNOWN) | (np.abs(distance) <= HAIR * np.abs(x).max(initial=0.0))
+            if unsure.any():
+                side[unsure] = self.sides(x, points[unsure], blocks)
+                _nearest.tell_distances(surface, points, found, place, side, *told)
+        rows = np.flatnonzero((side == INSIDE) & unsure) if self.closed else np.zeros(0, np.int64)
         if len(rows):
             # beyond the nearest point of the boundary a hair farther on is outside; else look closer
             beyond = nearest[rows] + HAIR * np.abs(x).max() * normal[rows]
             rows = rows[self.sides(x, beyond, blocks) == INSIDE]
         if len(rows):
-            told = (distance, nearest, normal)
             self._look_deeper(surface, points, rows, outer(), found, place, *told)
         side[(side == INSIDE) & (distance >= 0.0)] = OUTSIDE  # on the surface
         rows = np.flatnonzero(side == UNKNOWN) if behind else rows[:0]
