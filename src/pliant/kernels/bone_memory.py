@@ -1,4 +1,4 @@
-"""What is known of points that move a little: how far outside of a skin they still are, and which to ask about."""
+"""Temporal coherence for point queries: the remaining clearance of points outside a skin, and which points to query."""
 
 import math
 
@@ -9,24 +9,24 @@ from .bone_boxes import CHUNK
 from .bone_lookup import search_one
 from .jit import kernel, prange
 
-# how far a point that is known to be outside is from the skin is worth knowing if that lasts some steps
-WORTH = 3.0  # paces beyond reach; below it, asking again costs no more
-LASTS, MOST = 16.0, 20.0  # paces to ask for at most, and times of what is near
-GROWTH = 0.25  # of a pace: how much farther away a point may be supposed to be after each step
+# measuring the clearance of a point outside pays off if the result stays valid for several steps
+WORTH = 3.0  # displacements per step beyond reach; below it, a new query costs no more
+LASTS, MOST = 16.0, 20.0  # search radius at most: in displacements per step, and as a multiple of `near`
+GROWTH = 0.25  # of a displacement per step: assumed growth of the clearance after each step
 
 
 @kernel
 def farther(d, low, high):
-    """The greater distance of d from the ends of a range."""
+    """The greater distance of d from the ends of the interval."""
     return max(d - low, high - d)
 
 
 @kernel
 def follow_range(x, order, first, last, world, moved, slack, points, clear, pace):
-    """Points order[first:last] go to x (n,3) while the skin of each box went as moved (b,7) says: by as much as they
-    went relative to each other less is clear; that is at most their pace (n,).
+    """Move points order[first:last] to x (n,3) while the skin of each box moved by moved (b,7), and reduce their
+    clearance by an upper bound of the relative displacement, their pace (n,).
 
-    What lies farther away than all that is clear, and than it may have come, went past no point and is nearest to none.
+    Boxes farther away than the greatest clearance plus the displacements cannot have passed a point or be nearest.
     """
     x_0, y_0, z_0, x_1, y_1, z_1 = np.inf, np.inf, np.inf, -np.inf, -np.inf, -np.inf
     far, step = 0.0, 0.0
@@ -56,7 +56,7 @@ def follow_range(x, order, first, last, world, moved, slack, points, clear, pace
 
 @kernel
 def follow_points(x, order, world, moved, slack, points, clear, pace):
-    """`follow_range` for all, neighbours together."""
+    """Apply `follow_range` to all points, spatial neighbours together."""
     for first in range(0, len(order), CHUNK):
         last = min(len(order), first + CHUNK)
         follow_range(x, order, first, last, world, moved, slack, points, clear, pace)
@@ -70,8 +70,9 @@ def middles(edges, x, out):
 
 @kernel
 def vouch(edges, ends, clear_ends, clear):
-    """An end that is clear of the skin by more than half its edge says that the middle is outside, and clear by the
-    rest."""
+    """Propagate clearance from the ends of an edge: an end that is clear of the skin by more than half the edge length
+    proves that the midpoint is outside and clear by the difference.
+    """
     for e in range(len(edges)):
         i, j = edges[e, 0], edges[e, 1]
         known = max(clear_ends[i], clear_ends[j])
@@ -82,7 +83,7 @@ def vouch(edges, ends, clear_ends, clear):
 
 @kernel
 def choose(order, clear, near, which):
-    """Those, in their order, that may be near. Returns how many."""
+    """Select, in order, the points that may be near. Return their number."""
     count = 0
     for t in range(len(order)):
         which[count] = order[t]
@@ -92,8 +93,8 @@ def choose(order, clear, near, which):
 
 @kernel
 def doubts(which, found, clear, reach, near, slack, hint, pace, out, hopeful):
-    """Of the points nothing was found for: those that are not known to be outside (`out`). The others are clear by
-    reach; those that are likely to be much farther away (hint, n) than is `near` are `hopeful`. How many of each.
+    """Of the points without a result, list in `out` those not known to be outside. The others are clear by reach; those
+    whose estimated clearance hint (n,) is much greater than `near` are listed in `hopeful`. Return both numbers.
     """
     count, more = 0, 0
     for t in range(len(which)):
@@ -116,7 +117,7 @@ def doubts(which, found, clear, reach, near, slack, hint, pace, out, hopeful):
 
 @kernel
 def measure_range(boxes, placed, x, points, which, first, last, near, slack, pace, clear, hint):
-    """By how much points which[first:last], known to be outside, are clear of the skin at least."""
+    """Compute lower bounds of the clearance of points which[first:last], known to be outside."""
     spots, count = np.empty((last - first, 4)), 0
     looked, measured = 0, 0
     for t in range(first, last):
@@ -138,7 +139,7 @@ def measure_range(boxes, placed, x, points, which, first, last, near, slack, pac
 
 @kernel(parallel=True)
 def measure(boxes, placed, x, points, which, near, slack, pace, clear, hint, counts):
-    """`measure_range` for all of `which`; counts (chunks,2)."""
+    """Apply `measure_range` to all of `which`; counts (chunks,2)."""
     n = len(which)
     for c in prange(-(-n // CHUNK)):
         last = min(n, (c + 1) * CHUNK)
