@@ -76,7 +76,7 @@ def test_a_broken_promise_is_exit_code_1_and_said(here, capsys, monkeypatch):
         (["cloth.obj", "ball.ply", "--every", "0"], "--every"),
         (["cloth.obj", "ball.ply", "--seed", "-1"], "--seed"),
         (["cloth.obj", "ball.ply", "--resolution", "9"], "--resolution is for a scene"),
-        (["cloth.obj", "ball.ply", "-o", "page.png"], "--report page.png: unknown ending '.png'; one of: .html, .htm"),
+        (["cloth.obj", "ball.ply", "-o", "page.png"], "--report page.png: unknown extension '.png'; one of: .html, .htm"),
         (["rod", "--units", "mm"], "--units is for files"),
         (["rod", "--up", "z"], "--up is for files"),
         (["rod", "--clip", "walk"], "Unknown option: --clip"),
@@ -99,4 +99,4 @@ def test_drape_tells_which_method_auto_picked(here, capsys):
     cli.run(words)
     told = json.loads(capsys.readouterr().out)["method"]
     assert told["name"] == "distance-field"
-    assert "keep their shape" in told["why"]
+    assert "all bodies are rigid" in told["why"]
