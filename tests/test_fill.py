@@ -94,7 +94,7 @@ def test_a_surface_that_crosses_itself_is_filled_with_a_warning(caplog: pytest.L
     both = Mesh(np.concatenate([one.vertices, two.vertices]), np.concatenate([one.faces, two.faces + one.n_vertices]))
     with caplog.at_level(logging.WARNING, "pliant"):
         pliant.fill_with_tets(both, 0.08)
-    assert "pairs of its faces cross" in caplog.text
+    assert "pairs of its faces intersect" in caplog.text
 
 
 def test_what_has_no_inside_or_no_room_is_refused() -> None:
