@@ -99,5 +99,5 @@ def test_the_command_says_which_runs_are_beyond(folder, capsys):
     capsys.readouterr()
     assert cli.run(["sweep", str(folder / "s.toml")]) == 1
     told = capsys.readouterr()
-    assert "1 of 2 runs are beyond their limits" in told.err
+    assert "1 of 2 runs exceed their limits" in told.err
     assert "mm deep in frame 0, 1 mm allowed" in " ".join(told.out.split())

@@ -43,6 +43,6 @@ def test_workers_go_with_a_local_scheduler_and_with_no_other(tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     made(tmp_path, SMALL)
     assert cli.run(["sweep", "s.toml", "--scheduler", "tcp://127.0.0.1:9", "--workers", "2"]) == 2
-    assert "a cluster behind --scheduler has its own" in capsys.readouterr().err
+    assert "the cluster of --scheduler has its own workers" in capsys.readouterr().err
     assert cli.run(["sweep", "s.toml", "--scheduler", "Local", "--workers", "2"]) == 2
     assert "needs Dask" in capsys.readouterr().err
