@@ -99,7 +99,7 @@ def test_a_surface_that_crosses_itself_is_filled_with_a_warning(caplog: pytest.L
 
 def test_what_has_no_inside_or_no_room_is_refused() -> None:
     ball = shapes.ball(0.5, 2)
-    with pytest.raises(ValueError, match=r"not closed \(.*border edges"):
+    with pytest.raises(ValueError, match=r"not closed \(.*boundary edges"):
         pliant.fill_with_tets(Mesh(ball.vertices, ball.faces[1:]))
     with pytest.raises(ValueError, match="inside out"):
         pliant.fill_with_tets(Mesh(ball.vertices, ball.faces[:, ::-1]))

@@ -206,8 +206,8 @@ def test_a_face_without_area_does_not_turn_its_neighbours_normals() -> None:
 
 def test_issues_read_as_a_sentence() -> None:
     assert str(Mesh(TETRA, OUT).issues) == "no issues"
-    assert str(Mesh(TETRA, OUT[:3]).issues) == "3 border edges (open)"
-    assert str(Mesh(TETRA, OUT[:, ::-1]).issues) == "inside out (faces look inward)"
+    assert str(Mesh(TETRA, OUT[:3]).issues) == "3 boundary edges (open)"
+    assert str(Mesh(TETRA, OUT[:, ::-1]).issues) == "inside out (faces point inward)"
 
 
 def soup(mesh: Mesh) -> Mesh:
