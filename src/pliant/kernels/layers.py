@@ -154,9 +154,7 @@ def _span(p, q, r, row, width):
 
 @kernel
 def _owns(a, b, c, facing):
-    """Whether a pixel centre with edge function c (positive inside) is inside edge a-b; on it, only for top and left
-    edges.
-    """
+    """Whether a pixel centre with edge function c (positive inside) is inside edge a-b, by the top-left rule."""
     dx, dy = -facing * (b[0] - a[0]), -facing * (b[1] - a[1])
     return c > 0 or (c == 0 and (dy < 0 or (dy == 0 and dx > 0)))
 
