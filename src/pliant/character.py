@@ -71,7 +71,7 @@ class Character:
         for m in self.morphs:
             shapes, stop = len(m.targets), m.start + m.targets.shape[1]
             if not 0 <= m.start <= stop <= n:
-                raise ValueError(f"a morph moves vertices {m.start}..{stop - 1}, but the mesh has {n}")
+                raise ValueError(f"a morph moves vertices {m.start}..{stop - 1}, but there are {n}")
             if not 0 <= m.column <= m.column + shapes <= self.skeleton.n_weights:
                 have = self.skeleton.n_weights
                 raise ValueError(f"a morph has {shapes} targets from weight {m.column}, but a pose has {have}")
