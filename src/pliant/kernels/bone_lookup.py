@@ -172,15 +172,15 @@ def judge_range(boxes, placed, x, points, which, first, last, side, slack, found
     A measured point outside whose clearance exceeds the distance to its neighbour bounds the neighbour's clearance too,
     so that few points are searched. Return the numbers of triangles visited and measured.
     """
-    spots, count = np.empty((last - first, 4)), 0
+    balls, count = np.empty((last - first, 4)), 0
     looked, measured = 0, 0
     for t in range(first, last):
         i = which[t]
-        p, sure = vec.load(points, i), 0.0
+        p, bound = vec.load(points, i), 0.0
         for k in range(count if side[t] >= 0 else 0):
-            sure = max(sure, spots[k, 3] - vec.norm(vec.sub(p, vec.load(spots, k))))
-        if sure > slack:
-            clear[i] = sure - slack
+            bound = max(bound, balls[k, 3] - vec.norm(vec.sub(p, vec.load(balls, k))))
+        if bound > slack:
+            clear[i] = bound - slack
             continue
         d_2, f, feature, row, u, v, w, one, two = search_one(boxes, placed, x, p, found[i, 2], np.inf, slack)
         looked, measured = looked + one, measured + two
@@ -188,8 +188,8 @@ def judge_range(boxes, placed, x, points, which, first, last, side, slack, found
         vec.store(place, i, (u, v, w))
         if side[t] >= 0:
             found[i, 0], clear[i] = -1, math.sqrt(d_2)
-            spots[count, 3] = clear[i]
-            vec.store(spots, count, p)
+            balls[count, 3] = clear[i]
+            vec.store(balls, count, p)
             count += 1
     return looked, measured
 

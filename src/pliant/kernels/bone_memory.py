@@ -35,21 +35,21 @@ def follow_range(x, order, first, last, world, moved, slack, points, clear, pace
         x_0, y_0, z_0 = min(x_0, p[0]), min(y_0, p[1]), min(z_0, p[2])
         x_1, y_1, z_1 = max(x_1, p[0]), max(y_1, p[1]), max(z_1, p[2])
         far, step = max(far, clear[order[t]]), max(step, vec.norm2(vec.sub(p, q)))
-    step, none = math.sqrt(step), True
+    step, no_box = math.sqrt(step), True
     u_0, v_0, w_0, u_1, v_1, w_1 = np.inf, np.inf, np.inf, -np.inf, -np.inf, -np.inf
     for b in range(len(world)):
         g = far + step + moved[b, 6] + slack
         apart = (world[b, 0] - g > x_1) | (world[b, 1] - g > y_1) | (world[b, 2] - g > z_1)
         apart |= (world[b, 3] + g < x_0) | (world[b, 4] + g < y_0) | (world[b, 5] + g < z_0)
         if not apart:
-            none = False
+            no_box = False
             u_0, v_0, w_0 = min(u_0, moved[b, 0]), min(v_0, moved[b, 1]), min(w_0, moved[b, 2])
             u_1, v_1, w_1 = max(u_1, moved[b, 3]), max(v_1, moved[b, 4]), max(w_1, moved[b, 5])
     for t in range(first, last):
         i = order[t]
         p = vec.load(x, i)
         d = vec.sub(p, vec.load(points, i))
-        gone = 0.0 if none else vec.norm((farther(d[0], u_0, u_1), farther(d[1], v_0, v_1), farther(d[2], w_0, w_1)))
+        gone = 0.0 if no_box else vec.norm((farther(d[0], u_0, u_1), farther(d[1], v_0, v_1), farther(d[2], w_0, w_1)))
         clear[i], pace[i] = max(clear[i] - gone * (1.0 + 1e-12) - slack, 0.0), gone
         vec.store(points, i, p)
 
@@ -118,22 +118,22 @@ def doubts(which, found, clear, reach, near, slack, hint, pace, out, hopeful):
 @kernel
 def measure_range(boxes, placed, x, points, which, first, last, near, slack, pace, clear, hint):
     """Compute lower bounds of the clearance of points which[first:last], known to be outside."""
-    spots, count = np.empty((last - first, 4)), 0
+    balls, count = np.empty((last - first, 4)), 0
     looked, measured = 0, 0
     for t in range(first, last):
         i = which[t]
-        p, sure = vec.load(points, i), 0.0
+        p, bound = vec.load(points, i), 0.0
         for k in range(count):
-            sure = max(sure, spots[k, 3] - vec.norm(vec.sub(p, vec.load(spots, k))) - slack)
-        if sure <= near + WORTH * pace[i]:
+            bound = max(bound, balls[k, 3] - vec.norm(vec.sub(p, vec.load(balls, k))) - slack)
+        if bound <= near + WORTH * pace[i]:
             most = min(near + LASTS * pace[i], MOST * near)
             found = search_one(boxes, placed, x, p, -1, most, slack)
-            sure = math.sqrt(found[0]) - slack
+            bound = math.sqrt(found[0]) - slack
             looked, measured = looked + found[7], measured + found[8]
-            spots[count, 3] = sure
-            vec.store(spots, count, p)
+            balls[count, 3] = bound
+            vec.store(balls, count, p)
             count += 1
-        clear[i], hint[i] = max(clear[i], sure), sure
+        clear[i], hint[i] = max(clear[i], bound), bound
     return looked, measured
 
 

@@ -57,13 +57,13 @@ def turning_share(vertices, c, split, n, x, u, kept, enough):
             if vec.norm2(vec.cross(d, n)) > far:
                 far, one, two = vec.norm2(vec.cross(d, n)), vertices[c, a], vertices[c, b]
     along = vec.sub(vec.load(x, one), vec.load(x, two))
-    drawn = vec.sub(vec.load(u, one), vec.load(u, two))
+    relative = vec.sub(vec.load(u, one), vec.load(u, two))
     share = 1.0
     for _ in range(HALVINGS):
         if share <= enough:
             return 0.0
         m, apart = normal_at(vertices, c, split, x, u, share)
-        if apart > kept and turns(vertices, c, split, n, m, along, vec.madd(along, drawn, share), x, u, share, kept):
+        if apart > kept and turns(vertices, c, split, n, m, along, vec.madd(along, relative, share), x, u, share, kept):
             return share
         share *= 0.5
     return 0.0

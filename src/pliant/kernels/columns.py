@@ -1,9 +1,10 @@
 """Evaluate layered depth images: intervals of the axis inside one body or inside two, and error bounds over each pixel.
 
-The ray through its centre represents a pixel. Where no face of a body lies over the pixel square at some depth, the
-body covers the square there entirely or not at all. Depth intervals with faces over the square are uncertain; but where
-only faces of one body occur, the volume below them is known: the sum of their heights times their areas over the
-square, entries minus exits. Only intervals with faces of both bodies remain uncertain.
+Each pixel is represented by the ray through its centre. Where no face of a body lies over the pixel square at some
+depth, the body covers the square there entirely or not at all. Depth intervals with faces over the square are
+uncertain; but where only faces of one body occur, the volume below them is known: the sum of their heights times their
+areas over the square, entries minus exits. Only intervals with faces of both bodies remain uncertain, along the curve
+where the surfaces intersect.
 """
 
 from typing import NamedTuple

@@ -231,27 +231,27 @@ def pass_over(nodes, patches, x, least, beyond, fewest, begin):
     processed from the root down, one level at a time.
     """
     start, rows, slope, seen = patches.start, patches.rows, patches.slope, patches.seen
-    line, below = np.empty(len(begin) // fewest + 1, np.int32), np.empty(len(begin) // fewest + 1, np.int32)
-    good = np.empty(len(line), np.bool_)
+    level, next_level = np.empty(len(begin) // fewest + 1, np.int32), np.empty(len(begin) // fewest + 1, np.int32)
+    good = np.empty(len(level), np.bool_)
     n, total = 0, 0
     if len(nodes) > 0 and nodes[0].count >= fewest:
-        line[0], n = 0, 1
+        level[0], n = 0, 1
     while n > 0:
         for k in prange(n):
-            i = line[k]
+            i = level[k]
             good[k] = proved(nodes[i], start[i], start[i + 1], x, rows, slope, least + beyond[i], seen)
             if good[k]:
                 for q in range(nodes[i].first, nodes[i].first + nodes[i].count):
                     begin[q] = nodes[i].skip
         more = 0
         for k in range(n):
-            i = line[k]
+            i = level[k]
             total += good[k]
             j = i + 1
             while j < nodes[i].skip and not good[k]:
                 if nodes[j].count >= fewest:
-                    below[more] = j
+                    next_level[more] = j
                     more += 1
                 j = nodes[j].skip
-        line, below, n = below, line, more
+        level, next_level, n = next_level, level, more
     return total

@@ -49,7 +49,7 @@ class Nodes(NamedTuple):
 
 class Told(NamedTuple):
     depth: np.ndarray  # (k,) m
-    normal: np.ndarray  # (k,3) mean of the normals of boundary links, which is propagated
+    normal: np.ndarray  # (k,3) mean of the normals of links that leave the body, which is propagated
     face: np.ndarray  # (k,) i4 surface face
     weights: np.ndarray  # (k,3) barycentric weights on it: the surface point of the contact
 
@@ -73,20 +73,20 @@ def leave(tets, beside, x, tet, p, o):
 
     Barycentric coordinates are linear along the segment; the first decreasing one to reach 0 gives the side to cross.
     """
-    came, gone = NOWHERE, 0.0
+    previous, gone = NOWHERE, 0.0
     for _ in range(FAR):
         a, b = vec.load(x, tets[tet, 0]), vec.load(x, tets[tet, 1])
         c, d = vec.load(x, tets[tet, 2]), vec.load(x, tets[tet, 3])
         here, there = barycentrics(p, a, b, c, d), barycentrics(o, a, b, c, d)
         side, least = NONE, 1.0
         for k in range(4):
-            fall = here[k] - there[k]
-            if fall > 0.0 and beside[tet, k] != came and here[k] <= least * fall:
-                side, least = k, here[k] / fall
+            decrease = here[k] - there[k]
+            if decrease > 0.0 and beside[tet, k] != previous and here[k] <= least * decrease:
+                side, least = k, here[k] / decrease
         if side == NONE:
             return NONE, 1.0
         gone = max(gone, least)
-        came, tet = tet, beside[tet, side]
+        previous, tet = tet, beside[tet, side]
         if tet < 0:
             return -1 - tet, gone
     return NONE, 1.0
@@ -133,8 +133,8 @@ def look_around(solids, nodes, x, normals):
         for e in range(start[i], start[i + 1]):
             u = links[by_vertex[v] + e - start[i]]
             o, j = vec.load(x, u), place(keys, keys[i] - v + u)
-            long = vec.norm(vec.sub(o, p))
-            to[e], face[e], length[e] = j, NONE, max(long, 1e-150)
+            distance = vec.norm(vec.sub(o, p))
+            to[e], face[e], length[e] = j, NONE, max(distance, 1e-150)
             if j != NONE:
                 continue
             f, gone = leave(tets, beside, x, tet[i], p, o)
@@ -143,7 +143,7 @@ def look_around(solids, nodes, x, normals):
                 q = vec.mix(p, o, gone)
                 n = normal_at(solids, x, f, q, normals)
                 vec.store(out, e, n)
-                out[e, 3], length[e] = vec.dot(vec.sub(q, p), n), max(max(gone, TINY) * long, 1e-150)
+                out[e, 3], length[e] = vec.dot(vec.sub(q, p), n), max(max(gone, TINY) * distance, 1e-150)
                 way[i] = min(way[i], length[e])
 
 

@@ -62,7 +62,7 @@ def fill_contacts(out, rows, points, distance, gradient, elements, ends, first, 
 
     Return the number of vanishing gradients, whose normals remain zero.
     """
-    lost = 0
+    vanished = 0
     for c in range(len(out)):
         i = rows[c]
         e = elements[i] if len(elements) > 0 else i
@@ -70,7 +70,7 @@ def fill_contacts(out, rows, points, distance, gradient, elements, ends, first, 
         length = math.sqrt(vec.norm2(g))
         n = (0.0, 0.0, 0.0)
         if length < VANISHED:
-            lost += 1
+            vanished += 1
         else:
             n = vec.scale(g, 1.0 / length)
         record = out[c]
@@ -83,4 +83,4 @@ def fill_contacts(out, rows, points, distance, gradient, elements, ends, first, 
         for k in range(3):
             record["normal"][k] = n[k]
             record["anchor"][k] = points[i, k] - distance[i] * n[k]
-    return lost
+    return vanished

@@ -38,12 +38,12 @@ def edges_in_reach(edges, x, d, within, slack, known, longest, out, middle):
         return 0
     for e in range(len(edges)):
         i, j = edges[e, 0], edges[e, 1]
-        lost = math.isnan(d[i]) and math.isnan(d[j])
-        if lost and short:
+        beyond = math.isnan(d[i]) and math.isnan(d[j])
+        if beyond and short:
             continue
         a, b = vec.load(x, i), vec.load(x, j)
         reach = within + 0.5 * math.sqrt(vec.norm2(vec.sub(a, b)))
-        if d[i] > reach + slack or d[j] > reach + slack or (lost and reach <= known):
+        if d[i] > reach + slack or d[j] > reach + slack or (beyond and reach <= known):
             continue
         out[count] = e
         vec.store(middle, count, vec.mix(a, b, 0.5))

@@ -47,7 +47,7 @@ class Glance(NamedTuple):
 @kernel
 def group(strip, owner, x, origin, step, groups):
     """Divide a strip with corners in x (n,3) into groups; box steps are counted from origin (3,)."""
-    corner, ends, last, strung = groups.corner, groups.ends, len(strip), len(owner) > 0
+    corner, ends, last, in_strips = groups.corner, groups.ends, len(strip), len(owner) > 0
     for g in range(len(ends)):
         bits = 0
         for j in range(GROUP):
@@ -55,7 +55,7 @@ def group(strip, owner, x, origin, step, groups):
             v = strip[min(k, last - 1)]
             for c in range(3):
                 corner[(g * 3 + c) * GROUP + j] = x[v, c]
-            if j >= 2 and k < last and (owner[k] >= 0 if strung else k % 3 == 2):
+            if j >= 2 and k < last and (owner[k] >= 0 if in_strips else k % 3 == 2):
                 bits |= 1 << j
         ends[g] = bits
         _fit(corner, bits | bits >> 1 | bits >> 2, g, origin, step, groups.box)
@@ -164,12 +164,12 @@ def _between(code, ends, groups, first, last, kept):
 @kernel
 def _fetch(corner, owner, axis, chosen, start, kept, first, last, face, word, z):
     """As `layers._fetch`, for faces that end in groups chosen[start:]."""
-    strung, along = len(owner) > 0, np.uint64(axis * GROUP)
+    in_strips, along = len(owner) > 0, np.uint64(axis * GROUP)
     for n in range(last - first):
         k = np.uint64(kept[np.uint64(face[first + n]) & np.uint64(BLOCK - 1)])
         g, j = np.uint64(chosen[np.uint64(start) + k // np.uint64(GROUP)]), k % np.uint64(GROUP)
         k, at = g * np.uint64(FACES) + j, g * np.uint64(3 * GROUP) + along + j
-        word[n] = np.uint64(owner[k]) if strung else k // THREE << FOUR | FOUR
+        word[n] = np.uint64(owner[k]) if in_strips else k // THREE << FOUR | FOUR
         z[n], z[ROW + n], z[ROW + ROW + n] = corner[at - TWO], corner[at - ONE], corner[at]
 
 

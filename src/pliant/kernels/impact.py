@@ -132,8 +132,8 @@ def crosses_soon(motion, face, t, margin):
 @kernel
 def search(motion, face, farthest, until, tolerance):
     """Time of contact of queries that `stays_apart` does not settle; `farthest` is the largest coordinate."""
-    all_of_it, size = size_of(motion)
-    margin = MARGIN * all_of_it + 1e-300
+    extent, size = size_of(motion)
+    margin = MARGIN * extent + 1e-300
     gap = nearest_gap(motion, face, 0.0)
     d = largest(gap)
     if not d > 4.0 * margin:

@@ -70,7 +70,7 @@ def _digest(modules) -> str:
 
 
 def _imported_by(module: str) -> set[str]:
-    """A kernel module and all kernel modules that it imports, directly or indirectly; always includes this one."""
+    """A kernel module and all kernel modules that it imports, directly or indirectly; always includes `jit`."""
     found, waiting = set(), ["jit", module]
     while waiting:
         name = waiting.pop()

@@ -74,9 +74,9 @@ def order(found, pixel, depth, face, low, high, start, depth_out, face_out):
 @kernel
 def ordered(found, pixels, low, high):
     """`order` without large faces, on one thread: returns start, depth, face; empty for no pixels."""
-    total, none, nobody = found.count[:, 1].sum() if pixels else 0, np.empty(0), np.empty(0, np.int32)
+    total, no_depths, no_indices = found.count[:, 1].sum() if pixels else 0, np.empty(0), np.empty(0, np.int32)
     start, depth, face = np.zeros(pixels + 2, np.int64), np.empty(total), np.empty(total, np.int32)
     if pixels:
-        _gather(found, nobody, none, nobody, start, depth, face)
+        _gather(found, no_indices, no_depths, no_indices, start, depth, face)
         _sort(start, 0, pixels, low, high, depth, face)
     return start, depth, face

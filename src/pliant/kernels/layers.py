@@ -173,11 +173,11 @@ def _covers(a, b, c):
 @kernel
 def _faces(owner, kept, count):
     """Keep those of kept[:count] at which a face ends; return their number."""
-    n, strung = np.uint64(0), len(owner) > 0
+    n, in_strips = np.uint64(0), len(owner) > 0
     for m in range(count):
         k = np.uint64(kept[m])
         kept[n] = k
-        n += np.uint64(owner[k] >= 0 if strung else k % THREE == TWO)
+        n += np.uint64(owner[k] >= 0 if in_strips else k % THREE == TWO)
     return n
 
 
@@ -193,11 +193,11 @@ def _layer(a, b, c, z, f):
 @kernel
 def _fetch(place, axis, drawn, kept, first, last, face, word, z):
     """Fetch for hits face[first:last] the words of their faces, and the corner depths in strip order."""
-    strip, owner, strung = drawn.strip, drawn.owner, len(drawn.owner) > 0
+    strip, owner, in_strips = drawn.strip, drawn.owner, len(drawn.owner) > 0
     x, scale, axis = place.x, place.row, np.uint64(axis) * place.column
     for n in range(last - first):
         k = np.uint64(kept[np.uint64(face[first + n]) & np.uint64(BLOCK - 1)])
-        word[n] = np.uint64(owner[k]) if strung else k // THREE << FOUR | FOUR
+        word[n] = np.uint64(owner[k]) if in_strips else k // THREE << FOUR | FOUR
         z[n] = x[strip[k - TWO] * scale + axis]
         z[ROW + n] = x[strip[k - ONE] * scale + axis]
         z[ROW + ROW + n] = x[strip[k] * scale + axis]

@@ -40,8 +40,8 @@ def fit_range(lattice, corner, tolerance, relative, first, last, worst, nearest)
             for j in range(3):
                 for k in range(3):
                     d = lattice[c, (i * 3 + j) * 3 + k]
-                    said, _ = trilinear(eight, 0.5 * i, 0.5 * j, 0.5 * k)
-                    off = max(off, abs(said - d) / max(tolerance, relative * abs(d)))
+                    interpolated, _ = trilinear(eight, 0.5 * i, 0.5 * j, 0.5 * k)
+                    off = max(off, abs(interpolated - d) / max(tolerance, relative * abs(d)))
                     low = min(low, abs(d))
         worst[c], nearest[c] = off, low
 

@@ -39,10 +39,13 @@ def share_out(contact, x, w, r, one, two):
 def spring(missing, out, pace):
     """Additional opening beyond `out` (m) of a gap in a step, by a critically damped spring with deficit `missing` (m).
 
-    pace = dt / tau. Implicit: with u = missing + out, the deficit before the step, the gap opens by s = (out + pace^2
-    u) / (1 + pace)^2. A pair that entered during the step starts at u = 0. The opening is at most a third of u: the
-    pair continues at that speed and must still be in range for braking in the next step. Negative if the gap opens
-    faster than that: it is braked, but never closed.
+    pace = dt / tau. Implicit: with u = missing + out, the deficit before the step, the gap opens by
+
+        s = (out + pace^2 u) / (1 + pace)^2
+
+    A pair that entered during the step starts at u = 0. The opening is at most a third of u: the pair continues at that
+    speed and must still be in range for braking in the next step. Negative if the gap opens faster than that: it is
+    braked, but never closed.
     """
     along = max(out, -missing)
     u = missing + along

@@ -44,17 +44,17 @@ def descend(graphs, x, level, stop, most, pairs, apart):
             while moved and turn < most and not joined and here > stop * stop:
                 moved, turn = False, turn + 1
                 for side in range(2):
-                    goes, stays = pairs[k, side], pairs[k, 1 - side]
-                    p, best = vec.load(x, stays), goes
-                    for r in range(start[at, goes], start[at, goes + 1]):
+                    moving, fixed = pairs[k, side], pairs[k, 1 - side]
+                    p, best = vec.load(x, fixed), moving
+                    for r in range(start[at, moving], start[at, moving + 1]):
                         to = ring[r]
-                        joined = joined or to == stays
+                        joined = joined or to == fixed
                         d = vec.norm2(vec.sub(vec.load(x, to), p))
                         if d < here:
                             here, best = d, to
                     if joined:
                         break
-                    if best != goes:
+                    if best != moving:
                         pairs[k, side], moved = best, True
                 if not moved and not joined:
                     # on parallel layers neither end gets nearer alone

@@ -64,13 +64,13 @@ def in_wedge(x, faces, f, g, gap):
     a, b, c = vec.load(x, faces[f, 0]), vec.load(x, faces[f, 1]), vec.load(x, faces[f, 2])
     d, e, h = vec.load(x, faces[g, 0]), vec.load(x, faces[g, 1]), vec.load(x, faces[g, 2])
     n, m = normal(a, b, c), normal(d, e, h)
-    below, under = vec.dot(gap, n) < 0.0, vec.dot(gap, m) < 0.0
+    behind_f, behind_g = vec.dot(gap, n) < 0.0, vec.dot(gap, m) < 0.0
     # the corner of g off the edge is the one farthest from the plane of f; convex if it lies below
     far = 0.0
     for p in (d, e, h):
         s = vec.dot(n, vec.sub(p, a))
         far = s if abs(s) > abs(far) else far
-    return (below and under) if far <= 0.0 else (below or under)
+    return (behind_f and behind_g) if far <= 0.0 else (behind_f or behind_g)
 
 
 @kernel

@@ -193,7 +193,7 @@ def sweep_range(a, at_a, b, at_b, same, begin, slack, ask, tolerance, first, las
     for p in range(first, last):
         own, x = grown(box(at_a.boxes, p), slack), corners(at_a.faces, p)
         n = cross(sub(x[4], x[3]), sub(x[5], x[3]))
-        mine, long, wide = span(n, x[0], x[3], x), extent(own), largest(n)
+        own_span, own_extent, wide = span(n, x[0], x[3], x), extent(own), largest(n)
         i_0, i_1, i_2 = a.welded[p, 0], a.welded[p, 1], a.welded[p, 2]
         at = np.int64(begin[p])
         while at < total:
@@ -206,8 +206,8 @@ def sweep_range(a, at_a, b, at_b, same, begin, slack, ask, tolerance, first, las
             if node["skip"] > at:
                 continue
             q, other = node["first"], grown((w[0], w[1], w[2], w[3], w[4], w[5]), slack)
-            gap = wide * (sure * (long + extent(other)) + slack) + 1e-300
-            if beside(mine, span(n, x[0], x[3], corners(at_b.faces, q)), gap):
+            gap = wide * (sure * (own_extent + extent(other)) + slack) + 1e-300
+            if beside(own_span, span(n, x[0], x[3], corners(at_b.faces, q)), gap):
                 continue
             j_0, j_1, j_2 = b.welded[q, 0], b.welded[q, 1], b.welded[q, 2]
             for v in range(a.vertex_start[p], a.vertex_start[p + 1]):
@@ -219,10 +219,10 @@ def sweep_range(a, at_a, b, at_b, same, begin, slack, ask, tolerance, first, las
                 near = meet(box(at_b.vertex_boxes, v), own) & (a.face[p] >= 0)
                 n_b += near & (j != i_0) & (j != i_1) & (j != i_2)
             for e in range(a.edge_start[p], a.edge_start[p + 1]):
-                i, j, line = a.edge[e, 3], a.edge[e, 4], grown(box(at_a.edge_boxes, e), slack)
+                i, j, edge_box = a.edge[e, 3], a.edge[e, 4], grown(box(at_a.edge_boxes, e), slack)
                 for f in range(b.edge_start[q], b.edge_start[q + 1]):
                     k, h, edges[n_e, 0], edges[n_e, 1] = b.edge[f, 3], b.edge[f, 4], e, f
-                    n_e += meet(box(at_b.edge_boxes, f), line) & (i != k) & (i != h) & (j != k) & (j != h)
+                    n_e += meet(box(at_b.edge_boxes, f), edge_box) & (i != k) & (i != h) & (j != k) & (j != h)
             if max(n_t, n_e, n_b) > LOT - 9:
                 sizes = (n_t, n_e, n_b)
                 count, until = ask_all(a, at_a, b, at_b, same, lots, sizes, ask, tolerance, out, times, count, until)

@@ -81,13 +81,13 @@ def oriented_meet(a, i, b, j, more, slack):
     d = vec.sub(vec.load(b, j), vec.load(a, i))
     size = abs(d[0]) + abs(d[1]) + abs(d[2])
     size += a[i, 3] + a[i, 4] + a[i, 5] + b[j, 3] + b[j, 4] + b[j, 5] + 6.0 * more
-    forgive = 16.0 * EPS * slack * size
+    tolerance = 16.0 * EPS * slack * size
     for s in range(3):
         n = axis_of(a, i, s)
-        if abs(vec.dot(d, n)) > a[i, 3 + s] + more + half_along(b, j, n, more) + forgive:
+        if abs(vec.dot(d, n)) > a[i, 3 + s] + more + half_along(b, j, n, more) + tolerance:
             return False
         n = axis_of(b, j, s)
-        if abs(vec.dot(d, n)) > b[j, 3 + s] + more + half_along(a, i, n, more) + forgive:
+        if abs(vec.dot(d, n)) > b[j, 3 + s] + more + half_along(a, i, n, more) + tolerance:
             return False
     for s in range(3):
         u = axis_of(a, i, s)
@@ -96,7 +96,7 @@ def oriented_meet(a, i, b, j, more, slack):
             length = vec.norm(n)
             if length > 1e-6:
                 r = half_along(a, i, n, more) + half_along(b, j, n, more)
-                if abs(vec.dot(d, n)) > r + forgive:
+                if abs(vec.dot(d, n)) > r + tolerance:
                     return False
     return True
 
