@@ -7,11 +7,11 @@ from ...mesh import Mesh
 from ..surface import Enclosure, surface_of
 
 Floats = NDArray[np.float64]
-_BATCH = 50_000  # points; Ctrl-C gets its turn between batches
+_BATCH = 50_000  # points per batch; interrupts are handled between batches
 
 
 class Truth:
-    """The surface of a mesh, and how often it was asked."""
+    """Exact queries on the surface of a mesh; `asked` counts them."""
 
     def __init__(self, mesh: Mesh) -> None:
         if not mesh.n_faces:
@@ -24,10 +24,10 @@ class Truth:
         self.asked = 0
 
     def query(self, p: Floats, guess: NDArray[np.int32]) -> tuple[Floats, Floats, Floats, NDArray[np.int32]]:
-        """Signed distance (n,), unit direction that opens the gap (n,3), `lean` (n,), and the nearest face (n,).
+        """Return signed distance (n,), unit contact normal (n,3), `lean` (n,), and the nearest face (n,).
 
-        Where an open border is nearest, lean is how far the point is from the plane beyond that border in which the
-        sign jumps, metres; elsewhere it is infinite. `guess` (n,): faces that may be near, or -1.
+        Where a boundary edge is nearest, lean is the distance, metres, from the plane beyond that edge across which the
+        sign changes; elsewhere it is infinite. `guess` (n,): faces that may be near, or -1.
         """
         n = len(p)
         distance, normal, found = np.empty(n), np.empty((n, 3)), np.empty((n, 2), np.int64)
