@@ -39,7 +39,7 @@ class Queue(NamedTuple):
 
 @kernel(parallel=True)
 def fill_cells(nodes, order, x, faces, fill):
-    """Compute the share of well-filled cells of each node: those with half the area of a plane through them."""
+    """Compute the share of well-filled cells of each node: at least half the area of a plane through a cell."""
     for i in prange(len(nodes)):
         node = nodes[i]
         w, count = node.bounds, node.count
