@@ -46,7 +46,7 @@ for method in ("tree", "continuous", "sphere-surface"):
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("detectors traverse trees of boxes only") == 9
+    assert done.stdout.count("detectors traverse AABB trees only") == 9
 
 
 def random_pair(rng: np.random.Generator) -> tuple[pliant.Mesh, pliant.Mesh]:
