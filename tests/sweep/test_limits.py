@@ -62,7 +62,7 @@ def test_a_run_is_judged_as_pliant_check_judges_with_the_same_options(folder, ca
 def test_what_is_beyond_is_marked_in_the_gallery_the_table_and_the_report(folder):
     _, rows = swept(folder, 'max-depth = "1mm"')
     page = (folder / "s" / "gallery.html").read_text("utf-8")
-    assert "<li>2 checks, 1 beyond its limits</li>" in page
+    assert "<li>2 checks, 1 exceeds its limits</li>" in page
     assert page.count('<article class="card beyond"') == page.count('<article class="card"') == 1
     assert page.count(f'<p class="error">{rows[1]["broken"]}</p>') == 1
     with open(folder / "s" / "table.csv", encoding="utf-8", newline="") as stream:

@@ -23,7 +23,7 @@ def no_dask(monkeypatch):
 
 
 def test_a_local_cluster_without_dask_names_the_extra_and_the_way_without_it(tmp_path, no_dask):
-    with pytest.raises(ValueError, match=r"pip install 'pliant\[cluster\]'; or leave out the scheduler"):
+    with pytest.raises(ValueError, match=r"pip install 'pliant\[cluster\]'; or omit the scheduler"):
         sweep(read_plan(made(tmp_path, SMALL)), tmp_path / "out", scheduler="local")
     assert list((tmp_path / "out").glob("runs/*/run.json")) == []
 
