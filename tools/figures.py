@@ -68,7 +68,7 @@ def fall() -> None:
 
 def stretch() -> None:
     """The deviation of the edges of the tablecloth on the ball from their rest lengths, by number of substeps."""
-    print("substeps  longest edge, whole run %  longest at rest %  99 % of edges at rest %  ms per frame")
+    print("substeps  longest edge, whole run %  longest at rest %  99 % of edges at rest %  ms / frame")
     for substeps in (8, 16, 32):
         sim = pliant.Simulation(SCENES["tablecloth-on-ball"](), substeps=substeps)
         mesh = sim.scene.bodies[0].mesh
@@ -105,7 +105,7 @@ def energy() -> None:
 
 def real_time() -> None:
     """Every built-in scene: exact penetration depth and real-time factor (run it on an idle machine)."""
-    print("scene                 particles  body faces  contacts  deepest mm  nearest mm  rest m/s  ms a frame  x real")
+    print("scene                 particles  body faces  contacts  deepest mm  nearest mm  rest m/s  ms / frame  x real")
     for name in SCENES:
         scene = SCENES[name]()
         if scene.self_contact != "off":  # tools/self_contact.py
