@@ -62,8 +62,8 @@ class Cones:
 def mates_of(numbers: Ints) -> Ints:
     """(m,3) the triangle across side k, from corner k to k + 1, of each triangle with corners `numbers` (m,3).
 
-    -1 for none; -2 for several, for one of inconsistent orientation, and for degenerate triangles with a repeated corner
-    (such as isolated vertices).
+    -1 for none; -2 for several, for one of inconsistent orientation, and for degenerate triangles with a repeated
+    corner (such as isolated vertices).
     """
     ends = np.stack([numbers, np.roll(numbers, -1, 1)], 2).reshape(-1, 2).astype(np.int64)
     key = ends.min(1) * (int(numbers.max(initial=0)) + 1) + ends.max(1)
