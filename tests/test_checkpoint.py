@@ -212,7 +212,7 @@ def remembered(vertex: int, **more: float) -> np.ndarray:
         ("counts", np.array([0, 0, 0, 0]), "substeps = 0"),
         ("counts", np.array([0, 1, 0, -1]), "counts"),
         ("x", np.full((58, 3), np.nan), r"x\[0, 0\] is not finite"),
-        ("between", np.array(["", "none"]), "does not go on in scene 'scene': unknown self_response 'none'"),
+        ("between", np.array(["", "none"]), "cannot be resumed in scene 'scene': unknown self_response 'none'"),
         ("ways", np.zeros((1, 3)), "ways"),
         ("memory", remembered(58), "memory names vertices beyond the 58 there are"),
         ("memory", remembered(0, normal=np.nan), "memory holds numbers that are not finite"),

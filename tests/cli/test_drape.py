@@ -359,7 +359,7 @@ def test_cloth_on_cloth_takes_the_detector_and_the_response_that_were_named(here
     assert {"crossings_cloth_total": 0, "remained_most": 0, "frames_with_remained": 0}.items() <= figures.items()
     for words, said in (
         (["--self-method", "tree", "--levels", "1"], "--levels is for --self-method sphere-surface"),
-        (["--self-method", "distance-field"], "does not find cloth on cloth"),
+        (["--self-method", "distance-field"], "does not detect self-contact"),
         (["--self-response", "surface-tag"], "bodies that do not give way"),
         (["--self-contact", "off", "--self-response", "penalty"], "has self_contact 'off'"),
     ):
