@@ -105,7 +105,7 @@ def test_cloth_that_slid_down_is_told(here):
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["fix", "tube.obj", "-b", "body.obj", "--clearance", "2", "-o", "x.obj"], "write 2mm, or 2m if"),
+        (["fix", "tube.obj", "-b", "body.obj", "--clearance", "2", "-o", "x.obj"], "write 2mm, or 2m for metres"),
         (["check", "tube.obj", "-b", "body.obj", "--max-depth", "30"], "--max-depth 30 is 30 m"),
         (["check", "tube.obj", "-b", "body.obj", "--min-clearance", "5"], "write 5mm, or 5m for metres"),
         (["drape", "tube.obj", "body.obj", "--resolution", "20"], "--resolution is for generated cloth"),

@@ -69,7 +69,7 @@ def complaint(capsys, *words: str) -> str:
 def test_limits_decide_the_exit_code(here, capsys, words, code):
     assert cli.run(["check", *words]) == code
     talk = capsys.readouterr().err
-    assert ("allowed" in talk or "wanted" in talk) == bool(code)
+    assert ("allowed" in talk or "required" in talk) == bool(code)
 
 
 def test_the_table_says_what_is_wrong_and_where(here, capsys):
