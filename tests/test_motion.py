@@ -61,8 +61,8 @@ def test_a_pose_that_is_not_rigid_is_named_with_what_was_found(change, found):
         (lambda: Motion.hinge(UP, (0, 0, 0), [0, 1], [0]), "2 times and 1 angles"),
         (lambda: Motion.spin((0, 0, 0), (0, 0, 0), 1.0), "axis is zero"),
         (lambda: Motion.spin(UP, (0, 0, 0), 0.0), "rate = 0 is too small for a spin"),
-        (lambda: Body(cloth(), motion=Motion([0.0], good(1))), "'cloth' is soft, which has no motion"),
-        (lambda: Body(cloth(), group="arm"), "'cloth' is soft, which has no group"),
+        (lambda: Body(cloth(), motion=Motion([0.0], good(1))), "'cloth' is deformable and has no motion"),
+        (lambda: Body(cloth(), group="arm"), "'cloth' is deformable and has no group"),
     ],
 )
 def test_bad_motions_are_refused_in_words(make, message):
