@@ -152,7 +152,7 @@ def _bow_ties(mesh: "Mesh") -> NDArray[np.int64]:
     from scipy.sparse.csgraph import connected_components
 
     top = mesh.topology
-    asked = _not_one_fan(top)
+    asked = _not_single_fan(top)
     if not asked.any():
         return np.zeros(0, np.int64)
     _, beside = top.edge_faces
@@ -175,7 +175,7 @@ def _bow_ties(mesh: "Mesh") -> NDArray[np.int64]:
     return np.flatnonzero(fans > 1)
 
 
-def _not_one_fan(top: "Topology") -> NDArray[np.bool_]:
+def _not_single_fan(top: "Topology") -> NDArray[np.bool_]:
     """(n,) mask of vertices whose faces are not all reached by walking from face to face around them.
 
     Vertices on an edge of three faces are excluded (reported as non-manifold edges); those of a face that repeats a

@@ -108,7 +108,7 @@ class _Audit:
         self.used = np.zeros(garment.n_vertices, np.bool_)
         self.used[garment.faces] = True
         self.closed = False
-        self.body = None if body is None else _Wearer(garment, body, self.unjudged)
+        self.body = None if body is None else _WornBody(garment, body, self.unjudged)
         if self.body is not None:
             self.closed = self.body.closed
 
@@ -206,7 +206,7 @@ class _Worn(NamedTuple):
     overlap_bound: float
 
 
-class _Wearer:
+class _WornBody:
     """The body, with the data structures for queries about a garment on it."""
 
     def __init__(self, garment: Mesh, body: Mesh, unjudged: list[str]) -> None:

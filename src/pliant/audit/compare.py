@@ -29,8 +29,8 @@ from .rulings import Ruling
 
 FRAMES = 8
 PASSES = 5  # least number of timed passes per method
-_AGAIN = 10.0  # s; detectors that build faster than this are built twice
-_RUN = 0.3  # approximate share of the simulation in the total time, for progress
+_BUILD_TWICE = 10.0  # s; detectors that build faster than this are built twice
+_RUN_SHARE = 0.3  # approximate share of the simulation in the total time, for progress
 # options of methods that get a row of their own besides the default
 VARIANTS: dict[str, dict[str, Any]] = {"stochastic-tree": {"quality": 0.9}}
 FLAGS = {"obstacle": Finds.OBSTACLE, "pair": Finds.PAIR, "self": Finds.SELF}
@@ -66,7 +66,7 @@ def compare(
     if isinstance(a, Scene):
         if b is not None:
             raise ValueError("a scene has its own bodies; give either a scene or two meshes")
-        seen = of_scene(a, frames, every, lambda share: tell(_RUN * share))
+        seen = of_scene(a, frames, every, lambda share: tell(_RUN_SHARE * share))
     else:
         seen = of_clips(as_clip("a", a), None if b is None else as_clip("b", b), frames, every)
     trials = [(name, name, _options(name, seed)) for name in names]
@@ -77,7 +77,7 @@ def compare(
         count = len(seen.states)
         more = f" in {count} frames; try more frames or" if count > 1 else "; try"
         raise ValueError(f"no two parts of {seen.title!r} are within the distance{more} a larger distance (within)")
-    roles, base = [], _RUN if isinstance(a, Scene) else 0.0
+    roles, base = [], _RUN_SHARE if isinstance(a, Scene) else 0.0
     for k, (role, questions, reach) in enumerate(asked):
         first, last = (base + (1.0 - base) * (k + step) / len(asked) for step in (0, 1))
         share = _between(tell, first, last)
@@ -152,7 +152,7 @@ class _Trials:
 
     def _try(self, label: str, name: str, options: dict[str, Any], tell: Callable[[float], None]) -> Row | Unfit:
         detectors, refused, built = self._build(name, options)
-        if detectors and built < _AGAIN:  # the first build may include compilation
+        if detectors and built < _BUILD_TWICE:  # the first build may include compilation
             detectors, refused, built = self._build(name, options)
         if not detectors:
             return Unfit(name, METHODS[name].needs, refused)

@@ -111,7 +111,7 @@ class _Fixing:
             for t in range(self.count):
                 u[t] = self._cleared(t, x[t], None)
                 advance()
-            even = _evened(u)
+            even = _smoothed_in_time(u)
             for t in range(self.count):
                 u[t] = self._cleared(t, x[t], even[t]) if self.count > 2 else u[t]
                 advance()
@@ -120,15 +120,15 @@ class _Fixing:
             last = np.zeros_like(x[0])
             for t in range(self.count):
                 u[t], last = self._untangled(t, x[t], u[t], last)
-                u[t] = self._held(x[t], u[t])
+                u[t] = self._limit_strain(x[t], u[t])
                 advance()
         out, kept = given.copy(), []
         for t in range(self.count):
-            best = self._best(t, x[t], [self._snapped(each[t]) for each in (u, plain)] + [u[t], plain[t]])
+            best = self._best(t, x[t], [self._without_negligible(each[t]) for each in (u, plain)] + [u[t], plain[t]])
             if best is not None:
                 # seams may open in later frames, so each copy of a vertex gets the same displacement
                 out[t] += best[self.garment.mesh.weld_index]
-            elif any(self._judged(t, x[t])[:4]):
+            elif any(self._evaluate(t, x[t])[:4]):
                 kept.append(t)
         return out, kept
 
@@ -138,8 +138,8 @@ class _Fixing:
         u = self.clearing.clear(x, need, self._ask, u)
         u = self.clearing.past(x, u, need, self._ask, self._cut)
         for _ in range(10 if self.max_strain is not None else 0):
-            u = self.clearing.clear(x, need, self._ask, self._held(x, u), rounds=1)
-        return self._held(x, u)
+            u = self.clearing.clear(x, need, self._ask, self._limit_strain(x, u), rounds=1)
+        return self._limit_strain(x, u)
 
     def _cut(self, x: Floats) -> NDArray[np.int32]:
         """Faces of the garment that cross the body at its current position."""
@@ -175,7 +175,7 @@ class _Fixing:
             need = np.maximum(need, top + self.clearance)
         return need
 
-    def _held(self, x: Floats, u: Floats) -> Floats:
+    def _limit_strain(self, x: Floats, u: Floats) -> Floats:
         """Displacements limited so that no edge exceeds `max_strain`, where it is given."""
         if self.max_strain is None:
             return u
@@ -241,7 +241,7 @@ class _Fixing:
 
         return bend
 
-    def _snapped(self, u: Floats) -> Floats:
+    def _without_negligible(self, u: Floats) -> Floats:
         """Displacements with negligible ones set to zero."""
         small = np.linalg.norm(u, axis=1) < UNSEEN * self.tangles.edge
         return np.where(small[:, None], 0.0, u)
@@ -250,18 +250,18 @@ class _Fixing:
         """The best of the displacements `tried` that improves the frame and is worse in nothing; None without one. Ties
         are broken by fewer intersections with the body and inner garments, then by clearance."""
         self._place(t)
-        given = self._judged(t, x)
+        given = self._evaluate(t, x)
         best, least = None, (*given.rank, 0.0)
         for u in tried:
             if not np.isfinite(u).all():
                 continue
-            found = self._judged(t, x + u, x)
+            found = self._evaluate(t, x + u, x)
             score = (*found.rank, float(np.abs(u).sum()))
             if not found.worse(given) and score < least:
                 best, least = u, score
         return best
 
-    def _judged(self, t: int, x: Floats, given: Floats | None = None) -> "_Judged":
+    def _evaluate(self, t: int, x: Floats, given: Floats | None = None) -> "_Judged":
         """Evaluate positions x in frame t; the required distances are taken at the positions `given`."""
         pairs = len(self.tangles.pairs(x))
         if self.depths is None or self.cross is None:
@@ -328,7 +328,7 @@ def _strain(x: Floats, y: Floats, edges: NDArray[np.int32]) -> Floats:
     return np.asarray(np.where(one > 0.0, np.abs(two / np.where(one > 0.0, one, 1.0) - 1.0), 0.0))
 
 
-def _evened(u: Floats) -> Floats:
+def _smoothed_in_time(u: Floats) -> Floats:
     """Displacements (T,n,3) smoothed over time."""
     if len(u) < 3:
         return u

@@ -45,7 +45,7 @@ def points(detector: Any, facts: Facts, found: Contacts) -> Ruling:
     if isinstance(detector, HeightGridDetector):
         # only sides are guaranteed, and only beyond the bound; distances are estimates
         beyond = int((missed & (d < -bound)).sum()) if facts.question.solid[1] else 0
-        beyond += _stray(detector, facts, np.flatnonzero(extra), at)
+        beyond += _count_false(detector, facts, np.flatnonzero(extra), at)
     else:
         # comparisons with nan, where no bound is stated, are false
         beyond = int((far[missed] <= within - bound - slack).sum() + (far[extra] > within + bound + slack).sum())
@@ -79,11 +79,11 @@ def _bound(detector: Any, facts: Facts, at: Floats) -> tuple[float, Bools]:
     body, pose = detector.rigid.body, facts.state.pose
     at = brought(at, pose[body]) if body < len(pose) else at
     silent = np.flatnonzero(seen & np.isnan(field.sample(at)[0]))
-    seen[silent[_sideless(field, at[silent])]] = False
+    seen[silent[_without_sign(field, at[silent])]] = False
     return CELL * field.spacing, seen
 
 
-def _sideless(field: DistanceField, p: Floats) -> Bools:
+def _without_sign(field: DistanceField, p: Floats) -> Bools:
     """Mask of points (n,3) in cells where a field may have no sign: by the exact distances at the corners the sign
     jumps there, and a corner is nearest to a boundary edge, or two corners differ by more than their distance."""
     if not len(p):
@@ -91,7 +91,7 @@ def _sideless(field: DistanceField, p: Floats) -> Bools:
     nodes = np.floor((p - field.low) * (1.0 / field.spacing))[:, None] + _CORNERS
     places, hair = (field.low + field.spacing * nodes).reshape(-1, 3), _NODES * field.mesh.size
     distance, _, lean, _ = Truth(field.mesh).query(places, np.full(len(places), -1, np.int32))
-    border = _from_border(field.mesh.welded, places, field.band * field.spacing) <= np.abs(distance) + hair
+    border = _boundary_distance(field.mesh.welded, places, field.band * field.spacing) <= np.abs(distance) + hair
     d, either = distance.reshape(-1, 8), (lean < hair).reshape(-1, 8)  # in the plane where the sign jumps
     mixed = (either | (d > -hair)).any(1) & (either | (d < hair)).any(1)
     apart = field.spacing * np.linalg.norm(_CORNERS[:, None] - _CORNERS, axis=2)
@@ -99,7 +99,7 @@ def _sideless(field: DistanceField, p: Floats) -> Bools:
     return np.asarray(mixed & (border.reshape(-1, 8).any(1) | steep.any((1, 2))))
 
 
-def _from_border(mesh: Mesh, p: Floats, reach: float) -> Floats:
+def _boundary_distance(mesh: Mesh, p: Floats, reach: float) -> Floats:
     """(n,) distance of points from the boundary edges of a mesh, infinite beyond `reach`."""
     out, ends = np.full(len(p), np.inf), mesh.vertices[mesh.topology.edges[mesh.topology.border]]
     for pairs in box_pairs(p, p, ends.min(1), ends.max(1), reach):
@@ -108,7 +108,7 @@ def _from_border(mesh: Mesh, p: Floats, reach: float) -> Floats:
     return out
 
 
-def _stray(detector: HeightGridDetector, facts: Facts, rows: Rows, at: Floats) -> int:
+def _count_false(detector: HeightGridDetector, facts: Facts, rows: Rows, at: Floats) -> int:
     """Number of `rows` of points (n,3) that are false in every grid direction: farther than sqrt(3) (within + 3 cells)
     from the volume below the height field."""
     limit = np.sqrt(3.0) * (facts.within + 3.0 * detector.grids.bound)

@@ -18,8 +18,8 @@ from .truth import Near
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 EXACT = 1e-9  # tolerance of distances in double precision, relative to the size
-_LIFT = 1e-9  # offset of vertices from their own faces before inside tests, relative to the size
-_MOST = 3000  # most vertices tested by solid angles
+_OFFSET = 1e-9  # offset of vertices from their own faces before inside tests, relative to the size
+_MOST_TESTED = 3000  # most vertices tested by solid angles
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -126,11 +126,11 @@ class Facts:
         a sample is tested."""
         mesh = self.question.one.mesh.moved(self.x)
         rows = np.arange(mesh.n_vertices)
-        if len(rows) > _MOST:
-            rows = np.sort(np.random.default_rng(self.seed).choice(rows, _MOST, replace=False))
+        if len(rows) > _MOST_TESTED:
+            rows = np.sort(np.random.default_rng(self.seed).choice(rows, _MOST_TESTED, replace=False))
         normal = mesh.vertex_normals[rows]
-        lifted = self.x[rows] + _LIFT * mesh.size * normal
-        around = truth.winding(lifted, self.x, mesh.faces)
+        moved_out = self.x[rows] + _OFFSET * mesh.size * normal
+        around = truth.winding(moved_out, self.x, mesh.faces)
         # undecided: a vertex on another face, or whose faces have no normal
         clear = np.abs(around - np.rint(around)) < 0.25
         return rows, rows[clear & (np.rint(around) > 0)], rows[~clear | (np.rint(around) > 0)]

@@ -85,12 +85,12 @@ class Untangler:
             everywhere = np.full(len(x), hold)
             solve = self._springs(everywhere)
             for _ in range(times):
-                y = self._as_large(np.asarray(solve(everywhere[:, None] * y)), x)
+                y = self._rescaled(np.asarray(solve(everywhere[:, None] * y)), x)
                 if not len(self.pairs(y)):
                     return y
         return None
 
-    def _as_large(self, y: Floats, x: Floats) -> Floats:
+    def _rescaled(self, y: Floats, x: Floats) -> Floats:
         """Scale every connected part of y about its centre so that its edges are as long as in x (root mean square)."""
         edges, part = self.mesh.topology.edges, self._part
         count = np.maximum(np.bincount(part), 1)[:, None]

@@ -51,7 +51,7 @@ def run(tokens: Sequence[str]) -> int:
 
     debug = os.environ.get("PLIANT_DEBUG", "") not in ("", "0")
     try:
-        _listen(debug)
+        _attach_log_handler(debug)
         code = _app(tokens)(tokens)
         sys.stdout.flush()
     except KeyboardInterrupt:
@@ -148,7 +148,7 @@ def _say(text: str, error: bool = False) -> None:
         output.say(text)
 
 
-def _listen(debug: bool) -> None:
+def _attach_log_handler(debug: bool) -> None:
     """Show the library's warnings on stderr, or its whole log when debugging."""
     import logging
 

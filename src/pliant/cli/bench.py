@@ -69,7 +69,7 @@ def bench(
     if report is not None:
         if what is not None or paper is not None or out is not None:
             raise ValueError("--report runs all benchmarks; leave out the benchmark, --paper and --out")
-        return _whole(report, data, quick, repeats, save, json)
+        return _run_all(report, data, quick, repeats, save, json)
     known = ("peers", *suite.REPORTS)
     if (what is None) == (paper is None):
         raise ValueError(f"name a benchmark, one of: {', '.join(known)}, --paper {' | '.join(suite.PAPERS)}")
@@ -119,7 +119,7 @@ def _check_folders(data: pathlib.Path | None, save: pathlib.Path | None) -> None
         check_place(save / "table.csv")
 
 
-def _whole(
+def _run_all(
     page: pathlib.Path,
     data: pathlib.Path | None,
     quick: bool,

@@ -85,7 +85,7 @@ def compare(
     validate.whole("--seed", seed, low=0)
     inputs = [pathlib.Path(scene_or_a) if scene_or_a else None, b]
     check_targets([("--report", report, HTML)], inputs)
-    one, other = _given(scene_or_a, b, states, files)
+    one, other = _inputs(scene_or_a, b, states, files)
     output.say_if_compiling("stochastic_walk.advance")
     with output.shares(f"comparing on {scene_or_a or 'tablecloth-on-bust'}") as done:
         found = audit(
@@ -111,7 +111,7 @@ def compare(
     return int(bool(found.broken))
 
 
-def _given(what: str | None, b: pathlib.Path | None, states: StateOptions, files: FileOptions) -> tuple[Any, Any]:
+def _inputs(what: str | None, b: pathlib.Path | None, states: StateOptions, files: FileOptions) -> tuple[Any, Any]:
     """The scene and None, or the two clips."""
     from .. import validate
     from ..scenes import SCENES

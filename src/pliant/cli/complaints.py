@@ -34,7 +34,7 @@ def complaints(result: Any, sources: Sources = MADE) -> list[str]:
         deep = 1e3 * result.summary["penetration_m"]
         said.append(f"cloth was up to {deep:.3g} mm inside the body; {_advice(result)}")
     elif result.scene.fixed and not result.contacts.any() and not hung:
-        said.append(f"the cloth never touched the body; {_how_to_meet(result)}")
+        said.append(f"the cloth never touched the body; {_contact_advice(result)}")
     elif result.scene.fixed and not result.contacts[-1] and not hung:
         said.append("the cloth is off the body at the end; more --friction or another --place may hold it")
     elif not hung and (fell := _slid(result)):
@@ -42,7 +42,7 @@ def complaints(result: Any, sources: Sources = MADE) -> list[str]:
             f"the cloth has slid down the body by {fell:.2g} m; more --friction, or pinned vertices, would hold it"
         )
     elif result.cut and result.scene.self_contact != "safe":
-        said.append(_between(result, sources))
+        said.append(_crossing_warning(result, sources))
     if result.tangled:
         count = int(result.crossings[-1, 0])
         why = "" if not result.start else "; some did so at the start"
@@ -68,10 +68,10 @@ def complaints(result: Any, sources: Sources = MADE) -> list[str]:
 def start_line(result: Any, sources: Sources = MADE) -> str:
     """The intersections at the start, and the command that removes them."""
     safe = "; --self-contact safe does not cover these pairs" if result.scene.self_contact == "safe" else ""
-    return f"the start has intersections: {result.start_words} intersect{safe}; {_offer(result, sources)}"
+    return f"the start has intersections: {result.start_words} intersect{safe}; {_fix_commands(result, sources)}"
 
 
-def _offer(result: Any, sources: Sources) -> str:
+def _fix_commands(result: Any, sources: Sources) -> str:
     """The `pliant fix` command for each garment that intersects itself, the body or an inner one, inner to outer."""
     from ..io import is_animated
 
@@ -124,7 +124,7 @@ def _advice(result: Any) -> str:
     return f"look at frame {worst.frame if worst else 0} (--replay): no option is known to help"
 
 
-def _between(result: Any, sources: Sources) -> str:
+def _crossing_warning(result: Any, sources: Sources) -> str:
     """The warning for crossing triangles while no vertex or edge midpoint is inside."""
     finer = "--resolution" if not any(sources.garments) else "a finer mesh of the cloth"
     most, frames = result.summary["cuts_bodies_most"], result.summary["frames_with_cuts"]
@@ -132,7 +132,7 @@ def _between(result: Any, sources: Sources) -> str:
     return f"corners of the body reach between the vertices of the cloth, {met}; try {finer} or a larger --eps"
 
 
-def _how_to_meet(result: Any) -> str:
+def _contact_advice(result: Any) -> str:
     """The remedy for cloth that never touched the body: more time if it falls towards it, else another place."""
     bodies = [result.scene.bodies[b] for b in result.scene.fixed]
     start = [x[0] for x in result.x.values()]

@@ -182,7 +182,7 @@ def drape(
     }
     chosen_here["friction"] = friction
     options |= {name: value for name, value in chosen_here.items() if value is not None}
-    kept_apart = _kept_apart(between)
+    self_contact_options = _self_contact_options(between)
     output.say_if_compiling("xpbd.relax_serial")
     made, pace = stage(cloth, body, scene, place, files, wear, options)
     frames, substeps = frames or pace.frames, substeps or pace.substeps
@@ -190,7 +190,7 @@ def drape(
     fielded = picked.name == "distance-field"
     with output.shares("baking the field" if fielded else "preparing") as baked:
         chosen = {"progress": baked, "cache": cache} if fielded else None
-        sim = Simulation(made, dt, substeps=substeps, method=picked.name, options=chosen, **kept_apart)
+        sim = Simulation(made, dt, substeps=substeps, method=picked.name, options=chosen, **self_contact_options)
     with output.progress(f"draping {made.name}", frames) as advance:
         # intersections of cloth are counted whenever --self-contact is given, even off
         counted = True if self_contact is not None else None
@@ -204,7 +204,7 @@ def drape(
     if json:
         output.print_json(result.summary | {"eps_m": made.eps, "method": picked._asdict(), "files": written})
     else:
-        told = [("method", f"{picked.name} ({picked.why})"), *(("written", name) for name in _told(written))]
+        told = [("method", f"{picked.name} ({picked.why})"), *(("written", name) for name in _shortened(written))]
         output.table(("", made.name), [*result.facts.items(), *told])
     worn = () if scene is not None or body is None else (cloth, *wear.layer)
     for line in complaints(result, Sources(worn, body, files)):
@@ -212,7 +212,7 @@ def drape(
     return int(result.penetrates or result.cut or result.broken or result.tangled)
 
 
-def _kept_apart(between: BetweenOptions) -> dict[str, Any]:
+def _self_contact_options(between: BetweenOptions) -> dict[str, Any]:
     """The arguments of `Simulation` for contact between layers of cloth."""
     from ..detect.methods import method_name
 
@@ -224,6 +224,6 @@ def _kept_apart(between: BetweenOptions) -> dict[str, Any]:
     return {"self_method": own, "self_response": between.self_response, "self_options": {"levels": between.levels}}
 
 
-def _told(written: list[str]) -> list[str]:
+def _shortened(written: list[str]) -> list[str]:
     """The written files for the table; a long sequence is shortened to its first and last file."""
     return written if len(written) <= 6 else [written[0], f"... {len(written) - 2} more", written[-1]]

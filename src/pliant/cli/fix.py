@@ -73,7 +73,7 @@ def fix(
     if count > 1 and FORMATS[out.suffix.lower()][2] is None:
         able = ", ".join(ending for ending, use in FORMATS.items() if use[2])
         raise ValueError(f"--out {out}: there are {count} frames, and {out.suffix} holds one; one of: {able}")
-    _spare_inputs(out, count, inputs)
+    _check_sequence_names(out, count, inputs)
     layers = [read_clip(path, None, None, frames.fps or fps, files, option="")[0] for path in below]
     output.say_if_compiling("crossings.find_crossings")
     with output.shares(f"fixing {garment.name}") as done:
@@ -105,7 +105,7 @@ def fix(
     return int(bool(left))
 
 
-def _spare_inputs(out: pathlib.Path, count: int, inputs: list[pathlib.Path]) -> None:
+def _check_sequence_names(out: pathlib.Path, count: int, inputs: list[pathlib.Path]) -> None:
     """Raise ValueError where a file of the .obj sequence would overwrite an input or join the input sequence."""
     if count == 1 or out.suffix.lower() != ".obj":
         return

@@ -89,7 +89,7 @@ def play(
 
     port = validate.whole("--port", port, low=0, high=65535)
     limits = Limits(fps=validate.number("--fps", fps, low=1.0, high=1000.0))
-    _check(folder)
+    _check_folder(folder)
     if resolution is not None:
         resolution = validate.whole("resolution", resolution, low=2, high=2000)
     typed = {"resolution": resolution, "eps": metres("--eps", eps), "friction": friction}
@@ -137,14 +137,14 @@ def make_session(
             raise ValueError("--clip, --lead-in, --hold and --layer are for a garment on a body; give both as files")
         return Session(Choice(scene or "tablecloth-on-bust", method, options), folder)
     if body is None:
-        raise ValueError(_unknown(str(scene)))
+        raise ValueError(_unknown_scene(str(scene)))
     if scene in SCENES:
         raise ValueError(f"{scene} brings its own body; give either its name or files")
     own, _ = stage(None if scene is None else pathlib.Path(scene), body, None, place, files, wear, options)
     return Session(Choice(method=method, own=own), folder)  # the scene already contains the options
 
 
-def _unknown(scene: str) -> str:
+def _unknown_scene(scene: str) -> str:
     """The error message for a file without a body, or for an unknown scene."""
     from .. import validate
     from ..scenes import SCENES
@@ -157,7 +157,7 @@ def _unknown(scene: str) -> str:
         return str(error)
 
 
-def _check(folder: pathlib.Path) -> None:
+def _check_folder(folder: pathlib.Path) -> None:
     """Verify before the simulation starts that recordings can be written to the folder."""
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"--folder {folder} is a file; give a folder for recordings")

@@ -55,7 +55,7 @@ def stage(
         if cloth is not None:
             raise ValueError("--resolution is for generated cloth; it does not apply to a mesh file")
     if body is None:
-        _refuse(wear, "give both as files")
+        _refuse_wear_options(wear, "give both as files")
         name = "tablecloth-on-bust" if scene is None else validate.choice("scene", scene, tuple(SCENES))
         with output.progress(f"making {name}"):
             made = SCENES[name](**options)
@@ -63,10 +63,12 @@ def stage(
     if cloth is not None and is_animated(body):
         if place == "above":
             raise ValueError(f"--place above is for bodies without a clip; {body} is a character")
-        made = _dressed(cloth, body, files, wear, options)
+        made = _dress(cloth, body, files, wear, options)
         return made, pace_of(made)
     worn = wear if cloth is None else dataclasses.replace(wear, hold="auto")
-    _refuse(worn, "a tablecloth is not worn" if cloth is None else f"{body} is not a .glb or .gltf file with a clip")
+    _refuse_wear_options(
+        worn, "a tablecloth is not worn" if cloth is None else f"{body} is not a .glb or .gltf file with a clip"
+    )
     rigid, count = outward(read_mesh(body, files)), options.pop("resolution", 36)
     if cloth is None:
         name = f"tablecloth on {rigid.name}"
@@ -80,7 +82,7 @@ def stage(
     return made, Pace()
 
 
-def _refuse(wear: WearOptions, why: str) -> None:
+def _refuse_wear_options(wear: WearOptions, why: str) -> None:
     """Raise ValueError for an option of a character where there is none: it would have no effect."""
     for option, chosen in dataclasses.asdict(wear).items():
         if chosen != getattr(WearOptions, option):
@@ -88,7 +90,7 @@ def _refuse(wear: WearOptions, why: str) -> None:
             raise ValueError(f"--{option.replace('_', '-')} is for a garment {on}; {why}")
 
 
-def _dressed(
+def _dress(
     cloth: pathlib.Path, body: pathlib.Path, files: FileOptions, wear: WearOptions, options: dict[str, Any]
 ) -> "Scene":
     from ..io import load_character, size_warning

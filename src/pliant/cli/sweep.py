@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..sweep.plan import Plan, Run
     from ..sweep.sweep import Progress, Swept
 
-_SAY = 5.0  # seconds between two progress lines where stderr is not a terminal
+_INTERVAL = 5.0  # seconds between two progress lines where stderr is not a terminal
 _SHOWN = 12  # most rows in the table of failed runs
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
@@ -88,7 +88,7 @@ def sweep(
         output.say_if_compiling(
             {"drape": "xpbd.relax_serial", "check": "crossings.find_crossings"}.get(wanted.kind, "bake.bake_tiles")
         )
-    with _Watch(wanted.name) as watch:
+    with _ProgressDisplay(wanted.name) as watch:
         done = carry_out(
             wanted,
             target,
@@ -119,15 +119,15 @@ def _bytes(text: str) -> int:
     return int(count)
 
 
-class _Watch:
+class _ProgressDisplay:
     """Progress and remaining time: a bar on a terminal, a line every few seconds elsewhere."""
 
     def __init__(self, name: str) -> None:
-        self.name, self.began, self.said, self.before = name, time.monotonic(), -_SAY, 0
+        self.name, self.began, self.said, self.before = name, time.monotonic(), -_INTERVAL, 0
         self.open: Any = None
         self.bar: Any = None
 
-    def __enter__(self) -> "_Watch":
+    def __enter__(self) -> "_ProgressDisplay":
         return self
 
     def __exit__(self, *how: Any) -> None:
@@ -144,7 +144,7 @@ class _Watch:
             self.before = now.done
             return
         passed = time.monotonic() - self.began
-        if passed - self.said < _SAY and now.done < now.total:
+        if passed - self.said < _INTERVAL and now.done < now.total:
             return
         self.said = passed
         left = f", about {_span(passed / now.done * (now.total - now.done))} left" if 0 < now.done < now.total else ""

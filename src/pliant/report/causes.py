@@ -50,10 +50,10 @@ def deepest_of(result: Result) -> Deepest | None:
     # common motion cancels in the relative step, so a fast body is counted by its own motion too
     step = max(step, float(np.linalg.norm(moved)) / max(result.substeps, 1))
     own = np.unique(pairs := intersections(skin))
-    return Deepest(t, f, -away, _between_parts(result, skin, own, p, -away), len(pairs), step)
+    return Deepest(t, f, -away, _is_pinched(result, skin, own, p, -away), len(pairs), step)
 
 
-def _between_parts(result: Result, skin: Mesh, own: NDArray[np.int32], p: Floats, depth: float) -> bool:
+def _is_pinched(result: Result, skin: Mesh, own: NDArray[np.int32], p: Floats, depth: float) -> bool:
     if not len(own):
         return False
     if _winding(skin, p) > 1.5:

@@ -25,9 +25,9 @@ class Referee:
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
         rigid = [f for f in scene.fixed if f not in scene.shapes]
-        self.pairs = [(b, f, _Watch(scene.bodies[f].mesh)) for b in scene.soft for f in rigid]
+        self.pairs = [(b, f, _LeastDistance(scene.bodies[f].mesh)) for b in scene.soft for f in rigid]
         self.bending = {f: Depths(scene.bodies[f].mesh.welded) for f in scene.shapes}
-        self._meeting: dict[int, Crossings] = {}
+        self._self_crossings: dict[int, Crossings] = {}
         self.pinched, self.pinched_depth = 0, 0.0
         self.moving = {f for f in scene.moving if f not in scene.shapes}
 
@@ -51,7 +51,7 @@ class Referee:
             for p in points.values():
                 distance = depths.query(p)[0]
                 inside = np.flatnonzero(distance < 0.0)
-                inside = inside[self._where_it_meets_itself(f, x, p[inside])]
+                inside = inside[self._near_self_intersection(f, x, p[inside])]
                 if len(inside):
                     self.pinched += len(inside)
                     self.pinched_depth = max(self.pinched_depth, -float(distance[inside].min()))
@@ -59,16 +59,16 @@ class Referee:
                 least = min(least, float(distance.min()))
         return least
 
-    def _where_it_meets_itself(self, f: int, x: Floats, points: Floats) -> NDArray[np.bool_]:
+    def _near_self_intersection(self, f: int, x: Floats, points: Floats) -> NDArray[np.bool_]:
         """(n,) mask of the points near self-intersecting triangles of body f."""
         mesh = self.scene.bodies[f].mesh.welded
         near = np.zeros(len(points), np.bool_)
         if not len(points):
             return near
-        if f not in self._meeting:
-            self._meeting[f] = Crossings(mesh)
+        if f not in self._self_crossings:
+            self._self_crossings[f] = Crossings(mesh)
         skin = x[self.scene.rows(f)]
-        faces = np.unique(self._meeting[f].update(skin).pairs())
+        faces = np.unique(self._self_crossings[f].update(skin).pairs())
         if len(faces):
             overlap = ClosestPoints(Mesh(skin, mesh.faces[faces], name="overlap"))
             near = np.abs(overlap.query(points)[0]) <= PINCH * self.scene.eps
@@ -80,7 +80,7 @@ class Referee:
         return np.concatenate([p[np.unique(mesh.faces)], p[mesh.topology.edges].mean(1)])
 
 
-class _Watch:
+class _LeastDistance:
     """The least distance of moving points from a body; points that cannot attain it are culled.
 
     A point at distance d that moved by s is now at least d - s away. Behind an open body is not inside: a point counts
