@@ -100,10 +100,10 @@ class SoftContact:
     def look(self, state: State) -> Contacts:
         """Return the contacts among all deformable bodies, in the order of the bodies."""
         near = [not part.apart(state, self.thickness) for part in self._parts]
-        for part, asked in zip(self._parts, near, strict=True):
-            if not asked:
+        for part, is_near in zip(self._parts, near, strict=True):
+            if not is_near:
                 part.forget()
-        parts = [part.find(state) for part, asked in zip(self._parts, near, strict=True) if asked]
+        parts = [part.find(state) for part, is_near in zip(self._parts, near, strict=True) if is_near]
         return parts[0] if len(parts) == 1 else _contacts.join(parts)
 
     @property

@@ -81,10 +81,10 @@ class Judge:
         step = np.stack([q // 16, q // 4 % 4, q % 4], 1)
         rim = np.zeros(len(bricks.values) if self.rim is not None else 0, np.uint64)
         per = max(1, _BATCH // 64)
-        border = None
+        boundary = None
         if self.rim is not None:
             surface = surface_of(self.rim)
-            border = Enclosure(surface, self.rim.topology)
+            boundary = Enclosure(surface, self.rim.topology)
         for at in range(0, len(b), per):
             some = b[at : at + per]
             nodes = (corner[at : at + per, None] + step).reshape(-1, 3)
@@ -96,9 +96,9 @@ class Judge:
             sign = np.where(side == UNKNOWN, np.sign(values[rows]), side)
             values[rows] = np.where((sign < 0) & (size > _TOUCH * bricks.h), -size, size)
             bricks.values[some] = values.reshape(-1, 64)
-            if border is not None:
-                found, place = border.found(p)
-                near = np.einsum("ij,ijk->ik", place, border.surface.x[border.surface.faces[found[:, 0]]])
+            if boundary is not None:
+                found, place = boundary.found(p)
+                near = np.einsum("ij,ijk->ik", place, boundary.surface.x[boundary.surface.faces[found[:, 0]]])
                 away = np.linalg.norm(p - near, axis=1)
                 bits = np.zeros(len(values), np.uint64)
                 bits[rows] = away <= size + 1e-6 * bricks.h

@@ -45,11 +45,11 @@ class Truth:
         surface, (face, feature) = self.surface, found.T
         edge, corner = np.flatnonzero(feature >= 4), np.flatnonzero((feature >= 1) & (feature < 4))
         e, v = surface.face_edges[face[edge], feature[edge] - 4], surface.faces[face[corner], feature[corner] - 1]
-        for rows, at, border, across in (
+        for rows, at, on_boundary, across in (
             (edge, e, self.border_edges, surface.edge_normals),
             (corner, v, self.border_vertices, surface.vertex_normals),
         ):
-            rows, at = rows[border[at]], at[border[at]]
+            rows, at = rows[on_boundary[at]], at[on_boundary[at]]
             length = np.maximum(np.linalg.norm(across[at], axis=1), 1e-300)
             lean[rows] = np.abs(distance[rows] * np.einsum("ij,ij->i", normal[rows], across[at])) / length
         return lean

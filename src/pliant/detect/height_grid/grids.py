@@ -93,6 +93,6 @@ def facing(mesh: Mesh) -> tuple[str, ...]:
     """Return all six directions for a closed mesh, and the one that most of its area faces for an open one."""
     if mesh.welded.issues.closed:
         return DIRECTIONS
-    looks = (mesh.face_areas[:, None] * mesh.face_normals).sum(0)
-    axis = int(np.argmax(np.abs(looks)))
-    return (("-" if looks[axis] < 0.0 else "+") + "xyz"[axis],)
+    mean_normal = (mesh.face_areas[:, None] * mesh.face_normals).sum(0)
+    axis = int(np.argmax(np.abs(mean_normal)))
+    return (("-" if mean_normal[axis] < 0.0 else "+") + "xyz"[axis],)
