@@ -164,7 +164,7 @@ class Builder:
         total = 12 + 8 + len(text) + ((8 + size + tail) if size else 0)
         if total >= 1 << 32:
             raise ValueError(
-                f"a GLB file ends at 4 GiB, this one would have {size_text(total)}; write .npz, or fewer frames"
+                f"a GLB file is limited to 4 GiB, this one would have {size_text(total)}; write .npz, or fewer frames"
             )
         stream.write(b"glTF" + (2).to_bytes(4, "little") + total.to_bytes(4, "little"))
         stream.write(len(text).to_bytes(4, "little") + b"JSON" + text)

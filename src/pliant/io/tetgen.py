@@ -31,7 +31,7 @@ def _partner(file: Input, stem: str, suffix: str) -> Input:
         path = file.path.with_name(stem + ending)
         if path.is_file():
             return read_input(path, file.max_bytes)
-    raise file.fail("", f"a TetGen mesh is two files, and {stem}{suffix} is not beside this one")
+    raise file.fail("", f"a TetGen mesh is two files, and {stem}{suffix} is not in the same folder")
 
 
 def _cursor(file: Input) -> Cursor:

@@ -19,7 +19,7 @@ _ROWS = 4096  # lines formatted per write
 
 
 def write_obj(path: Path, mesh: Mesh, library: Path | None = None) -> None:
-    """Write into a copy of the source file if there is one (texture coordinates, groups, materials kept), else anew.
+    """Write into a copy of the source file (texture coordinates, groups, materials kept), if any, else a new file.
 
     library: an existing .mtl file with its colours, for sequences. Default: a new one next to the file.
 
