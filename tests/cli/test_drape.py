@@ -360,7 +360,7 @@ def test_cloth_on_cloth_takes_the_detector_and_the_response_that_were_named(here
     for words, said in (
         (["--self-method", "tree", "--levels", "1"], "--levels is for --self-method sphere-surface"),
         (["--self-method", "distance-field"], "does not detect self-contact"),
-        (["--self-response", "surface-tag"], "bodies that do not give way"),
+        (["--self-response", "surface-tag"], "works against obstacles only"),
         (["--self-contact", "off", "--self-response", "penalty"], "has self_contact 'off'"),
     ):
         assert cli.run([*args, *words]) == 2
