@@ -175,7 +175,7 @@ def test_another_host_is_served_with_a_token_in_the_address_and_a_warning(served
     assert host == "0.0.0.0"
     assert gate.token is not None
     assert said.out.endswith(f"/?token={gate.token}\n")
-    assert "warning: everyone who has this address can play" in said.err
+    assert "warning: everyone who has this address can connect" in said.err
 
 
 @pytest.mark.parametrize(("words", "opened"), [(["--open"], 1), (["--no-open"], 0), ([], 0)])
