@@ -10,7 +10,8 @@ BIN := $(VENV)/bin
 endif
 UV     := $(BIN)/uv
 PYTEST := $(BIN)/python -m pytest
-JOBS   ?= 2
+# one more than the two cores of CI: a process that waits while another one compiles a kernel leaves its core free
+JOBS   ?= 3
 
 # what never reaches a loop over elements, or only such as others watch, need not run three times
 LOOPLESS := tests/cli tests/io tests/report tests/shapes tests/sweep tests/test_files.py tests/test_project.py tests/test_docs.py tests/test_validate.py tests/test_clock.py \

@@ -74,7 +74,7 @@ def test_nodes_stand_where_the_product_of_their_matrices_puts_them() -> None:
         ({"times": [0.0, np.nan]}, "not finite"),
         ({"times": []}, "empty"),
         ({"values": np.zeros((3, 4))}, r"expected \(2, n\)"),
-        ({"values": np.zeros((2, 4))}, "not zero"),
+        ({"values": np.zeros((2, 4))}, "non-zero"),
         ({"values": np.ones((2, 3))}, "quaternions"),
         ({"interpolation": "linaer"}, "did you mean 'linear'"),
     ],

@@ -173,10 +173,10 @@ def test_a_damaged_or_foreign_checkpoint_is_one_clear_error(tmp_path):
     whole = path.read_bytes()
     for damaged in (whole[: len(whole) // 2], b"", b"not a zip", whole[:100] + bytes(50) + whole[150:]):
         path.write_bytes(damaged)
-        with pytest.raises(MeshFileError, match=r"run\.npz: not a checkpoint of pliant, or damaged"):
+        with pytest.raises(MeshFileError, match=r"run\.npz: not a pliant checkpoint, or damaged"):
             Simulation.load(path, scene)
     sim.state.save(path)
-    with pytest.raises(MeshFileError, match="it holds no 'checkpoint'"):
+    with pytest.raises(MeshFileError, match="it has no array 'checkpoint'"):
         Simulation.load(path, scene)
     with pytest.raises(MeshFileError, match="no such file"):
         Simulation.load(tmp_path / "none.npz", scene)
@@ -212,10 +212,10 @@ def remembered(vertex: int, **more: float) -> np.ndarray:
         ("counts", np.array([0, 0, 0, 0]), "substeps = 0"),
         ("counts", np.array([0, 1, 0, -1]), "counts"),
         ("x", np.full((58, 3), np.nan), r"x\[0, 0\] is not finite"),
-        ("between", np.array(["", "none"]), "does not go on in scene 'scene': unknown self_response 'none'"),
+        ("between", np.array(["", "none"]), "cannot be resumed in scene 'scene': unknown self_response 'none'"),
         ("ways", np.zeros((1, 3)), "ways"),
-        ("memory", remembered(58), "memory names vertices beyond the 58 there are"),
-        ("memory", remembered(0, normal=np.nan), "memory holds numbers that are not finite"),
+        ("memory", remembered(58), "memory has vertex indices out of range; the state has 58 vertices"),
+        ("memory", remembered(0, normal=np.nan), "memory contains values that are not finite"),
     ],
 )
 def test_a_figure_that_cannot_be_is_named(tmp_path, name, value, said):

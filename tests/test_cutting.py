@@ -99,10 +99,10 @@ def test_pins_and_grips_hold_all_copies():
 
 
 def test_what_cannot_be_cut_is_explained():
-    with pytest.raises(ValueError, match="has no tets to part"):
+    with pytest.raises(ValueError, match="has no tets to cut"):
         pliant.cut(pliant.shapes.box(), (0, 0, 0), (1, 0, 0))
     with pytest.raises(ValueError, match="normal is 0, 0, 0"):
         pliant.cut(BAR, (0, 0, 0), (0, 0, 0))
     scene = pliant.Scene([pliant.Body(pliant.shapes.bar(), material=pliant.Solid())])
-    with pytest.raises(ValueError, match="has another mesh than the one that was cut"):
+    with pytest.raises(ValueError, match="has a different mesh from the one that was cut"):
         pliant.cut(BAR, (0, 0, 0), (1, 0, 0)).carried(scene, scene.start(), 0)

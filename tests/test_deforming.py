@@ -136,7 +136,7 @@ def test_a_body_that_bends_carries_cloth_and_its_velocity_is_known(elbow, method
 def test_a_method_that_needs_rigid_bodies_says_so(elbow):
     still = Recorded(np.zeros(1), elbow.mesh.vertices[None])
     scene = Scene([Body(shapes.cloth(0.3, 0.3, 5)), Body(elbow.mesh, fixed=True, motion=still)])
-    with pytest.raises(ValueError, match=r"'distance-field' needs bodies that keep their shape.*'box' bends.*one of"):
+    with pytest.raises(ValueError, match=r"'distance-field' needs rigid bodies.*'box' deforms.*one of"):
         Simulation(scene, method="distance-field")
 
 

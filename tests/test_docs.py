@@ -52,11 +52,11 @@ def linked_below(*headings: str) -> list[pathlib.Path]:
     return [DOCS / target for text in texts for target in dict.fromkeys(re.findall(r"\]\(([^)#:]+\.md)\)", text))]
 
 
-SHOWN = linked_below("Nouns", "Detectors", "Trees and fields", "Response and dynamics", "Commands")
+SHOWN = linked_below("Concepts", "Detectors", "BVHs and distance fields", "Response and dynamics", "Commands")
 UNSEEN = {"files.md"}  # what can be read and written has no shape
 # a chart that another page has, or figures in a table of its own
 CHARTED = {"impact.md", "skins.md", "self-contact.md"}
-METHODICAL = [*linked_below("Detectors", "Trees and fields", "Response and dynamics"), DOCS / "self-contact.md"]
+METHODICAL = [*linked_below("Detectors", "BVHs and distance fields", "Response and dynamics"), DOCS / "self-contact.md"]
 ids = {"ids": lambda p: p.relative_to(DOCS).as_posix()}
 
 

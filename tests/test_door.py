@@ -95,7 +95,7 @@ WRONG = {
     ),
     "options that nobody reads": (
         lambda: pliant.Simulation(pliant.Scene([pliant.Body(SHEET)]), detectors=[], options={"cull": False}),
-        "give options or detectors, not both",
+        "pass options or detectors, not both",
     ),
     "a length": (
         lambda: pliant.find_contacts(SHEET, within="2mm"),

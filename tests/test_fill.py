@@ -94,12 +94,12 @@ def test_a_surface_that_crosses_itself_is_filled_with_a_warning(caplog: pytest.L
     both = Mesh(np.concatenate([one.vertices, two.vertices]), np.concatenate([one.faces, two.faces + one.n_vertices]))
     with caplog.at_level(logging.WARNING, "pliant"):
         pliant.fill_with_tets(both, 0.08)
-    assert "pairs of its faces cross" in caplog.text
+    assert "pairs of its faces intersect" in caplog.text
 
 
 def test_what_has_no_inside_or_no_room_is_refused() -> None:
     ball = shapes.ball(0.5, 2)
-    with pytest.raises(ValueError, match=r"not closed \(.*border edges"):
+    with pytest.raises(ValueError, match=r"not closed \(.*boundary edges"):
         pliant.fill_with_tets(Mesh(ball.vertices, ball.faces[1:]))
     with pytest.raises(ValueError, match="inside out"):
         pliant.fill_with_tets(Mesh(ball.vertices, ball.faces[:, ::-1]))

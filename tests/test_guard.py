@@ -262,7 +262,7 @@ def test_a_scene_starts_with_its_grips_where_they_are_at_time_0():
         ),
         (
             lambda: Body(box(), fixed=True, grips=[Grip([0], Motion([0.0], [np.eye(3, 4)]))]),
-            "only what is soft has grips",
+            "only deformable bodies have grips",
         ),
     ],
 )

@@ -119,7 +119,7 @@ def test_a_vertex_whose_new_place_is_not_finite_stays_and_is_counted():
 def test_a_thickness_that_rounding_swallows_is_refused(thickness, offset):
     sheet = cloth(0.2, 0.2, 4)
     scene = Scene([Body(sheet.moved(sheet.vertices + offset))], thickness=thickness, self_contact="safe")
-    with pytest.raises(ValueError, match="cannot be told from the rounding"):
+    with pytest.raises(ValueError, match="is within the rounding error of"):
         Guard(scene, scene.start())
 
 

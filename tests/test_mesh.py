@@ -206,8 +206,8 @@ def test_a_face_without_area_does_not_turn_its_neighbours_normals() -> None:
 
 def test_issues_read_as_a_sentence() -> None:
     assert str(Mesh(TETRA, OUT).issues) == "no issues"
-    assert str(Mesh(TETRA, OUT[:3]).issues) == "3 border edges (open)"
-    assert str(Mesh(TETRA, OUT[:, ::-1]).issues) == "inside out (faces look inward)"
+    assert str(Mesh(TETRA, OUT[:3]).issues) == "3 boundary edges (open)"
+    assert str(Mesh(TETRA, OUT[:, ::-1]).issues) == "inside out (faces point inward)"
 
 
 def soup(mesh: Mesh) -> Mesh:
@@ -275,7 +275,7 @@ def test_the_surface_of_tets_is_what_only_one_of_them_has_seen_from_outside():
     two = Mesh.from_tets([*TETRA, [1.0, 1.0, 1.0]], [[0, 1, 2, 3], [1, 2, 3, 4]], name="two")
     assert (two.n_faces, two.name, two.issues.closed) == (6, "two", True)
     assert two.volume == pytest.approx(two.tet_volumes.sum()) == pytest.approx(1 / 6 + 1 / 3)
-    with pytest.raises(ValueError, match=r"tets\[0\] shares a side with 2 others; expected one at most"):
+    with pytest.raises(ValueError, match=r"tets\[0\] shares a face with 2 others; expected one at most"):
         Mesh.from_tets([*TETRA, [1, 1, 1], [2, 2, 2]], [[0, 1, 2, 3], [1, 2, 3, 4], [1, 2, 3, 5]])
     with pytest.raises(ValueError, match=r"tets\[0, 3\] = 4 but there are 4 vertices"):
         Mesh.from_tets(TETRA, [[0, 1, 2, 4]])

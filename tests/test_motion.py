@@ -36,7 +36,7 @@ def spoilt(change) -> np.ndarray:
     [
         (lambda p: p[:3, :3].__imul__(1.0626585), r".*determinant 1\.2 \(it scales\)"),
         (lambda p: p[:3, 0].__imul__(-1.0), r".*determinant -1 \(it mirrors\)"),
-        (lambda p: p[:3, 0].__iadd__(0.2 * p[:3, 1]), r"its axes are off by 0\.2 .*shears"),
+        (lambda p: p[:3, 0].__iadd__(0.2 * p[:3, 1]), r"its axes deviate by 0\.2 .*shears"),
         (lambda p: p[:3, 0].__imul__(0.0), r".*determinant 0 \(it scales\)"),
         (lambda p: p[:3, 3].__imul__(np.nan), r"its entry \[0, 3\] is nan"),
         (lambda p: p[3].__iadd__(0.5), r"its last row is \[0\.5, 0\.5, 0\.5, 1\.5\], not 0 0 0 1"),
@@ -57,12 +57,12 @@ def test_a_pose_that_is_not_rigid_is_named_with_what_was_found(change, found):
         (lambda: Motion([0.0, np.nan], good(2)), r"motion times\[1\] is not finite"),
         (lambda: Motion([0.0, 1.0], [np.eye(4), np.diag([-1.0, 1.0, -1.0, 1.0])]), "half a turn apart"),
         (lambda: Motion([0.0, 1.0], good(2), cycle=1.0), "cycle = 1 s does not close"),
-        (lambda: Motion([0.0, 1.0], good(2), cycle=3.0), "longer than its keys"),
+        (lambda: Motion([0.0, 1.0], good(2), cycle=3.0), "longer than its keyframes"),
         (lambda: Motion.hinge(UP, (0, 0, 0), [0, 1], [0]), "2 times and 1 angles"),
         (lambda: Motion.spin((0, 0, 0), (0, 0, 0), 1.0), "axis is zero"),
-        (lambda: Motion.spin(UP, (0, 0, 0), 0.0), "rate = 0 is no spin"),
-        (lambda: Body(cloth(), motion=Motion([0.0], good(1))), "'cloth' is soft, which has no motion"),
-        (lambda: Body(cloth(), group="arm"), "'cloth' is soft, which has no group"),
+        (lambda: Motion.spin(UP, (0, 0, 0), 0.0), "rate = 0 is too small for a spin"),
+        (lambda: Body(cloth(), motion=Motion([0.0], good(1))), "'cloth' is deformable and has no motion"),
+        (lambda: Body(cloth(), group="arm"), "'cloth' is deformable and has no group"),
     ],
 )
 def test_bad_motions_are_refused_in_words(make, message):

@@ -138,11 +138,15 @@ def test_bodies_far_apart_are_not_asked_about():
 @pytest.mark.parametrize(
     ("mode", "options", "said"),
     [
-        ("push", {"self_method": "distance-field"}, "'distance-field' does not find cloth on cloth; one of: brute-f"),
+        (
+            "push",
+            {"self_method": "distance-field"},
+            "'distance-field' does not detect self-contact; use one of: brute-f",
+        ),
         ("push", {"self_method": "bhv"}, "unknown method 'bhv'"),
-        ("push", {"self_response": "surface-tag"}, "bodies that do not give way; one of: projection, penalty"),
+        ("push", {"self_response": "surface-tag"}, "works against obstacles only; use one of: projection, penalty"),
         ("push", {"self_response": "glue"}, "unknown self_response 'glue'"),
-        ("push", {"self_options": {"cull": False}}, "self_options are for a self_method"),
+        ("push", {"self_options": {"cull": False}}, "self_options are options of a self_method"),
         ("off", {"self_method": "tree"}, "has self_contact 'off'; make it with"),
     ],
 )

@@ -202,7 +202,7 @@ def test_a_mesh_keeps_copies_that_nobody_can_change() -> None:
 
 
 def test_each_face_needs_its_material() -> None:
-    with pytest.raises(ValueError, match=r"^material has 3 entries; expected 4, one a face$"):
+    with pytest.raises(ValueError, match=r"^material has 3 entries; expected 4, one per face$"):
         build(material=MATERIAL[:3])
 
 

@@ -1,4 +1,4 @@
-"""The pictures of blended trees and of skins by rigid parts; drawn by `pictures.py blends`."""
+"""Pictures of blended BVHs and of skins by rigid parts; drawn by `pictures.py blends`."""
 
 from collections.abc import Callable
 from typing import Any
@@ -25,7 +25,7 @@ Save = Callable[[str, Image.Image], None]
 
 
 def draw_blended(save: Save) -> None:
-    """A strip whose shape is a sum of two bends: boxes from the weights, those that a walk reached, for three sums."""
+    """A strip whose shape is a sum of two bends: boxes from the weights, and those traversed, for three sums."""
     strip = pliant.shapes.cloth(1.0, 0.06, (49, 2))
     x = strip.vertices
     bends = np.zeros((2, *x.shape))
@@ -53,7 +53,7 @@ def draw_blended(save: Save) -> None:
 
 
 def draw_skins(save: Save) -> None:
-    """The parts that carry a field, where they are in a stride, and how far they are from the skin there."""
+    """The parts that carry a distance field, their poses in a stride, and their distance from the skin there."""
     character = pliant.shapes.walking_mannequin(1.0)
     motion = Skinned(character, "walk")
     mesh, point = character.mesh, np.zeros((1, 3))
@@ -80,9 +80,9 @@ def draw_skins(save: Save) -> None:
     tiles = [Image.fromarray(render(apart, 0, *size, wide)), Image.fromarray(render(whole, 0, *size, camera))]
     tiles += [Image.fromarray(p) for p in heat_pictures(skin, ClosestPoints(union), heat, [camera], *size)]
     words = [
-        f"{len(parts)} parts, closed where they were cut",
-        "on their bones in a stride",
-        "skin to parts: dark is 10 mm",
+        f"{len(parts)} parts, cuts closed",
+        "moved by their bones",
+        "distance from skin to parts: dark is 10 mm",
     ]
     save("skins", captioned(tiles, words, flat=False))
 

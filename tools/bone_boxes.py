@@ -1,4 +1,4 @@
-"""Boxes on a walking mannequin, and what is looked at from one slab; drawn by `pictures.py bone-boxes`.
+"""Boxes on a walking mannequin, and the triangles tested for one slab; drawn by `pictures.py bone-boxes`.
 
 `python tools/bone_boxes.py HUMAN_FOLDER` prints tolerances, times and recall on the walking human instead.
 """
@@ -39,14 +39,14 @@ def posed(detector: BoneBoxesDetector, motion: Skinned, when: float, points: np.
 
 
 def corners(detector: BoneBoxesDetector, box: int, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """(8,3) of a box between two corners in its own coordinates."""
+    """(8,3) corners of a box between two points in its own coordinates."""
     turn = detector.boxes.placed.turn[box]
     q = np.array([[(high if k >> a & 1 else low)[a] for a in range(3)] for k in range(8)])
     return (q - turn[:, 3]) @ turn[:, :3]
 
 
 def over(picture: np.ndarray, camera: Camera, boxes: list[tuple[np.ndarray, tuple[int, int, int], int]]) -> Image.Image:
-    """Lines over a picture, drawn at four times its size so that they are fine."""
+    """Lines over a picture, drawn at four times its size for anti-aliasing."""
     height, width = picture.shape[:2]
     image = Image.fromarray(picture).resize((4 * width, 4 * height), Image.Resampling.BICUBIC)
     draw = ImageDraw.Draw(image, "RGBA")
@@ -64,18 +64,18 @@ def draw_bone_boxes(save: Callable[[str, Any], None]) -> None:
     sides = Side(pliant.Mesh(point, np.zeros((0, 3), int)), 0, 0), Side(mesh, 1, 1, motion)
     detector = BoneBoxesDetector(*sides, within=WITHIN)
     panels = []
-    for when, words in ((0.0, "boxes at the start of a stride"), (0.7, "and 0.7 s later: only moved")):
+    for when, words in ((0.0, "boxes at the start of a stride"), (0.7, "0.7 s later: moved rigidly")):
         state = posed(detector, motion, when, point)
         clip = [Clip(mesh, state.x[None, 1:], BODY)]
         camera = Camera.framing(clip, SIZE[0] / SIZE[1], azimuth=0.9, elevation=0.15, fill=0.82)
         boxes = detector.boxes.boxes
         lines = [(corners(detector, b, boxes.low[b], boxes.high[b]), BLUE, 5) for b in range(len(boxes.low))]
         panels.append(labelled(over(render(clip, 0, *SIZE, camera), camera, lines), words))
-    save("bone-boxes", beside([*panels, labelled(looked_at(detector, motion), "one slab, and its list of triangles")]))
+    save("bone-boxes", beside([*panels, labelled(looked_at(detector, motion), "one slab and its triangles")]))
 
 
 def looked_at(detector: BoneBoxesDetector, motion: Skinned) -> Image.Image:
-    """A thigh's box with its slabs, the slab that a point is in and the triangles that it must be measured against."""
+    """The box of a thigh with its slabs, the slab that contains a point, and the triangles tested for that point."""
     mesh, boxes = detector.body.mesh, detector.boxes.boxes
     state = posed(detector, motion, 0.7, np.zeros((1, 3)))
     thigh = motion.character.names.index("thigh.left")
@@ -119,7 +119,7 @@ def beside(panels: list[Image.Image]) -> Image.Image:
 
 
 def human(folder: pathlib.Path) -> None:
-    """Figures on the walking human in her skirt, as its files carry it: one thread, processor time."""
+    """Figures for the walking human in her skirt, as stored in the files; CPU time of one thread."""
     case = human_case(folder)
     if case is None:
         sys.exit(f"no body.npz in {folder}")
@@ -131,7 +131,7 @@ def human(folder: pathlib.Path) -> None:
     for options in ({"deep": False, "midpoints": False}, {"midpoints": False}, {}):
         start = time.perf_counter()
         detector = BoneBoxesDetector(*sides, within=0.005, **options)
-        print(f"\n{options or 'defaults'}: made in {time.perf_counter() - start:.2f} s")
+        print(f"\n{options or 'defaults'}: built in {time.perf_counter() - start:.2f} s")
         for name, when in (
             ("frames of 1/48 s", np.arange(47) / 48.0),
             ("steps of 1/1600 s", 0.2 + np.arange(64) / 1600),
@@ -149,7 +149,7 @@ def human(folder: pathlib.Path) -> None:
                     spared.append(detector.spared)
                     found.append(len(hits))
             ms = 1e6 * np.median(took[1:]) / skirt.n_vertices
-            words = f"{ms:.2f} ms for 1000 vertices, {100 * np.mean(spared):.2f} % not looked at"
+            words = f"{ms:.2f} ms per 1000 vertices, {100 * np.mean(spared):.2f} % culled"
             words += f" (least {100 * min(spared):.2f})"
             print(f"  {name}: {words}, {np.mean(found):.0f} contacts, widened {detector.boxes.widened}")
     counts = np.zeros(2)

@@ -1,4 +1,4 @@
-"""Install the wheel in `sys.argv[1]` into a clean environment outside the checkout and use it there."""
+"""Install the wheel `sys.argv[1]` into a clean environment outside the checkout and run it there."""
 
 import json
 import os
@@ -25,7 +25,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         venv, empty = pathlib.Path(folder) / "venv", pathlib.Path(folder) / "empty"
         empty.mkdir()
-        # its own kernel cache: nothing compiled by the checkout may help
+        # a separate kernel cache, so that no kernel compiled by the checkout is used
         env = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
         env["PLIANT_CACHE"] = str(pathlib.Path(folder) / "cache")
         python = venv / ("Scripts/python.exe" if WINDOWS else "bin/python")
@@ -35,13 +35,13 @@ def main() -> None:
         version = run(pliant, "--version", cwd=empty, env=env).strip()
         report = json.loads(run(pliant, "doctor", "--json", cwd=empty, env=env))
         if version != report["versions"]["pliant"] or not report["well"]:
-            raise SystemExit(f"--version says {version}, doctor says {report}")
-        # the replay needs files that lie beside the modules: the wheel must have them too
+            raise SystemExit(f"--version reports {version}, doctor reports {report}")
+        # the replay needs data files beside the modules, which the wheel must contain
         wanted = ["drape.glb", "drape.html", "drape.png"]
         outputs = [word for pair in zip(("--out", "--replay", "--sheet"), wanted) for word in pair]
         said = run(pliant, "drape", "--frames", "2", "--resolution", "8", "--json", *outputs, cwd=empty, env=env)
         if json.loads(said)["files"] != wanted or not all((empty / name).stat().st_size for name in wanted):
-            raise SystemExit(f"pliant drape did not write what it should: {said}")
+            raise SystemExit(f"pliant drape did not write the expected files: {said}")
     print(f"{wheel.name} installs and runs in a clean environment: pliant {version}")
 
 

@@ -1,6 +1,6 @@
-"""Clothes of the walking human, carried by its bones alone: pictures.py draws `check` from it.
+"""Clothes of the walking human, deformed by skinning alone: pictures.py draws `check` from them.
 
-`python tools/checking.py FOLDER` writes them as npz animations, to try `pliant check` on.
+`python tools/checking.py FOLDER` writes them as npz animations for `pliant check`.
 """
 
 import io
@@ -28,12 +28,12 @@ def clip(name: str) -> Clip:
 
 
 def few_colours(image: Image.Image) -> Image.Image:
-    """With 256 colours that keep the rare ones: a palette by how often they occur would lose the scale of depth."""
+    """Reduce to 256 colours without losing rare ones, which a palette by frequency would drop from the depth scale."""
     return image.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, 2).convert("RGB")
 
 
 def seen(path: pathlib.Path, high: int) -> Image.Image:
-    """The top of a page in a browser, the first of its places shown from near; needs playwright and Chromium."""
+    """The top of a page in a browser, zoomed to its first place; needs playwright and Chromium."""
     from playwright.sync_api import sync_playwright
 
     flags = ["--use-gl=angle", "--use-angle=gl-egl", "--ignore-gpu-blocklist", "--no-sandbox", "--disable-gpu-sandbox"]
@@ -50,7 +50,7 @@ def seen(path: pathlib.Path, high: int) -> Image.Image:
 
 
 def draw_check(save: Callable[[str, Any], None]) -> None:
-    """The sheet, and the page in a browser; needs the shared data."""
+    """The contact sheet, and the page in a browser; needs the shared data."""
     report = pliant.check(clip("tights"), clip("body"), fps=FPS)
     with tempfile.TemporaryDirectory() as folder:
         sheet, path = pathlib.Path(folder) / "check.png", pathlib.Path(folder) / "check.html"

@@ -1,7 +1,7 @@
 """Figures and the picture of docs/compare.md: `NUMBA_NUM_THREADS=1 python tools/comparing.py FOLDER [CASE ...]`.
 
-Writes CASE.json, CASE.md and CASE.html to the folder, and compare.png from what they hold. The case "exact" prints what
-the two methods for all contacts cost as meshes grow.
+Writes CASE.json, CASE.md and CASE.html to the folder, and compare.png from them. The case "exact" prints the cost of
+the two exact methods for all contacts as meshes grow.
 """
 
 import argparse
@@ -26,10 +26,10 @@ DATA = pathlib.Path(__file__).resolve().parents[2] / "shared" / "data"
 HEADS = ("method", "class", "counts", "there", "missed", "extra", "beyond", "recall", "depth, mm: mean", "max", "bound")
 MORE = ("normal, °: mean", "max", "CPU ms", "build ms", "memory")
 PICTURED = (
-    ("skirt", "distance-field", "a walking mannequin in a skirt: fields on its bones"),
+    ("skirt", "distance-field", "a walking mannequin in a skirt: distance fields on its bones"),
     ("skirt", "height-grid", "the same: height grids from six sides"),
     ("bunny", "height-grid", "a sheet through the bunny: a height grid from above"),
-    ("bunny", "sphere-surface", "the same: spheres on triangles"),
+    ("bunny", "sphere-surface", "the same: spherical implicit surfaces"),
 )
 
 
@@ -46,7 +46,7 @@ def cylinders() -> Comparison:
 
 
 def bunny() -> Comparison:
-    """A sheet that cuts the bunny, which is open below."""
+    """A sheet that intersects the bunny, which is open at the bottom."""
     body = pliant.load(DATA / "meshes" / "bunny_69451.ply")
     with np.load(DATA / "oracles" / "bunny_sheet_dev.npz") as saved:
         body = body.moved((body.vertices - saved["centre"]) / saved["scale"])
@@ -55,7 +55,7 @@ def bunny() -> Comparison:
 
 
 def exact_methods() -> None:
-    """What the two exact methods for all contacts cost, once and again, as meshes grow."""
+    """The cost of the two exact methods for all contacts, for the first and for repeated queries, as meshes grow."""
     cases = []
     for count, level in ((3, 0), (4, 0), (12, 1), (36, 3), (100, 4)):
         cloth, ball = shapes.cloth(1.0, 1.0, count, centre=(0.0, 0.25, 0.0)), shapes.ball(0.25, level)
@@ -77,7 +77,7 @@ def exact_methods() -> None:
                 middle = time.process_time()
                 count = len(detector.update(state).find(state))
                 built, asked = min(built, middle - began), min(asked, time.process_time() - middle)
-            line.append(f"{method}: {count} contacts, once {1e3 * (built + asked):.2f} ms, again {1e3 * asked:.2f} ms")
+            line.append(f"{method}: {count} contacts, {1e3 * (built + asked):.2f} ms, repeated {1e3 * asked:.2f} ms")
         print("; ".join(line), flush=True)
 
 
@@ -108,7 +108,7 @@ def table(found: Comparison) -> str:
             keys += ("bound_mm", "normal_mean_deg", "normal_max_deg", "cpu_ms", "build_ms", "bytes")
             lines.append("| " + " | ".join(texts[key] for key in keys) + " |")
         lines += ["", *(f"- {row.method}: {row.note}." for row in role.rows if row.note)]
-        lines += [f"- {unfit.name} does not apply: {unfit.why}." for unfit in role.unfit]
+        lines += [f"- {unfit.name} is not applicable: {unfit.why}." for unfit in role.unfit]
         lines.append("")
     return "\n".join(lines)
 
@@ -138,7 +138,7 @@ def main() -> None:
 
 
 def sheet(tiles: list[tuple[str, np.ndarray]]) -> Image.Image:
-    """Two pictures a row with their words below."""
+    """Two pictures per row with captions below."""
     (h, w, _), gap, line = tiles[0][1].shape, 12, 34
     rows = -(-len(tiles) // 2)
     out = Image.new("RGB", (gap + 2 * (w + gap), gap + rows * (h + line)), (246, 247, 250))

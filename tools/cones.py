@@ -1,6 +1,6 @@
 """The picture and the table of docs/trees/cones.md.
 
-`python tools/cones.py` prints the table (milliseconds of processor time on one thread); `pictures.py cones` draws.
+`python tools/cones.py` prints the table (milliseconds of CPU time on one thread); `pictures.py cones` draws.
 """
 
 import time
@@ -26,7 +26,7 @@ Point = tuple[float, ...]
 
 
 def strip(turns: float = 1.1, across: int = 7, along: int = 89) -> pliant.Mesh:
-    """A ring of a little more than one turn; its ends cross in the middle of their width."""
+    """A ring of slightly more than one turn whose ends intersect in the middle of their width."""
     r, a = np.meshgrid(np.linspace(1, 2, across), np.linspace(0, 2 * np.pi * turns, along), indexing="ij")
     x = np.stack([r * np.cos(a), r * np.sin(a), 0.02 * (r - 1.5) * a / (2 * np.pi)], 2).reshape(-1, 3)
     i, j = (k.reshape(-1) for k in np.meshgrid(np.arange(across - 1), np.arange(along - 1), indexing="ij"))
@@ -36,7 +36,7 @@ def strip(turns: float = 1.1, across: int = 7, along: int = 89) -> pliant.Mesh:
 
 
 def draw_cones(save: Callable[[str, Image.Image], None]) -> None:
-    """The strip from above: its contour with what crosses, and the patches that are proved instead."""
+    """The strip from above: its contour with its self-intersections, and the patches that are proved free instead."""
     mesh, within = strip(), 0.01
     state = State.at(mesh.vertices)
     detector = TreeDetector(Side(mesh), within=within)
@@ -66,7 +66,7 @@ def draw_cones(save: Callable[[str, Image.Image], None]) -> None:
     for p in {tuple(p) for p in np.round(flat[contacts["vertices"][:, 0]], 3)}:
         dot(draw, (p[0] + WIDE * SCALE, p[1]), 2)
     draw.line([(WIDE * SCALE, 20 * SCALE), (WIDE * SCALE, HIGH * SCALE)], (225, 227, 232), SCALE)
-    words = ("one narrow cone, but the contour crosses itself", "patches that are proved, and the contacts left")
+    words = ("one narrow cone, but the contour crosses itself", "patches proved free, and the contacts")
     for k, text in enumerate(words):
         place = ((k + 0.5) * WIDE * SCALE, (HIGH + 10) * SCALE)
         draw.text(place, text, QUIET, ImageFont.load_default(14 * SCALE), anchor="mm")
@@ -74,7 +74,7 @@ def draw_cones(save: Callable[[str, Image.Image], None]) -> None:
 
 
 def patches(cones: Cones) -> np.ndarray:
-    """(m,) which proved patch holds each triangle of the cover, -1 for none."""
+    """(m,) the proved patch of each triangle of the cover, -1 for none."""
     begin, behind = cones.begin(0.01), cones.cover.behind
     nodes, out = cones.cover.tree.nodes, np.full(len(begin), -1)
     i = n = 0
@@ -100,7 +100,7 @@ def crossing(
 
 
 def milliseconds(*works: Callable[[], object]) -> list[float]:
-    """The least of several runs of each, in turn, so that whatever else the machine does hits all of them alike."""
+    """The least of several runs of each, interleaved, so that other load on the machine affects all alike."""
     least = [np.inf] * len(works)
     for turn in range(REPEATS + 1):
         for k, work in enumerate(works):
@@ -112,7 +112,7 @@ def milliseconds(*works: Callable[[], object]) -> list[float]:
 
 
 def measure() -> None:
-    """Flat cloth, where the whole is proved, and folded cloth: update and find with and without."""
+    """Flat cloth, where the whole is proved free, and folded cloth: update and find with and without cones."""
     jit.set_threads(1)
     for nx, ny in SIZES:
         rest = pile(nx, ny, "flat")

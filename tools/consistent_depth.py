@@ -1,8 +1,8 @@
 """The picture and the figures of docs/detectors/consistent-depth.md.
 
-`python tools/consistent_depth.py` pushes bodies into each other and prints how good depth and direction are;
-`... speeds` does it at four speeds, also turned and right through each other, without memory and with it;
-`... apart` lets bodies that start deep in each other part by some responses; `... FILE` draws, as pictures.py does.
+`python tools/consistent_depth.py` pushes bodies into each other and prints the quality of depth and direction;
+`... speeds` does so at four speeds, also rotated and right through each other, without and with memory;
+`... apart` separates deeply overlapping bodies by some responses; `... FILE` draws the picture, as pictures.py does.
 """
 
 import sys
@@ -25,7 +25,7 @@ OTHER = (62, 142, 110)
 
 
 class Pair:
-    """Two bodies of tets, the second of which may be moved."""
+    """Two bodies of tets, the second of which can be translated."""
 
     def __init__(self, one: Mesh, other: Mesh) -> None:
         meshes = one.welded, other.welded
@@ -37,9 +37,9 @@ class Pair:
         self.size = float(np.linalg.norm(self.x[links[:, 0]] - self.x[links[:, 1]], axis=1).mean())
 
     def at(self, way: Any, *, nearest: bool = False, memory: bool = False) -> tuple[np.ndarray, Any, float]:
-        """Positions when the second went `way`, contacts, and how long they took from the pairs on, s.
+        """Positions with the second body translated by `way`, contacts, and the seconds from the pairs to them.
 
-        `memory`: what was told at the last place is known.
+        `memory`: the results of the previous position are used.
         """
         x = self.x.copy()
         x[self.sides[1].rows] += np.asarray(way)
@@ -52,7 +52,7 @@ class Pair:
         return x, found, time.process_time() - began
 
     def truth(self, x: np.ndarray, found: Any) -> np.ndarray:
-        """How deep the vertices are by the nearest point of the surface."""
+        """Depths of the vertices by the nearest point of the surface."""
         deep = np.zeros(len(found))
         for b, side in enumerate(self.sides):
             rows = found["bodies"][:, 1] == b
@@ -84,8 +84,8 @@ PUSHES: dict[str, tuple[Callable[[], Pair], tuple[float, float, float]]] = {
 
 
 def push(pair: Pair, way: Any, frames: int, *, memory: bool = True) -> tuple[float, ...]:
-    """Lengths in elements: how deep it gets, a step, the worst error, the least dot product of directions of one vertex
-    in two frames, the most that depth changed beyond what was moved; microseconds a vertex at the end."""
+    """Lengths in elements: final depth, step, worst error, least dot product of the directions of a vertex in two
+    consecutive frames, largest change of depth beyond the motion; microseconds per vertex at the end."""
     known: dict[Any, Any] = {}
     step, worst, least, jump, deepest = float(np.linalg.norm(way)) / frames, 0.0, 1.0, 0.0, 0.0
     pair.depth.forget()
@@ -104,7 +104,7 @@ def push(pair: Pair, way: Any, frames: int, *, memory: bool = True) -> tuple[flo
 
 
 def table() -> None:
-    print("push, frames: vertices inside, deepest, step, worst error, least dot, jump (elements), us a vertex")
+    print("push, frames: vertices inside, deepest, step, worst error, least dot, jump (elements), us per vertex")
     for name, (make, way) in PUSHES.items():
         for frames in (30, 120):
             told = push(make(), way, frames)
@@ -112,7 +112,7 @@ def table() -> None:
 
 
 def turned(mesh: Mesh, seed: int, at: Any) -> Mesh:
-    """Somehow, with its middle at a place."""
+    """The mesh with a random rotation, centred at a point."""
     w, x, y, z = (lambda q: q / np.linalg.norm(q))(np.random.default_rng(seed).normal(size=4))
     turn = [
         [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
@@ -123,7 +123,7 @@ def turned(mesh: Mesh, seed: int, at: Any) -> Mesh:
 
 
 def tossed(kind: str, seed: int) -> tuple[Pair, np.ndarray]:
-    """Two bodies, the second turned somehow and pushed into or through the first somewhere: the way, in elements."""
+    """Two bodies, the second randomly rotated and pushed into or through the first; and its path, in elements."""
     way = np.random.default_rng((100 if kind == "creatures" else 200) + seed).normal(size=3)
     way /= np.linalg.norm(way)
     if kind == "creatures":
@@ -172,7 +172,7 @@ SPEEDS: dict[str, Callable[[], tuple[Pair, np.ndarray]]] = {
 
 
 def speeds() -> None:
-    print("push: least dot and worst error at 0.03, 0.06, 0.13, 0.25 of an element a step; without memory, with it")
+    print("push: least dot and worst error at steps of 0.03, 0.06, 0.13, 0.25 elements; without and with memory")
     for name, make in SPEEDS.items():
         pair, way = make()
         told = []
@@ -186,7 +186,7 @@ def speeds() -> None:
 
 
 def deep_in_each_other(what: str, response: str, seconds: float = 0.6) -> str:
-    """Two bodies of foam: the fastest that any vertex ever is, when nothing is inside any more, how fast they leave."""
+    """Two foam bodies: the greatest speed of any vertex, the time until nothing is inside, and the separation speed."""
     foam = pliant.Solid(young=1e4, poisson=0.4, density=300.0, damping=0.03)
     if what == "balls":
         meshes = tet_ball(), tet_ball(centre=(0.101, 0.011, 0.007))
@@ -194,7 +194,7 @@ def deep_in_each_other(what: str, response: str, seconds: float = 0.6) -> str:
         meshes = tet_box(), tet_box(0.1, centre=(0.01, 0.02, 0.07))
     bodies = [pliant.Body(mesh, material=foam) for mesh in meshes]
     scene = pliant.Scene(bodies, gravity=(0, 0, 0), eps=1e-4, self_contact="push")
-    # one small step a frame, so that all of them are seen
+    # one substep per frame, so that every substep is recorded
     own = {"self_method": "spatial-hash", "self_response": response}
     sim = pliant.Simulation(scene, dt=0.01 / 16, substeps=1, **own)
     fastest, least, inside, out = 0.0, 1.0, len(sim.guard.look(sim.state)), np.inf
@@ -210,8 +210,8 @@ def deep_in_each_other(what: str, response: str, seconds: float = 0.6) -> str:
             break
     row = scene.rows(1)
     drift = np.linalg.norm(scene.masses[row] @ sim.state.v[row] / scene.masses[row].sum())
-    told = f"fastest {fastest:.3g} m/s, free after {out:.3f} s, leaves at {drift:.2f} m/s, volume at least {least:.3f}"
-    return f"{what}, {response}: {inside} inside at first, {told}"
+    told = f"fastest {fastest:.3g} m/s, separated after {out:.3f} s at {drift:.2f} m/s, volume at least {least:.3f}"
+    return f"{what}, {response}: {inside} inside at the start, {told}"
 
 
 def apart() -> None:
@@ -221,7 +221,7 @@ def apart() -> None:
 
 
 def sliced(tile: Tile, at: Callable[[Any], Any], mesh: Mesh, x: np.ndarray, color: Any) -> None:
-    """The line in which a surface cuts the plane z = 0."""
+    """The curve in which a surface intersects the plane z = 0."""
     for face in x[mesh.faces]:
         side = face[:, 2] >= 0.0
         if side.all() or not side.any():
@@ -235,7 +235,7 @@ def sliced(tile: Tile, at: Callable[[Any], Any], mesh: Mesh, x: np.ndarray, colo
 
 
 def drawn(pair: Pair, way: Any, middle: Any, width: float, body: int, *, nearest: bool) -> Image.Image:
-    """A slice with the ways out of the vertices of one body near to it."""
+    """A slice with the separation directions of the vertices of one body near it."""
     tile = Tile()
     x, found, _ = pair.at(way, nearest=nearest)
     at = lambda p: (np.asarray(p)[:2] - middle) / width + 0.5  # noqa: E731
@@ -258,9 +258,9 @@ def picture() -> Image.Image:
         drawn(plate, (0, 0, 0), (0.0, 0.02), 0.17, 1, nearest=False),
     ]
     words = [
-        "out of the other ball, consistently",
-        "to the nearest point of the surface",
-        "beyond the middle of a plate: back",
+        "consistent directions out of the other ball",
+        "directions to the nearest point of the surface",
+        "beyond the middle of a plate: backwards",
     ]
     image = Image.new("RGB", (len(tiles) * (SIDE + GAP) - GAP, SIDE + 30), PAPER)
     draw = ImageDraw.Draw(image)

@@ -1,7 +1,7 @@
-"""A folded strip that is asked to go too far: drawn by `pictures.py continuous`.
+"""A folded strip and its largest collision-free step: drawn by `pictures.py continuous`.
 
-`python tools/continuous.py` measures milliseconds of a largest step of cloth instead, processor time of one thread;
-beside ipctk's where it is installed.
+`python tools/continuous.py` prints the milliseconds of the largest collision-free step of cloth instead, CPU time of
+one thread, and those of ipctk if it is installed.
 """
 
 import functools
@@ -34,14 +34,14 @@ def draw_continuous(save: Callable[[str, Image.Image], None]) -> None:
     x_0 = mesh.vertices
     x_1 = x_0.copy()
     x_1[:, 2] = x_0[:, 2].mean() + (x_0[:, 2] - x_0[:, 2].mean()) * 0.25
-    # the same for all across the strip, so that its middle line shows all of it
+    # constant across the strip, so that its centre line represents it
     x_1 += np.tile(np.random.default_rng(2).normal(size=(ny, 3)) * (0.0, 0.0004, 0.0012), (nx, 1))
     step = Sweep(mesh).step(x_0, x_1)
     meetings = Meetings(Moving(Cover(x_0, mesh.topology, mesh.weld_index)))
     meetings.a.move(x_0, x_1)
     hits = meetings.all(1e-6, "conservative")
     met, (kind, i, j) = len(hits.time), hits.pairs[hits.time.argmin()]
-    print(f"step {step:.4f}, {met} pairs meet, first {kind}, {i}, {j}")
+    print(f"step {step:.4f}, {met} pairs intersect, first {kind}, {i}, {j}")
     ends = mesh.topology.edges[[i, j]].ravel() if kind == ACROSS else np.array([i])
     middle = np.arange(ny) + (nx // 2) * ny
     low, high = x_0[middle][:, 1:].min(0), x_0[middle][:, 1:].max(0)
@@ -54,15 +54,15 @@ def draw_continuous(save: Callable[[str, Image.Image], None]) -> None:
     image = Image.new("RGB", (WIDTH * SCALE, HEIGHT * SCALE), PAPER)
     draw = ImageDraw.Draw(image)
     draw_strip(draw, x_0, 10, view, "start")
-    draw_strip(draw, x_0 + step * (x_1 - x_0), 305, view, f"as far as it is free: {100 * step:.0f} % of the way")
+    draw_strip(draw, x_0 + step * (x_1 - x_0), 305, view, f"collision-free step: {100 * step:.0f} % of the motion")
     x, y = np.array([305.0, 0.0]) + view(x_0 + step * (x_1 - x_0), ends).mean(0)
     draw.ellipse([SCALE * (x - 9), SCALE * (y - 9), SCALE * (x + 9), SCALE * (y + 9)], outline=RED, width=2 * SCALE)
-    draw_strip(draw, x_1, 600, view, f"where it was to go: {met} pairs meet")
+    draw_strip(draw, x_1, 600, view, f"target: {met} pairs intersect")
     save("continuous", image.resize((WIDTH, HEIGHT), Image.Resampling.LANCZOS))
 
 
 def seconds(work: Callable[[], Any], repeats: int = 5) -> float:
-    """Processor time, which a busy machine spoils least."""
+    """CPU time, which other load on the machine affects least."""
     work()
     spent = []
     for _ in range(repeats):
@@ -92,7 +92,7 @@ def main() -> None:
                     for solver in ("Additive", "TightInclusion"):
                         spent = 1e3 * seconds(functools.partial(ipc.free_step, known, *ends, solver), 2)
                         line += f"; {solver} {spent:.1f} ms, {ipc.free_step(known, *ends, solver):.6f}"
-                        line += f", {spent / ours:.1f} times ours"
+                        line += f", {spent / ours:.1f} times pliant's"
                 print(line, flush=True)
 
 

@@ -1,4 +1,4 @@
-"""The cases of `costs.py`: what is timed, and how it grows."""
+"""The cases of `costs.py`: the calls that are timed, and their sizes."""
 
 import functools
 from collections.abc import Callable, Mapping
@@ -28,7 +28,7 @@ RADIUS = 0.25
 
 @functools.cache
 def over_ball(count: int) -> tuple[pliant.Mesh, pliant.Mesh, float]:
-    """A cloth that lies on a ball of about as many triangles, half of its vertices nearer than half an edge."""
+    """A cloth on a ball of about as many triangles, half of its vertices nearer than half an edge."""
     cloth = shapes.cloth(1.0, 1.0, count)
     u, v = 2.2 * cloth.vertices[:, 0], 2.2 * cloth.vertices[:, 2]
     angle = np.hypot(u, v)
@@ -41,7 +41,7 @@ def over_ball(count: int) -> tuple[pliant.Mesh, pliant.Mesh, float]:
 
 
 def asked(name: str, **options: Any) -> Callable[[float], Made]:
-    """`update` and `find` of one detector, built before."""
+    """`update` and `find` of one detector, without its construction."""
 
     def runs(count: float) -> Made:
         cloth, ball, within = over_ball(int(count))
@@ -53,14 +53,14 @@ def asked(name: str, **options: Any) -> Callable[[float], Made]:
 
 def _detector(name: str, cloth: pliant.Mesh, ball: pliant.Mesh, within: float, **options: Any) -> tuple[Any, State]:
     state = State.at(np.concatenate([cloth.vertices, ball.vertices]))
-    if name == "continuous":  # comes down by an edge
+    if name == "continuous":  # moves down by an edge
         state.x_start[: cloth.n_vertices] *= 1.0 + 2.0 * within / RADIUS
     sides = Side(cloth, 0, 0), Side(ball, cloth.n_vertices, 1)
     return METHODS[name](*sides, within=within, **options), state
 
 
 def beside_tree(name: str, **options: Any) -> Callable[[float], Made]:
-    """The same, and what the tree takes for everything."""
+    """The same, and the BVH method for comparison."""
 
     def runs(count: float) -> Made:
         size, own = asked(name, **options)(count)
@@ -70,7 +70,7 @@ def beside_tree(name: str, **options: Any) -> Callable[[float], Made]:
 
 
 def on_bones(spacing: float) -> Made:
-    """A skirt on a mannequin that walks on by a forty-eighth of a second for every question; in turn, 8 poses."""
+    """A skirt on a walking mannequin; 8 poses, a forty-eighth of a second apart, one per query."""
     walker, skirt = shapes.walking_mannequin(1.0), shapes.skirt(0.4, spacing=spacing)
     skin = Skinned(walker, "walk")
     poses = skin.sample(np.arange(8) / 48.0)
@@ -90,7 +90,7 @@ def on_bones(spacing: float) -> Made:
 
 
 def _two_blocks(n: int) -> tuple[pliant.Mesh, pliant.Mesh]:
-    """Of tets, one a fifth into the other and turned a little."""
+    """Two blocks of tets, one a fifth inside the other and rotated a little."""
     one = shapes.bar((0.2, 0.2, 0.2), (n, n, n))
     turn = np.array([[0.96, -0.28, 0.0], [0.28, 0.96, 0.0], [0.0, 0.0, 1.0]])
     return one, one.moved(one.vertices @ turn.T + (0.16, 0.013, 0.011))
@@ -102,13 +102,13 @@ def blocks(cells: float) -> Made:
     state, sides = State.at(x), (Side(one, 0, 0), Side(two, one.n_vertices, 1))
     pairs, depth = TetHash(x, tets), METHODS["spatial-hash"](*sides, within=0.0)
     return len(tets), {
-        "hash and all pairs": lambda: pairs.update(x).pairs(),
-        "and consistent depth": lambda: depth.update(state).find(state),
+        "hash, all pairs": lambda: pairs.update(x).pairs(),
+        "with consistent depth": lambda: depth.update(state).find(state),
     }
 
 
 def into_a_block(cells: float) -> Made:
-    """The surfaces of two blocks that overlap, by rays through points."""
+    """The surfaces of two overlapping blocks, by rays through points."""
     n = int(cells)
     one = shapes.box((0.2, 0.2, 0.2), n)
     two = one.moved(one.vertices + np.array([0.16, 0.013, 0.011]))
@@ -130,12 +130,12 @@ def trees(count: float) -> Made:
     return mesh.n_faces, {
         "build": lambda: tree_of(mesh.vertices, mesh.faces),
         "refit": lambda: refit(tree, mesh.vertices, mesh.faces),
-        "walk with itself": lambda: find_pairs(tree, within=within),
+        "self-traversal": lambda: find_pairs(tree, within=within),
     }
 
 
 def blended(count: float) -> Made:
-    """Two sheets of two bends each: apart, and one through the other."""
+    """Two sheets of two bends each: separated, and intersecting."""
     mesh = shapes.cloth(1.0, 1.0, int(count))
     x = mesh.vertices
     bends = np.zeros((2, *x.shape))
@@ -144,9 +144,9 @@ def blended(count: float) -> Made:
     far = BlendTree.bounded(x + np.array([0.0, 2.0, 0.0]), bends, mesh.faces)
     fitted, at = tree_of(x, mesh.faces), one.set([0.4, 0.2]).positions()
     return 2.0 * mesh.n_faces, {
-        "weights set, sheets that cross": lambda: one.set([0.4, 0.2]).pairs(two.set([0.1, 0.9])),
-        "weights set, sheets apart": lambda: one.set([0.4, 0.2]).pairs(far.set([0.1, 0.9])),
-        "for comparison: refit of one": lambda: refit(fitted, at, mesh.faces),
+        "weights set, sheets intersect": lambda: one.set([0.4, 0.2]).pairs(two.set([0.1, 0.9])),
+        "weights set, sheets separated": lambda: one.set([0.4, 0.2]).pairs(far.set([0.1, 0.9])),
+        "for comparison: one refit": lambda: refit(fitted, at, mesh.faces),
     }
 
 
@@ -156,7 +156,7 @@ def culled(count: float) -> Made:
     x[:, 1] = 0.05 * np.sin(6.0 * x[:, 0]) * np.cos(5.0 * x[:, 2])
     mesh = mesh.moved(x)
     state = State.at(x)
-    for name, cull in (("wavy cloth with itself", True), ("without cones and contours", False)):
+    for name, cull in (("wavy cloth, self-contact", True), ("without cones and contours", False)):
         found = METHODS["tree"](Side(mesh, 0, 0), within=0.4 / count, cull=cull)
         runs[name] = functools.partial(lambda d: d.update(state).find(state), found)
     return mesh.n_faces, runs
@@ -171,7 +171,7 @@ def fill(cells: float) -> Made:
     band = pliant.DistanceField.bake(bust(), int(cells))
     return cells, {
         "fill": lambda: filled(band),
-        "the band before": lambda: pliant.DistanceField.bake(bust(), int(cells)),
+        "narrow band only": lambda: pliant.DistanceField.bake(bust(), int(cells)),
     }
 
 
@@ -200,7 +200,7 @@ def cached(cells: float) -> Made:
 
 
 def sampled(cells: float) -> Made:
-    """A million points near the surface, in the order of the faces."""
+    """A million points near the surface, in face order."""
     field = pliant.DistanceField.bake(bust(), int(cells))
     rng = np.random.default_rng(0)
     face = np.sort(rng.integers(0, bust().n_faces, 1_000_000))
@@ -219,7 +219,7 @@ def nearest(level: float) -> Made:
     box = rng.uniform(-0.6, 0.6, (50_000, 3))
     return ball.n_faces, {
         "near the surface": lambda: found.query(near),
-        "anywhere in the box": lambda: found.query(box),
+        "anywhere in the bounding box": lambda: found.query(box),
     }
 
 
@@ -248,7 +248,7 @@ def shared(pixels: float) -> Made:
 
 
 def responses(count: float) -> Made:
-    """One small step on the contacts of a cloth on a ball."""
+    """One substep on the contacts of a cloth on a ball."""
     cloth, ball, within = over_ball(int(count))
     scene = pliant.Scene([pliant.Body(cloth), pliant.Body(ball, fixed=True)], eps=within)
     start = State.at(np.concatenate([cloth.vertices, ball.vertices]))
@@ -268,7 +268,7 @@ def _answered(response: Any, found: Any, state: State) -> None:
 
 
 def led_out(cells: float) -> Made:
-    """One small step on the contacts of the two blocks."""
+    """One substep on the contacts of the two blocks."""
     one, two = _two_blocks(int(cells))
     foam = pliant.Solid()
     scene = pliant.Scene([pliant.Body(one, material=foam), pliant.Body(two, material=foam)], self_contact="push")
@@ -282,14 +282,14 @@ def led_out(cells: float) -> Made:
 def cloth_steps(count: float) -> Made:
     cloth = shapes.cloth(1.0, 1.0, int(count))
     sim = pliant.Simulation(pliant.Scene([pliant.Body(cloth, pins=[0])]), dt=0.001, substeps=1)
-    return cloth.n_vertices, {"one small step": sim.step}
+    return cloth.n_vertices, {"one substep": sim.step}
 
 
 def solid_steps(cells: float) -> Made:
     n = int(cells)
     block = shapes.bar((0.2, 0.2, 0.2), (n, n, n))
     scene = pliant.Scene([pliant.Body(block, material=pliant.Solid(), pins=[0])])
-    return len(block.tets), {"one small step": pliant.Simulation(scene, dt=0.001, substeps=1).step}
+    return len(block.tets), {"one substep": pliant.Simulation(scene, dt=0.001, substeps=1).step}
 
 
 COUNTS, TRIANGLES = (16, 32, 64, 128, 256), "triangles of a cloth and the ball it lies on"
@@ -306,7 +306,7 @@ CASES = {
     "stochastic-tree": Case(TRIANGLES, ASK, COUNTS, beside_tree("stochastic-tree", quality=0.9)),
     "active-pairs": Case(TRIANGLES, ASK, COUNTS, beside_tree("active-pairs")),
     "bone-boxes": Case(
-        "vertices of the skirt; the mannequin has 32 216 triangles", "Milliseconds a pose against vertices",
+        "vertices of the skirt; the mannequin has 32 216 triangles", "Milliseconds per pose against vertices",
         (0.04, 0.025, 0.015, 0.008), on_bones, scale=lambda seconds, size: 1e3 * seconds / 8,
     ),
     "spatial-hash": Case("tets", "Milliseconds against tets", (4, 8, 12, 18, 26), blocks),
@@ -320,22 +320,22 @@ CASES = {
     "reconstruction": Case(CELLS, "Milliseconds against resolution", (32, 64, 128, 256), surfaces),
     "cache": Case(CELLS, "Milliseconds against resolution", (64, 128, 256, 512), cached),
     "sample": Case(
-        CELLS, "Nanoseconds a point against resolution", (32, 64, 128, 256, 512), sampled,
-        "nanoseconds a point", lambda seconds, size: 1e3 * seconds,
+        CELLS, "Nanoseconds per point against resolution", (32, 64, 128, 256, 512), sampled,
+        "nanoseconds per point", lambda seconds, size: 1e3 * seconds,
     ),
     "nearest": Case(
-        "triangles", "Microseconds a point against triangles", (2, 3, 4, 5, 6), nearest,
-        "microseconds a point", lambda seconds, size: 1e6 * seconds / 50_000,
+        "triangles", "Microseconds per point against triangles", (2, 3, 4, 5, 6), nearest,
+        "microseconds per point", lambda seconds, size: 1e6 * seconds / 50_000,
     ),
-    "geometry": Case("pairs in a batch", "Nanoseconds a pair", (100, 1_000, 10_000, 100_000), batches, NS, PER),
+    "geometry": Case("pairs in a batch", "Nanoseconds per pair", (100, 1_000, 10_000, 100_000), batches, NS, PER),
     "crossings": Case("triangles", "Milliseconds against triangles", (2, 3, 4, 5, 6), crossing),
     "overlap": Case("pixels along the longer side", "Milliseconds against pixels", (16, 32, 64, 128, 256, 512), shared),
     "responses": Case(
-        "contacts", "Nanoseconds a contact and small step", (16, 32, 64, 128), responses, "nanoseconds a contact", PER
+        "contacts", "Nanoseconds per contact and substep", (16, 32, 64, 128), responses, "nanoseconds per contact", PER
     ),
     "separate": Case(
-        "contacts", "Nanoseconds a contact and small step", (6, 12, 18, 26), led_out, "nanoseconds a contact", PER
+        "contacts", "Nanoseconds per contact and substep", (6, 12, 18, 26), led_out, "nanoseconds per contact", PER
     ),
-    "xpbd": Case("vertices", "Milliseconds a small step against vertices", (12, 25, 50, 100, 200), cloth_steps),
-    "tets": Case("tets", "Milliseconds a small step against tets", (3, 6, 10, 16, 24), solid_steps),
+    "xpbd": Case("vertices", "Milliseconds per substep against vertices", (12, 25, 50, 100, 200), cloth_steps),
+    "tets": Case("tets", "Milliseconds per substep against tets", (3, 6, 10, 16, 24), solid_steps),
 }  # fmt: skip

@@ -1,8 +1,8 @@
-"""What each method costs as things grow: the curves on its page, and the table they are drawn from.
+"""The cost of each method as its input grows: the curves on its page, and the tables they are drawn from.
 
-`python tools/costs.py [NAME ...]` measures (all of them: about five minutes) and writes cost-NAME.csv and .svg to
-benchmarks/results/MACHINE; `--draw` draws the curves again from the tables. Milliseconds are processor time of one
-thread, the best of several.
+`python tools/costs.py [NAME ...]` measures (default: all, in about five minutes) and writes cost-NAME.csv and .svg to
+benchmarks/results/MACHINE; `--draw` redraws the curves from the tables. Times are CPU time of one thread, the best of
+several runs.
 """
 
 import argparse
@@ -16,11 +16,11 @@ from pliant.bench import machine
 from pliant.bench.timing import threads
 from pliant.report.charts import curves_svg
 
-ENOUGH, MOST = 0.6, 12  # seconds that are spent on one figure, and how many times at most
+ENOUGH, MOST = 0.6, 12  # seconds per measurement, and maximum number of runs
 
 
 class Prepared(NamedTuple):
-    """What is timed is `act`, on what `ready` gives: a fresh copy, say."""
+    """Times `act` on the result of `ready`, such as a fresh copy."""
 
     ready: Callable[[], Any]
     act: Callable[[Any], object]
@@ -30,7 +30,7 @@ Run = Callable[[], object] | Prepared
 
 
 class Case(NamedTuple):
-    """`runs(size)` for each of `sizes`: what to time, by the name of its curve; and how large that is on the axis."""
+    """`runs(size)` for each of `sizes`: the size on the axis, and the calls to time by the names of their curves."""
 
     axis: str
     label: str
@@ -47,7 +47,7 @@ class Row(NamedTuple):
 
 
 def best(run: Run) -> float:
-    """Seconds of processor time; once before, which may compile and touch fresh memory."""
+    """Seconds of CPU time, after one untimed run that may compile and touch fresh memory."""
     ready, act = run if isinstance(run, Prepared) else (lambda: None, lambda _: run())
     act(ready())
     spent: list[float] = []
@@ -68,7 +68,7 @@ def measured(case: Case) -> Iterator[Row]:
             if name not in slow:
                 seconds = best(run)
                 yield Row(name, size, case.scale(seconds, size))
-                # four times as much of it would keep everybody waiting
+                # the next size would take four times as long
                 slow |= {name} if seconds > 2.0 else set()
 
 
@@ -104,6 +104,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    import costs  # by the name that the cases import it by: else there would be two of each class
+    import costs  # imported by name like in the cases, so that each class exists once
 
     costs.main()

@@ -1,4 +1,4 @@
-"""The picture of docs/crossings.md: triangles that meet, in red. Called by pictures.py, or alone with a file name."""
+"""The picture of docs/crossings.md: intersecting triangles in red. Called by pictures.py, or alone with a file name."""
 
 import sys
 from collections.abc import Callable
@@ -18,7 +18,7 @@ WIDE, HIGH, GAP, FOOT = 330, 320, 8, 30
 
 
 def parts(mesh: pliant.Mesh, met: np.ndarray, color: tuple[float, float, float]) -> list[Clip]:
-    """The faces that meet another in red, the others in `color`."""
+    """The intersecting faces in red, the others in `color`."""
     red = np.zeros(mesh.n_faces, bool)
     red[met] = True
     pieces = ((mesh.faces[~red], color), (mesh.faces[red], RED))

@@ -1,4 +1,4 @@
-"""The mannequin walks in clothes: `python tools/dressing.py` prints the figures; pictures.py draws `dressing`."""
+"""A walking mannequin in garments: `python tools/dressing.py` prints the figures; pictures.py draws `dressing`."""
 
 import functools
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from pliant.report.picture import render
 from pliant.report.result import Result, record
 from pliant.scenes import SCENES
 
-# frames that are shown, and how: the first ones stand, then a stride takes 33
+# the frames and views that are shown; the character first stands, then a stride takes 33 frames
 SHOWN: dict[str, tuple[tuple[int, ...], dict[str, Any], dict[str, float]]] = {
     "walking-skirt": ((0, 16, 27, 38, 49, 60), {}, {"azimuth": 0.7, "elevation": 0.1}),
     "walking-trousers": ((0, 12, 36, 52, 69, 85), {}, {"azimuth": 0.7, "elevation": 0.1}),
@@ -29,7 +29,7 @@ def run(name: str) -> Result:
 
 
 def draw_dressing(save: Callable[[str, Any], None]) -> None:
-    """Six frames of each, the same camera for all."""
+    """Six frames of each scene with a common camera."""
     for name, (frames, _, look) in SHOWN.items():
         clips = [clip for clip in run(name).clips if clip.mesh.name != "floor"]
         person = [clip for clip in clips if clip.skin is not None]
@@ -45,4 +45,5 @@ if __name__ == "__main__":
         x = result.x[0]
         high = x[0][:, 1] > x[0][:, 1].max() - 0.02
         print(f"{name}: {result.facts}")
-        print(f"  upper border {x[0][high, 1].mean():.3f} m high at first, {x[-1][high, 1].mean():.3f} m at last")
+        heights = f"{x[0][high, 1].mean():.3f} m at the start, {x[-1][high, 1].mean():.3f} m at the end"
+        print(f"  height of the upper boundary: {heights}")

@@ -1,4 +1,4 @@
-"""Measure the figures that the documents quote: `python tools/figures.py [NAME ...]`."""
+"""Measure the figures quoted in the documentation: `python tools/figures.py [NAME ...]`."""
 
 import argparse
 import pathlib
@@ -63,12 +63,12 @@ def fall() -> None:
     wanted = 0.5 * G * t * t
     speed = np.abs(sim.state.v[:, 1] + G * t).max()
     print(f"fallen {y.mean():.6f} m, closed form {wanted:.6f} m ({100 * (y.mean() / wanted - 1):+.3f} %)")
-    print(f"expected of steps of 1 ms: g t dt / 2 = {0.5 * G * t * 1e-3:.6f} m; speed off by {speed:.1e} m/s")
+    print(f"expected for steps of 1 ms: g t dt / 2 = {0.5 * G * t * 1e-3:.6f} m; speed off by {speed:.1e} m/s")
 
 
 def stretch() -> None:
-    """How far edges of the tablecloth on the ball are from their rest length, by number of substeps."""
-    print("substeps  longest edge, whole run %  longest at rest %  99 % of edges at rest %  ms a frame")
+    """The deviation of the edges of the tablecloth on the ball from their rest lengths, by number of substeps."""
+    print("substeps  longest edge, whole run %  longest at rest %  99 % of edges at rest %  ms / frame")
     for substeps in (8, 16, 32):
         sim = pliant.Simulation(SCENES["tablecloth-on-ball"](), substeps=substeps)
         mesh = sim.scene.bodies[0].mesh
@@ -81,12 +81,12 @@ def stretch() -> None:
 
 
 def energy() -> None:
-    """Kinetic + elastic + gravity from the lowest point reached, as shares of the start, over 120 frames."""
+    """Kinetic, elastic and gravitational energy (from the lowest point reached) as shares of the start; 120 frames."""
     print("scene                 stretch N/m  substeps  most  at frame  most elastic  most kinetic + gravity")
     stiff = pliant.Cloth(stretch=2000.0, shear=200.0)
     for name in SCENES:
         scene = SCENES[name]()
-        if scene.moving or scene.self_contact != "off":  # bodies that move do work; tools/self_contact.py has the rest
+        if scene.moving or scene.self_contact != "off":  # moving bodies do work; others: tools/self_contact.py
             continue
         for material, substeps in ((pliant.Cloth(), 16), (stiff, 16), (stiff, 32)):
             sim = pliant.Simulation(SCENES[name](material=material), substeps=substeps)
@@ -104,8 +104,8 @@ def energy() -> None:
 
 
 def real_time() -> None:
-    """Every ready scene: exact penetration, and times real time (run it on a quiet machine)."""
-    print("scene                 particles  body faces  contacts  deepest mm  nearest mm  rest m/s  ms a frame  x real")
+    """Every built-in scene: exact penetration depth and real-time factor (run it on an idle machine)."""
+    print("scene                 particles  body faces  contacts  deepest mm  nearest mm  rest m/s  ms / frame  x real")
     for name in SCENES:
         scene = SCENES[name]()
         if scene.self_contact != "off":  # tools/self_contact.py
@@ -119,7 +119,7 @@ def real_time() -> None:
 
 
 def moving() -> None:
-    """Bodies that move, against closed forms; and what the parts of the mannequin cost."""
+    """Moving bodies against closed forms, and the cost of the parts of the mannequin."""
     still = np.eye(3, 4)
 
     def shifted(x: float) -> np.ndarray:
@@ -185,12 +185,12 @@ def best_of(call: Callable[[], object], times: int = 300) -> float:
 
 
 def keep() -> None:
-    """Baking against the cache: seconds for the key, to write an entry, to read it; best of three."""
+    """Baking against the cache: seconds for the key, writing and reading; best of three."""
     meshes = pathlib.Path(__file__).resolve().parents[2] / "shared" / "data" / "meshes"
     print("mesh                  cells  bake s  key s  write s  read s  MB")
     for name, cells in (("bunny_69451.ply", 128), ("bunny_69451.ply", 400), ("dragon_871414.ply.gz", 600)):
         if not (meshes / name).exists():
-            print(f"{name} is not here")
+            print(f"{name} is missing")
             continue
         mesh = pliant.load(meshes / name)
         fields = [pliant.DistanceField.bake(mesh, cells) for _ in range(4)]  # the first may compile

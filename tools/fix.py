@@ -17,11 +17,11 @@ from pliant.report.picture import render
 
 WIDE, HIGH = 300, 330
 BODY, CLOTH = (0.78, 0.74, 0.70), (0.62, 0.16, 0.13)
-MOST = 500  # pairs of triangles that meet in a tangle
+MOST = 500  # intersecting pairs in a tangle
 
 
 def crumpled(seed: int, n: int = 36) -> Mesh:
-    """A square metre of n x n vertices bent by six waves of random direction, through itself or not."""
+    """A square metre of n x n vertices bent by six waves of random direction, possibly through itself."""
     rng = np.random.default_rng(seed)
     at = np.stack(np.meshgrid(*[np.linspace(-0.5, 0.5, n)] * 2), -1).reshape(-1, 2)
     x = np.stack([at[:, 0], np.zeros(n * n), at[:, 1]], 1)
@@ -58,7 +58,7 @@ def still(mesh: Mesh, color: tuple[float, float, float] = BODY) -> Clip:
 
 
 def tangles(count: int) -> None:
-    """How `count` crumpled sheets with up to MOST intersections come out; seconds are of CPU time."""
+    """The results for `count` crumpled sheets with up to MOST intersections; seconds of CPU time."""
     rows, seed = [], -1
     while len(rows) < count:
         seed += 1

@@ -1,4 +1,4 @@
-"""The pictures of the stochastic methods: what is found early, and what later; drawn by `pictures.py guesses`."""
+"""Pictures of the stochastic methods: contacts found early and later; drawn by `pictures.py guesses`."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ Save = Callable[[str, Image.Image], None]
 
 
 def drawn(x: np.ndarray, truth: Any, found: Any) -> tuple[Image.Image, float]:
-    """The rings from above, contacts that are known in red and those that are not in orange; the share that is."""
+    """The rings from above, found contacts in red and missed ones in orange; and the share found."""
     tile = Tile(292, 292, x[:, [0, 2]].min(0) - 0.03, x[:, [0, 2]].max(0) + 0.03)
     for p in x[::4, [0, 2]]:
         tile.dot(p, (200, 205, 214), 0.8)
@@ -58,7 +58,7 @@ def draw_active_pairs(save: Save) -> None:
         if frame in (0, 3, 11):
             tile, share = drawn(scene.frames[frame], exact[frame], found)
             tiles.append(tile)
-            words.append(f"update {frame + 1}, 2 guesses each: {share:.0%} known")
+            words.append(f"update {frame + 1}, 2 samples each: {share:.0%} found")
     save("active-pairs", captioned(tiles, words))
 
 

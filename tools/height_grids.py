@@ -1,6 +1,6 @@
-"""Pictures of height grids, and the figures of their page: `python tools/height_grids.py` prints those.
+"""Pictures of height grids; `python tools/height_grids.py` prints the figures of their page.
 
-Processor time is that of one thread: set NUMBA_NUM_THREADS=1.
+CPU time is that of one thread: set NUMBA_NUM_THREADS=1.
 """
 
 import dataclasses
@@ -33,7 +33,7 @@ def run() -> Result:
 
 
 def map_tile() -> np.ndarray:
-    """The heights as a picture, white high."""
+    """The heights as an image, white is high."""
     heights = pliant.shapes.face_heights(HIGH - 40)
     grey = Image.fromarray((255 * (0.08 + 0.92 * heights / heights.max())).astype(np.uint8))
     tile = Image.new("RGB", (WIDE, HIGH), (236, 238, 241))
@@ -42,13 +42,13 @@ def map_tile() -> np.ndarray:
 
 
 def grid_tile(nodes: int) -> np.ndarray:
-    """The surface that a grid of so many nodes stands for."""
+    """The surface that a grid with this number of nodes represents."""
     grid = pliant.HeightGrid.of_mesh(pliant.shapes.face(), "+y", resolution=nodes)
     ni, nj = grid.heights.shape
     z, x = grid.origin[2] + np.arange(ni) * grid.spacing[0], grid.origin[0] + np.arange(nj) * grid.spacing[1]
     top = np.stack(np.broadcast_arrays(x[None, :], grid.heights, z[:, None]), 2).reshape(-1, 3)
     mesh = pliant.Mesh(top, lattice_faces(nj, ni)[:, ::-1])
-    # faces of their own, so that they are drawn flat and the cells can be seen
+    # separate vertices per face for flat shading, so that the cells are visible
     corners = mesh.vertices[mesh.faces].reshape(-1, 3)
     shift = np.repeat(mesh.face_normals, 3, 0) * 1e-9 + np.arange(len(corners))[:, None] * 1e-13
     flat = pliant.Mesh(corners + shift, np.arange(len(corners)).reshape(-1, 3))
@@ -58,7 +58,7 @@ def grid_tile(nodes: int) -> np.ndarray:
 
 
 def cloth_tile(frame: int) -> np.ndarray:
-    """The cloth without its checks, which would hide its shape."""
+    """The cloth without its checker pattern, which would hide its shape."""
     clips = [dataclasses.replace(clip, mesh=dataclasses.replace(clip.mesh, uv=None)) for clip in run().clips]
     camera = Camera.framing([clips[1]], WIDE / HIGH, **LOOK)
     return render(clips, frame, WIDE, HIGH, camera, samples=3)
@@ -76,20 +76,20 @@ def captioned(tiles: list[np.ndarray], words: list[str]) -> Image.Image:
 
 def draw_height_grids(save: Callable[[str, Any], None]) -> None:
     tiles = [map_tile(), grid_tile(24), grid_tile(111), cloth_tile(150)]
-    words = ["a height map", "a grid of 24 nodes a side", "of 111 nodes", "a cloth on it"]
+    words = ["a height field", "a grid of 24 nodes per side", "of 111 nodes", "a cloth on it"]
     save("height-grid", captioned(tiles, words))
     times = (11, 17, 26, 150)
     save("cloth-on-face", captioned([cloth_tile(t) for t in times], [f"{t / 100:.2f} s" for t in times]))
 
 
 def errors() -> None:
-    """How far the estimate is from exact distances, within a cell of the surface, in cells."""
+    """Errors of the estimate against exact distances within a cell of the surface, in cells."""
     from pliant import shapes
 
     rng = np.random.default_rng(2003)
     bodies = {"ball": shapes.ball(0.25, 4), "box": shapes.box(0.35, 6), "torus": shapes.torus(), "face": shapes.face()}
     bodies |= {"bust": shapes.bust(), "mannequin": shapes.mannequin()}
-    print("mesh | faces | cell, mm | seen | p50 | p99 | max | render, ms | again, ms")
+    print("mesh | faces | cell, mm | seen | p50 | p99 | max | render, ms | repeated, ms")
     for name, mesh in bodies.items():
         times = []
         for _ in range(5):

@@ -1,6 +1,6 @@
 """The pictures and the tables of docs/detectors/image-space.md.
 
-`python tools/image_space.py` prints the tables (milliseconds of processor time on one thread), and
+`python tools/image_space.py` prints the tables (milliseconds of CPU time on one thread), and
 `pictures.py image-space` draws.
 """
 
@@ -30,13 +30,13 @@ REPEATS = 7
 
 
 def bodies() -> tuple[pliant.Mesh, pliant.Mesh]:
-    """A bumpy torus, and a ball that lies half in it."""
+    """A bumpy torus, and a ball that is half inside it."""
     torus, ball = bumpy_torus(160), pliant.shapes.ball(0.62, 5)
     return torus, ball.moved(ball.vertices + np.array([1.05, 0.0, 0.36]))
 
 
 def draw_image_space(save: Callable[[str, Image.Image], None]) -> None:
-    """Rays through both bodies, in a plane; and the figures of the scene."""
+    """Rays through both bodies in a plane, and the figures of the scene."""
     save("image-space", _rays())
     result = record(Simulation(SCENES["two-figures"](), 0.01, substeps=1, method="tree"), 96, measure=False)
     (shared,) = result.shared
@@ -66,14 +66,14 @@ def _rays() -> Image.Image:
     def at(x: float, z: float) -> tuple[float, float]:
         return (x - 0.05) / 2.0 * WIDE * SCALE, (1.0 - z) / 2.0 * WIDE * SCALE
 
-    # what they are, by very many rays
+    # reference outlines from a very high resolution
     fine = screen_of(box, 2, WIDE * SCALE)._replace(height=1, top=-0.01, down=50.0)
     for mesh, tint in ((ball, OCHRE), (torus, BLUE)):
         layers = DepthCamera(mesh).take(mesh.vertices, fine, box)
         for ends in layers.places(layers.stretches()):
             draw.line([at(ends[0, 0], ends[0, 2]), at(ends[1, 0], ends[1, 2])], tint, 1)
     layers = DepthCamera(ball).take(ball.vertices, fine, box)
-    for ends in layers.places(layers.stretches()):  # the outline of what lies under the other
+    for ends in layers.places(layers.stretches()):  # the outline of the lower body
         for end in ends:
             x, z = at(end[0], end[2])
             draw.ellipse([x - 2, z - 2, x + 2, z + 2], (190, 172, 136))
@@ -87,13 +87,13 @@ def _rays() -> Image.Image:
             draw.rectangle([a, b, c, d], outline=RED, width=2)
             draw.line([at(ends[0, 0], ends[0, 2]), at(ends[1, 0], ends[1, 2])], RED, 5)
     small = image.resize((WIDE, HIGH + FOOT), Image.Resampling.LANCZOS)
-    text = "a torus (blue) and a ball: what both share, by rays through 24 pixels"
+    text = "a torus (blue) and a ball: their intersection volume, by rays through 24 pixels"
     ImageDraw.Draw(small).text((WIDE / 2, HIGH + FOOT / 2), text, QUIET, ImageFont.load_default(13), anchor="mm")
     return small
 
 
 def _least(work: Callable[[], object]) -> float:
-    """Milliseconds of processor time, the best of several."""
+    """Milliseconds of CPU time, the best of several runs."""
     work()
     best = np.inf
     for _ in range(REPEATS):
@@ -104,10 +104,10 @@ def _least(work: Callable[[], object]) -> float:
 
 
 def cost() -> None:
-    """What images and points inside take on meshes of several sizes."""
+    """The cost of images and of points inside for meshes of several sizes."""
     jit.set_threads(1)
     print(
-        "| faces | image of 64 x 64 | it stands | of 256 x 256 | 100 000 points inside | build |\n" + "|---" * 6 + "|"
+        "| faces | image of 64 x 64 | static mesh | of 256 x 256 | 100 000 points inside | build |\n" + "|---" * 6 + "|"
     )
     for n in (50, 158, 500, 1000):
         mesh = bumpy_torus(n)
@@ -124,12 +124,12 @@ def cost() -> None:
 
 
 def bounds() -> None:
-    """The shared volume of a torus and a ball at several resolutions."""
+    """The intersection volume of a torus and a ball at several resolutions."""
     jit.set_threads(1)
     torus, ball = bodies()
     finest = Overlaps(torus, ball, resolution=1024).at().volume
     print(f"with 1024 pixels: {finest:.7f}")
-    print("| pixels | volume | bound | of the volume | off that of 1024 | ms |\n|---|---|---|---|---|---|")
+    print("| pixels | volume | bound | of the volume | difference from 1024 | ms |\n|---|---|---|---|---|---|")
     for n in (16, 32, 64, 128, 256, 512):
         ask = Overlaps(torus, ball, resolution=n)
         found, took = ask.at(), _least(ask.at)

@@ -1,7 +1,7 @@
-"""How a time of impact is found: a vertex falls onto a face that turns; drawn by `pictures.py impact`.
+"""Finding a time of impact: a vertex falls onto a rotating face; drawn by `pictures.py impact`.
 
-`python tools/impact.py` measures nanoseconds a candidate instead, on a folded cloth that moves, one thread; beside
-ipctk's where it is installed.
+`python tools/impact.py` prints the nanoseconds per candidate instead, on a moving folded cloth, one thread, and those
+of ipctk if it is installed.
 """
 
 import importlib.util
@@ -28,7 +28,7 @@ def points(t: float) -> np.ndarray:
 
 
 def steps() -> list[tuple[float, float, np.ndarray]]:
-    """(from, to, direction) of the advancement, as `kernels/impact.py` does it, down to a gap of a millionth."""
+    """(start, end, direction) of each step of conservative advancement, as in `kernels/impact.py`, to a gap of 1e-6."""
     tuples = [tuple(map(float, x)) for x in (*START, *END)]
     motion, t, out = relative_motion(*tuples, True), 0.0, []
     while True:
@@ -53,7 +53,7 @@ def text(draw: ImageDraw.ImageDraw, at: tuple[float, float], words: str, ink: An
 
 
 def seen(x: np.ndarray) -> list[tuple[float, float]]:
-    """Pixels of points, from the side and a little above."""
+    """Pixel coordinates of points, from the side and slightly above."""
     view = np.array([(190.0, 0.0, -45.0), (0.0, -120.0, 50.0)])
     return [(SCALE * (80 + u), SCALE * (160 + v)) for u, v in x @ view.T]
 
@@ -83,8 +83,8 @@ def draw_chart(draw: ImageDraw.ImageDraw, found: list[tuple[float, float, np.nda
         text(draw, (left - 8, at(0, d)[1] / SCALE), f"{d:.2f}", anchor="rm")
     for t in np.arange(0.0, last + 0.01, 0.1):
         text(draw, (at(t, 0)[0] / SCALE, bottom + 14), f"{t:.1f}")
-    text(draw, ((left + right) / 2, bottom + 34), "time, as a share of the motion")
-    text(draw, (left, 16), "distance (grey), and what one direction proves of it (red)", INK, "lm")
+    text(draw, ((left + right) / 2, bottom + 34), "time as a fraction of the motion")
+    text(draw, (left, 16), "distance (grey) and its lower bound by one direction (red)", INK, "lm")
     times = np.linspace(0.0, last, 300)
     gaps = point_triangle_distance(np.array([points(t) for t in times]))
     draw.line([at(t, d) for t, d in zip(times, gaps)], QUIET, 2 * SCALE)
@@ -106,7 +106,7 @@ def draw_impact(save: Callable[[str, Image.Image], None]) -> None:
 
 
 def swept_pairs(corners: list[np.ndarray], x_0: np.ndarray, x_1: np.ndarray) -> np.ndarray:
-    """(k,2) rows of two sets of features whose boxes around the motion overlap, without those that share a vertex."""
+    """(k,2) rows of two sets of features whose swept AABBs overlap, without those that share a vertex."""
     a, b = (np.concatenate([x_0[c], x_1[c]], axis=1) for c in corners)
     low, high, out = b.min(1), b.max(1), []
     for first in range(0, len(a), 128):
@@ -120,7 +120,7 @@ def swept_pairs(corners: list[np.ndarray], x_0: np.ndarray, x_1: np.ndarray) -> 
 
 
 def least_seconds(work: Callable[[], Any], repeats: int = 7) -> float:
-    """Processor time, which a busy machine spoils least."""
+    """CPU time, which other load on the machine affects least."""
     work()
     spent = []
     for _ in range(repeats):
@@ -141,7 +141,7 @@ def measure_ipctk(kind: str, rows: np.ndarray, edges: np.ndarray, faces: np.ndar
         found.ee_candidates = [ipctk.EdgeEdgeCandidate(int(a), int(b)) for a, b in rows]
     for name, solver in (("tight inclusion", ipctk.TightInclusionCCD()), ("additive", ipctk.AdditiveCCD())):
         spent = least_seconds(lambda: found.compute_collision_free_stepsize(mesh, x_0, x_1, 0.0, solver), 2)  # noqa: B023
-        print(f"    {name}: {1e9 * spent / len(rows):.0f} ns each, for the least time only")
+        print(f"    {name}: {1e9 * spent / len(rows):.0f} ns each, least time of impact only")
 
 
 def measure() -> None:
@@ -158,7 +158,7 @@ def measure() -> None:
             corners = np.concatenate([sets[0][rows[:, 0]], sets[1][rows[:, 1]]], axis=1)
             p_0, p_1 = x[0][corners], x[1][corners]
             hit, t = impact(p_0, p_1)
-            print(f"{motion}, {kind}: {len(rows)} candidates, {hit.sum()} hits, least time {t.min():.6f}")
+            print(f"{motion}, {kind}: {len(rows)} candidates, {hit.sum()} hits, least time of impact {t.min():.6f}")
             for name, chosen in (("misses", ~hit), ("hits", hit)):
                 if chosen.any():
                     start, end, out = p_0[chosen], p_1[chosen], (hit[chosen], t[chosen])

@@ -1,4 +1,4 @@
-"""The pictures of contacts, meshes and bodies that deform; drawn by `pictures.py nouns`."""
+"""Pictures of contacts, meshes and deforming bodies; drawn by `pictures.py nouns`."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,12 +15,12 @@ from pliant.report.result import record
 from pliant.state import State
 
 Save = Callable[[str, Image.Image], None]
-SEEN = np.array([[0.92, -0.22], [0.0, 1.0], [-0.42, -0.44]])  # from above and beside
+SEEN = np.array([[0.92, -0.22], [0.0, 1.0], [-0.42, -0.44]])  # from above and the side
 BODY, CLOTH = (0.78, 0.74, 0.70), (0.62, 0.16, 0.13)
 
 
 def draw_contacts(save: Save) -> None:
-    """One record of each kind: its vertices with their weights, the gap and the way apart."""
+    """One record of each kind: its vertices with their weights, the gap and the normal."""
     triangle = pliant.Mesh([[-0.36, 0.0, 0.42], [0.62, 0.0, 0.25], [-0.1, 0.0, -0.55]], [[0, 1, 2]], name="face")
     tip = pliant.Mesh([[0.05, 0.34, 0.08], [-0.25, 0.75, 0.0], [0.42, 0.8, 0.1]], [[0, 1, 2]], name="tip")
     one = pliant.Mesh([[-0.55, 0.12, 0.1], [0.6, 0.32, 0.0], [0.1, 0.85, -0.3]], [[0, 1, 2]])
@@ -70,7 +70,7 @@ def _record(hit: Any, x: np.ndarray, meshes: list[pliant.Mesh], ball: pliant.Mes
     for row, weight in zip(rows, weights):
         at = x[row] @ SEEN
         tile.dot(at, INK, 3.4)
-        # beside a vertex that is alone, away from the others of a side
+        # next to a vertex that is alone, on the far side of the others
         alone = weight == 1.0
         away = np.array([-1.0, 0.0]) if alone else at - x[rows[up == (weight > 0.0)]].mean(0) @ SEEN
         tile.word(at + 0.13 * away / np.linalg.norm(away) * (1.25, 1.0), f"{weight:+.2f}", INK, 13)
@@ -78,7 +78,7 @@ def _record(hit: Any, x: np.ndarray, meshes: list[pliant.Mesh], ball: pliant.Mes
 
 
 def draw_mesh(save: Save) -> None:
-    """A mesh with one of each trouble, found by `issues`, and the same mended where welding mends it."""
+    """A mesh with one defect of each kind, found by `issues`, and the same mesh after welding."""
     ball = pliant.shapes.ball(0.5, 2)
     seams = ball.vertices[ball.faces].reshape(-1, 3)
     soup = pliant.Mesh(seams, np.arange(len(seams)).reshape(-1, 3), name="soup")
@@ -92,15 +92,15 @@ def draw_mesh(save: Save) -> None:
     tiles = [_seen(soup, 0.8), _seen(broken, 1.0, marks=True)]
     issues = broken.issues
     words = [
-        f"{soup.n_vertices} vertices of an STL file, {soup.welded.n_vertices} when welded",
-        f"edges of one face (orange), turned (red), of three (blue): {len(issues.border)}, {len(issues.flipped)}, "
+        f"{soup.n_vertices} vertices of an STL file, {soup.welded.n_vertices} after welding",
+        f"edges: boundary (orange), flipped (red), non-manifold (blue): {len(issues.border)}, {len(issues.flipped)}, "
         f"{len(issues.non_manifold)}",
     ]
     save("mesh", captioned(tiles, words))
 
 
 def _seen(mesh: pliant.Mesh, share: float, marks: bool = False) -> Image.Image:
-    """From the front, every face at a `share` of its size; edges with an issue in its colour."""
+    """The mesh from the front, every face scaled to `share` of its size; edges with a defect in its colour."""
     tile = Tile(430, 300, (-0.66, -0.56), (0.66, 0.82))
     turn = np.array([[np.cos(0.35), -np.sin(0.35) * 0.35, np.sin(0.35)], [0, 1, 0.35], [-np.sin(0.35), -0.3, 1.0]])
     weld = mesh.welded
@@ -129,14 +129,14 @@ def _seen(mesh: pliant.Mesh, share: float, marks: bool = False) -> Image.Image:
 
 
 def _flipped(mesh: pliant.Mesh) -> list[tuple[int, int]]:
-    """Edges that two faces go along in the same direction."""
+    """Edges along which two faces have the same direction."""
     ways = np.concatenate([mesh.faces[:, [k, (k + 1) % 3]] for k in range(3)])
     rows, count = np.unique(ways, axis=0, return_counts=True)
     return [(int(a), int(b)) for a, b in rows[count > 1]]
 
 
 def draw_deforming(save: Save) -> None:
-    """Bones, recorded frames and beads that ride along, each at two times."""
+    """Skinning, recorded frames and attached beads, each at two times."""
     walker = pliant.shapes.walking_mannequin(1.0)
     walk = pliant.Skinned(walker, "walk")
     size, tiles = (220, 320), []
@@ -157,7 +157,7 @@ def draw_deforming(save: Save) -> None:
         x = beads.shape(beads.sample(np.array([t]))[0])
         image = Image.fromarray(render([clip], k, *size, camera, samples=3))
         tiles.append(_beaded(image, camera, x, ball.moved(shapes[k]).bounds.mean(0)))
-    words = ["bones carry the skin", "0.35 s later", "recorded, beads on it", "1 s later"]
+    words = ["skinning", "0.35 s later", "recorded, with attached beads", "1 s later"]
     save("deforming", captioned(tiles, words, flat=False))
 
 
@@ -171,7 +171,7 @@ def _beaded(image: Image.Image, camera: Camera, x: np.ndarray, middle: np.ndarra
 
 
 def draw_scene(save: Save) -> None:
-    """The example of the page: a sheet held at two corners, a ball and wind."""
+    """The example of the page: a sheet pinned at two corners, a ball and wind."""
     linen = pliant.Cloth(density=0.25, stretch=600.0, bend=5e-4)
     sheet = pliant.shapes.cloth(0.6, 0.6, 13, centre=(0.0, 0.3, 0.0))
     held = pliant.Body(sheet, material=linen, pins=[0, 12], color=CLOTH)
@@ -184,7 +184,7 @@ def draw_scene(save: Save) -> None:
 
 
 def draw_simulation(save: Save) -> None:
-    """A strip on a ball from the side, where it is after each part of one step that is far too long."""
+    """A strip on a ball from the side, after each part of one step that is far too long."""
     strip = pliant.shapes.cloth(0.5, 0.06, (26, 4), centre=(0.03, 0.24, 0.0))
     ball = pliant.Body(pliant.shapes.ball(0.2, 4), fixed=True)
     scene = pliant.Scene([pliant.Body(strip, material=pliant.Cloth(bend=2e-3)), ball], eps=0.01, friction=0.3)
@@ -192,11 +192,11 @@ def draw_simulation(save: Save) -> None:
     for _ in sim.run(45):
         pass
     sim = pliant.Simulation(scene, dt=0.045, substeps=1, state=sim.state)
-    seen = {"where it was": sim.state.x.copy()}
+    seen = {"start of the step": sim.state.x.copy()}
     for part, name, word in (
-        (sim.dynamics, "predict", "predict: by its velocity, down"),
-        (sim.dynamics, "relax", "relax: no longer than it is"),
-        (sim.response, "apply", "respond: out again, eps away"),
+        (sim.dynamics, "predict", "predict: move by the velocity"),
+        (sim.dynamics, "relax", "relax: restore the rest lengths"),
+        (sim.response, "apply", "respond: project out to eps"),
     ):
         _watched(part, name, word, sim.state, seen)
     sim.step()
@@ -215,7 +215,7 @@ def draw_simulation(save: Save) -> None:
 
 
 def _watched(part: Any, name: str, word: str, state: State, seen: dict[str, np.ndarray]) -> None:
-    """Has `part` write down where things are after `name` was called."""
+    """Make `part` record the positions after each call of `name`."""
     act = getattr(part, name)
 
     def acted(*args: Any, **named: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Make every picture of the documents from the code: `python tools/pictures.py [NAME ...]`."""
+"""Generate the pictures of the documentation: `python tools/pictures.py [NAME ...]`."""
 
 import functools
 import io
@@ -50,7 +50,7 @@ BODY, CLOTH, BLUE = (0.78, 0.74, 0.70), (0.62, 0.16, 0.13), (0.16, 0.25, 0.42)
 
 
 def save(name: str, pixels: np.ndarray | Image.Image) -> None:
-    """As PNG with a palette: a third of the size, and nobody sees it."""
+    """Save as PNG with a palette, which has a third of the size without a visible difference."""
     image = pixels if isinstance(pixels, Image.Image) else Image.fromarray(pixels)
     path = IMAGES / f"{name}.png"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -65,7 +65,7 @@ def run(scene: str, frames: int = 250) -> Result:
 
 
 def later(clips: Sequence[Clip], first: int) -> list[Clip]:
-    """The clips from frame `first` on: a cloth that still lies flat in the air would keep the camera far away."""
+    """The clips from frame `first` on, because the flat cloth of the first frames would keep the camera far away."""
     return [
         Clip(clip.mesh, clip.frames[first:], clip.color)
         if clip.bends
@@ -77,7 +77,7 @@ def later(clips: Sequence[Clip], first: int) -> list[Clip]:
 def strip(
     result: Result, frames: Sequence[int], widths: Sequence[int], height: int, first: int = 0, **look: float
 ) -> np.ndarray:
-    """Frames side by side, one camera and scale for all, as near as the last and narrowest needs."""
+    """Frames side by side with a common camera and scale, as near as the last and narrowest frame allows."""
     camera = Camera.framing(later(result.clips, first), widths[-1] / height, **look)
     return row([render(result.clips, t, w, height, camera, samples=3) for t, w in zip(frames, widths)])
 
@@ -94,7 +94,7 @@ def text(
 
 
 def captioned(tiles: Sequence[np.ndarray], words: Sequence[str]) -> Image.Image:
-    """Tiles in a row, a word under each."""
+    """Tiles in a row, each with a caption."""
     pixels = row(tiles)
     image = Image.new("RGB", (pixels.shape[1], pixels.shape[0] + 30), PAPER)
     image.paste(Image.fromarray(pixels), (0, 0))
@@ -156,7 +156,7 @@ def scenes() -> None:
 
 
 def moving() -> None:
-    """The scenes whose bodies move, at times that show how."""
+    """The scenes with moving bodies, at characteristic times."""
     looks = {
         "rod": ((40, 110, 160, 250), 240, {"azimuth": 0.5, "elevation": 0.25}),
         "spinning-ball": ((75, 130, 190, 250), 240, {"elevation": 0.3}),
@@ -182,14 +182,14 @@ def separate() -> None:
 
 
 def field() -> None:
-    """Slices through the field of the bust: red outside, blue inside, a step every cell, hatched where it says nan."""
+    """Slices through the field of the bust: red outside, blue inside, one band per cell, hatched where it is nan."""
     from pliant.report.slices import slice_sheet
 
     save("distance-field", slice_sheet(pliant.DistanceField.bake(pliant.shapes.bust(), 48, band=6), side=360))
 
 
 def reconstruction() -> None:
-    """Busts from fields of four resolutions, in the colours of their distance from the one that went in."""
+    """Busts from fields of four resolutions, coloured by their distance from the original."""
     from pliant.detect.distance_field.reconstruct import distances, reconstruct
     from pliant.detect.surface import ClosestPoints
     from pliant.report.heat import Heat, heat_pictures
@@ -227,7 +227,7 @@ def field_page() -> None:
 
 
 def friction() -> None:
-    """Measured speeds as dots on the lines of the closed form."""
+    """Measured speeds as dots on the curves of the closed form."""
     a, frames = np.radians(20), 40
     scale, width, height = 2, 690, 380
     image = Image.new("RGB", (width * scale, height * scale), PAPER)
@@ -264,7 +264,7 @@ def friction() -> None:
 
 
 def photographed(path: pathlib.Path, width: int, height: int) -> bytes:
-    """The top of a page that has no picture to turn."""
+    """The top of a page without a 3D view."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

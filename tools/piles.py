@@ -14,7 +14,7 @@ from pliant.report.result import Result, record
 from pliant.scenes import SCENES
 
 WIDE, HIGH, GAP = 294, 260, 8
-# frames that are shown, from which one on the camera has to hold the cloth, and where it looks from
+# frames that are shown, the first frame that the camera must contain, and its direction
 LOOKS = {
     "ribbon": ((36, 44, 56, 200), 36, {"azimuth": 0.7, "elevation": 0.3}),
     "twist": ((80, 120, 160, 200), 60, {"azimuth": 0.5, "elevation": 0.25}),
@@ -30,7 +30,7 @@ def run(name: str, frames: int) -> Result:
 
 
 def strip(clips: list[Clip], name: str) -> np.ndarray:
-    """Frames side by side, one camera for all; a floor may go beyond the picture."""
+    """Frames side by side with a common camera; a floor may extend beyond the picture."""
     shown, first, look = LOOKS[name]
     held = [Clip(c.mesh, c.frames[first : shown[-1] + 1], c.color) for c in clips if c.bends]
     camera = Camera.framing(held, WIDE / HIGH, **look)

@@ -18,7 +18,7 @@ SIDE = 36  # vertices along the cloth
 
 
 def serve(scene: str, over: threading.Event) -> str:
-    """A session on a free port until `over`; its address."""
+    """Serve a session on a free port until `over` is set; return its address."""
     import asyncio
 
     session, listening = Session(Choice(scene)), listen_at("127.0.0.1", 0)
@@ -40,7 +40,7 @@ def serve(scene: str, over: threading.Event) -> str:
 
 
 def pull(page, corner: int, by: tuple[float, float]) -> None:
-    """Take the cloth a little inside of a corner and pull it by some pixels."""
+    """Grab the cloth slightly inside of a corner and drag it by some pixels."""
     x = np.reshape(page.evaluate("pliant.positions(0)"), (-1, 3))
     at, within = (np.array(page.evaluate("p => pliant.project(p)", p.tolist())) for p in (x[corner], x.mean(0)))
     at += 14.0 * (within - at) / np.linalg.norm(within - at)
@@ -69,11 +69,11 @@ def shoot(path: pathlib.Path, scheme: str = "light") -> None:
         page.wait_for_function("t => pliant.header.time > t + 1.5", arg=began, timeout=60_000)
         page.wait_for_timeout(9000)  # until the chart is full
         page.evaluate("link.socket.onmessage = null")
-        page.wait_for_timeout(4000)  # until what stands still is drawn finely
+        page.wait_for_timeout(4000)  # until the static view is refined
         page.screenshot(path=str(path))
         over.set()
         browser.close()
-    # colours that are rare are those of contacts and of the chart
+    # the rare colours are those of contacts and of the chart
     Image.open(path).convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, 3).save(path, optimize=True)
 
 

@@ -1,4 +1,4 @@
-"""The pictures of brute-force, nearest points, geometry and contacts; drawn by `pictures.py primitives`."""
+"""Pictures of brute-force, nearest points, geometry and contacts; drawn by `pictures.py primitives`."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,7 @@ WITHIN = 0.05
 
 
 def two_strips() -> tuple[pliant.Mesh, pliant.Mesh]:
-    """Strips of cloth one edge wide, bent across, one over the other."""
+    """Two strips of cloth one edge wide, bent across, one over the other."""
     made = []
     for count, lift, phase in ((13, 0.0, 0.0), (11, 0.062, 0.5)):
         strip = pliant.shapes.cloth(1.0, 0.1, (count, 2))
@@ -27,25 +27,25 @@ def two_strips() -> tuple[pliant.Mesh, pliant.Mesh]:
 
 
 def ends(hit: Any, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The two points of a contact of two sides: where the weights are positive, and where negative."""
+    """The two points of a contact, by its positive and its negative weights."""
     parts = hit["weights"][:, None] * x[hit["vertices"]]
     up = hit["weights"] > 0.0
     return parts[up].sum(0), -parts[~up].sum(0)
 
 
 def draw_brute_force(save: Save) -> None:
-    """Two strips and what is near, from the side; and every pair of a vertex and a face that was asked."""
+    """Two strips and their contacts from the side; and every tested vertex-face pair."""
     one, two = two_strips()
     x = np.concatenate([one.vertices, two.vertices])
     hits = pliant.find_contacts(one, two, method="brute-force", within=WITHIN)
     side = Tile(560, 240, (-0.57, -0.13), (0.57, 0.2))
-    seen = np.array([[1.0, 0.0], [0.0, 1.0], [-0.45, -0.6]])  # from a little above and beside
+    seen = np.array([[1.0, 0.0], [0.0, 1.0], [-0.45, -0.6]])  # from slightly above and the side
     for mesh, color in ((one, BLUE), (two, GREEN)):
         for a, b in mesh.topology.edges:
             side.line(mesh.vertices[[a, b]] @ seen, (*color, 170), 1.2)
         for p in mesh.vertices:
             side.dot(p @ seen, color, 2.4)
-    for hit in hits[::-1]:  # vertices and faces on top
+    for hit in hits[::-1]:  # vertex-face contacts on top
         side.line(
             np.array(ends(hit, x)) @ seen,
             (*(RED if hit["kind"] == 0 else ORANGE), 220),
@@ -60,7 +60,7 @@ def draw_brute_force(save: Save) -> None:
             table.area(_square(left + column, tall - 1 - row), RED if d <= WITHIN else (shade, shade + 3, shade + 9))
         left, near = left + block.shape[1] + 2, near + int((block <= WITHIN).sum())
     vertex_face, edge_edge = (int((hits["kind"] == k).sum()) for k in (0, 1))
-    assert vertex_face == near, "the red squares are the records"
+    assert vertex_face == near, "the red squares must be the records"
     words = f"{vertex_face} vertex-face pairs in red, {edge_edge} edge-edge in orange, within {100 * WITHIN:.0f} cm"
     asked = sum(block.size for block in blocks)
     save("brute-force", captioned([side.small(), table.small()], [words, f"every vertex with every face: {asked}"]))
@@ -80,13 +80,13 @@ def _to_faces(points: np.ndarray, mesh: pliant.Mesh) -> np.ndarray:
 
 
 def draw_nearest(save: Save) -> None:
-    """The bust in its plane of symmetry, points around it, and the way to what is nearest; then bent."""
+    """The bust in its plane of symmetry, with points around it and the segments to their nearest points; then bent."""
     from pliant.detect.tree.depth import Depths
 
     body = pliant.shapes.bust()
     low, high = body.bounds
     x = body.vertices.copy()
-    # nods: everything above the shoulders turns forwards
+    # nodding: everything above the shoulders rotates forwards
     lift = np.clip((x[:, 1] - 0.15) / 0.2, 0.0, 1.0)
     angle, pivot = 0.5 * lift, np.array([0.0, 0.2, 0.0])
     y, z = x[:, 1] - pivot[1], x[:, 2] - pivot[2]
@@ -112,11 +112,11 @@ def draw_nearest(save: Save) -> None:
             tile.line([p, near], (*INK, 220), 1.1)
             tile.dot(p, INK, 2.6)
         tiles.append(tile.small())
-    save("nearest", captioned(tiles, ["points and the way to what is nearest", "the same points, the body bent"]))
+    save("nearest", captioned(tiles, ["points and their nearest points", "the same points, the body bent"]))
 
 
 def draw_geometry(save: Save) -> None:
-    """Distances from a triangle in its plane and over it, of two edges, and when a falling triangle is hit."""
+    """Distances from a triangle in its plane and above, distances of two edges, and times of impact on a triangle."""
     corners = np.array([[0.24, 0.22], [0.80, 0.34], [0.38, 0.78]])
     tile = Tile(292, 292)
     grid = tile.points()
@@ -128,7 +128,7 @@ def draw_geometry(save: Save) -> None:
     tile.area(corners, (*BLUE, 70))
     tile.line([*corners, corners[0]], INK, 1.6)
 
-    # the end of one edge goes over the picture, the rest stays: an edge from there to a fixed point, and another edge
+    # one end of an edge moves over the picture, everything else is fixed
     edges = Tile(292, 292)
     fixed, other = np.array([0.16, 0.84, 0.0]), np.array([[0.30, 0.20, 0.12], [0.86, 0.62, 0.12]])
     p[:, 0, :2], p[:, 1] = grid.reshape(-1, 2), fixed
@@ -157,9 +157,9 @@ def draw_geometry(save: Save) -> None:
     for shape, color in ((corners, (*LINE, 200)), (turned, INK)):
         impact.line([*shape, shape[0]], color, 1.5)
     words = [
-        "from points to a triangle",
-        "from edges that start at the blue point",
-        "when a turning triangle is met: dark is soon",
+        "distance of points from a triangle",
+        "distance of edges that start at the blue point",
+        "time of impact on a rotating triangle: dark is early",
     ]
     save("geometry", captioned([tile.small(), edges.small(), impact.small()], words))
 

@@ -1,4 +1,4 @@
-"""What a bake looks at: a slice through the regions of faces, edges and vertices, and through the bricks they fill.
+"""The regions of a bake: a slice through those of faces, edges and vertices, and through the occupied bricks.
 
 Drawn by `python tools/regions.py OUT.png`.
 """
@@ -13,13 +13,13 @@ from pliant.detect.surface import surface_of, tree_of
 from pliant.kernels.nearest import nearest_range
 from pliant.report.slices import Scale, coloured
 
-CELLS, BAND, PIXELS = 24, 3.0, 20  # along the longest side; cells; of a cell
+CELLS, BAND, PIXELS = 24, 3.0, 20  # cells along the longest side; band in cells; pixels per cell
 FACE, EDGE, VERTEX = (150, 180, 214), (236, 176, 108), (150, 196, 140)
 QUIET = (120, 126, 140)
 
 
 def body() -> pliant.Mesh:
-    """A coarse ball with a dent: few faces, so that the regions of its edges are wide enough to be seen."""
+    """A coarse ball with a dent: few faces, so that the regions of its edges are visible."""
     x, faces = [(0.0, 1.0, 0.0), (0.0, -0.35, 0.0)], []
     for ring, (r, y) in enumerate(((0.8, 0.55), (1.0, -0.1), (0.7, -0.7))):
         x += [(r * np.cos(a), y, r * np.sin(a)) for a in (np.arange(6) + 0.5 * ring) * np.pi / 3]

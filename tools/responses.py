@@ -1,6 +1,6 @@
-"""The pictures of docs/respond: what a penalty regains, and a ribbon that piles up. Called by pictures.py, or alone.
+"""The pictures of docs/respond: the recovery of a penalty response, and a ribbon that piles up; also for pictures.py.
 
-`python tools/responses.py --cost` measures responses on the contacts of the falling ribbon, in processor time.
+`python tools/responses.py --cost` measures responses on the contacts of the falling ribbon, in CPU time.
 """
 
 import pathlib
@@ -27,7 +27,7 @@ LOOKS, WIDE, HIGH, GAP = (36, 44, 56, 180), 294, 260, 8
 
 
 def regained(pace: float, end: float) -> tuple[np.ndarray, np.ndarray]:
-    """Times in tau, and the share of a missing distance that a pair at rest has regained by then."""
+    """Times in tau, and the share of a missing distance that a pair at rest has recovered by then."""
     missing, out = [1.0], 0.0
     for _ in range(int(end / pace)):
         now = missing[-1] - out
@@ -54,7 +54,7 @@ def penalty_chart() -> Image.Image:
     for t in range(0, 13, 2):
         text((at(t, 0)[0], at(t, 0)[1] + 14 * scale), f"{t}")
     text((scale * (left + right) / 2, scale * (bottom + 34)), "time, in tau")
-    text((scale * left, scale * 14), "share of the missing distance that a pair at rest regains", INK, "lm")
+    text((scale * left, scale * 14), "share of the missing distance that a pair at rest recovers", INK, "lm")
     t = np.linspace(0.0, end, 300)
     draw.line([at(a, 1.0 - (1.0 + a) * np.exp(-a)) for a in t], QUIET, scale)
     text((scale * (right + 14), scale * 60), "line: 1 - (1 + t) exp(-t)", anchor="lm")
@@ -71,13 +71,13 @@ def penalty_chart() -> Image.Image:
 
 
 def fall(frames: int = LOOKS[-1]) -> Result:
-    """The ribbon of 30 x 100 particles as the paper has it: spheres, penalty and geometric, nothing safe."""
+    """The ribbon of 30 x 100 particles as in the paper: spheres, penalty and geometric response, no safe mode."""
     between = {"self_method": "sphere-surface", "self_response": "penalty+geometric"}
     return record(pliant.Simulation(SCENES["ribbon"](self_contact="push"), **between), frames, measure=False)
 
 
 def section(result: Result, frame: int, width: int, height: int) -> np.ndarray:
-    """The middle of the ribbon at `frame`, cut along it, as thick as its layers are kept apart."""
+    """A lengthwise section of the ribbon's middle at `frame`, as thick as the distance kept between layers."""
     (b,) = result.scene.soft
     rest, thick = result.scene.bodies[b].mesh.welded.vertices, result.scene.thickness
     column = np.flatnonzero(np.abs(rest[:, 0] - rest[np.abs(rest[:, 0]).argmin(), 0]) < 1e-9)
@@ -132,7 +132,7 @@ def cost() -> None:
             spent.append(time.process_time() - begin)
         return 1e6 * min(spent)
 
-    print(f"{len(found)} contacts; to find them {best(soft.look):.0f} us")
+    print(f"{len(found)} contacts; detection {best(soft.look):.0f} us")
     for name in ("projection", "penalty", "geometric"):
         response = RESPONSES[name](scene, eps=soft.thickness)
 
@@ -141,10 +141,10 @@ def cost() -> None:
             response.apply(found, state, dt)
             response.finish(found, state, dt)
 
-        print(f"{name}: {1e3 * best(act) / len(found):.0f} ns a contact and small step")
+        print(f"{name}: {1e3 * best(act) / len(found):.0f} ns per contact and substep")
     last = Geometric(scene, eps=soft.thickness)
     last.look = soft.look
-    print(f"until free: {best(lambda state: last.show(state, dt), 5):.0f} us, {last.looks} looks")
+    print(f"until separated: {best(lambda state: last.show(state, dt), 5):.0f} us, {last.looks} detection passes")
 
 
 if __name__ == "__main__":

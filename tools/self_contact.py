@@ -1,10 +1,10 @@
-"""Cloth that meets itself, measured: `python tools/self_contact.py [SCENE ...] [--frames N] [--modes safe push off]`.
+"""Self-contact of cloth, measured: `python tools/self_contact.py [SCENE ...] [--frames N] [--modes safe push off]`.
 
-`--self-method M [--levels K] --self-response R` has cloth kept from cloth by a detector and a response instead of the
-guard; `--every-frame` prints the counts of each frame that has any.
+`--self-method M [--levels K] --self-response R` replaces the guard by a detector and a response for self-contact;
+`--every-frame` prints the counts of each frame with intersections.
 
-Intersecting triangle pairs of every frame are counted exactly. Milliseconds are processor time of this process (set
-NUMBA_NUM_THREADS=1 to make them those of one thread), so that other work on the machine does not count.
+Intersecting triangle pairs of every frame are counted exactly. Milliseconds are CPU time of this process (set
+NUMBA_NUM_THREADS=1 for those of one thread), so that other load on the machine does not count.
 """
 
 import argparse
@@ -36,13 +36,13 @@ def measure(name: str, mode: str, frames: int, thick: dict[str, float], between:
         counting += 1e3 * (time.process_time() - begin)
         remained.append(frame.remained)
         if loud and (any(seen[-1]) or frame.remained):
-            print(f"frame {frame.index}: {seen[-1][0]} + {seen[-1][1]} pairs meet, {frame.remained} left too near")
+            print(f"frame {frame.index}: {seen[-1][0]} + {seen[-1][1]} intersections, {frame.remained} remain too near")
     own, bodies = np.array(seen).T
-    looks, forced = (sim.guard.looks / frames, sim.guard.forced) if sim.guard else (0.0, 0)
+    passes, forced = (sim.guard.looks / frames, sim.guard.forced) if sim.guard else (0.0, 0)
     median, high = np.percentile(spent[1:], (50, 95))
     print(
         f"{name:13}  {mode:4}  {sum(scene.bodies[b].mesh.n_vertices for b in scene.soft):9}  {contacts:8}"
-        f"  {own.sum():9}  {own.max():5}  {bodies.sum():9}  {bodies.max():5}  {looks:5.1f}  {forced:6}"
+        f"  {own.sum():9}  {own.max():5}  {bodies.sum():9}  {bodies.max():5}  {passes:6.1f}  {forced:6}"
         f"  {median:7.1f}  {high:7.1f}  {counting / frames:5.2f}  {np.count_nonzero(own):6}  {max(remained):8}",
         flush=True,
     )
@@ -63,9 +63,9 @@ def main() -> None:
     between: dict[str, Any] = {"self_method": chosen.self_method, "self_response": chosen.self_response}
     if chosen.levels is not None:
         between["self_options"] = {"levels": chosen.levels}
-    print(f"{chosen.frames} frames; load of the machine {os.getloadavg()[0]:.1f}")
-    head = ("scene", "mode", "particles", "contacts", "own pairs", "worst", "on bodies", "worst", "looks", "forced")
-    widths = (13, 4, 9, 8, 9, 5, 9, 5, 5, 6, 7, 7, 5, 6, 8)
+    print(f"{chosen.frames} frames; machine load {os.getloadavg()[0]:.1f}")
+    head = ("scene", "mode", "particles", "contacts", "own pairs", "worst", "on bodies", "worst", "passes", "forced")
+    widths = (13, 4, 9, 8, 9, 5, 9, 5, 6, 6, 7, 7, 5, 6, 8)
     tail = ("ms", "95 %", "count", "frames", "remained")
     print("  ".join(f"{word:>{wide}}" for word, wide in zip((*head, *tail), widths)))
     for mode in chosen.modes:

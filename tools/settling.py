@@ -1,4 +1,4 @@
-"""The pictures of the responses geometric and surface-tag; drawn by `pictures.py settling`."""
+"""Pictures of the responses geometric and surface-tag; drawn by `pictures.py settling`."""
 
 from collections.abc import Callable
 from typing import Any
@@ -19,7 +19,7 @@ KEPT = 0.008  # metres between the layers
 
 
 def draw_geometric(save: Save) -> None:
-    """Three strips that come far too near to each other, after no, one, two looks and when they are free."""
+    """Three strips that are far too near to each other, after zero, one and two detection passes and when separated."""
     strips = []
     for k, wave in enumerate((0.0, 0.8, 2.6)):
         mesh = pliant.shapes.cloth(0.16, 0.04, (17, 5))
@@ -50,13 +50,13 @@ def draw_geometric(save: Save) -> None:
             if abs(parts[up].sum(0)[2]) < 0.004:
                 tile.line([parts[up].sum(0), -parts[~up].sum(0)], (*RED, 200), 1.3)
         tiles.append(tile.small())
-        said = ("before", "after one look", f"after {last.looks} looks")[len(tiles) - 1]
+        said = ("before", "after one pass", f"after {last.looks} passes")[len(tiles) - 1]
         words.append(f"{said}: {len(near)} too near")
     save("geometric", captioned(tiles, words))
 
 
 def draw_surface_tag(save: Save) -> None:
-    """Cloth that falls on a box, and the vertices that are tagged."""
+    """Cloth that falls on a box, and its tagged vertices."""
     cloth = pliant.shapes.cloth(0.6, 0.6, 27, centre=(0.02, 0.12, 0.01))
     box = pliant.Body(pliant.shapes.box((0.34, 0.16, 0.30)), fixed=True, color=(0.78, 0.74, 0.70))
     scene = pliant.Scene([pliant.Body(cloth, color=(0.16, 0.25, 0.42)), box], eps=0.005, friction=0.3)
@@ -71,7 +71,7 @@ def draw_surface_tag(save: Save) -> None:
     for x, tagged, when in kept:
         clips = [Clip(body.mesh, x[None, scene.rows(b)], body.color) for b, body in enumerate(scene.bodies)]
         at, _ = camera.project(x[tagged], *size)
-        # only those on this side: nothing of the cloth is between them and the eye
+        # only those on this side, which the cloth does not hide
         normals = cloth.moved(x[: cloth.n_vertices]).vertex_normals[tagged]
         seen = np.einsum("ij,ij->i", normals, np.asarray(camera.eye) - x[tagged]) > 0.0
         tiles.append(dotted(render(clips, 0, *size, camera, samples=3), at[seen], (232, 164, 62), 1.9))

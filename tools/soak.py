@@ -1,13 +1,13 @@
-"""Play for a long time with a restless hand: nothing may end, grow without bound, or stop being a number.
+"""Soak test of `pliant play`: no crash, no unbounded memory growth, no non-finite number.
 
     python tools/soak.py --minutes 60 [--seed 0]
 
-A real `pliant play` is started, and a script does over its socket what people do: drags, pins, sliders, methods,
-scenes, overlays, recordings, and leaving in the middle of a drag. Prints a line a minute and a verdict; exit code 1
-where a number was not finite, the server or its simulation ended, or memory kept growing.
+Starts a real `pliant play`, and a script performs the actions of users over its socket: drags, pins, sliders, methods,
+scenes, overlays, recordings, and disconnecting during a drag. Prints a line per minute and a verdict; the exit code is
+1 if a number was not finite, the server or its simulation ended, or memory kept growing.
 
-Scenes differ by hundreds of MiB, so memory is looked at every two seconds, and thirds of the time are compared: it grew
-where the least and the median of the last third are both above those of the third before it by more than `FLAT` MiB.
+Scenes differ by hundreds of MiB, so memory is sampled every two seconds and compared by thirds of the run: it grew if
+both the minimum and the median of the last third exceed those of the middle third by more than `FLAT` MiB.
 """
 
 import argparse
@@ -32,7 +32,7 @@ Row = tuple[float, int, int]
 
 
 class Hands:
-    """One visitor: reads frames, sends what comes to mind."""
+    """One user: reads frames and sends random actions."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng, self.hello, self.frames, self.bad = rng, {}, 0, []
@@ -56,7 +56,7 @@ class Hands:
         self.x = next((arrays[f"x{k}"] for k in soft if f"x{k}" in arrays), self.x)
 
     def wish(self) -> list[dict]:
-        """What to send next."""
+        """The next messages to send."""
         rng, hello = self.rng, self.hello
         low, high = np.array(hello["box"])
         kind = rng.random()
@@ -87,14 +87,14 @@ class Hands:
 
 
 def memory(pid: int) -> Row:
-    """MiB, threads, open files of a process."""
+    """MiB, threads and open files of a process."""
     status = pathlib.Path(f"/proc/{pid}/status").read_text()
     found = {k: int(re.search(rf"{k}:\s+(\d+)", status)[1]) for k in ("VmRSS", "Threads")}
     return found["VmRSS"] / 1024, found["Threads"], len(list(pathlib.Path(f"/proc/{pid}/fd").iterdir()))
 
 
 async def visit(url: str, hands: Hands, until: float, scene_until: float) -> None:
-    """Stay until the scene is to change, and leave without a word."""
+    """Stay until the next scene change, then disconnect without a message."""
     origin = url.rstrip("/")
     async with connect(origin.replace("http", "ws") + "/link", origin=origin, max_size=None) as socket:
 
@@ -120,13 +120,13 @@ async def visit(url: str, hands: Hands, until: float, scene_until: float) -> Non
 
 
 async def watch(pid: int, hands: Hands, folder: pathlib.Path, rows: list[Row]) -> None:
-    """A row every two seconds, a line every minute."""
+    """Record a row every two seconds, print a line every minute."""
     began, minutes, first = time.monotonic(), 0, 0
     while True:
         await asyncio.sleep(2.0)
         try:
             rows.append(memory(pid))
-        except (OSError, TypeError):  # it has ended, and has no memory any more
+        except (OSError, TypeError):  # the process has ended
             return
         if time.monotonic() < began + 60.0 * (minutes + 1):
             continue
@@ -141,7 +141,7 @@ async def watch(pid: int, hands: Hands, folder: pathlib.Path, rows: list[Row]) -
 
 
 def growth(rows: list[Row]) -> float:
-    """MiB that memory grew by from the middle third to the last one; says what it was."""
+    """The memory growth in MiB from the middle third to the last one; prints the statistics."""
     third = len(rows) // 3
     if third < 2:
         return 0.0
@@ -165,7 +165,7 @@ async def soak(minutes: float, seed: int, every: float) -> int:
         while time.monotonic() < until and server.poll() is None:
             try:
                 await visit(url, hands, until, time.monotonic() + every)
-            except (ConnectionClosed, OSError) as end:  # a slider of the scene before, perhaps
+            except (ConnectionClosed, OSError) as end:  # possibly a slider of the previous scene
                 text = f"closed: {end}"
                 hands.told[text] = hands.told.get(text, 0) + 1
                 await asyncio.sleep(1.0)
@@ -176,14 +176,14 @@ async def soak(minutes: float, seed: int, every: float) -> int:
         server.terminate()
         server.wait(10)
     for text, count in hands.told.items():
-        print(f"told {count} times: {text}")
-    print(f"{visits} visits, {hands.frames} frames, {len(hands.bad)} with numbers that are not finite {hands.bad[:5]}")
-    if ended is not None:  # a negative code is the signal that ended it
+        print(f"{count} messages: {text}")
+    print(f"{visits} visits, {hands.frames} frames, {len(hands.bad)} with non-finite numbers {hands.bad[:5]}")
+    if ended is not None:  # a negative code is a signal number
         words.seek(0)
-        print(f"the server ended after {lasted:.0f} s with code {ended}; its last words:")
+        print(f"the server ended after {lasted:.0f} s with code {ended}; last output:")
         print("".join(words.readlines()[-60:]))
     grew, peak = growth(rows), max((mib for mib, _, _ in rows), default=0.0)
-    print(f"memory grew by {grew:.0f} MiB, of which {FLAT:.0f} are taken for flat; peak {peak:.0f} MiB")
+    print(f"memory grew by {grew:.0f} MiB, tolerance {FLAT:.0f} MiB; peak {peak:.0f} MiB")
     broken = any("simulation ended" in text for text in hands.told)
     return int(bool(hands.bad) or broken or ended is not None or grew > FLAT)
 
@@ -192,6 +192,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--every", type=float, default=40.0, help="seconds until it leaves and comes again")
+    parser.add_argument("--every", type=float, default=40.0, help="seconds between reconnections. Default: 40.")
     options = parser.parse_args()
     sys.exit(asyncio.run(soak(options.minutes, options.seed, options.every)))

@@ -14,7 +14,7 @@ OTHER = (62, 142, 110)
 
 
 def cells_tile() -> Image.Image:
-    """A tetrahedron as a triangle: its box, the cells that are looked up, what is in the box and what is inside."""
+    """A tetrahedron drawn as a triangle: its AABB, the cells looked up, the vertices in the AABB and those inside."""
     tile, h = Tile(), 0.2
     rng = np.random.default_rng(3)
     corners = np.array([[0.27, 0.31], [0.55, 0.36], [0.36, 0.57]])
@@ -37,7 +37,7 @@ def cells_tile() -> Image.Image:
 
 
 def drawn(mesh: pliant.Mesh, x: np.ndarray, hits: Any, split: np.ndarray | None = None) -> Image.Image:
-    """A body from the side, with what is inside and the way out."""
+    """A body from the side, with the vertices inside and their separation directions."""
     tile = Tile()
     low, high = x[:, :2].min(0), x[:, :2].max(0)
     at = lambda p: (p[:2] - (low + high) / 2) * (0.86 / (high - low).max()) + 0.5  # noqa: E731
@@ -61,7 +61,7 @@ def curled_tile() -> Image.Image:
 
 
 def cut_tile() -> Image.Image:
-    """A bar that is squeezed, cut halfway through the run."""
+    """A bar that is compressed, and cut halfway through the run."""
     bar = pliant.shapes.bar((0.4, 0.16, 0.08), (10, 4, 2))
     poses = np.tile(np.eye(3, 4), (2, 2, 1, 1))
     poses[0, 1, 0, 3], poses[1, 1, 0, 3] = 0.12, -0.12
@@ -85,9 +85,9 @@ def cut_tile() -> Image.Image:
 def picture() -> Image.Image:
     tiles = [cells_tile(), curled_tile(), cut_tile()]
     words = [
-        "cells of one box; in it; inside",
-        "a bar rolled into itself, and ways out",
-        "cut during a run: the halves meet",
+        "cells of one AABB; in it; inside",
+        "a bar rolled into itself, with directions",
+        "cut during a run: the halves collide",
     ]
     image = Image.new("RGB", (len(tiles) * (SIDE + GAP) - GAP, SIDE + 30), PAPER)
     draw = ImageDraw.Draw(image)

@@ -9,7 +9,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 import pliant
 
-SIDE, FINE, GAP = 292, 4, 8  # pixels of a tile, drawn so many times larger, and between tiles
+SIDE, FINE, GAP = 292, 4, 8  # pixels of a tile, supersampling factor, pixels between tiles
 PAPER, TILE, QUIET, LINE = (255, 255, 255), (246, 247, 249), (120, 126, 140), (96, 104, 120)
 SPHERE, CHOSEN, POINT = (47, 111, 219), (217, 130, 43), (194, 72, 61)
 CORNERS = np.array([[0.21, 0.22], [0.84, 0.28], [0.41, 0.77]])
@@ -44,7 +44,7 @@ def split(corners: np.ndarray) -> np.ndarray:
 
 
 def reported(level: int) -> np.ndarray:
-    """The point of the triangle that the detector names."""
+    """The point of the triangle that the detector reports."""
     flat = np.column_stack([CORNERS, np.zeros(3)])
     triangle = pliant.Mesh(flat, [[0, 1, 2]])
     tip = pliant.Mesh([[*TIP, 0.01]], np.zeros((0, 3), int))
@@ -60,7 +60,7 @@ def triangle_tile(level: int) -> Image.Image:
         children = split(corners)
         for child in children:
             tile.line([*child, child[0]], (*LINE, 120), 0.8)
-        # the tip is over the triangle: the child that holds it
+        # the tip is over the triangle: the child that contains it
         corners = min(children, key=lambda child: max(_outside(child)))
         radius /= 2
     for centre in (*corners, corners.mean(0)):
@@ -76,7 +76,7 @@ def triangle_tile(level: int) -> Image.Image:
 
 
 def _outside(child: np.ndarray) -> list[float]:
-    """How far the tip is beyond each edge."""
+    """Distances of the tip beyond each edge."""
     middle, out = child.mean(0), []
     for a, b in zip(child, np.roll(child, -1, 0)):
         n = np.array([b[1] - a[1], a[0] - b[0]])
@@ -104,8 +104,8 @@ def edges_tile(levels: int) -> Image.Image:
 
 def picture() -> Image.Image:
     tiles = [triangle_tile(0), triangle_tile(1), triangle_tile(3), edges_tile(3)]
-    words = ["level 0: in two spheres, their middle", "level 1: three new centres", "level 3"]
-    words.append("edges: middles, levels 0 to 3")
+    words = ["level 0: in two spheres, their centre", "level 1: three new centres", "level 3"]
+    words.append("edges: midpoints, levels 0 to 3")
     image = Image.new("RGB", (len(tiles) * (SIDE + GAP) - GAP, SIDE + 30), PAPER)
     draw = ImageDraw.Draw(image)
     for k, (tile, word) in enumerate(zip(tiles, words, strict=True)):

@@ -1,6 +1,6 @@
 """Isosurface stuffing, measured: `python tools/stuffing.py [angles] [speed] [loss]`. Pictures: `draw_stuffing`.
 
-Seconds are processor time of this process (set NUMBA_NUM_THREADS=1 to make them those of one thread).
+Seconds are CPU time of this process (set NUMBA_NUM_THREADS=1 for that of one thread).
 """
 
 import sys
@@ -56,7 +56,7 @@ def speed() -> None:
 
 
 def loss() -> None:
-    """What filling loses: bodies without a size, and the mannequin by size."""
+    """The loss of filling: bodies with the default size, and the mannequin by size."""
     print("surface        size mm    tets  volume lost  farthest, cells  pieces")
     made = [(shapes.ball(), None), (shapes.box(), None), (shapes.torus(), None), (shapes.bust(), None)]
     for surface, size in [*made, *((shapes.mannequin(), size) for size in (0.04, 0.02, 0.01, None))]:
@@ -66,7 +66,7 @@ def loss() -> None:
 
 
 def shrunk(mesh: Mesh, keep: np.ndarray, share: float = 0.86) -> Mesh:
-    """The tets of `keep` apart from each other, every side with vertices of its own, so that it is drawn flat."""
+    """The tets of `keep`, shrunk, with separate vertices per face for flat shading."""
     x = mesh.vertices[mesh.tets[keep]]
     x = x.mean(1, keepdims=True) + share * (x - x.mean(1, keepdims=True))
     sides = x[:, [[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]]].reshape(-1, 3, 3)
@@ -75,7 +75,7 @@ def shrunk(mesh: Mesh, keep: np.ndarray, share: float = 0.86) -> Mesh:
 
 
 def tile(mesh: Mesh, open_at: tuple[float, float, float] | None, azimuth: float, elevation: float) -> np.ndarray:
-    """The shape whole, or what is behind a plane through its middle in tets."""
+    """The whole shape, or the tets behind a plane through its centre."""
     mesh = mesh.moved(mesh.vertices - (0.0, mesh.bounds[0, 1], 0.0))
     whole = Clip(mesh, mesh.vertices[None], SKIN)
     camera = Camera.framing([whole], WIDE / HIGH, azimuth=azimuth, elevation=elevation, fill=0.9)

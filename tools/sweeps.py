@@ -1,4 +1,4 @@
-"""The picture of docs/sweep.md, and what a bake in tiles costs: `python tools/sweeps.py gallery | tiles MESH CELLS`."""
+"""The picture of docs/sweep.md, and the cost of a bake in slabs: `tools/sweeps.py gallery | tiles MESH CELLS`."""
 
 import os
 import pathlib
@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 
 
 def draw_gallery() -> None:
-    """The first example of the page, run and photographed by a headless browser."""
+    """The first example of the page, run and captured by a headless browser."""
     from playwright.sync_api import sync_playwright
 
     names = ("chromium", "chromium-browser", "google-chrome")
@@ -39,7 +39,7 @@ def draw_gallery() -> None:
 
 
 def measure_tiles(mesh: str, cells: int) -> None:
-    """Seconds of computing and the most memory: a field of one piece, its tiles one after the other, joining them."""
+    """CPU seconds and peak memory: a field in one piece, its slabs one after the other, and joining them."""
     start = (
         "import pliant, sys; from pliant.detect.distance_field.slabs import *\n"
         "mesh = pliant.load(sys.argv[1]); place = layout(mesh, int(sys.argv[2]), slabs=int(sys.argv[3]))\n"
@@ -57,7 +57,7 @@ def measure_tiles(mesh: str, cells: int) -> None:
 
 
 def _cost(code: str, *words: str) -> dict[str, float]:
-    """Of a process of its own: user time and the most memory."""
+    """User time and peak memory of a separate process."""
     child = subprocess.Popen([sys.executable, "-c", code, *words])
     _, status, used = os.wait4(child.pid, 0)
     assert status == 0

@@ -2,7 +2,7 @@
 
 Pictures: `draw_soft`, for pictures.py.
 
-Milliseconds are processor time of this process (set NUMBA_NUM_THREADS=1 to make them those of one thread).
+Milliseconds are CPU time of this process (set NUMBA_NUM_THREADS=1 for that of one thread).
 """
 
 import sys
@@ -24,7 +24,7 @@ LENGTH, SIDE, DENSITY, G = 0.4, 0.05, 400.0, 9.81
 
 
 def hung(young: float, poisson: float, substeps: int, cells: int = 2) -> tuple[float, float]:
-    """Strain in the middle of a hanging bar over that of the closed form, and how much it narrows for it."""
+    """Strain in the middle of a hanging bar relative to the closed form, and its relative narrowing."""
     mesh = pliant.shapes.bar((SIDE, LENGTH, SIDE), (cells, 8 * cells, cells))
     x = mesh.vertices
     stuff = pliant.Solid(young, poisson, DENSITY, damping=0.3)
@@ -39,7 +39,7 @@ def hung(young: float, poisson: float, substeps: int, cells: int = 2) -> tuple[f
 
 
 def strain() -> None:
-    """How near one sweep a small step comes to the material, by young and substeps."""
+    """How closely one sweep per substep approximates the material, by Young's modulus and substeps."""
     print("young Pa  cells  substeps  E dt^2 / (density h^2)  strain / closed form  narrowing (poisson 0.3)")
     for young, cells in ((5e4, 2), (2e5, 2), (1e6, 2), (5e4, 4)):
         for substeps in (8, 16, 32, 64):
@@ -54,7 +54,7 @@ def block(stuff: pliant.Solid) -> pliant.Simulation:
 
 
 def ringing() -> None:
-    """What implicit steps take from a block that rings without any damping."""
+    """The energy that implicit steps dissipate from a block that oscillates without damping."""
     for young in (1e4, 5e4, 2e5):
         sim = block(pliant.Solid(young, 0.4, damping=0.0))
         sim.state.x *= (1.2, 0.95, 0.95)
@@ -64,7 +64,7 @@ def ringing() -> None:
 
 
 def turned() -> None:
-    """A block that is turned inside out as a whole: does it come back?"""
+    """Whether a fully inverted block recovers."""
     for young in (1e4, 1e6, 1e9):
         for poisson in (0.0, 0.3, 0.45, 0.49):
             sim = block(pliant.Solid(young, poisson, damping=0.05))
@@ -77,7 +77,7 @@ def turned() -> None:
 
 
 def speed() -> None:
-    """Nanoseconds a tetrahedron takes in a sweep, and in one of internal friction."""
+    """Nanoseconds per tetrahedron of a constraint sweep, and of an internal friction sweep."""
     from pliant.dynamics import TetDynamics
     from pliant.kernels import tets as kernels
 
@@ -100,12 +100,12 @@ def speed() -> None:
             begin = time.process_time()
             work()
             spent.append(time.process_time() - begin)
-        print(f"{name}: {1e9 * min(spent) / count:.0f} ns a tetrahedron of {count}")
+        print(f"{name}: {1e9 * min(spent) / count:.0f} ns per tetrahedron, of {count}")
 
 
 def cylinders(frames: int = 300) -> None:
-    """The scene, in every mode: what met, how much bent, what it cost."""
-    print("resolution  mode   tets    ms  looks  contacts  pairs: soft  tray  bent  volume          fastest at end")
+    """The scene in every mode: intersections, deformation and cost."""
+    print("resolution  mode   tets    ms  passes  contacts  pairs: soft  tray  bent  volume          fastest at end")
     for resolution, mode in ((2, "safe"), (3, "safe"), (3, "push"), (4, "safe")):
         scene = SCENES["cylinders"](resolution=resolution, self_contact=mode)
         sim = pliant.Simulation(scene)
@@ -117,7 +117,7 @@ def cylinders(frames: int = 300) -> None:
             spent.append(1e3 * (time.process_time() - begin))
             met.append(count.at(frame.x))
             contacts = max(contacts, len(frame.contacts))
-            if frame.index <= 20:  # the collision, before they land
+            if frame.index <= 20:  # the collision, before landing
                 bent = max(bent, sim.dynamics.energy(sim.state)["elastic"] / start)
             for b in scene.solids:
                 mesh = scene.bodies[b].mesh.welded
@@ -126,7 +126,7 @@ def cylinders(frames: int = 300) -> None:
         tets = sum(len(scene.bodies[b].mesh.tets) for b in scene.solids)
         fastest = float(np.linalg.norm(sim.state.v[scene.soft_rows], axis=1).max())
         print(
-            f"{resolution:10}  {mode}  {tets:5}  {np.median(spent[1:]):4.1f}  {sim.guard.looks / frames:5.1f}"
+            f"{resolution:10}  {mode}  {tets:5}  {np.median(spent[1:]):4.1f}  {sim.guard.looks / frames:6.1f}"
             f"  {contacts:8}  {soft:11}  {tray:4}  {bent:.2f}  {min(volume):.3f} to {max(volume):.3f}"
             f"  {fastest:.3f} m/s",
             flush=True,
@@ -134,7 +134,7 @@ def cylinders(frames: int = 300) -> None:
 
 
 def draw_soft(save: Callable[[str, np.ndarray], None]) -> None:
-    """The cylinders at six times, one camera for all."""
+    """The cylinders at six times with a common camera."""
     result = record(pliant.Simulation(SCENES["cylinders"](resolution=4)), 300, measure=False)
     shown = (0, 8, 13, 24, 60, 300)
     held = [Clip(clip.mesh, clip.frames[:61] if clip.bends else clip.frames, clip.color) for clip in result.clips]

@@ -1,4 +1,4 @@
-"""Flat drawings in a row with a word under each, as the pictures of the methods have them."""
+"""Flat drawings in a row with captions, for the pictures of the methods."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-FINE, GAP = 4, 8  # drawn so many times larger; pixels between tiles
+FINE, GAP = 4, 8  # supersampling factor; pixels between tiles
 PAPER, TILE, INK, QUIET, LINE = (255, 255, 255), (246, 247, 249), (35, 38, 45), (120, 126, 140), (96, 104, 120)
 BLUE, ORANGE, RED, GREEN = (47, 111, 219), (217, 130, 43), (194, 72, 61), (62, 142, 110)
 
 
 class Tile:
-    """A drawing of the plane between `low` and `high`, as large as fits into `wide` x `tall` pixels; y goes up."""
+    """A drawing of the plane between `low` and `high`, fitted into `wide` x `tall` pixels; y points up."""
 
     def __init__(self, wide: int, tall: int, low: Any = (0.0, 0.0), high: Any = (1.0, 1.0), fill: float = 1.0) -> None:
         self.size = wide, tall
@@ -44,13 +44,13 @@ class Tile:
         self.draw.text(self.at(p), words, color, ImageFont.load_default(size * FINE), anchor=anchor)
 
     def points(self) -> np.ndarray:
-        """(tall, wide, 2) where the middles of the pixels are."""
+        """(tall, wide, 2) coordinates of the pixel centres."""
         wide, tall = self.size
         u, v = np.arange(wide) + 0.5 - wide / 2, tall / 2 - np.arange(tall) - 0.5
         return np.stack(np.broadcast_arrays(u[None], v[:, None]), -1) * FINE / self.zoom + self.middle
 
     def paint(self, colors: np.ndarray) -> None:
-        """(tall, wide, 3) below whatever is drawn later."""
+        """Paint the pixels (tall, wide, 3) as a background."""
         self.image.paste(Image.fromarray(colors.astype(np.uint8)).resize(self.image.size, Image.Resampling.BICUBIC))
 
     def small(self) -> Image.Image:
@@ -58,7 +58,7 @@ class Tile:
 
 
 def captioned(tiles: Sequence[Image.Image], words: Sequence[str], *, flat: bool = True) -> Image.Image:
-    """Tiles of one height in a row, a word under each; `flat` drawings have few colours."""
+    """Tiles of equal height in a row, each with a caption; `flat` drawings have few colours."""
     tall = tiles[0].height
     image = Image.new("RGB", (sum(tile.width + GAP for tile in tiles) - GAP, tall + 30), PAPER)
     draw, left = ImageDraw.Draw(image), 0
@@ -66,7 +66,7 @@ def captioned(tiles: Sequence[Image.Image], words: Sequence[str], *, flat: bool 
         image.paste(tile, (left, 0))
         draw.text((left + tile.width / 2, tall + 16), word, QUIET, ImageFont.load_default(15), anchor="mm")
         left += tile.width + GAP
-    # without dither flat areas stay flat, and files small
+    # without dithering, flat areas stay flat and files small
     return (
         image if not flat else image.quantize(96, Image.Quantize.MEDIANCUT, 3, dither=Image.Dither.NONE).convert("RGB")
     )

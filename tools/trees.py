@@ -1,4 +1,4 @@
-"""Slices through the fields that cover a volume, with the borders of their cells; drawn by `pictures.py trees`.
+"""Slices through the fields that cover a volume, with the boundaries of their cells; drawn by `pictures.py trees`.
 
 `python tools/trees.py CELLS [MESH ...]` prints the table of all fields instead.
 """
@@ -21,17 +21,17 @@ INK, QUIET = np.array([20.0, 24.0, 34.0]), (120, 126, 140)
 
 @functools.cache
 def middle() -> tuple[pliant.Mesh, np.ndarray]:
-    """The bust, and the points of a slice down its middle, rows from the top; as large as the cube of a tree."""
+    """The bust, and the points of a vertical slice through its centre, rows from the top; as large as the octree."""
     body = pliant.shapes.bust()
     low, high = body.bounds
     half, centre = 0.6 * (high - low).max(), 0.5 * (low + high)
     y, z = (np.arange(c - half + PIXEL / 2, c + half, PIXEL) for c in centre[1:])
-    # not in the very plane where leaves meet
+    # not exactly in the plane where leaves meet
     return body, np.stack(np.broadcast_arrays(centre[0] + 1e-5, y[::-1, None], z[None]), -1)
 
 
 def drawn(field: Any, lines: np.ndarray, words: str) -> Image.Image:
-    """The slice of a field with `lines` over it, and what it is."""
+    """The slice of a field with `lines` over it, and a caption."""
     body, points = middle()
     d = field.sample(points.reshape(-1, 3))[0].reshape(points.shape[:2])
     rgb = coloured(d, Scale(body.size / 40, body.size / 4)).astype(float)
@@ -46,7 +46,7 @@ def drawn(field: Any, lines: np.ndarray, words: str) -> Image.Image:
 
 
 def borders(cell: np.ndarray) -> np.ndarray:
-    """Pixels whose cell is not that of the pixel to the right or below."""
+    """Pixels whose cell differs from that of the pixel to the right or below."""
     lines = np.zeros(cell.shape, bool)
     lines[:, :-1] |= cell[:, 1:] != cell[:, :-1]
     lines[:-1] |= cell[1:] != cell[:-1]
@@ -54,7 +54,7 @@ def borders(cell: np.ndarray) -> np.ndarray:
 
 
 def leaf_of(tree: AdaptiveField, x: np.ndarray) -> np.ndarray:
-    """Which leaf each point (n,3) of the unit cube is in."""
+    """The leaf that contains each point (n,3) of the unit cube."""
     node = np.full(len(x), tree.nodes[0])
     while (inner := node >= 0).any():
         x = np.where(inner[:, None], 2.0 * x, x)
@@ -73,15 +73,13 @@ def cell_of(field: PlanarField, x: np.ndarray) -> np.ndarray:
 
 
 def draw_trees(save: Callable[[str, Image.Image], None]) -> None:
-    """Filled grid, octree and planes of the bust: a step of colour every fortieth of the diagonal."""
+    """Filled grid, octree and planes of the bust: a colour band every fortieth of the diagonal."""
     body, points = middle()
     rows, shape = points.reshape(-1, 3), points.shape[:2]
     band = pliant.DistanceField.bake(body, 48)
     whole = filled(band)
     beyond = np.isnan(band.sample(rows)[0]).reshape(shape)
-    words = (
-        f"between the dark lines the band; beyond them swept: {whole.values.size:,} nodes, {whole.nbytes / 1e6:.2f} MB"
-    )
+    words = f"between the dark lines the band, beyond swept: {whole.values.size:,} nodes, {whole.nbytes / 1e6:.2f} MB"
     save("field-fill", drawn(whole, borders(beyond), words))
     tree = AdaptiveField.bake(body, 0.002 * body.size)
     words = f"{tree.n_leaves:,} leaves, within 1/500 of the diagonal: {tree.nbytes / 1e6:.2f} MB"
@@ -96,7 +94,7 @@ def draw_trees(save: Callable[[str, Image.Image], None]) -> None:
 def table(mesh: pliant.Mesh, resolution: int) -> None:
     """The rows of `compare_fields` as Markdown."""
     print(f"\n{mesh.name}, {mesh.n_faces:,} faces, {resolution} cells\n")
-    print("| field | bytes | build s | p50 | p99 | max | p99 in the volume | known there | ns a query | guarantee |")
+    print("| field | bytes | build s | p50 | p99 | max | p99 in the volume | known there | ns per query | guarantee |")
     print("|" + "---|" * 10)
     for row in compare_fields(mesh, resolution):
         errors = " | ".join(f"{row[f'error_{q}_cells']:.3f}" for q in ("p50", "p99", "max"))

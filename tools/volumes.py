@@ -1,4 +1,4 @@
-"""The volumes of a tree over folding cloth, seen from the side; drawn by `python tools/volumes.py`."""
+"""The bounding volumes of a BVH over folding cloth, from the side; drawn by `python tools/volumes.py`."""
 
 import itertools
 import pathlib
@@ -26,7 +26,7 @@ def depths(skip):
 
 
 def outline(volume, b):
-    """Corners (c,2) of a volume as it looks along z."""
+    """Corners (c,2) of a volume projected along z."""
     if volume == "sphere":
         a = np.linspace(0.0, 2.0 * np.pi, 90)
         return b[:2] + b[3] * np.stack([np.cos(a), np.sin(a)], 1)

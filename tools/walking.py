@@ -1,6 +1,6 @@
 """The picture and the figures of docs/character.md: `python tools/walking.py [FILE.glb]` prints the figures.
 
-Processor time on one thread, best of many: set NUMBA_NUM_THREADS=1.
+CPU time on one thread, best of many runs: set NUMBA_NUM_THREADS=1.
 """
 
 import sys
@@ -16,7 +16,7 @@ from pliant.report.picture import views
 
 WIDE, HIGH, GAP, PHASES = 196, 340, 8, 6
 BODY = (0.78, 0.74, 0.70)
-# few hues, so that the palette of the picture holds their blends
+# few hues, so that the palette of the picture contains their blends
 INKS = {"red": (0.60, 0.22, 0.17), "blue": (0.20, 0.33, 0.55), "sand": (0.80, 0.72, 0.55)}
 LOOK = {
     "hips": "sand", "spine": "red", "chest": "blue", "neck": "red", "head": "sand", "shoulder": "sand",
@@ -68,10 +68,10 @@ def figures(character: pliant.Character) -> None:
     skin = best_of(lambda: character.skin(bones, out))
     many = np.linspace(0.3, 0.4, 16) * character.clips[clip].duration
     held = (character.weights > 0.0).sum(1).mean()
-    print(f"{character.mesh.name}: {len(out)} vertices, {len(character.names)} bones, {held:.2f} a vertex")
-    print(f"skin: {skin:.0f} us, {1e3 * skin / len(out):.1f} ns a vertex")
+    print(f"{character.mesh.name}: {len(out)} vertices, {len(character.names)} bones, {held:.2f} per vertex")
+    print(f"skin: {skin:.0f} us, {1e3 * skin / len(out):.1f} ns per vertex")
     alone, together = best_of(lambda: character.bones(clip, [middle])), best_of(lambda: character.bones(clip, many))
-    print(f"bones: {alone:.0f} us at one time, {together:.0f} us at 16")
+    print(f"bones: {alone:.0f} us for one time, {together:.0f} us for 16")
 
 
 def soles() -> None:

@@ -1,4 +1,4 @@
-"""pliant: collision detection and response for things that bend."""
+"""pliant: collision detection and response for deformable bodies."""
 
 import importlib
 import logging
@@ -49,7 +49,7 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from .scene import Solid as Solid
     from .simulation import Simulation as Simulation
 
-# public name -> module it comes from, loaded at first use: `import pliant` costs milliseconds, Numba is not among them
+# public name -> its module, imported at first use, so that `import pliant` takes milliseconds and does not load Numba
 _HOME = {
     "Attached": "deforming",
     "Body": "scene",
@@ -103,7 +103,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = importlib.import_module(f".{_HOME[name]}", __name__)
-    # a module is its own value; anything else is kept, so that the next use is an ordinary attribute
+    # cache the value, so that the next use is an ordinary attribute access
     value = module if name == _HOME[name] else getattr(module, name)
     globals()[name] = value
     return value

@@ -1,4 +1,4 @@
-"""`python -m pliant`, for where the script is not on the PATH."""
+"""`python -m pliant`, if the script is not on the PATH."""
 
 from .cli import main
 

@@ -1,4 +1,4 @@
-"""Animation: numbers that follow keys over time. Skeleton: a tree of nodes that such numbers place."""
+"""Animation: keyframed values over time. Skeleton: a hierarchy of nodes that such values pose."""
 
 import dataclasses
 import functools
@@ -12,15 +12,16 @@ from .kernels import animation as kernels
 from .validate import Floats, Ints
 
 INTERPOLATIONS = ("step", "linear", "cubic")
-PARTS = {"translation": (0, 3), "rotation": (3, 4), "scale": (7, 3)}  # where in a node's numbers, and how many
+PARTS = {"translation": (0, 3), "rotation": (3, 4), "scale": (7, 3)}  # offset in a node's values, and their number
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Track:
-    """Keys for `width` neighbouring numbers of a pose, from number `column` on.
+    """Keyframes for `width` consecutive values of a pose, starting at `column`.
 
-    times (k,) seconds, not falling; values (k,width), for "cubic" (k,3,width): slope in, value, slope out, a second.
-    "linear" turns a `rotation` (x y z w) at even speed the short way. The arrays are copies, checked and read-only.
+    times (k,) seconds, non-decreasing; values (k,width), for "cubic" (k,3,width): in-tangent, value, out-tangent, in
+    1/s. "linear" interpolates a `rotation` (x y z w) by slerp along the shorter arc. The arrays are validated,
+    read-only copies.
     """
 
     column: int
@@ -33,7 +34,7 @@ class Track:
         validate.choice("interpolation", self.interpolation, INTERPOLATIONS)
         times = validate.floats("times", self.times, (None,))
         if not len(times):
-            raise ValueError("times is empty; expected at least one key")
+            raise ValueError("times is empty; expected at least one keyframe")
         falling = np.diff(times) < 0.0
         if falling.any():
             k = int(np.argmax(falling))
@@ -41,11 +42,11 @@ class Track:
         cubic = self.interpolation == "cubic"
         values = validate.floats("values", self.values, (len(times), 3, None) if cubic else (len(times), None))
         if self.rotation:
-            # slopes are of the quaternion as it is given: only what is not followed by a slope may be made a unit
+            # tangents refer to the quaternion as given, so only values without tangents may be normalised
             keys = values[:, 1] if cubic else values
             size = np.linalg.norm(keys, axis=1)
             if values.shape[-1] != 4 or not (size > 1e-6).all():
-                raise ValueError("values of a rotation must be quaternions x, y, z, w that are not zero")
+                raise ValueError("values of a rotation must be non-zero quaternions x, y, z, w")
             if not cubic:
                 values /= size[:, None]
         for name, array in (("times", times), ("values", values)):
@@ -59,7 +60,7 @@ class Track:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Animation:
-    """Tracks that play together; `duration` is the time of their last key, seconds."""
+    """Tracks that are played together; `duration` is the time of the last keyframe, seconds."""
 
     tracks: tuple[Track, ...]
 
@@ -69,12 +70,12 @@ class Animation:
 
     @functools.cached_property
     def columns(self) -> int:
-        """How many numbers a pose must have for these tracks."""
+        """The smallest length of a pose for these tracks."""
         return max([0, *(track.column + track.width for track in self.tracks)])
 
     def sample(self, times: Floats, rest: Floats) -> Floats:
-        """(t,p) poses at `times` (t,): `rest` (p,) where no track speaks. Before its first key and after its last a
-        track holds still; each row depends on its own time only, to the bit."""
+        """Return poses (t,p) at `times` (t,), with `rest` (p,) for values without a track. Before its first and after
+        its last keyframe a track is constant; each row depends bitwise on its own time only."""
         if self.columns > len(rest):
             raise ValueError(f"the tracks drive {self.columns} numbers, but a pose has {len(rest)}")
         out = np.tile(rest, (len(times), 1))
@@ -105,10 +106,10 @@ class Animation:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Skeleton:
-    """A tree of nodes. A pose is a row of numbers: 10 for each node (`PARTS`), then morph weights.
+    """A hierarchy of nodes. A pose is a row of 10 values for each node (`PARTS`), followed by the morph weights.
 
-    parents (n,) int32, -1 for a root, parents first; rest (10 n + m,) the default pose; matrices (n,3,4) place the
-    nodes where `given` (n,) is true instead of their numbers. The arrays are copies, checked and read-only.
+    parents (n,) int32, -1 for a root, parents first; rest (10 n + m,): the default pose; matrices (n,3,4) replace the
+    values of nodes for which `given` (n,) is true. The arrays are validated, read-only copies.
     """
 
     parents: Ints
@@ -134,7 +135,7 @@ class Skeleton:
 
     @classmethod
     def of_heads(cls, parents: Any, heads: Any) -> "Skeleton":
-        """Unturned nodes at `heads` (n,3), metres, in the world."""
+        """Create nodes without rotation at `heads` (n,3), world positions in metres."""
         heads = validate.floats("heads", heads, (len(parents), 3))
         rest = np.tile([0.0, 0, 0, 0, 0, 0, 1, 1, 1, 1], (len(heads), 1))
         above = np.where(np.array(parents)[:, None] < 0, 0.0, heads[parents])
@@ -143,24 +144,24 @@ class Skeleton:
 
     @staticmethod
     def column(node: int, part: str) -> int:
-        """The first number of a node's translation, rotation or scale in a pose."""
+        """Return the first column of a node's translation, rotation or scale in a pose."""
         return kernels.NODE * node + PARTS[part][0]
 
     @property
     def n_weights(self) -> int:
-        """How many morph weights a pose has behind the numbers of its nodes."""
+        """The number of morph weights of a pose, which follow the values of its nodes."""
         return len(self.rest) - kernels.NODE * len(self.parents)
 
     def poses(self, animation: Animation | None, times: Floats) -> Floats:
-        """(t,p) poses at `times` (t,)."""
+        """Return poses (t,p) at `times` (t,)."""
         return np.tile(self.rest, (len(times), 1)) if animation is None else animation.sample(times, self.rest)
 
     def place(self, poses: Floats) -> Floats:
-        """(t,n,3,4) matrices of the nodes in the world."""
+        """Return the world matrices (t,n,3,4) of the nodes."""
         out = np.empty((len(poses), len(self.parents), 3, 4))
         kernels.place(poses, self.parents, self.matrices, self.given, out)
         return out
 
     def weights(self, poses: Floats) -> Floats:
-        """(t,m) morph weights."""
+        """Return the morph weights (t,m)."""
         return poses[:, kernels.NODE * len(self.parents) :]

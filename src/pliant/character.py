@@ -1,4 +1,4 @@
-"""Character: a mesh held by bones, and the clips that move them (linear blend skinning; morph targets)."""
+"""Character: a skinned mesh with its bones and clips (linear blend skinning, morph targets)."""
 
 import dataclasses
 import functools
@@ -15,12 +15,12 @@ from .kernels import skinning
 from .mesh import Mesh
 from .validate import Floats, Ints
 
-MOST_WEIGHTS = 8  # bones that may hold one vertex
+MOST_WEIGHTS = 8  # largest number of bones per vertex
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Morph:
-    """Shapes to blend in: targets (m,k,3) metres, added to the vertices start..start+k-1, each times its weight.
+    """Morph targets: displacements (m,k,3) in metres, scaled by their weights and added to vertices start..start+k-1.
 
     The weights are the morph weights column..column+m-1 of a pose.
     """
@@ -32,12 +32,12 @@ class Morph:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Character:
-    """A mesh (its bind shape: what skinning starts from, morphs at their defaults) and what moves it.
+    """A mesh in its bind shape (morph targets at their default weights) with its skeleton, skin weights and clips.
 
-    names (b) of the bones and parents (b,) int32, -1 for a root; joints (n,k) int32 and weights (n,k) float64 say which
-    bones hold a vertex, k <= 8: rows sum to 1 and fall, what is unused is zero. clips by name. Bone j is node nodes[j]
-    of the skeleton, and inverse[j] (3,4) takes the bind shape to that node's coordinates. The arrays are copies,
-    checked and read-only.
+    names (b) of the bones and parents (b,) int32, -1 for a root; joints (n,k) int32 and weights (n,k) float64: bones
+    and weights of each vertex, k <= 8, rows sorted in descending order and summing to 1, unused entries zero. clips by
+    name. Bone j is node nodes[j] of the skeleton; inverse[j] (3,4) is its inverse bind matrix. The arrays are
+    validated, read-only copies.
     """
 
     mesh: Mesh
@@ -63,7 +63,7 @@ class Character:
         joints = validate.indices("joints", self.joints, width, count, "bones")
         weights = validate.floats("weights", self.weights, (n, width))
         if len(joints) != n:
-            raise ValueError(f"joints has {len(joints)} rows; expected {n}, one a vertex")
+            raise ValueError(f"joints has {len(joints)} rows; expected {n}, one per vertex")
         joints, weights = _tidied(joints, weights)
         for clip in self.clips.values():
             if clip.columns > len(self.skeleton.rest):
@@ -71,7 +71,7 @@ class Character:
         for m in self.morphs:
             shapes, stop = len(m.targets), m.start + m.targets.shape[1]
             if not 0 <= m.start <= stop <= n:
-                raise ValueError(f"a morph moves the vertices {m.start}..{stop - 1}, but there are {n}")
+                raise ValueError(f"a morph moves vertices {m.start}..{stop - 1}, but there are {n}")
             if not 0 <= m.column <= m.column + shapes <= self.skeleton.n_weights:
                 have = self.skeleton.n_weights
                 raise ValueError(f"a morph has {shapes} targets from weight {m.column}, but a pose has {have}")
@@ -86,41 +86,41 @@ class Character:
             array.flags.writeable = False
 
     def bones(self, clip: str | None, times: Any) -> Floats:
-        """(t,b,3,4) skin matrices M at `times` (t,) seconds: x = sum_j w_j M_j [mesh.vertices, 1].
+        """Return skin matrices M (t,b,3,4) at `times` (t,) seconds: x = sum_j w_j M_j [mesh.vertices, 1].
 
-        `clip` None is the pose the nodes stand in. Before its first key and after its last a clip holds still.
+        `clip` None: the default pose of the nodes. Before its first and after its last keyframe a clip is constant.
         """
         return self.carry(self._poses(clip, times))
 
     def carry(self, poses: Floats) -> Floats:
-        """(t,b,3,4) skin matrices in poses (t,p) of the skeleton."""
+        """Return skin matrices (t,b,3,4) for poses (t,p) of the skeleton."""
         world = self.skeleton.place(poses)
         out = np.empty((len(world), len(self.names), 3, 4))
         kernels.bring_back(world, self.nodes, self.inverse, out)
         if not np.abs(out).max(initial=0.0) <= validate.LARGEST:
-            raise ValueError(f"a clip takes bones beyond {validate.LARGEST:g} m, or to where numbers end")
+            raise ValueError(f"a clip moves bones beyond {validate.LARGEST:g} m, or to positions that are not finite")
         return out
 
     def morph(self, clip: str | None, time: float, out: Floats | None = None) -> Floats:
-        """(n,3) the bind shape with its morph targets at their weights."""
+        """Return the bind shape (n,3) with its morph targets at `time` seconds of a clip."""
         return self.blended(self.skeleton.weights(self._poses(clip, [time]))[0], out)
 
     def blended(self, weights: Floats, out: Floats | None = None) -> Floats:
-        """(n,3) the bind shape with its morph targets at `weights` (m,)."""
+        """Return the bind shape (n,3) with its morph targets at `weights` (m,)."""
         x = np.empty_like(self.mesh.vertices) if out is None else out
         x[:] = self.mesh.vertices
         if self.morphs:
             rest = self.skeleton.weights(self.skeleton.rest[None])[0]
             extra = weights[: len(rest)] - rest
             for m in self.morphs:
-                # one after the other: the bits must not depend on how a library sums
+                # sequential sum, so that results do not depend on the summation order of a library
                 for weight, target in zip(extra[m.column : m.column + len(m.targets)], m.targets):
                     if weight:
                         x[m.start : m.start + len(target)] += weight * target
         return x
 
     def skin(self, matrices: Floats, out: Floats | None = None, vertices: Floats | None = None) -> Floats:
-        """(n,3) positions under skin matrices (b,3,4), from `vertices` instead of the bind shape where given."""
+        """Return positions (n,3) for skin matrices (b,3,4), starting from `vertices`. Default: the bind shape."""
         x = self.mesh.vertices if vertices is None else vertices
         out = np.empty(self.mesh.vertices.shape) if out is None else out
         if matrices.shape != (len(self.names), 3, 4):
@@ -133,7 +133,7 @@ class Character:
         return out
 
     def shape(self, clip: str | None, time: float, out: Floats | None = None) -> Floats:
-        """(n,3) positions at `time` seconds of a clip; None: the pose the nodes stand in."""
+        """Return positions (n,3) at `time` seconds of a clip; None: the default pose of the nodes."""
         vertices = self.morph(clip, time) if self.morphs else None
         return self.skin(self.bones(clip, [time])[0], out, vertices)
 
@@ -146,14 +146,14 @@ class Character:
 
 
 def _read_only(array: Floats) -> Floats:
-    """A view that kernels know by one type, whether or not others may write to the array."""
+    """Return a read-only view, so that kernels are compiled for one array type only."""
     view = np.ascontiguousarray(array, np.float64).view()
     view.flags.writeable = False
     return view
 
 
 def _tidied(joints: Ints, weights: Floats) -> tuple[Ints, Floats]:
-    """Rows that fall and sum to 1, no bone in one twice, as narrow as the vertex with the most bones allows."""
+    """Sort rows in descending order, merge duplicate bones, normalise, and drop columns that no vertex uses."""
     if (weights < 0.0).any():
         raise ValueError(f"weights[{validate.first_index(weights < 0.0)}] is negative")
     total = weights.sum(1)

@@ -1,7 +1,7 @@
-"""Checkpoint: a run on disk, from which it goes on as if it had never stopped.
+"""Checkpoint: a file from which a run continues bitwise identically.
 
-A scene is not in it, only its fingerprint: what a scene is made of comes from code or files, and a run that goes on in
-another scene would be neither of the two.
+It contains the fingerprint of the scene instead of the scene, which is built from code or files; a run cannot be
+resumed in a different scene.
 """
 
 import dataclasses
@@ -28,24 +28,24 @@ _PARAMETERS = ("gravity", "wind", "eps", "friction", "friction_model", "elastici
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """All that a run needs beside its scene. `method` is empty where the detectors were made by hand."""
+    """Everything a run needs besides its scene. `method` is empty if the detectors were passed by the caller."""
 
     state: State
-    index: int  # frames that were run
+    index: int  # number of completed frames
     dt: float
     substeps: int
     method: str
-    forced: int  # substeps in which the guard gave pairs up, and how many these were
-    unheld: int
+    forced: int  # substeps in which the guard gave pairs up
+    unheld: int  # pairs given up
     scene: str  # fingerprint
     response: str = "projection"
     memory: Contacts = dataclasses.field(default_factory=_contacts.empty)  # of the response
-    self_method: str = ""  # and self_response: empty where the guard keeps soft bodies apart, or nothing does
+    self_method: str = ""  # and self_response: empty if the guard, or nothing, handles self-contact
     self_response: str = ""
-    ways: NDArray[np.float64] = dataclasses.field(default_factory=lambda: np.zeros((0, 11)))  # of detectors
+    ways: NDArray[np.float64] = dataclasses.field(default_factory=lambda: np.zeros((0, 11)))  # memory of detectors
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """To an .npz file, atomically."""
+        """Write to an .npz file, atomically."""
         from .files import atomic_write
 
         s = self.state
@@ -70,11 +70,11 @@ class Checkpoint:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Checkpoint":
-        """What `save` wrote; MeshFileError when the file is damaged or of another kind."""
+        """Read a file written by `save`; MeshFileError if it is damaged or of another kind."""
         try:
-            with open(path, "rb") as file, np.load(file, allow_pickle=False) as saved:  # NumPy leaves bad files open
+            with open(path, "rb") as file, np.load(file, allow_pickle=False) as saved:  # np.load leaves bad files open
                 if "checkpoint" not in saved:
-                    raise ValueError("it holds no 'checkpoint'")
+                    raise ValueError("it has no array 'checkpoint'")
                 found = validate.whole("checkpoint", saved["checkpoint"])
                 if found != FORMAT:
                     raise ValueError(f"version {found}; this pliant reads {FORMAT}")
@@ -85,7 +85,7 @@ class Checkpoint:
                 state.lapse = lapse
                 counts = [validate.whole("counts", n, high=2**53) for n in saved["counts"].tolist()]
                 index, substeps, forced, unheld = counts
-                validate.number("dt", dt, above=0.0)  # `Simulation` knows what is too short
+                validate.number("dt", dt, above=0.0)  # `Simulation` checks the lower limit
                 validate.whole("substeps", substeps, low=1, high=1000)
                 texts = [_text(name, saved[name]) for name in ("method", "scene", "response")]
                 if saved["between"].shape != (2,):
@@ -95,8 +95,8 @@ class Checkpoint:
                 memory = _checked(np.frombuffer(saved["memory"].tobytes(), _contacts.CONTACT).copy(), len(state.x))
         except FileNotFoundError:
             raise MeshFileError(path, "", "no such file") from None
-        except Exception as error:  # NumPy raises a dozen kinds for files that are not its own
-            raise MeshFileError(path, "", f"not a checkpoint of pliant, or damaged ({error})") from None
+        except Exception as error:  # NumPy raises many types of exceptions for foreign files
+            raise MeshFileError(path, "", f"not a pliant checkpoint, or damaged ({error})") from None
         return cls(
             state=state,
             index=index,
@@ -115,29 +115,29 @@ class Checkpoint:
 
 
 def _text(name: str, value: Any) -> str:
-    """A text whose letters exist; NumPy takes any number for one, and Python fails on it wherever it is used."""
+    """Return a valid string: NumPy accepts invalid code points, on which Python fails later."""
     array = np.asarray(value)
     if array.dtype.kind != "U" or array.ndim:
-        raise ValueError(f"{name} has dtype {array.dtype} and shape {array.shape}; expected one text")
+        raise ValueError(f"{name} has dtype {array.dtype} and shape {array.shape}; expected one string")
     letters = np.frombuffer(array.tobytes(), np.dtype(np.uint32).newbyteorder(array.dtype.byteorder))
     if (letters > sys.maxunicode).any():
-        raise ValueError(f"{name} holds letters that do not exist")
+        raise ValueError(f"{name} contains invalid Unicode code points")
     return str(array)
 
 
 def _checked(memory: Contacts, count: int) -> Contacts:
-    """Contacts among `count` vertices; loops over them look up rows without asking again."""
+    """Return contacts among `count` vertices, validated; the kernels do not check their indices."""
     rows = memory["vertices"]
     if (rows < -1).any() or (rows >= count).any() or (rows[:, 0] < 0).any():
-        raise ValueError(f"memory names vertices beyond the {count} there are")
+        raise ValueError(f"memory has vertex indices out of range; the state has {count} vertices")
     floats = [name for name in memory.dtype.names or () if memory.dtype[name].base.kind == "f"]
     if not all(np.isfinite(memory[name]).all() for name in floats):
-        raise ValueError("memory holds numbers that are not finite")
+        raise ValueError("memory contains values that are not finite")
     return memory
 
 
 def fingerprint(scene: Scene) -> str:
-    """Of all in a scene that its run depends on; names and colours are not."""
+    """Return a hash of everything in a scene that affects its run; names and colours do not."""
     total = hashlib.sha256()
     for name in _PARAMETERS:
         _add(total, getattr(scene, name))
@@ -170,7 +170,7 @@ def _add_motion(total: Any, motion: Motion | Deforming | None) -> None:
 
 
 def _add(total: Any, value: Any) -> None:
-    """A value and its kind, so that no two lists of values run together to the same bytes."""
+    """Add a value with its type, so that different lists of values never give the same bytes."""
     if isinstance(value, np.ndarray):
         total.update(f"{value.dtype.str}{value.shape}".encode())
         total.update(np.ascontiguousarray(value).tobytes())

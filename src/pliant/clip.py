@@ -1,4 +1,4 @@
-"""Clip: a mesh and where its vertices are, frame by frame; what files, replays and pictures are made from."""
+"""Clip: a mesh and its vertex positions per frame, the input of files, replays and images."""
 
 import dataclasses
 import functools
@@ -17,11 +17,11 @@ from .validate import color, first_index, numbers
 @door
 @dataclasses.dataclass(frozen=True, eq=False)
 class Clip:
-    """`frames` (T,n,3) float32 or float64 positions of the mesh's own vertices in metres; T = 1 for what stands still.
+    """An animated mesh: `frames` (T,n,3), float32 or float64 positions of its vertices in metres; T = 1 if static.
 
-    What moves as a whole has one frame and `poses` (T,3,4), rigid transforms of it. `color` is linear RGB in 0..1, for
-    viewers and for files whose mesh brings no material of its own. `skin`: the character whose only clip, with a key
-    for each frame, moves its mesh as `frames` say; for files that know of bones.
+    A rigidly moving mesh has one frame and `poses` (T,3,4), rigid transforms of it. `color` is linear RGB in 0..1, for
+    viewers and for files if the mesh has no material. `skin`: a character whose only clip, with one keyframe per frame,
+    reproduces `frames`; for file formats with bones.
     """
 
     mesh: Mesh
@@ -50,7 +50,7 @@ class Clip:
             object.__setattr__(self, "poses", poses)
 
     def __len__(self) -> int:
-        """The number of frames; 1 for what stands still."""
+        """Return the number of frames; 1 if static."""
         return len(self.frames) if self.poses is None else len(self.poses)
 
     @property
@@ -59,11 +59,11 @@ class Clip:
 
     @property
     def bends(self) -> bool:
-        """Whether its vertices move, other than as a whole."""
+        """True if the mesh deforms, rather than being static or moving rigidly."""
         return len(self.frames) > 1
 
     def at(self, frame: int) -> NDArray[np.floating]:
-        """Positions (n,3) at `frame`; a still clip is the same at all of them."""
+        """Return positions (n,3) at `frame`; a static clip has the same positions at every frame."""
         frame = 0 if self.still else frame
         if self.poses is None:
             return self.frames[frame]
@@ -71,8 +71,8 @@ class Clip:
 
     @functools.cached_property
     def sewn(self) -> "Clip":
-        """The same, with only those of its mesh's coincident vertices welded that stay together in all frames, to SEAM
-        of its size; itself where all of them do."""
+        """The clip with only those coincident vertices welded that stay together in all frames, within SEAM times the
+        mesh size; the clip itself if all do."""
         mesh, slack = self.mesh, SEAM * self.mesh.size
         for frame in self.frames:
             mesh = mesh.sewn_at(frame, slack)
@@ -80,14 +80,14 @@ class Clip:
 
     @functools.cached_property
     def bounds(self) -> NDArray[np.float64]:
-        """(2,3) lowest and highest corner of the box around all frames."""
+        """(2,3) lower and upper corner of the bounding box of all frames."""
         if self.poses is None:
             return np.stack([self.frames.min((0, 1)), self.frames.max((0, 1))]).astype(np.float64)
         ends = [(x.min(0), x.max(0)) for x in map(self.at, range(len(self)))]
         return np.stack([np.min([low for low, _ in ends], 0), np.max([high for _, high in ends], 0)]).astype(np.float64)
 
     def unrolled(self) -> "Clip":
-        """The same with a frame of positions for each pose, for files that know nothing else."""
+        """Return the clip with vertex positions for each pose, for file formats without transforms."""
         if self.poses is None:
             return self
         return Clip(self.mesh, np.stack([self.at(t) for t in range(len(self))]), self.color)

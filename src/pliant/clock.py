@@ -1,4 +1,4 @@
-"""Nested timers with dotted names, free when off: `with clock("step.detect"): ...`."""
+"""Nested timers with dotted names, without cost when off: `with clock("step.detect"): ...`."""
 
 import contextlib
 import time
@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 
 
 class Clock:
-    """Seconds and calls per name. `Clock(on=False)` costs one attribute look-up a use."""
+    """Seconds and calls per name. `Clock(on=False)` costs one attribute look-up per use."""
 
     def __init__(self, on: bool = True) -> None:
         self.on = on

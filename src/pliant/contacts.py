@@ -1,8 +1,8 @@
-"""The one contact record of the program.
+"""The contact record shared by all detectors and responses.
 
-A contact ties up to four vertices together by weights. Its gap vector is `sum(weights * x[vertices]) - anchor`, and the
-component of that vector along `normal` is `distance`: positive apart, negative inside. So one projection serves
-every detector:
+A contact relates up to four vertices by weights. Its gap vector is `sum(weights * x[vertices]) - anchor`, and the
+component of that vector along `normal` is `distance`: positive if separated, negative if penetrating. One response
+therefore works with every detector:
 
 | kind            | vertices   | weights             | anchor                          |
 |-----------------|------------|---------------------|---------------------------------|
@@ -27,12 +27,12 @@ KINDS = ("vertex-face", "edge-edge", "vertex-field", "midpoint-field")
 CONTACT = np.dtype(
     [
         ("kind", "u1"),  # one of the constants above
-        ("spare", "u1", 7),  # zero; fills the gap that alignment would leave to chance, so that equal means equal bytes
+        ("spare", "u1", 7),  # zero; explicit padding, so that equal records have equal bytes
         ("elements", "i4", 2),  # vertex and face, or edge and edge; -1 where the other side is a field
-        ("vertices", "i4", 4),  # -1 unused, last
+        ("vertices", "i4", 4),  # unused ones are last and -1
         ("bodies", "i4", 2),
         ("weights", "f8", 4),  # sum to 0 (two sides) or 1 (one side and an anchor)
-        ("normal", "f8", 3),  # unit; moving the weighted point along it opens the gap
+        ("normal", "f8", 3),  # unit; moving the weighted point along it increases the gap
         ("anchor", "f8", 3),  # metres
         ("anchor_velocity", "f8", 3),  # metres per second
         ("distance", "f8"),  # metres, negative inside
@@ -47,7 +47,7 @@ Contacts = NDArray[Any]
 
 
 def empty(count: int = 0) -> Contacts:
-    """`count` blank records: unused vertices -1, everything else zero."""
+    """Return `count` blank records: indices are -1, everything else is zero."""
     if type(count) is not int or not 0 <= count < 1 << 20:
         count = validate.whole("count", count)
         validate.budget(f"{count} contact records", float(CONTACT.itemsize) * count, "make count smaller")
@@ -59,10 +59,10 @@ def empty(count: int = 0) -> Contacts:
 
 
 class _Lease:
-    """Memory that is on loan: what is made of it holds on to this, and the last one that goes gives it back."""
+    """A buffer on loan from a pool: arrays made of it keep this alive, and its destruction returns the buffer."""
 
     def __init__(self, pool: "Pool", memory: Contacts) -> None:
-        # as bytes: the interface cannot say that a record is aligned, and kernels would take it for another type
+        # as bytes: the array interface cannot express an aligned record, so kernels would see another type
         self.__array_interface__ = memory.view(np.uint8).__array_interface__
         self._pool, self._memory = pool, memory
 
@@ -71,16 +71,16 @@ class _Lease:
 
 
 class Pool:
-    """Room for records that is used again when nobody looks at the last ones any more.
+    """A buffer for records that is reused once the last array made of it is released.
 
-    A large new array costs as much as all that is written to it, because the system has to clear its pages.
+    Allocating a large array costs as much as filling it, because the system has to clear its pages.
     """
 
     def __init__(self) -> None:
         self.memory: Contacts | None = None
 
     def take(self, count: int) -> Contacts:
-        """(count,) records that hold anything."""
+        """Return (count,) uninitialised records."""
         memory, self.memory = self.memory, None
         if memory is None or not count <= len(memory) <= 4 * count + 4096:
             memory = np.empty(count + count // 8 + 64, CONTACT)
@@ -91,10 +91,10 @@ _PLACES = {"elements": "01", "vertices": "0123", "bodies": "01", "weights": "012
 
 
 def table(contacts: Contacts) -> dict[str, NDArray[Any]]:
-    """One-dimensional columns by name, for `pandas.DataFrame(table(contacts))` and whatever else takes no rows in rows.
+    """Return one-dimensional columns by name, as in `pandas.DataFrame(table(contacts))`.
 
-    `kind` is its name (KINDS); `elements`, `vertices`, `bodies` and `weights` become vertices_0, vertices_1 and so on,
-    `normal`, `anchor` and `anchor_velocity` become normal_x, normal_y, normal_z.
+    `kind` is given by name (KINDS); `elements`, `vertices`, `bodies` and `weights` become vertices_0, vertices_1 and so
+    on; `normal`, `anchor` and `anchor_velocity` become normal_x, normal_y, normal_z.
     """
     contacts = checked("contacts", contacts)
     columns: dict[str, NDArray[Any]] = {"kind": np.array(KINDS)[contacts["kind"]]}
@@ -109,7 +109,7 @@ def table(contacts: Contacts) -> dict[str, NDArray[Any]]:
 
 
 def checked(name: str, contacts: Any) -> Contacts:
-    """Contact records (n,), or a ValueError."""
+    """Return contact records (n,), validated; raise ValueError otherwise."""
     contacts = _records(name, contacts)
     bad = contacts["kind"] >= len(KINDS)
     if bad.any():
@@ -120,31 +120,31 @@ def checked(name: str, contacts: Any) -> Contacts:
 
 def _records(name: str, contacts: Any) -> Contacts:
     if not isinstance(contacts, np.ndarray) or contacts.dtype != CONTACT or contacts.ndim != 1:
-        raise wrong(name, contacts, "contact records (n,), as find_contacts gives them")
+        raise wrong(name, contacts, "contact records (n,), as find_contacts returns them")
     return contacts
 
 
 def gap(contacts: Contacts, x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The (n,3) gap vectors at positions `x`; their component along the normal is the distance."""
+    """Return the gap vectors (n,3) at positions `x`; their component along the normal is the distance."""
     contacts, x = _records("contacts", contacts), validate.numbers("x", x)
     used = contacts["vertices"] >= 0
     most = int(contacts["vertices"].max(initial=0))
     if x.ndim != 2 or x.shape[1] != 3 or (len(contacts) and most >= len(x)):
-        raise ValueError(f"x has shape {x.shape}; expected (n, 3) with all vertices of the contacts, up to {most}")
+        raise ValueError(f"x has shape {x.shape}; expected (n, 3) with n > {most}, the largest vertex of the contacts")
     points = x[np.where(used, contacts["vertices"], 0)]
     weights = np.where(used, contacts["weights"], 0.0)
     return np.einsum("ij,ijk->ik", weights, points) - contacts["anchor"]
 
 
 def sort(contacts: Contacts) -> Contacts:
-    """In the canonical order (kind, bodies, elements), which no number of threads can change."""
+    """Return contacts in canonical order (kind, bodies, elements), which is independent of the number of threads."""
     contacts = _records("contacts", contacts)
     e, b = contacts["elements"], contacts["bodies"]
     return contacts[np.lexsort((e[:, 1], e[:, 0], b[:, 1], b[:, 0], contacts["kind"]))]
 
 
 def join(parts: Sequence[Contacts]) -> Contacts:
-    """All of `parts`, one after the other. NumPy alone would compare the fields first, and copy them one by one."""
+    """Concatenate `parts` as bytes, because NumPy would compare the fields first and copy them one by one."""
     if isinstance(parts, (str, bytes)) or not isinstance(parts, Iterable):
         raise wrong("parts", parts, "a list of contact records")
     parts = [np.ascontiguousarray(_records(f"parts[{k}]", p)).view(_BYTES) for k, p in enumerate(parts)]
@@ -152,5 +152,5 @@ def join(parts: Sequence[Contacts]) -> Contacts:
 
 
 def concatenate(parts: Sequence[Contacts]) -> Contacts:
-    """All of `parts`, in the canonical order."""
+    """Concatenate `parts` in canonical order."""
     return sort(join(parts))

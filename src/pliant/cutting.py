@@ -1,4 +1,4 @@
-"""Cutting: a body of tetrahedra is parted between its tets, and a run goes on with the pieces."""
+"""Cutting: separate a body of tetrahedra along faces between tets, and continue the run with the pieces."""
 
 import dataclasses
 from typing import Any
@@ -15,13 +15,13 @@ from .state import State
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
-_OPPOSITE = np.array([[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]])  # corners of the side beyond each corner
-_ASIDE = 1e-7  # of the way to the middle of its tets, for a copy at rest: two vertices in one place would be one
+_OPPOSITE = np.array([[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]])  # corners of the face opposite each corner
+_ASIDE = 1e-7  # fraction by which a copy is moved towards the centroid of its tets, so that it is not welded again
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Cut:
-    """A cut `mesh`, and for each of its vertices the row (n,) of `before`, the welded mesh, that it came from."""
+    """A cut `mesh`, and for each of its vertices the row `source` (n,) in the welded mesh `before` the cut."""
 
     mesh: Mesh
     before: Mesh
@@ -29,15 +29,15 @@ class Cut:
 
     @property
     def copies(self) -> int:
-        """Vertices that were added."""
+        """Number of vertices added."""
         return len(self.source) - self.before.n_vertices
 
     def carried(self, scene: Scene, state: State, body: int) -> tuple[Scene, State]:
-        """A scene with the cut mesh in the place of that of `body`, and the state in it: copies are where the vertices
-        they were made of are, and as fast. Pins and grips hold all copies."""
+        """Return the scene with the mesh of `body` replaced by the cut one, and the state in it: copies have position
+        and velocity of their source. Pins and grips apply to all copies."""
         old = scene.bodies[body]
         if old.mesh.welded is not self.before:
-            raise ValueError(f"body {body} ({old.label!r}) has another mesh than the one that was cut")
+            raise ValueError(f"body {body} ({old.label!r}) has a different mesh from the one that was cut")
         pins = np.flatnonzero(np.isin(self.source, old.mesh.weld_index[old.pins]))
         grips = [self._held(grip, old.mesh.weld_index) for grip in old.grips]
         made = dataclasses.replace(old, mesh=self.mesh, pins=pins, grips=grips)
@@ -60,17 +60,17 @@ class Cut:
 
 @door
 def cut(mesh: Mesh, point: Any, normal: Any, *, reach: float | None = None, x: Any = None) -> Cut:
-    """Part a mesh of tets along the plane through `point` across `normal`, between tets: no tet is cut itself.
+    """Separate a tet mesh near the plane through `point` with `normal`, along faces: no tet itself is cut.
 
-    Tets are on the side that their middle is on. `reach` (metres) leaves what is farther from `point` than that as it
-    is, as a knife does that does not go through. `x` (n,3): where the vertices of `mesh.welded` are, if not at rest.
+    A tet belongs to the side of its centroid. `reach` (metres) limits the cut to that distance from `point`, like a
+    knife that does not go through. `x` (n,3): positions of the vertices of `mesh.welded`, if not at rest.
     """
     old = mesh.welded
     if not len(old.tets):
-        raise ValueError(f"mesh {mesh.name!r} has no tets to part; use pliant.Mesh.from_tets or pliant.shapes.bar")
+        raise ValueError(f"mesh {mesh.name!r} has no tets to cut; use pliant.Mesh.from_tets or pliant.shapes.bar")
     middle, across = validate.floats("point", point, (3,)), validate.floats("normal", normal, (3,))
     if not across.any():
-        raise ValueError("normal is 0, 0, 0; expected the direction across the cut")
+        raise ValueError("normal is 0, 0, 0; expected the normal of the cutting plane")
     at = old.vertices if x is None else validate.floats("x", x, old.vertices.shape)
     side = (at[old.tets].mean(1) - middle) @ across > 0.0
     one, other, corners = _shared_sides(old.tets)
@@ -82,7 +82,7 @@ def cut(mesh: Mesh, point: Any, normal: Any, *, reach: float | None = None, x: A
 
 
 def _shared_sides(tets: NDArray[np.int32]) -> tuple[Rows, Rows, NDArray[np.int32]]:
-    """The two tets (k,) of each side that two of them share, and its corners (k,3)."""
+    """Return the two tets (k,) of each shared face, and its corners (k,3)."""
     sides = np.sort(tets[:, _OPPOSITE].reshape(-1, 3), 1)
     order = np.lexsort(sides.T)
     same = np.flatnonzero((sides[order[1:]] == sides[order[:-1]]).all(1))
@@ -90,20 +90,20 @@ def _shared_sides(tets: NDArray[np.int32]) -> tuple[Rows, Rows, NDArray[np.int32
 
 
 def _part(old: Mesh, one: Rows, other: Rows, corners: NDArray[np.int32], parted: NDArray[np.bool_]) -> Cut:
-    """A vertex of a parted side has as many copies as there are groups of tets around it that still hold together."""
+    """Duplicate each vertex of a cut face once per group of tets around it that stay connected."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
     n, k = old.n_vertices, len(old.tets)
     touched = np.zeros(n, np.bool_)
     touched[corners[parted]] = True
-    # a node for each corner of each tet, joined across sides that were not parted; elsewhere all of a vertex are one
+    # graph with a node for each corner of each tet, linked across uncut faces; untouched vertices form one group
     ends = [_nodes(old.tets, t[~parted], corners[~parted]) for t in (one, other)]
     graph = coo_array((np.ones(len(ends[0]), np.int8), (ends[0], ends[1])), shape=(4 * k, 4 * k))
     group = connected_components(graph, directed=False)[1]
     flat = old.tets.ravel()
     key = np.where(touched[flat], group, -1)
-    # the first group of a vertex keeps its row, the others are added after all of them
+    # the first group of a vertex keeps its row, the others get new rows at the end
     pairs, index = np.unique(np.stack([flat, key], 1), axis=0, return_inverse=True)
     first = np.concatenate([[True], pairs[1:, 0] != pairs[:-1, 0]])
     row = np.where(first, pairs[:, 0], 0)
@@ -119,5 +119,5 @@ def _part(old: Mesh, one: Rows, other: Rows, corners: NDArray[np.int32], parted:
 
 
 def _nodes(tets: NDArray[np.int32], rows: Rows, corners: NDArray[np.int32]) -> Rows:
-    """(3 k,) nodes 4 tet + corner of the corners (k,3) in tets `rows` (k,)."""
+    """Return the nodes (3 k,), 4 tet + corner, of the corners (k,3) in tets `rows` (k,)."""
     return (4 * rows[:, None] + (tets[rows][:, None, :] == corners[:, :, None]).argmax(2)).ravel()

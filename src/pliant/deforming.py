@@ -1,4 +1,4 @@
-"""Deforming: how an obstacle changes its shape over time. By bones that carry its skin, or by recorded frames."""
+"""Deforming kinematic bodies: prescribed motion by skinning, by recorded frames, or attached to another body."""
 
 import dataclasses
 import functools
@@ -16,16 +16,17 @@ from .kernels.jit import worth
 from .mesh import Mesh
 
 Floats = NDArray[np.float64]
-SEAM = 1e-6  # of the size of a mesh: farther apart than files of single precision may write one point
-_SOME = 2000  # vertices that are moved before a thread would have woken up
+SEAM = 1e-6  # of the mesh size: above the rounding of one position in a float32 file
+_SOME = 2000  # vertices below which starting threads does not pay
 Rows = NDArray[np.int64]
 
 
 @runtime_checkable
 class Deforming(Protocol):
-    """What `Body.motion` is for an obstacle that bends. `sample` is asked once for many times, `shape` once for each.
+    """Interface of `Body.motion` for a deforming kinematic body. `sample` is called once for many times, `shape` once
+    per sample.
 
-    A sample is what the shape follows from, (k,3,4): the matrices of bones, or nothing but the time.
+    A sample (k,3,4) determines the shape: bone matrices, or only the time.
     """
 
     def sample(self, times: Floats) -> Floats: ...
@@ -43,10 +44,10 @@ class Deforming(Protocol):
 @door
 @dataclasses.dataclass(frozen=True, eq=False)
 class Skinned:
-    """A character that plays one of its clips, once or (`loop`) for ever, after `lead_in` seconds.
+    """A character that plays one of its clips once, or repeatedly with `loop`, after `lead_in` seconds.
 
-    In the lead-in it goes from the pose its nodes stand in to the clip's first: every joint turns evenly, slowly at
-    first and at last. `rows` are the vertices of the character's mesh that are asked for; all without.
+    During the lead-in it blends from the default pose of its nodes to the first pose of the clip, easing in and out.
+    `rows`: the vertices of the character's mesh to return. Default: all.
     """
 
     character: Character
@@ -64,13 +65,13 @@ class Skinned:
 
     @property
     def duration(self) -> float:
-        """Seconds of the clip and its lead-in; 0 for a character that stands."""
+        """Duration of clip and lead-in, seconds; 0 for a static character."""
         return self.lead_in + self.character.clips[self.clip].duration if self.clip is not None else 0.0
 
     def sample(self, times: Floats) -> Floats:
-        """(t,b,3,4) matrices that carry the skin, at `times` (t,) seconds; each depends on its own time only.
+        """Return skin matrices (t,b,3,4) at `times` (t,) seconds; each depends on its own time only.
 
-        Rows behind those of the bones hold what the morph targets of the character are blended by.
+        Additional rows after those of the bones hold the morph weights.
         """
         poses = self.poses(np.asarray(times, np.float64))
         out = self.character.carry(poses)
@@ -82,7 +83,7 @@ class Skinned:
         return np.concatenate([out, rows.reshape(len(out), -1, 3, 4)], 1)
 
     def shape(self, sample: Floats) -> Floats:
-        """(n,3) where a sample carries the skin."""
+        """Return the skinned positions (n,3) of a sample."""
         x, joints, weights = self._skin
         bones = len(self.character.names)
         if self.character.morphs:
@@ -93,7 +94,7 @@ class Skinned:
         return out
 
     def poses(self, times: Floats) -> Floats:
-        """(t,p) numbers of the skeleton at `times` (t,)."""
+        """Return poses (t,p) of the skeleton at `times` (t,)."""
         t, skeleton = times - self.lead_in, self.character.skeleton
         if self.clip is None:
             return skeleton.poses(None, t)
@@ -108,7 +109,7 @@ class Skinned:
         return out
 
     def keyed(self, times: Any) -> Character:
-        """The character with one clip, "run", that has a key for each of `times`, the first of them at 0."""
+        """Return the character with one clip, "run", that has a keyframe for each of `times`, shifted to start at 0."""
         times = np.asarray(times, np.float64)
         poses = self.poses(times)
         tracks = []
@@ -118,11 +119,11 @@ class Skinned:
         return dataclasses.replace(self.character, clips={"run": Animation(tuple(tracks))})
 
     def taking(self, rows: Rows) -> "Skinned":
-        """The same for some of its vertices."""
+        """Return the same motion for a subset of its vertices."""
         return dataclasses.replace(self, rows=rows if self.rows is None else self.rows[rows])
 
     def fastest(self) -> float:
-        """m/s: about the highest speed of any vertex, from differences over a sixtieth of a second."""
+        """Estimate the highest speed (m/s) of any vertex, by differences over 1/60 s."""
         t = np.arange(0.0, self.duration + 1.0 / 60.0, 1.0 / 60.0)
         before, fastest = None, 0.0
         for sample in self.sample(t):
@@ -134,13 +135,13 @@ class Skinned:
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """What a run depends on."""
+        """The data that determine the motion, for hashing."""
         c = self.character
         played = self.sample(np.linspace(0.0, self.duration, 17))
         return (c.mesh.vertices, c.joints, c.weights, played, self.duration, self.lead_in, self.loop)
 
     def apart(self, copies: Rows) -> Rows:
-        """Those of `copies` (k,2), pairs of vertices at one place, that bones or morph targets may take apart."""
+        """Return those of `copies` (k,2), pairs of coincident vertices, that bones or morph targets may separate."""
         one, two = copies.T
         differ = (self.joints[one] != self.joints[two]).any(1) | (self.weights[one] != self.weights[two]).any(1)
         for m in self.character.morphs:
@@ -152,7 +153,7 @@ class Skinned:
 
     @property
     def joints(self) -> NDArray[Any]:
-        """(n,k) bones that hold each vertex, and `weights` (n,k)."""
+        """(n,k) bones of each vertex; their weights are `weights` (n,k)."""
         return self._skin[1]
 
     @property
@@ -161,7 +162,7 @@ class Skinned:
 
     @functools.cached_property
     def _lead(self) -> Animation:
-        """From the pose that the nodes stand in to the first of the clip, in a time of 1."""
+        """Blend from the default pose of the nodes to the first pose of the clip, over a time of 1."""
         skeleton, clip = self.character.skeleton, self.character.clips[self.clip or ""]
         first = skeleton.poses(clip, np.zeros(1))[0]
         ends = np.stack([skeleton.rest, first])
@@ -180,7 +181,7 @@ class Skinned:
 @door
 @dataclasses.dataclass(frozen=True, eq=False)
 class Recorded:
-    """Frames (t,n,3) of a mesh's vertices at `times` (t,), seconds; straight lines between them."""
+    """Recorded vertex positions (t,n,3) at `times` (t,) seconds, interpolated linearly."""
 
     times: Floats
     frames: Floats
@@ -197,7 +198,7 @@ class Recorded:
         object.__setattr__(self, "frames", frames)
 
     def sample(self, times: Floats) -> Floats:
-        """(t,1,3,4): nothing but the time, in the corner."""
+        """Return samples (t,1,3,4) that hold only the time, in entry [0, 0, 3]."""
         out = np.zeros((len(times), 1, 3, 4))
         out[:, 0, 0, 3] = times
         return out
@@ -225,10 +226,10 @@ class Recorded:
 @door
 @dataclasses.dataclass(frozen=True, eq=False)
 class Attached:
-    """Points that ride on faces of something that bends, each at its own place over a face.
+    """Points attached to faces of a deforming body, each with fixed coordinates relative to its face.
 
-    carrier moves the vertices; corners (k,3) are rows of them; places (k,3): p = a + s (b - a) + t (c - a) + h n, n the
-    unit normal of the face and h in metres.
+    carrier: the motion of the body's vertices; corners (k,3): vertices of each face; places (k,3): coordinates s, t, h
+    in p = a + s (b - a) + t (c - a) + h n, with the unit normal n of the face and h in metres.
     """
 
     carrier: Deforming
@@ -243,7 +244,7 @@ class Attached:
     @door
     @classmethod
     def at(cls, carrier: Deforming, x: Floats, corners: Any, points: Floats) -> "Attached":
-        """Points (k,3) held by the faces with these corners (k,3), as they are where the vertices are at x (n,3)."""
+        """Attach points (k,3) to the faces with these corners (k,3), given vertex positions x (n,3)."""
         x = validate.floats("x", x, (None, 3))
         corners = validate.indices("corners", corners, 3, len(x)).astype(np.int64)
         points = validate.floats("points", points, (len(corners), 3))
@@ -252,7 +253,7 @@ class Attached:
             places = np.linalg.solve(frame, (points - a)[:, :, None])[:, :, 0]
         except np.linalg.LinAlgError:
             flat = int(np.argmin(np.abs(np.linalg.det(frame))))
-            raise ValueError(f"corners[{flat}] are of a face without area; expected faces that have one") from None
+            raise ValueError(f"corners[{flat}] is a face of zero area; expected non-degenerate faces") from None
         return cls(carrier, corners, np.asarray(places, np.float64))
 
     def sample(self, times: Floats) -> Floats:
@@ -274,13 +275,13 @@ class Attached:
 
     @functools.cached_property
     def _used(self) -> tuple[Deforming, NDArray[np.int64]]:
-        """The carrier of the corners alone, and which of its rows they are."""
+        """The carrier restricted to the corners, and the rows of the corners in it."""
         rows, inverse = np.unique(self.corners, return_inverse=True)
         return self.carrier.taking(rows), inverse.reshape(self.corners.shape)
 
     @staticmethod
     def _frames(corners: Floats) -> tuple[Floats, Floats]:
-        """First corner (k,3), and edges and unit normal as columns (k,3,3)."""
+        """Return the first corner (k,3), and two edges and the unit normal as columns (k,3,3)."""
         a, e, f = corners[:, 0], corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
         n = e[:, [1, 2, 0]] * f[:, [2, 0, 1]] - e[:, [2, 0, 1]] * f[:, [1, 2, 0]]
         n /= np.maximum(np.linalg.norm(n, axis=1, keepdims=True), 1e-300)
@@ -288,9 +289,9 @@ class Attached:
 
 
 def sewn(mesh: Mesh, motion: Deforming) -> Mesh:
-    """`mesh`, with only those of its coincident vertices welded that `motion` keeps together, to SEAM of its size.
+    """Return `mesh` with only those coincident vertices welded that `motion` keeps together, to SEAM times its size.
 
-    Of a character it is asked sixty times a second, and only for copies that other bones hold.
+    A character is sampled 60 times per second, only at copies with different bones or morph targets.
     """
     slack = SEAM * mesh.size
     if isinstance(motion, Recorded):

@@ -1,9 +1,9 @@
-"""The door of every public function: its arguments are what its annotations name, or one sentence says what is wrong.
+"""Argument validation of the public API: arguments must match their annotations, else an error says what is wrong.
 
-`@door` above a function or a class checks each argument by its annotation and hands it on: numbers, whole numbers,
-flags, texts, paths, callables, sequences of a class, and classes. `takes` says what else a class is made of, so that a
-trimesh.Trimesh is a mesh wherever a mesh is asked for. What an annotation leaves open (`Any`, arrays) and what a value
-may be (ranges, choices, shapes) is checked behind the door, by `validate`.
+The decorator `@door` checks each argument of a function or class by its annotation: numbers, integers, flags, strings,
+paths, callables, sequences of a class, and classes. `takes` registers a conversion to a class, so that a
+trimesh.Trimesh is accepted wherever a mesh is expected. Arguments that an annotation leaves open (`Any`, arrays), and
+ranges, choices and shapes, are checked by `validate` inside the function.
 """
 
 import collections.abc
@@ -27,12 +27,12 @@ _TEXTS = (str, bytes, bytearray)
 
 
 class Check(NamedTuple):
-    take: Callable[[str, Any], Any]  # of the name and the value; returns the value, or raises a ValueError
-    wanted: str  # what is expected, in words
+    take: Callable[[str, Any], Any]  # (name, value) -> value, possibly converted; raises ValueError
+    wanted: str  # the expected kind, for messages
 
 
 def takes(kind: type) -> Callable[[Callable[[str, Any], Any]], Callable[[str, Any], Any]]:
-    """The function below makes a `kind` of what else will do, or raises a ValueError; given a name and a value."""
+    """Register the decorated function (name, value) as a conversion to `kind`; it raises ValueError on failure."""
 
     def taught(make: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
         _MADE[kind] = make
@@ -42,7 +42,7 @@ def takes(kind: type) -> Callable[[Callable[[str, Any], Any]], Callable[[str, An
 
 
 def door(thing: T) -> T:
-    """Check the arguments of a function, or of a class when it is made, by their annotations."""
+    """Check the arguments of a function, or of the constructor of a class, by their annotations."""
     if isinstance(thing, type):
         thing.__init__ = _checked(thing.__init__, thing.__name__, 1)  # type: ignore[misc]
         return thing
@@ -55,7 +55,7 @@ def door(thing: T) -> T:
 
 
 def _checked(function: Callable[..., Any], called: str, skip: int) -> Callable[..., Any]:
-    """`function` behind its door; the first `skip` arguments (self, cls) pass unseen."""
+    """Return `function` with argument checks; the first `skip` arguments (self, cls) are not checked."""
 
     @functools.cache
     def plan() -> tuple[list[str], dict[str, Check], frozenset[str], bool]:
@@ -93,7 +93,7 @@ def _checked(function: Callable[..., Any], called: str, skip: int) -> Callable[.
 
 
 def _swapped(places: Sequence[str], checks: Mapping[str, Check], args: Sequence[Any]) -> str:
-    """The names of two arguments that would each fit in the other's place, and not in their own."""
+    """Return the names of two arguments that are valid only if exchanged, else an empty string."""
     rows = [(name, checks[name], value) for name, value in zip(places, args) if name in checks]
     for i, (one, check, value) in enumerate(rows):
         for two, other, second in rows[i + 1 :]:
@@ -117,7 +117,7 @@ def _fits(name: str, check: Check, value: Any) -> bool:
 
 
 def unknown_option(called: str, name: str, known: Iterable[str]) -> TypeError:
-    """The error for an option that nothing knows, with the one that was meant and all there are."""
+    """Return the error for an unknown option, with the closest match and all valid options."""
     options = sorted(known)
     near = difflib.get_close_matches(name, options, n=1)
     hint = f"did you mean {near[0]!r}? " if near else ""
@@ -125,7 +125,7 @@ def unknown_option(called: str, name: str, known: Iterable[str]) -> TypeError:
 
 
 def shown(value: Any) -> str:
-    """A value as an error shows it: short ones as they are, others by what they are."""
+    """Format a value for an error message: scalars and strings by their repr, others by their type."""
     if value is None or isinstance(value, (bool, numbers.Number, np.generic, os.PathLike, *_TEXTS)):
         text = repr(value)
         return text if len(text) <= 60 else text[:57] + "..."
@@ -138,27 +138,27 @@ def shown(value: Any) -> str:
 
 
 def wrong(name: str, value: Any, wanted: str, advice: str = "") -> ValueError:
-    """`name = value; expected ...`."""
+    """Return the error `name = value; expected ...`."""
     told = shown(value)
     equals = "is" if told.startswith(("a ", "an ")) or told.endswith(" itself") else "="
     return ValueError(f"{name} {equals} {told}; expected {wanted}{': ' + advice if advice else ''}")
 
 
-# -- what an annotation asks for ------------------------------------------------------------------------------------
+# -- checks derived from annotations ---------------------------------------------------------------------------------
 
 
 def _resolved(annotation: Any, function: Callable[..., Any]) -> Any:
-    """An annotation that is written as text, as what it names; Any where that is not known here."""
+    """Evaluate an annotation given as a string; Any if it cannot be resolved."""
     if isinstance(annotation, str):
         try:
             return eval(annotation, getattr(inspect.unwrap(function), "__globals__", {}))
-        except Exception:  # a name for type checkers only, or the class that is being made
+        except Exception:  # a name for type checkers only, or the class being defined
             return Any
     return annotation
 
 
 def check_of(annotation: Any) -> Check | None:
-    """How to check what is annotated so; None where anything goes."""
+    """Return the check for an annotation; None if any value is valid."""
     if annotation in (Any, object, inspect.Parameter.empty):
         return None
     plain = {float: FLOAT, int: WHOLE, bool: FLAG, str: TEXT, type(None): NONE}
@@ -173,7 +173,7 @@ def check_of(annotation: Any) -> Check | None:
         return PATH
     if origin is collections.abc.Mapping:
         return _of_class(Mapping, "a dict of options by name")
-    if origin is tuple and Ellipsis not in inner:  # a row of numbers, which is an array
+    if origin is tuple and Ellipsis not in inner:  # a fixed number of values, validated as an array
         return None
     if origin in (collections.abc.Sequence, collections.abc.Iterable, list, tuple) and inner:
         return _several(inner[0])
@@ -185,7 +185,7 @@ def check_of(annotation: Any) -> Check | None:
 
 
 def _either(kinds: tuple[Any, ...]) -> Check | None:
-    """One of several kinds: as it is where it is one of them, else what the first makes of it that can."""
+    """Return the check for a union: an instance of a member is passed on, else the first successful conversion."""
     if str in kinds and any(typing.get_origin(kind) is os.PathLike for kind in kinds):
         kinds = tuple(kind for kind in kinds if kind is not str)
     checks = [check_of(kind) for kind in kinds]
@@ -205,7 +205,7 @@ def _either(kinds: tuple[Any, ...]) -> Check | None:
                 return check.take(name, value)
             except ValueError as error:
                 said.append(error)
-        if len(solid) == 1 or made:  # the longest knows most: what else is made into such a thing
+        if len(solid) == 1 or made:  # the longest message is the most specific: it lists accepted types
             raise max(said, key=lambda error: len(str(error)))
         raise wrong(name, value, wanted)
 
@@ -214,7 +214,7 @@ def _either(kinds: tuple[Any, ...]) -> Check | None:
 
 
 def _several(kind: Any) -> Check | None:
-    """A sequence of one kind of things."""
+    """Return the check for a sequence of one kind."""
     one = check_of(kind)
     what = getattr(kind, "__name__", "thing")
     if one is None:
@@ -259,7 +259,7 @@ def _number(name: str, value: Any) -> Any:
 
 
 def _metres(value: Any) -> str:
-    """What a length with a unit is in metres, as advice."""
+    """Return advice for a length given with a unit: its value in metres."""
     if isinstance(value, str) and value.strip()[-1:].isalpha():
         try:
             return f"; lengths are in metres: {validate.length('', value):g}"

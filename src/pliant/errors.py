@@ -1,10 +1,10 @@
-"""The errors pliant raises on purpose; bad arrays are plain `ValueError`s that name the array and the index."""
+"""Exceptions of pliant; invalid arrays raise a plain `ValueError` that names the array and the index."""
 
 import os
 
 
 class MeshFileError(Exception):
-    """A file could not be read as a mesh: `path`, `where` in it (line, byte, accessor), and `why`."""
+    """A file could not be read: `path`, `where` in it (line, byte, accessor), and `why`."""
 
     def __init__(self, path: str | os.PathLike[str], where: str, why: str) -> None:
         self.path = os.fspath(path)
@@ -18,4 +18,4 @@ class MeshFileError(Exception):
 
 
 class TooBigError(ValueError):
-    """Something would need more memory than allowed; raised before anything is allocated."""
+    """An operation would need more memory than allowed; raised before allocation."""

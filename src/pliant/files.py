@@ -1,4 +1,4 @@
-"""Files that survive crashes: one way to write, used by everything that writes."""
+"""Atomic file writing, used by everything that writes files."""
 
 import contextlib
 import functools
@@ -13,16 +13,16 @@ from collections.abc import Iterator
 from typing import IO, Any
 
 _SUFFIX = ".pliant-tmp"
-FORGOTTEN = 3600.0  # seconds after which what another machine began to write is taken for left behind
+FORGOTTEN = 3600.0  # seconds after which a temporary file of another machine is considered abandoned
 
 
 @contextlib.contextmanager
 def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[Any]]:
-    """Open a temporary file beside `path` that replaces it when the block ends well; until then the old one stands.
+    """Open a temporary file next to `path` that replaces it when the block ends without an exception.
 
-    A crash at any moment leaves the old file or the new one. What a killed process left behind is removed by the
-    next write to the same path, on another machine an hour later. Errors of the file system name `path`. A link is
-    followed, a device written to.
+    A crash at any moment leaves either the old or the new file. Temporary files of killed processes are removed by the
+    next write to the same path, those of other machines after an hour. Errors of the file system name `path`. Symbolic
+    links are followed, devices are written directly.
     """
     target = pathlib.Path(path)
     if target.is_symlink():
@@ -37,7 +37,7 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[
         target.parent.mkdir(parents=True, exist_ok=True)
         _sweep(target)
         temporary = target.with_name(f".{target.name}.{os.getpid()}-{_host()}-{secrets.token_hex(4)}{_SUFFIX}")
-        # newline="" keeps text files the same bytes on every platform
+        # newline="" makes text files identical on every platform
         text = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
         stream = open(temporary, mode, **text)  # type: ignore[call-overload]
     except OSError as error:
@@ -58,7 +58,7 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[
 
 
 def _sync_folder(folder: pathlib.Path) -> None:
-    """Make the rename itself durable; Windows cannot open folders and needs no such thing."""
+    """Make the rename durable; not needed on Windows, which cannot open folders."""
     if sys.platform == "win32":
         return
     with contextlib.suppress(OSError):
@@ -70,13 +70,13 @@ def _sync_folder(folder: pathlib.Path) -> None:
 
 
 def _sweep(target: pathlib.Path) -> None:
-    """Remove temporaries of `target` whose writer is gone."""
+    """Remove temporary files of `target` whose writing process no longer exists."""
     for stale in target.parent.glob(f".{_escape(target.name)}.*{_SUFFIX}"):
-        with contextlib.suppress(OSError):  # on Windows a file still open refuses, which is what we want
+        with contextlib.suppress(OSError):  # on Windows open files cannot be deleted, as intended
             writer, _, rest = stale.name[len(target.name) + 2 :].partition("-")
             if rest.startswith(f"{_host()}-") and writer.isdigit():
                 gone = not _alive(int(writer))
-            else:  # of another machine that shares the folder: its processes cannot be asked
+            else:  # written by another machine, whose processes cannot be queried
                 gone = time.time() - stale.stat().st_mtime > FORGOTTEN
             if gone:
                 stale.unlink()
@@ -84,7 +84,7 @@ def _sweep(target: pathlib.Path) -> None:
 
 @functools.cache
 def _host() -> str:
-    """A short name of this machine."""
+    """Return a short identifier of this machine."""
     return hashlib.sha256(platform.node().encode()).hexdigest()[:8]
 
 

@@ -1,4 +1,4 @@
-"""Tets inside a closed surface: isosurface stuffing of its exact signed distance, and how much that loses."""
+"""Tets inside a closed surface: isosurface stuffing of its exact signed distance, and a measure of the loss."""
 
 import dataclasses
 import itertools
@@ -18,37 +18,37 @@ from .shapes.stuffing import NothingInsideError, stuffed
 from .validate import Floats
 
 _log = logging.getLogger(__name__)
-TETS, MOST_TETS = 8_000, 200_000  # tried without a size: about as many first, and at the most
-_STEP = 1.36  # sizes between are this much smaller: two and a half times as many tets
+TETS, MOST_TETS = 8_000, 200_000  # approximate number of tets of the first and the last size tried by default
+_STEP = 1.36  # ratio of consecutive sizes: 2.5 times as many tets
 
 
 @dataclasses.dataclass(frozen=True)
 class Loss:
-    """What filling a surface left out; lengths in metres."""
+    """The parts of a surface that the tets do not fill; lengths in metres."""
 
     size: float
     volume: float  # of the surface
     filled: float  # of the tets
-    farthest: float  # from a vertex of the surface to the tets' surface
-    far: int  # vertices of the surface that are more than two cells away from that
+    farthest: float  # largest distance of a surface vertex from the tets' surface
+    far: int  # surface vertices more than two cells away from the tets' surface
     vertices: int  # of the surface
     pieces: int  # of the surface
     filled_pieces: int
 
     @property
     def share(self) -> float:
-        """The part of the volume that is missing; negative where there is more."""
+        """The missing share of the volume; negative if the tets have more."""
         return 1.0 - self.filled / self.volume
 
     @property
     def words(self) -> str:
-        """What is worth a warning; empty where nothing is."""
+        """The text of a warning, empty if the loss is small."""
         said = []
         if self.share > 0.05:
             said.append(f"{self.share:.1%} of the volume is lost")
         if self.far:
             away = f"{2e3 * self.size:.3g} mm"
-            said.append(f"{self.far} of {self.vertices} vertices of the surface are more than two cells ({away}) off")
+            said.append(f"{self.far} of {self.vertices} vertices of the surface are more than two cells ({away}) away")
         if self.pieces != self.filled_pieces:
             said.append(f"{self.pieces} connected pieces have become {self.filled_pieces}")
         return ", ".join(said)
@@ -62,12 +62,12 @@ def fill_with_tets(
     max_bytes: float | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Mesh:
-    """Positive tets with edges about `size` (metres, or words such as "5mm") inside a closed surface.
+    """Fill a closed surface with positive tets with edges of about `size` (metres, or a string such as "5mm").
 
-    Vertices on the outside lie on the surface, dihedral angles are those of `shapes.stuffed`; edges and corners of the
-    surface are cut off, and parts thinner than a cell are lost; the log warns where that is much, and says how much.
-    Without `size`, as few of 8 000 to 200 000 tets as need no warning. `max_bytes` bounds the memory; `progress` is
-    told how many more points have been looked at.
+    Surface vertices of the tets lie on the surface; dihedral angles are those of `shapes.stuffed`. Sharp edges and
+    corners are cut off, and parts thinner than a cell are lost; a warning is logged if the loss is large. Default
+    `size`: the largest one, from about 8 000 to 200 000 tets, that causes no warning. `max_bytes` bounds the memory;
+    `progress` is called with the number of points evaluated since the last call.
     """
     return filled(surface, size, max_bytes=max_bytes, progress=progress)[0]
 
@@ -79,7 +79,7 @@ def filled(
     max_bytes: float | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[Mesh, Loss]:
-    """What `fill_with_tets` makes, and what is lost; which is logged, too, where it is worth a warning."""
+    """The result of `fill_with_tets`, and its loss, which is also logged if it is large."""
     body = _closed(surface)
     nearest = ClosestPoints(body)
 
@@ -101,7 +101,7 @@ def filled(
         except TooBigError:
             if found is None:
                 raise
-            break  # a smaller size would be better, but there is one
+            break  # keep the best size that fits in memory
         found = mesh, measured(body, mesh, h)
         if not found[1].words:
             break
@@ -113,7 +113,7 @@ def filled(
 
 
 def _sizes(surface: Mesh) -> list[float]:
-    """From that of about 8 000 tets, of which 12 fill a cell, to that of 200 000."""
+    """Sizes from about 8 000 to 200 000 tets, at 12 tets per cell."""
     first, last = ((12.0 * surface.volume / count) ** (1 / 3) for count in (TETS, MOST_TETS))
     between = []
     while first > _STEP * last:
@@ -129,7 +129,7 @@ def _too_thin(surface: Mesh, size: float) -> ValueError:
 
 
 def measured(surface: Mesh, mesh: Mesh, size: float) -> Loss:
-    """How far the tets are from filling the surface."""
+    """Measure how far the tets are from filling the surface."""
     used = np.unique(surface.faces)
     off = np.abs(ClosestPoints(mesh.surface).query(surface.vertices[used])[0])
     return Loss(
@@ -145,7 +145,7 @@ def measured(surface: Mesh, mesh: Mesh, size: float) -> Loss:
 
 
 def dihedral_angles(mesh: Mesh) -> Floats:
-    """(k,6) degrees between the sides of each tet."""
+    """(k,6) dihedral angles of each tet, degrees."""
     p = mesh.vertices[mesh.tets]
     sides = []
     for a, b, c in ((1, 2, 3), (0, 3, 2), (0, 1, 3), (0, 2, 1)):
@@ -156,17 +156,17 @@ def dihedral_angles(mesh: Mesh) -> Floats:
 
 
 def _closed(surface: Mesh) -> Mesh:
-    """The welded surface, or an error that says why it has no inside."""
+    """The welded surface; raises an error with the reason if it has no interior."""
     name = surface.name
     if not surface.n_faces:
         raise ValueError(f"mesh {name!r} has no faces; expected a closed surface")
     issues = surface.issues
     if not issues.closed:
-        raise ValueError(f"mesh {name!r} is not closed ({issues}); close its holes and mend its edges first")
+        raise ValueError(f"mesh {name!r} is not closed ({issues}); close its holes and repair its edges first")
     if issues.inward or surface.volume <= 0.0:
-        raise ValueError(f"mesh {name!r} is inside out (its volume is {surface.volume:g} m3); turn its faces around")
+        raise ValueError(f"mesh {name!r} is inside out (its volume is {surface.volume:g} m3); reverse its faces")
     body = surface.surface if len(surface.tets) else surface.welded
     crossing = len(intersections(body))
     if crossing:
-        _log.warning("%s: %d pairs of its faces cross; near them, the inside is not well defined", name, crossing)
+        _log.warning("%s: %d pairs of its faces intersect; near them, the inside is not well defined", name, crossing)
     return body

@@ -1,4 +1,4 @@
-"""Exact primitives in batches, for people who build a pipeline of their own. Arrays are (n,4,3), metres."""
+"""Exact distance and time-of-impact primitives on batches of pairs. Arrays are (n,4,3), metres."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ IMPACT_METHODS = {"conservative": _impact.impacts, "cubic": _cubic.cubic_impacts
 
 @door
 def point_triangle_distance(p: Any) -> Floats:
-    """(n,) distance of point p[:,0] from triangle p[:,1:4]; right for slivers, needles and single points too."""
+    """(n,) distance of point p[:,0] from triangle p[:,1:4]; also correct for slivers and degenerate triangles."""
     points = validate.floats("p", p, (None, 4, 3))
     out = np.empty(len(points))
     _kernels.point_triangle_distances(points, out)
@@ -27,7 +27,7 @@ def point_triangle_distance(p: Any) -> Floats:
 
 @door
 def edge_edge_distance(p: Any) -> Floats:
-    """(n,) distance of edge p[:,0]-p[:,1] from edge p[:,2]-p[:,3]; right for parallel edges and edges of no length."""
+    """(n,) distance of edge p[:,0]-p[:,1] from edge p[:,2]-p[:,3]; also correct for parallel and zero-length edges."""
     points = validate.floats("p", p, (None, 4, 3))
     out = np.empty(len(points))
     _kernels.edge_edge_distances(points, out)
@@ -38,11 +38,12 @@ def edge_edge_distance(p: Any) -> Floats:
 def vertex_face_impact(
     p_0: Any, p_1: Any, *, method: str = "conservative", tolerance: float = 1e-6
 ) -> tuple[Bools, Floats]:
-    """(hit (n,), time (n,)) of vertex p[:,0] and triangle p[:,1:4] that move on straight lines from p_0 to p_1.
+    """(hit (n,), time (n,)) of vertex p[:,0] and triangle p[:,1:4] that move linearly from p_0 to p_1.
 
-    `time` is the fraction of the motion, 0..1, and 1 where there is no hit, so that its minimum is a step all can take.
-    `tolerance` is relative to the longest edge. "conservative" misses nothing and is never late; it may call a near
-    miss within the tolerance a hit. "cubic" is the conventional method, which can miss.
+    `time` is the fraction of the motion, 0..1; it is 1 where there is no hit, so that its minimum is a collision-free
+    step for all pairs. `tolerance` is relative to the longest edge. "conservative" has no false negatives and its time
+    of impact is never too late; a near miss within the tolerance may be reported as a hit. "cubic" is the conventional
+    root finder, which can miss contacts.
     """
     return _impacts(p_0, p_1, True, method, tolerance)
 
@@ -51,7 +52,7 @@ def vertex_face_impact(
 def edge_edge_impact(
     p_0: Any, p_1: Any, *, method: str = "conservative", tolerance: float = 1e-6
 ) -> tuple[Bools, Floats]:
-    """(hit (n,), time (n,)) of edges p[:,0]-p[:,1] and p[:,2]-p[:,3]; the rest as for vertex_face_impact."""
+    """(hit (n,), time (n,)) of edges p[:,0]-p[:,1] and p[:,2]-p[:,3]; otherwise as vertex_face_impact."""
     return _impacts(p_0, p_1, False, method, tolerance)
 
 

@@ -1,4 +1,4 @@
-"""Hand: holds a spot of something soft and draws it along, gently, before contact has its say."""
+"""Hand: a drag constraint with bounded force that pulls a patch of a deformable body, solved before contacts."""
 
 from typing import Any, Self
 
@@ -10,27 +10,27 @@ from .scene import Scene
 from .state import State
 
 Floats = NDArray[np.float64]
-GRAVITIES = 8.0  # a hand lifts what it holds with no more than this times 9.81 m/s2
-FASTEST, SLOWEST = 4.0, 1.0  # m/s that a hand follows at, depending on how far a small step may go
-SPREAD = 2.5  # edges around the spot that share the pull; a single triangle would be torn out of shape
+GRAVITIES = 8.0  # largest force, over the weight of the whole body
+FASTEST, SLOWEST = 4.0, 1.0  # m/s: limits of the speed of the constraint's target, by the displacement per substep
+SPREAD = 2.5  # edge lengths: radius of the patch that shares the force, so that no single triangle is distorted
 
 
 class Hand:
-    """Vertices `rows` (k,) of one soft body, whose mean by `weights` (k,) is drawn to `to` (3,), metres.
+    """Drag constraint that pulls the mean of vertices `rows` (k,) of one body, by `weights` (k,), to `to` (3,), metres.
 
-    The pull is a constraint like those of the cloth, with a limit to its force, and contacts are answered after it:
-    what is held cannot be drawn through a body. It goes where it is told no faster than small steps allow.
+    Its force is bounded and contacts are resolved after it, so the vertices cannot be dragged through an obstacle. Its
+    position `at` approaches `to` no faster than the substeps allow.
     """
 
     def __init__(self, scene: Scene, rows: Any, weights: Any, to: Any) -> None:
         self.rows = validate.rows("rows", rows, int(scene.first[-1]))
         share = validate.floats("weights", weights, (len(self.rows),))
         if not len(self.rows) or not share.sum() > 0.0 or not scene.inverse_masses[self.rows].any():
-            raise ValueError("a hand needs rows that can move, and weights that are not all 0")
+            raise ValueError("a drag constraint needs rows with a movable vertex, and weights with a positive sum")
         self.weights = share / share.sum()
         self.to = to
-        self.at = self.to.copy()  # where it is on its way there
-        self.step = 0.5 * scene.eps  # metres that it may move in a small step
+        self.at = self.to.copy()  # present position on the way to the target
+        self.step = 0.5 * scene.eps  # largest displacement per substep, metres
         self._w = scene.inverse_masses[self.rows]
         self._pull = self.weights * self._w
         self._give = float(self.weights @ self._pull)
@@ -39,19 +39,20 @@ class Hand:
 
     @classmethod
     def at_point(cls, scene: Scene, state: State, body: int, face: int, where: Any) -> Self:
-        """At barycentric place `where` (3,) of a face of a soft body's welded mesh, with all vertices around it."""
+        """Make one at barycentric coordinates `where` (3,) of a face of a deformable body's welded mesh, with the
+        vertices around it."""
         mesh, first = scene.bodies[body].mesh.welded, int(scene.first[body])
         corners = mesh.faces[face]
         share = validate.floats("where", where, (3,))
         ends = mesh.vertices[corners]
         reach = SPREAD * float(np.linalg.norm(ends - np.roll(ends, 1, 0), axis=1).max())
-        # near in the shape it was made in: in a pile, what is near by now may be another fold
+        # distances in the rest shape: in a pile, a vertex near at present may belong to another fold
         apart = np.linalg.norm(mesh.vertices - share @ ends, axis=1)
         near = np.flatnonzero((apart < reach) & (scene.inverse_masses[scene.rows(body)] > 0.0))
         rows = (first + near).astype(np.int32)
         if not len(rows):
             raise ValueError(
-                f"face {face} of body {scene.bodies[body].label!r} is held by pins; nothing there can move"
+                f"face {face} of body {scene.bodies[body].label!r} cannot be dragged: all vertices around it are pinned"
             )
         weights = (1.0 - (apart[near] / reach) ** 2) ** 2 + 1e-6
         made = cls(scene, rows, weights, np.zeros(3))
@@ -60,7 +61,7 @@ class Hand:
 
     @property
     def to(self) -> Floats:
-        """(3,) where it goes, metres."""
+        """(3,) target position, metres."""
         return self._to
 
     @to.setter
@@ -68,16 +69,16 @@ class Hand:
         self._to = validate.floats("to", to, (3,)).copy()
 
     def point(self, state: State) -> Floats:
-        """(3,) the middle of what is held."""
+        """Return the weighted mean (3,) of the dragged vertices."""
         return np.asarray(self.weights @ state.x[self.rows])
 
     def put(self, to: Any) -> None:
-        """Hold still at `to` (3,) from now on."""
+        """Set both the target and the present position to `to` (3,)."""
         self.to = to
         self.at = self.to.copy()
 
     def pull(self, state: State, dt: float) -> None:
-        """One small step: go on towards `to`, and draw along what is held."""
+        """Apply one substep: advance towards `to`, and pull the vertices."""
         way = self.to - self.at
         far, most = float(np.linalg.norm(way)), min(max(self.step, SLOWEST * dt), FASTEST * dt)
         self.at = self.to.copy() if far <= most else self.at + way * (most / far)
@@ -89,7 +90,7 @@ class Hand:
 
 
 def grab(scene: Scene, state: State, origin: Any, along: Any) -> Hand | None:
-    """A hand where a ray from `origin` (3,) first meets something, if that is soft and can move; else None."""
+    """Return a drag constraint at the first hit of a ray from `origin` (3,), or None if that is not deformable."""
     hit = _first_hit(scene, state, validate.floats("origin", origin, (3,)), validate.floats("along", along, (3,)))
     if hit is None or scene.bodies[hit[0]].fixed:
         return None
@@ -97,7 +98,7 @@ def grab(scene: Scene, state: State, origin: Any, along: Any) -> Hand | None:
 
 
 def _first_hit(scene: Scene, state: State, origin: Floats, along: Floats) -> tuple[int, int, Floats] | None:
-    """Body, face and barycentric place that the ray meets first."""
+    """Return body, face and barycentric coordinates of the first hit of a ray."""
     best: tuple[float, int, int, Floats] | None = None
     for b, body in enumerate(scene.bodies):
         x = state.x[scene.rows(b)]

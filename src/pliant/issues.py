@@ -1,4 +1,4 @@
-"""What is wrong with a mesh: found, counted, named; never repaired behind the user's back."""
+"""Defects of a mesh: found, counted and named, but never repaired implicitly."""
 
 import dataclasses
 import functools
@@ -17,49 +17,49 @@ WORDS = {
     "degenerate": "{} faces without area",
     "duplicate": "{} duplicate faces",
     "non-manifold": "{} edges with more than two faces",
-    "flipped": "{} edges whose faces disagree about the outside",
-    "bow-tie": "{} vertices where fans of faces touch in a point",
-    "unreferenced": "{} vertices that no face or tet uses",
+    "flipped": "{} edges whose faces are oriented inconsistently",
+    "bow-tie": "{} non-manifold (bow-tie) vertices",
+    "unreferenced": "{} unreferenced vertices",
     "inverted": "{} inverted tets",
     "flat": "{} tets without volume",
-    "inward": "inside out (faces look inward)",
-    "border": "{} border edges (open)",
+    "inward": "inside out (faces point inward)",
+    "border": "{} boundary edges (open)",
     "seams": "{} vertices split at seams",
 }
 
 
 @dataclasses.dataclass(frozen=True)
 class Issues:
-    """Indices into the welded mesh's faces, edges, vertices or tets; empty arrays where all is well.
+    """Indices into the welded mesh's faces, edges, vertices or tets; empty arrays where there is no defect.
 
-    `seams` counts the vertices that welding merged; it is normal for GLB and STL.
+    `seams` counts the vertices merged by welding; they are normal in GLB and STL files.
     """
 
     degenerate: NDArray[np.int64]  # faces without area
-    duplicate: NDArray[np.int64]  # faces whose corners an earlier face has too
+    duplicate: NDArray[np.int64]  # faces with the same corners as an earlier face
     non_manifold: NDArray[np.int64]  # edges with three faces or more
-    flipped: NDArray[np.int64]  # edges whose two faces disagree about the outside
-    border: NDArray[np.int64]  # edges with one face: the mesh is open there
-    unreferenced: NDArray[np.int64]  # vertices that no face and no tet uses
-    bow_tie: NDArray[np.int64]  # vertices where two fans of faces touch in a point
+    flipped: NDArray[np.int64]  # edges whose two faces are oriented inconsistently
+    border: NDArray[np.int64]  # boundary edges, with one face
+    unreferenced: NDArray[np.int64]  # vertices of no face and no tet
+    bow_tie: NDArray[np.int64]  # vertices with more than one fan of faces
     inverted: NDArray[np.int64]  # tets of negative volume
     flat: NDArray[np.int64]  # tets without volume
     inward: bool  # closed and oriented, but the volume is negative
-    components: int  # connected pieces that have faces
+    components: int  # connected components with faces
     seams: int
-    encloses: bool  # every point off the surface has a side: along each edge as many faces run one way as the other
+    encloses: bool  # every point off the surface has a side: each edge has as many faces of either direction
 
     @property
     def closed(self) -> bool:
-        """No border, and every edge is shared evenly by faces that agree."""
+        """True without boundary edges if every edge has two consistently oriented faces."""
         return not (len(self.border) or len(self.non_manifold) or len(self.flipped))
 
     def __bool__(self) -> bool:
-        """True when there is something a user may want to know (an open border alone is a property, not a defect)."""
+        """True if there is a defect (a boundary alone is a property, not a defect)."""
         return bool(self.summary(defects_only=True))
 
     def summary(self, *, defects_only: bool = False) -> dict[str, int]:
-        """Counts by name, zero counts left out."""
+        """Counts by name, without zero counts."""
         counts = {
             "degenerate": len(self.degenerate),
             "duplicate": len(self.duplicate),
@@ -76,7 +76,7 @@ class Issues:
         return {name: count for name, count in counts.items() if count}
 
     def words(self, *, defects_only: bool = False) -> str:
-        """The summary as a person reads it, with the first rows of tets; empty where there is nothing to say."""
+        """The summary as readable text, with the first indices of bad tets; empty without defects."""
         rows = {"inverted": self.inverted, "flat": self.flat}
         said = []
         for name, count in self.summary(defects_only=defects_only).items():
@@ -90,9 +90,9 @@ class Issues:
 
 
 def find_issues(mesh: "Mesh", seams: int) -> Issues:
-    """All issues of an already welded mesh."""
+    """All issues of a welded mesh; `seams`: number of merged vertices."""
     top = mesh.topology
-    # no area: the height over the longest side is below the rounding of the coordinates themselves
+    # degenerate: the height over the longest side is below the rounding of the coordinates
     x = mesh.vertices[mesh.faces]
     sides = functools.reduce(np.maximum, (np.linalg.norm(x[:, k] - x[:, k - 1], axis=1) for k in range(3)))
     magnitude = functools.reduce(np.maximum, (np.abs(x[:, k, j]) for k in range(3) for j in range(3)))
@@ -124,8 +124,8 @@ def find_issues(mesh: "Mesh", seams: int) -> Issues:
 
 
 def tet_turns(x: NDArray[np.float64], tets: NDArray[Any]) -> NDArray[np.int8]:
-    """(k,) 1 for tets of positive volume, -1 for inverted ones, 0 for those without: their height is below the rounding
-    of the coordinates themselves."""
+    """(k,) 1 for tets of positive volume, -1 for inverted ones, 0 for flat ones, whose height is below the rounding of
+    the coordinates."""
     a, b, c, d = (x[tets[:, k]] for k in range(4))
     six = np.einsum("ij,ij->i", np.cross(b - a, c - a), d - a)
     sides = np.stack([np.linalg.norm(p - q, axis=1) for p, q in itertools.combinations((a, b, c, d), 2)])
@@ -135,11 +135,11 @@ def tet_turns(x: NDArray[np.float64], tets: NDArray[Any]) -> NDArray[np.int8]:
 
 
 def _duplicates(top: "Topology") -> NDArray[np.int64]:
-    """Faces whose corners an earlier face has too. The first and last of its edges tell a face from all others."""
+    """Faces with the same corners as an earlier face; the lowest and highest edge index identify a face."""
     a, b, c = (top.face_edges[:, k].astype(np.int64) for k in range(3))
     key = np.minimum(np.minimum(a, b), c) * len(top.edges) + np.maximum(np.maximum(a, b), c)
     ranked = np.sort(key)
-    if not (ranked[1:] == ranked[:-1]).any():  # as in most meshes, and a third of the time
+    if not (ranked[1:] == ranked[:-1]).any():  # fast path for most meshes: a third of the time
         return np.zeros(0, np.int64)
     again = np.ones(len(key), np.bool_)
     again[np.unique(key, return_index=True)[1]] = False
@@ -147,18 +147,18 @@ def _duplicates(top: "Topology") -> NDArray[np.int64]:
 
 
 def _bow_ties(mesh: "Mesh") -> NDArray[np.int64]:
-    """Vertices whose faces fall into more than one fan: join corners of faces that share an edge, count per vertex."""
+    """Vertices with more than one fan of faces: corners of faces that share an edge are joined and counted."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
     top = mesh.topology
-    asked = _not_one_fan(top)
+    asked = _not_single_fan(top)
     if not asked.any():
         return np.zeros(0, np.int64)
     _, beside = top.edge_faces
     edge = np.repeat(np.arange(len(top.edges)), top.use)
     ahead = np.flatnonzero((edge[1:] == edge[:-1]) & np.asarray(asked[top.edges].any(1))[edge[1:]])
-    f_a, f_b, e = beside[ahead], beside[ahead + 1], edge[ahead]  # neighbours in the list of one edge's faces
+    f_a, f_b, e = beside[ahead], beside[ahead + 1], edge[ahead]  # consecutive faces of one edge
     rows, columns = [], []
     for end in (0, 1):
         v = top.edges[e, end]
@@ -175,11 +175,11 @@ def _bow_ties(mesh: "Mesh") -> NDArray[np.int64]:
     return np.flatnonzero(fans > 1)
 
 
-def _not_one_fan(top: "Topology") -> NDArray[np.bool_]:
-    """(n,) vertices with faces that a walk from face to face around them does not all meet.
+def _not_single_fan(top: "Topology") -> NDArray[np.bool_]:
+    """(n,) mask of vertices whose faces are not all reached by walking from face to face around them.
 
-    Those on an edge of three faces are left out (they are reported there), those of a face that names a corner twice
-    are always in.
+    Vertices on an edge of three faces are excluded (reported as non-manifold edges); those of a face that repeats a
+    corner are always included.
     """
     faces, n = top.faces, top.n_vertices
     around = np.bincount(faces.ravel(), minlength=n)
@@ -193,7 +193,7 @@ def _not_one_fan(top: "Topology") -> NDArray[np.bool_]:
     first = np.full(n, -1, np.int32)
     for edges in (np.arange(len(top.edges), dtype=np.int32), np.flatnonzero(top.border).astype(np.int32)):
         for end in (0, 1):
-            first[top.edges[edges, end]] = edges  # where there is a border, the walk begins there
+            first[top.edges[edges, end]] = edges  # walks start at a boundary edge if there is one
     v = np.flatnonzero((around > 0) & ~rough & ~odd).astype(np.int32)
     e, met = first[v], np.zeros(n, np.int64)
     f = begin = two[e, 0]

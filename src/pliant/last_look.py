@@ -1,7 +1,8 @@
-"""The last look at a frame: what is still inside a body is set out before anybody sees it.
+"""Final projection: vertices still inside a body at the end of a frame are projected out.
 
-Responses go by where surfaces were nearest at one look a small step, and push ends of edges whose middles came too
-near; so a vertex may end a small step inside, where a foot swings faster than cloth can follow or where limbs press it.
+Responses use the nearest surfaces of one detection pass per substep, and move the ends of edges whose midpoints are too
+near; so a vertex may end a substep inside, where a foot moves faster than the cloth can follow or where limbs press on
+it.
 """
 
 from collections.abc import Sequence
@@ -18,12 +19,13 @@ from .scene import Scene
 from .state import State
 
 Floats = NDArray[np.float64]
-ROUNDS = 6  # in a hollow the way out of one side may lead into another; so each goes half as far beyond
+ROUNDS = 6  # in a concavity a projection may lead into another side; so each round uses half the offset of the last
 
 
 class LastLook:
-    """Asks the detectors that can tell what is inside (`Sounding`) about the vertices that may have got there since
-    they last looked, and sets those out by `eps`; no more than they moved in the frame, and what `RECOVERY` allows."""
+    """Queries the detectors with an exact inside test (`Sounding`) for the vertices that may have entered a body since
+    the last detection pass, and projects these out to `eps`, by at most their displacement in the frame plus what
+    `RECOVERY` allows."""
 
     def __init__(self, scene: Scene, detectors: Sequence[Any]) -> None:
         plain = [each.detector if isinstance(each, Lifted) else each for each in detectors]
@@ -33,17 +35,17 @@ class LastLook:
         self._begin, self._seen = np.zeros((0, 3)), np.zeros((0, 3))
 
     def begin(self, state: State) -> None:
-        """A new frame."""
+        """Begin a frame."""
         if self.detectors:
             self._begin = state.x[self._rows].copy()
 
     def remember(self, state: State) -> None:
-        """Detectors have looked; responses have not moved anything yet."""
+        """Store the positions of the detection pass, before any response."""
         if self.detectors:
             self._seen = state.x[self._rows].copy()
 
     def apply(self, found: Contacts, state: State, dt: float) -> bool:
-        """Move x; whether anything was inside. `found` are the contacts of the last look, dt is a frame's."""
+        """Move x; return whether anything was inside. `found`: contacts of the last detection pass; dt: of a frame."""
         moved = False
         for detector in self.detectors:
             x = state.x[self._rows]
@@ -61,7 +63,7 @@ class LastLook:
         return moved
 
     def _doubtful(self, detector: Sounding, found: Contacts, x: Floats) -> NDArray[np.int64]:
-        """Vertices that went at least as far, since the detector looked, as they were away from the body."""
+        """Return the vertices that have moved at least their distance from the body since the detection pass."""
         soft, first = detector.soft, self._rows.start
         mine = slice(soft.first - first, soft.first - first + soft.mesh.n_vertices)
         clear = np.full(soft.mesh.n_vertices, detector.within)

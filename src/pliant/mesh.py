@@ -1,4 +1,4 @@
-"""Mesh: vertices and faces, checked once at the door; everything derived from them on demand."""
+"""Mesh: vertices and faces, validated once on construction; derived quantities are computed on demand."""
 
 import dataclasses
 import functools
@@ -23,8 +23,8 @@ class Mesh:
 
     vertices (n,3) float64, faces (m,3) int32, tets (k,4) int32. The arrays are copies, checked and read-only.
     uv (m,3,2) texture coordinates per face corner, or None; material (m,) index into `materials`, or None.
-    `source` is what io needs to write the mesh back into a file of its kind; nobody else looks inside. groups (n,), or
-    None: vertices of different groups are never welded, wherever they are (see `sewn_at`).
+    `source` holds what io needs to write the mesh back into a file of the same format. groups (n,) or None: vertices
+    of different groups are never welded, even if their positions are equal (see `sewn_at`).
     """
 
     vertices: Floats
@@ -52,19 +52,19 @@ class Mesh:
         if self.material is not None:
             put("material", validate.rows("material", self.material, len(self.materials), "materials"))
             if len(self.material) != len(self.faces):
-                raise ValueError(f"material has {len(self.material)} entries; expected {len(self.faces)}, one a face")
+                raise ValueError(f"material has {len(self.material)} entries; expected {len(self.faces)}, one per face")
         if self.groups is not None:
             put("groups", validate.rows("groups", self.groups, len(x), "vertices").astype(np.int32))
             if len(self.groups) != len(x):
-                raise ValueError(f"groups has {len(self.groups)} entries; expected {len(x)}, one a vertex")
+                raise ValueError(f"groups has {len(self.groups)} entries; expected {len(x)}, one per vertex")
         for array in (self.vertices, self.faces, self.tets, self.uv, self.material, self.groups):
             if array is not None:
                 array.flags.writeable = False
 
     @classmethod
     def from_tets(cls, vertices: Any, tets: Any, **fields: Any) -> "Mesh":
-        """A mesh of tets whose faces are their surface: the sides that only one of them has."""
-        plain = cls(vertices, np.zeros((0, 3), np.int32), tets)  # checks both
+        """A mesh of tets whose faces are their surface: the tet faces that belong to one tet only."""
+        plain = cls(vertices, np.zeros((0, 3), np.int32), tets)  # validates both
         return cls(plain.vertices, tet_surface(plain.tets), plain.tets, **fields)
 
     @property
@@ -77,24 +77,24 @@ class Mesh:
 
     @functools.cached_property
     def bounds(self) -> Floats:
-        """(2,3): lowest and highest corner of the box around all vertices."""
+        """(2,3): lowest and highest corner of the bounding box of all vertices."""
         # column by column: four times as fast as along rows of three
         columns = [self.vertices[:, k] for k in range(3)]
         return np.array([[x.min() for x in columns], [x.max() for x in columns]])
 
     @functools.cached_property
     def size(self) -> float:
-        """The diagonal of the box, metres."""
+        """The diagonal of the bounding box, metres."""
         return float(np.linalg.norm(self.bounds[1] - self.bounds[0]))
 
     @functools.cached_property
     def topology(self) -> Topology:
-        """Edges and who touches whom, on the vertices as they are numbered here."""
+        """Edges and adjacency on the unwelded vertices."""
         return Topology.of(self.faces, self.n_vertices)
 
     @functools.cached_property
     def weld_index(self) -> Ints:
-        """(n,) row of each vertex in `welded`: files split vertices at seams, bodies do not."""
+        """(n,) index of each vertex in `welded`, where the vertices that files duplicate at seams are merged."""
         index = weld(self.vertices)
         if self.groups is not None:
             key = index.astype(np.int64) * self.n_vertices + self.groups
@@ -102,7 +102,7 @@ class Mesh:
             index = np.argsort(np.argsort(first))[inverse.ravel()].astype(np.int32)
         if not len(self.tets):
             return index
-        # vertices of the surface come first, so that it is a mesh of its own on the first rows
+        # surface vertices come first, so that the first rows are a mesh of the surface alone
         inner = np.ones(int(index.max()) + 1, np.bool_)
         inner[index[self.faces]] = False
         rank = np.empty(len(inner), np.int32)
@@ -111,15 +111,15 @@ class Mesh:
 
     @functools.cached_property
     def copies(self) -> NDArray[np.int64]:
-        """(k,2) vertices that are one with an earlier one, and the first that they are one with."""
+        """(k,2) each vertex that coincides with an earlier one, and the first vertex at that position."""
         return find_copies(self.weld_index)
 
     @functools.cached_property
     def welded(self) -> "Mesh":
-        """The mesh with equal vertices merged, in order of first appearance; itself where there are none.
-        Of a mesh of tets, vertices of the surface come before those inside.
+        """The mesh with coincident vertices merged, in order of first appearance; itself where there are none.
+        In a mesh of tets, surface vertices come before interior ones.
 
-        Simulation and adjacency use this one; `x_welded[mesh.weld_index]` writes a result back to the file's vertices.
+        Simulation and adjacency use this mesh; `x_welded[mesh.weld_index]` maps a result to the file's vertices.
         """
         index = self.weld_index
         count = int(index.max()) + 1
@@ -137,11 +137,11 @@ class Mesh:
         )
 
     def sewn_at(self, x: Any, slack: float = 0.0) -> "Mesh":
-        """This mesh, with only those of its coincident vertices welded that coincide at positions x (n,3) as well, or
-        in all frames x (t,n,3); itself where all of them do, to `slack` metres.
+        """This mesh with only those of its coincident vertices welded that also coincide at positions x (n,3), or in
+        all frames x (t,n,3); itself if all of them do, within `slack` metres.
 
-        Vertices that coincide at rest are one only as long as they stay together. Whoever follows a mesh that moves
-        asks this for each pose before relying on `weld_index`, `welded`, `surface` or `issues`.
+        Vertices that coincide in the rest pose may separate during an animation. Call this for each pose of a moving
+        mesh before using `weld_index`, `welded`, `surface` or `issues`.
         """
         at = validate.numbers("x", x)
         if at.shape[-2:] != self.vertices.shape:
@@ -151,8 +151,8 @@ class Mesh:
 
     @functools.cached_property
     def surface(self) -> "Mesh":
-        """What can be touched of the welded mesh: all of it, or of a mesh of tets the faces and their vertices, which
-        are the first of `welded`."""
+        """The collision surface of the welded mesh: all of it, or for a mesh of tets the surface faces and their
+        vertices, which are the first of `welded`."""
         mesh = self.welded
         if not len(mesh.tets):
             return mesh
@@ -162,7 +162,7 @@ class Mesh:
 
     @functools.cached_property
     def links(self) -> Ints:
-        """(k,2) all edges, of faces and of tets, each once, lower vertex first."""
+        """(k,2) all edges of faces and tets, each once, lower vertex first."""
         if not len(self.tets):
             return self.topology.edges
         pairs = np.sort(self.tets[:, [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]].reshape(-1, 2), 1)
@@ -170,13 +170,13 @@ class Mesh:
 
     @functools.cached_property
     def tet_volumes(self) -> Floats:
-        """(k,) cubic metres; negative for a tet that is inside out."""
+        """(k,) cubic metres; negative for an inverted tet."""
         a, b, c, d = (self.vertices[self.tets[:, k]] for k in range(4))
         return np.einsum("ij,ij->i", np.cross(b - a, c - a), d - a) / 6.0
 
     @functools.cached_property
     def issues(self) -> Issues:
-        """What is wrong with the mesh, found on the welded vertices."""
+        """The defects of the mesh, determined on the welded vertices."""
         return find_issues(self.welded, self.n_vertices - self.welded.n_vertices)
 
     @functools.cached_property
@@ -186,7 +186,7 @@ class Mesh:
 
     @functools.cached_property
     def face_normals(self) -> Floats:
-        """(m,3) unit normals; zero for faces without area."""
+        """(m,3) unit normals; zero for degenerate faces."""
         a, b, c = (self.vertices[self.faces[:, k]] for k in range(3))
         return _unit(np.cross(b - a, c - a))
 
@@ -202,14 +202,14 @@ class Mesh:
         corners = self.vertices[self.faces]
         ahead = _unit(np.roll(corners, -1, 1) - corners)
         behind = _unit(np.roll(corners, 1, 1) - corners)
-        # atan2 keeps its precision where acos loses it, near 0 and pi
+        # atan2 is accurate near 0 and pi, where acos is not
         angles = np.arctan2(np.linalg.norm(np.cross(ahead, behind), axis=2), (ahead * behind).sum(2))
         weighted = angles[:, :, None] * self.face_normals[:, None, :]
         return _unit(_scatter(self.faces, weighted.reshape(-1, 3), self.n_vertices))
 
     @functools.cached_property
     def volume(self) -> float:
-        """Signed volume by the divergence theorem, about the box's centre; meaningful for closed meshes."""
+        """Signed volume by the divergence theorem, about the centre of the bounding box; valid for closed meshes."""
         x = self.vertices - self.bounds.mean(0)
         a, b, c = (x[self.faces[:, k]] for k in range(3))
         return float(np.einsum("ij,ij->", a, np.cross(b, c)) / 6.0)
@@ -228,8 +228,8 @@ class Mesh:
 
 @takes(Mesh)
 def as_mesh(name: str, value: Any) -> Mesh:
-    """A Mesh of what is one by its looks: anything with `vertices` and `faces`, as a trimesh.Trimesh has them, or a
-    pair (vertices, faces), as libigl has them. `name` is what errors call it; a path is not read here."""
+    """Convert to a Mesh: an object with `vertices` and `faces`, such as a trimesh.Trimesh, or a pair (vertices, faces),
+    as in libigl. `name` is the argument's name in errors; paths are not loaded here."""
     if isinstance(value, Mesh):
         return value
     wanted = "a Mesh, something with vertices and faces, or a pair (vertices, faces)"
@@ -253,7 +253,7 @@ def as_mesh(name: str, value: Any) -> Mesh:
 
 
 def _ragged(pair: Any) -> list[Any]:
-    """Both parts as arrays, of no dimension where rows differ in length."""
+    """Both parts as arrays; zero-dimensional if rows differ in length."""
     try:
         return [np.asarray(part) for part in pair]
     except ValueError:
@@ -261,7 +261,7 @@ def _ragged(pair: Any) -> list[Any]:
 
 
 def _unit(a: Floats) -> Floats:
-    # scaled by the largest component first: lengths of 1e-170 must not vanish
+    # scaled by the largest component first, so that lengths of 1e-170 do not underflow
     largest = np.abs(a).max(-1, keepdims=True) if a.size else np.ones((*a.shape[:-1], 1))
     safe = np.where(largest > 0, largest, 1.0)
     b = a / safe
@@ -270,6 +270,6 @@ def _unit(a: Floats) -> Floats:
 
 
 def _scatter(index: NDArray[Any], values: Floats, count: int) -> Floats:
-    """Sum rows of `values` into `count` rows in the order of `index` (bincount adds in sequence: the same bits)."""
+    """Sum rows of `values` into `count` rows by `index`; bincount adds sequentially, so the sums are deterministic."""
     flat = index.ravel()
     return np.stack([np.bincount(flat, values[:, k], count) for k in range(3)], axis=1)

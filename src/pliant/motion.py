@@ -1,4 +1,4 @@
-"""Motion: where a rigid body is over time. Key poses, and between them the shortest turn and a straight line."""
+"""Motion: the pose of a rigid body over time, interpolated between keyframes (slerp and linear translation)."""
 
 import dataclasses
 import functools
@@ -13,19 +13,20 @@ from .door import door
 
 Floats = NDArray[np.float64]
 Point = tuple[float, float, float]
-STANDING = np.eye(3, 4)  # the pose of what stays as its mesh was given
-_SLACK = 1e-5  # what a rotation may be off, as matrices in single precision and with few digits are
-_EASE = 48  # keys for each span of a smooth hinge: what rests on it must not feel the steps of its speed
+STANDING = np.eye(3, 4)  # identity pose, of a static body
+_SLACK = 1e-5  # tolerance of a rotation, for matrices in float32 or with few digits
+_EASE = 48  # keyframes per span of a smooth hinge, so that steps in velocity do not disturb resting contacts
 
 
 @door
 @dataclasses.dataclass(frozen=True, eq=False)
 class Motion:
-    """Poses (k,3,4) at `times` (k,), seconds: x_world = pose[:, :3] @ x + pose[:, 3] for x in the mesh as given.
+    """Keyframes of a rigid motion: poses (k,3,4) or (k,4,4) at `times` (k,) seconds, with x_world = pose[:, :3] @ x +
+    pose[:, 3] for mesh coordinates x.
 
-    Rows 0 0 0 1 below, (k,4,4), may be there. Between two keys the body turns evenly about one axis (slerp) while
-    `pivot`, a point of the mesh's space, goes straight; before the first key and after the last it rests, or repeats
-    the last `cycle` seconds. All of it happens in the frame of the `parent` motion, where there is one.
+    Between two keyframes rotation is interpolated by slerp, and `pivot`, a point in mesh coordinates, moves on a
+    straight line. The body rests before the first keyframe; after the last it rests or repeats the last `cycle`
+    seconds. Poses are relative to the `parent` motion, if given.
     """
 
     times: Floats
@@ -35,9 +36,9 @@ class Motion:
     parent: "Motion | None" = None
     _skew: Floats = dataclasses.field(init=False, repr=False)  # (k,3,3) cross product with the axis of each span
     _angle: Floats = dataclasses.field(init=False, repr=False)  # (k,) radians over the span
-    _path: Floats = dataclasses.field(init=False, repr=False)  # (k,3) where the pivot is at each key
-    _leap: Floats = dataclasses.field(init=False, repr=False)  # (k,3) how far it goes in the span
-    _rate: Floats = dataclasses.field(init=False, repr=False)  # (k,) 1 / seconds of the span
+    _path: Floats = dataclasses.field(init=False, repr=False)  # (k,3) position of the pivot at each keyframe
+    _leap: Floats = dataclasses.field(init=False, repr=False)  # (k,3) displacement of the pivot over the span
+    _rate: Floats = dataclasses.field(init=False, repr=False)  # (k,) 1 / duration of the span
 
     def __post_init__(self) -> None:
         put = functools.partial(object.__setattr__, self)
@@ -58,7 +59,7 @@ class Motion:
         axes, angles = _turns(poses)
         path = poses[:, :, :3] @ pivot + poses[:, :, 3]
         rest = np.zeros(1)
-        # a span of no length follows the last key, so that resting there needs no case of its own
+        # a span of zero length after the last keyframe avoids a special case for resting there
         put("_skew", np.concatenate([_skew(axes), np.zeros((1, 3, 3))]))
         put("_angle", np.concatenate([angles, rest]))
         put("_path", path)
@@ -73,12 +74,12 @@ class Motion:
         cycle = validate.number("motion cycle", self.cycle, above=0.0)
         begin = self.times[-1] - cycle
         if begin < self.times[0] - 1e-9 * cycle:
-            raise ValueError(f"motion cycle = {cycle:g} s is longer than its keys, {np.ptp(self.times):g} s")
+            raise ValueError(f"motion cycle = {cycle:g} s is longer than its keyframes, {np.ptp(self.times):g} s")
         gap = float(np.abs(self._own(np.array([begin]))[0] - self.poses[-1]).max())
         if gap > _SLACK:
             raise ValueError(
                 f"motion cycle = {cycle:g} s does not close: the pose at {begin:g} s and the last one, at "
-                f"{self.times[-1]:g} s, differ by {gap:.3g}; end the keys where the cycle begins"
+                f"{self.times[-1]:g} s, differ by {gap:.3g}; end with the pose at which the cycle begins"
             )
 
     @door
@@ -86,12 +87,12 @@ class Motion:
     def hinge(
         cls, axis: Any, centre: Any, times: Any, angles: Any, *, smooth: bool = False, parent: "Motion | None" = None
     ) -> "Motion":
-        """Turn about `axis` through `centre` by `angles` (k,) radians at `times`; `smooth` starts and stops gently."""
+        """Rotate about `axis` through `centre` by `angles` (k,) radians at `times`; `smooth` eases in and out."""
         u, c = _axis(axis), validate.floats("centre", centre, (3,))
         t, a = validate.floats("times", times, (None,)), validate.floats("angles", angles, (None,))
         if len(t) != len(a):
-            raise ValueError(f"a hinge has {len(t)} times and {len(a)} angles; expected as many")
-        # a span may be any number of turns, but between two keys it must be clear which way
+            raise ValueError(f"a hinge has {len(t)} times and {len(a)} angles; expected one angle for each time")
+        # a span may contain any number of turns; between two keyframes the direction must be unambiguous
         most = float(np.abs(np.diff(a)).max(initial=0.0))
         parts = max(_EASE if smooth else 1, math.ceil(most / 2.0))
         s = np.arange(parts) / parts
@@ -115,15 +116,15 @@ class Motion:
         ramp: float = 0.0,
         parent: "Motion | None" = None,
     ) -> "Motion":
-        """Rest until `start`, then turn about `axis` through `centre` at `rate` radians a second for ever.
+        """Rest until `start`, then rotate about `axis` through `centre` at `rate` rad/s without end.
 
-        `ramp` seconds are taken to reach that rate.
+        `ramp`: seconds of constant acceleration up to that rate.
         """
         rate = validate.number("rate", rate, low=-1e12, high=1e12)
         start = validate.number("start", start, low=-1e9, high=1e9)
         ramp = validate.number("ramp", ramp, low=0.0, high=1e9)
         if abs(rate) < 1e-9:
-            raise ValueError(f"rate = {rate:g} is no spin; leave the motion out")
+            raise ValueError(f"rate = {rate:g} is too small for a spin; omit the motion")
         if 0.0 < ramp < 1e-9:
             raise ValueError(f"ramp = {ramp:g} must be 0 or at least 1e-9 seconds")
         s = np.linspace(0.0, 1.0, _EASE, endpoint=False) if ramp else np.zeros(0)
@@ -135,11 +136,11 @@ class Motion:
         return dataclasses.replace(made, cycle=period)
 
     def at(self, time: float) -> Floats:
-        """(3,4) pose at `time`, in the world."""
+        """Return the world pose (3,4) at `time` seconds."""
         return self.sample(np.array([validate.number("time", time)]))[0]
 
     def sample(self, times: Floats) -> Floats:
-        """(m,3,4) poses at `times` (m,), in the world; each depends on its own time only, to the bit."""
+        """Return world poses (m,3,4) at `times` (m,); each depends bitwise on its own time only."""
         own = self._own(times)
         return own if self.parent is None else compose(self.parent.sample(times), own)
 
@@ -150,7 +151,7 @@ class Motion:
         k = np.clip(np.searchsorted(self.times, t, side="right") - 1, 0, len(self.times) - 1)
         s = np.maximum((t - self.times[k]) * self._rate[k], 0.0)
         angle = (s * self._angle[k]).tolist()
-        # one at a time: vectorised sines may round by their place in the array
+        # scalar calls: rounding of vectorised sines may depend on the position in the array
         sine = np.array([math.sin(a) for a in angle])[:, None, None]
         rest = np.array([2.0 * math.sin(0.5 * a) ** 2 for a in angle])[:, None, None]
         w = self._skew[k]
@@ -161,7 +162,7 @@ class Motion:
         return out
 
     def fastest(self, box: Floats) -> float:
-        """m/s: about the highest speed of any point of the box (2,3), from differences over an eighth of each span."""
+        """Estimate the highest speed (m/s) of any point of the box (2,3), by differences over 1/8 of each span."""
         keys, motion = np.zeros(0), self
         while True:
             keys = np.union1d(keys, motion.times)
@@ -179,17 +180,17 @@ class Motion:
 
 
 def placed(points: Floats, pose: Floats) -> Floats:
-    """Points (n,3) of a body in the world; the same bits whatever n is."""
+    """Transform points (n,3) from body to world coordinates; the result does not depend on n, bitwise."""
     return (points[:, None, :] * pose[:, :3]).sum(2) + pose[:, 3]
 
 
 def brought(points: Floats, pose: Floats) -> Floats:
-    """Points (n,3) of the world in the coordinates of a body."""
+    """Transform points (n,3) from world to body coordinates."""
     return ((points - pose[:, 3])[:, None, :] * pose[:, :3].T).sum(2)
 
 
 def compose(outer: Floats, inner: Floats) -> Floats:
-    """(m,3,4) poses that do `inner` first, then `outer`."""
+    """Return poses (m,3,4) that apply `inner` first, then `outer`."""
     out = np.empty_like(inner)
     out[:, :, :3] = _multiply(outer[:, :, :3], inner[:, :, :3])
     out[:, :, 3] = (outer[:, :, :3] * inner[:, None, :, 3]).sum(2) + outer[:, :, 3]
@@ -197,14 +198,14 @@ def compose(outer: Floats, inner: Floats) -> Floats:
 
 
 def rotations(axis: Floats, angles: Floats) -> Floats:
-    """(m,3,3) turns about a unit `axis` by `angles` (m,) radians, counter-clockwise seen against the axis."""
+    """Return rotations (m,3,3) about a unit `axis` by `angles` (m,) radians (right-hand rule)."""
     w = _skew(axis[None])[0]
     sine, rest = np.sin(angles)[:, None, None], 2.0 * np.sin(0.5 * angles)[:, None, None] ** 2
     return np.eye(3) + sine * w + rest * (w @ w)
 
 
 def rigid_poses(name: str, value: Any) -> Floats:
-    """A fresh (k,3,4) array of rigid transforms, their rotations made right to the last digit; else a ValueError."""
+    """Return a new array (k,3,4) of rigid transforms, rotations re-orthonormalised; raise ValueError if not rigid."""
     array = validate.numbers(name, value)
     if array.ndim != 3 or array.shape[1:] not in ((3, 4), (4, 4)):
         raise ValueError(f"{name} has shape {array.shape}; expected (k, 3, 4) or (k, 4, 4)")
@@ -213,7 +214,7 @@ def rigid_poses(name: str, value: Any) -> Floats:
         _check_rigid(f"{name}[{k}]", full[k])
     out = np.ascontiguousarray(full[:, :3])
     r = out[:, :, :3]
-    for _ in range(3):  # Newton's steps to the nearest rotation: an error of 1e-5 becomes 1e-10, 1e-20
+    for _ in range(3):  # Newton steps to the nearest rotation: an error of 1e-5 becomes 1e-10, 1e-20
         r = 1.5 * r - 0.5 * r @ (r.transpose(0, 2, 1) @ r)
     out[:, :, :3] = r
     return out
@@ -225,7 +226,7 @@ def _check_rigid(name: str, pose: Floats) -> None:
         bad = ~np.isfinite(pose)
         wrong = f"its entry [{validate.first_index(bad)}] is {pose[bad][0]}"
     elif np.abs(pose[:3]).max() > validate.LARGEST:
-        wrong = f"its entries go up to {np.abs(pose[:3]).max():g}"
+        wrong = f"its largest entry is {np.abs(pose[:3]).max():g}"
     elif len(pose) == 4 and not np.allclose(pose[3], (0.0, 0.0, 0.0, 1.0), rtol=0.0, atol=_SLACK):
         wrong = f"its last row is {pose[3].tolist()}, not 0 0 0 1"
     else:
@@ -235,13 +236,13 @@ def _check_rigid(name: str, pose: Floats) -> None:
             what = "mirrors" if -1.0 - 10.0 * _SLACK < size < -1.0 + 10.0 * _SLACK else "scales"
             wrong = f"its rotation part has determinant {size:.6g} (it {what}); expected 1"
         elif off > 4.0 * _SLACK:
-            wrong = f"its axes are off by {off:.3g} from unit length and right angles (it shears or scales)"
+            wrong = f"its axes deviate by {off:.3g} from orthonormal (it shears or scales)"
     if wrong:
         raise ValueError(f"{name} is not a rigid transform: {wrong}; pass a rotation and a translation")
 
 
 def _turns(poses: Floats) -> tuple[Floats, Floats]:
-    """Unit axis (k-1,3), in the frame of the earlier pose, and angle (k-1,) from each pose to the next."""
+    """Return unit axis (k-1,3), in the frame of the earlier pose, and angle (k-1,) from each pose to the next."""
     r = poses[:-1, :, :3].transpose(0, 2, 1) @ poses[1:, :, :3]
     twice = np.stack([r[:, 2, 1] - r[:, 1, 2], r[:, 0, 2] - r[:, 2, 0], r[:, 1, 0] - r[:, 0, 1]], 1)
     sine = 0.5 * np.linalg.norm(twice, axis=1)
@@ -249,19 +250,19 @@ def _turns(poses: Floats) -> tuple[Floats, Floats]:
     back = np.flatnonzero(angle > math.pi - 1e-6)
     if len(back):
         k = int(back[0])
-        raise ValueError(f"motion poses[{k}] and [{k + 1}] are half a turn apart, either way round; put a key between")
+        raise ValueError(f"motion poses[{k}] and [{k + 1}] are half a turn apart, which is ambiguous; add a keyframe")
     return 0.5 * twice / np.maximum(sine, 1e-300)[:, None], angle
 
 
 def _skew(axes: Floats) -> Floats:
-    """(m,3,3) matrices that multiply as the cross product with each axis does."""
+    """Return the cross product matrices (m,3,3) of the axes."""
     x, y, z = axes.T
     o = np.zeros_like(x)
     return np.stack([np.stack([o, -z, y], 1), np.stack([z, o, -x], 1), np.stack([-y, x, o], 1)], 1)
 
 
 def _multiply(a: Floats, b: Floats) -> Floats:
-    """Products of (m,3,3) matrices, each by itself: libraries may sum differently for stacks of another length."""
+    """Multiply matrices (m,3,3) one by one; in libraries the summation order may depend on the stack length."""
     return (a[:, :, :, None] * b[:, None, :, :]).sum(2)
 
 

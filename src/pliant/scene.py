@@ -1,4 +1,4 @@
-"""Scene: all that does not change while it runs. Bodies, their materials, the air, and how contact behaves."""
+"""Scene: everything that is constant during a simulation: bodies, materials, wind, and contact parameters."""
 
 import dataclasses
 import functools
@@ -25,14 +25,14 @@ CLOTH_COLOUR, _BODY_COLOUR = (0.62, 0.16, 0.13), (0.78, 0.74, 0.70)
 @door
 @dataclasses.dataclass(frozen=True)
 class Cloth:
-    """What a cloth is made of, in real units. The default is a firm, slightly elastic cotton."""
+    """Cloth material in SI units. The default is a firm, slightly elastic cotton."""
 
     density: float = 0.20  # kg/m2
     stretch: float = 500.0  # N/m: force per metre of width for a strain of 1
     shear: float = 100.0  # N/m
     bend: float = 2e-4  # N m: moment per metre of width for a curvature of 1/m
-    damping: float = 0.01  # m2/s: internal friction; how fast differences of velocity even out
-    air: float = 1.2  # kg/m3: density of the air it moves through; 0 is vacuum
+    damping: float = 0.01  # m2/s: kinematic viscosity of the internal friction
+    air: float = 1.2  # kg/m3: density of the surrounding air; 0 is vacuum
 
     def __post_init__(self) -> None:
         validate.number("density", self.density, above=0.0)
@@ -45,10 +45,10 @@ class Cloth:
 @door
 @dataclasses.dataclass(frozen=True)
 class Solid:
-    """What a soft body of tetrahedra is made of, in real units. The default is a soft rubber foam."""
+    """Material of a soft body of tetrahedra in SI units. The default is a soft rubber foam."""
 
-    young: float = 5e4  # Pa: stress for a strain of 1 along a bar that is free to narrow
-    poisson: float = 0.4  # how much it narrows for a strain of 1; 0.5 would keep its volume whatever is done to it
+    young: float = 5e4  # Pa: Young's modulus
+    poisson: float = 0.4  # Poisson's ratio; 0.5 would be incompressible
     density: float = 400.0  # kg/m3
     damping: float = 0.01  # m2/s: internal friction; viscosity over density
 
@@ -61,20 +61,19 @@ class Solid:
 
     @property
     def mu(self) -> float:
-        """Lame's second constant, Pa: resistance to change of shape."""
+        """Lame's second parameter, Pa: the shear modulus."""
         return self.young / (2.0 * (1.0 + self.poisson))
 
     @property
     def lam(self) -> float:
-        """Lame's first constant, Pa: resistance to change of volume, beside that of shape."""
+        """Lame's first parameter, Pa."""
         return self.young * self.poisson / ((1.0 + self.poisson) * (1.0 - 2.0 * self.poisson))
 
 
 @door
 @dataclasses.dataclass(frozen=True, eq=False)
 class Grip:
-    """Vertices of a soft body, by rows of its mesh, that something holds and moves: as a whole, or each (`Attached`)
-    for itself."""
+    """Vertices of a deformable body, as rows of its mesh, with prescribed motion: rigid, or individual (`Attached`)."""
 
     rows: Any
     motion: Motion | Deforming
@@ -86,14 +85,14 @@ class Grip:
 @door
 @dataclasses.dataclass(frozen=True, eq=False)
 class Body:
-    """A mesh with a role: a piece of cloth, a soft body (`material` is a `Solid`, the mesh has tets, and its faces are
-    their surface), or `fixed` in space as an obstacle.
+    """A mesh with a role: cloth, a soft body (`material` is a `Solid`, the mesh has tets, and its faces are their
+    surface), or an obstacle (`fixed`), static or kinematic.
 
-    `pins` are rows of the mesh's vertices that stay where they are; `grips` are held and moved. `flat` treats the rest
-    shape as flat cloth that was bent into the mesh (sewn garments); otherwise the mesh's own curvature is at rest.
-    `motion` moves an obstacle as a whole, or bends it (`Skinned`, `Recorded`). Obstacles with the same `group` are
-    parts of one thing, which may overlap: of all parts near a point of the cloth only the nearest touches it. `layer`
-    counts the garments that a cloth is worn over: it keeps as many thicknesses more from bodies.
+    `pins` are rows of vertices that do not move; `grips` are vertices with prescribed motion. `flat` assumes zero
+    curvature as the rest state (sewn garments); otherwise it is the mesh's own curvature. `motion` moves an obstacle
+    rigidly or deforms it (`Skinned`, `Recorded`). Obstacles with the same `group` are parts of one object and may
+    overlap: a point of the cloth touches only the nearest part. `layer` is the number of garments worn below a cloth:
+    its distance from obstacles is larger by as many thicknesses.
     """
 
     mesh: Mesh
@@ -113,21 +112,21 @@ class Body:
         held = [Grip(validate.rows("grip rows", g.rows, self.mesh.n_vertices), g.motion) for g in self.grips]
         object.__setattr__(self, "grips", tuple(held))
         if self.fixed and self.grips:
-            raise ValueError(f"body {self.label!r} is fixed; only what is soft has grips, a body has a motion")
+            raise ValueError(f"body {self.label!r} is fixed; only deformable bodies have grips, use motion instead")
         object.__setattr__(self, "pins", validate.rows("pins", self.pins, self.mesh.n_vertices))
         object.__setattr__(self, "velocity", tuple(validate.floats("velocity", self.velocity, (3,)).tolist()))
         if self.fixed and any(self.velocity):
             raise ValueError(f"body {self.label!r} is fixed; its velocity must be 0, not {self.velocity}")
         for what, given in (("motion", self.motion is not None), ("group", bool(self.group))):
             if given and not self.fixed:
-                raise ValueError(f"body {self.label!r} is soft, which has no {what}; only a fixed body can have one")
+                raise ValueError(f"body {self.label!r} is deformable and has no {what}; only a fixed body can have one")
         if validate.whole("layer", self.layer, low=0, high=100) and self.fixed:
-            raise ValueError(f"body {self.label!r} is fixed; only cloth is worn in layers")
+            raise ValueError(f"body {self.label!r} is fixed; only cloth can have a layer")
         if not self.mesh.n_faces:
             advice = ", such as pliant.Mesh.from_tets makes" if len(self.mesh.tets) else ""
             raise ValueError(f"body {self.label!r} has no faces; expected a surface{advice}")
         if self.motion is not None and not isinstance(self.motion, Motion):
-            # vertices at one place are one body only where the motion keeps them together
+            # coincident vertices are welded only where the motion keeps them together
             object.__setattr__(self, "mesh", sewn(self.mesh, self.motion))
         if not self.fixed:
             _check_material(self)
@@ -143,16 +142,16 @@ class Body:
 
 @takes(Body)
 def _no_body(name: str, value: Any) -> Body:
-    """Nothing else is a body: a mesh does not say whether it is cloth or an obstacle."""
+    """Reject anything that is not a Body: a mesh alone may be cloth or an obstacle."""
     advice = "pliant.Body(mesh) for cloth, pliant.Body(mesh, fixed=True) for an obstacle"
     raise wrong(name, value, "a Body", advice if isinstance(value, Mesh) or hasattr(value, "faces") else "")
 
 
-FLAT = 1e-9  # volume of a tet over the cube of its longest edge, below which it has no shape to return to
+FLAT = 1e-9  # volume of a tet over its longest edge cubed, below which it is degenerate
 
 
 def _check_material(body: Body) -> None:
-    """Cloth has faces only; a solid has tets that have a volume, and faces that are their surface."""
+    """Check that cloth has no tets, and that a solid has tets of positive volume whose surface is its faces."""
     mesh, label = body.mesh, body.label
     if not isinstance(body.material, Solid):
         if len(mesh.tets):
@@ -179,7 +178,7 @@ def _check_material(body: Body) -> None:
 
 
 def _rolled(faces: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Faces in one order, each with its lowest corner first."""
+    """Return faces in canonical order, each rotated to begin with its lowest vertex."""
     k = np.argmin(faces, 1)[:, None]
     rolled = np.take_along_axis(faces, (k + np.arange(3)) % 3, 1)
     return rolled[np.lexsort(rolled.T[::-1])]
@@ -190,13 +189,12 @@ def _rolled(faces: NDArray[np.int32]) -> NDArray[np.int32]:
 class Scene:
     """Bodies in one world. The (welded) vertices of all of them are one array, in the order of `bodies`.
 
-    eps: how far (m) soft bodies are kept from others. friction: coefficient c_f. friction_model: "coulomb" (eqs. 5 and
-    6 of the paper: sticks below the slope) or "simple" (eq. 3: scales tangential motion). elasticity: 0 absorbs
-    impacts, 1 returns them. self_contact: "off", "push" (what is soft is kept `thickness` metres, or eps, from itself
-    and from each other; some may pass)
-    or "safe" (nothing that starts without intersections ever gets one, cloth or body; see docs/self-contact.md).
-    overlaps: pairs of closed bodies, by number, whose shared volume is measured and drawn, by `overlap_resolution`
-    pixels.
+    eps: contact offset between deformable bodies and obstacles, metres. friction: coefficient c_f. friction_model:
+    "coulomb" (eqs. 5 and 6 of Fuhrmann et al. 2003, with sticking) or "simple" (eq. 3: scales tangential motion).
+    elasticity: coefficient of restitution, 0..1. self_contact: "off"; "push" (deformable bodies are kept `thickness`
+    metres, default eps, from themselves and each other, without guarantee); or "safe" (a state without intersections
+    stays so, with cloth and bodies; see docs/self-contact.md). overlaps: pairs of closed bodies, by index, whose
+    overlap volume is measured and drawn, at `overlap_resolution` pixels.
     """
 
     bodies: Sequence[Body]
@@ -236,14 +234,14 @@ class Scene:
 
     @functools.cached_property
     def first(self) -> NDArray[np.int64]:
-        """(bodies+1,) row of each body's first vertex, and the number of all."""
+        """(bodies+1,) row of each body's first vertex, and the total number of vertices."""
         return np.concatenate([[0], np.cumsum([body.mesh.welded.n_vertices for body in self.bodies])]).astype(np.int64)
 
     def rows(self, body: int) -> slice:
         return slice(int(self.first[body]), int(self.first[body + 1]))
 
     def lift(self, body: int) -> float:
-        """How far (m) other garments lift a cloth from bodies."""
+        """Return the additional contact offset (m) of a cloth from obstacles, due to its layer."""
         return self.bodies[body].layer * (self.eps if self.thickness is None else self.thickness)
 
     @property
@@ -268,7 +266,7 @@ class Scene:
 
     @functools.cached_property
     def shapes(self) -> dict[int, Deforming]:
-        """Of each body that bends, how its welded vertices move."""
+        """Per deforming obstacle (by index): the motion of its welded vertices."""
         found = {}
         for b in self.moving:
             body = self.bodies[b]
@@ -279,13 +277,13 @@ class Scene:
 
     @property
     def soft_rows(self) -> slice:
-        """From the first soft body's first vertex to the last one's last."""
+        """Rows from the first vertex of the first deformable body to the last vertex of the last one."""
         soft = self.soft
         return slice(int(self.first[soft[0]]), int(self.first[soft[-1] + 1])) if soft else slice(0, 0)
 
     @functools.cached_property
     def masses(self) -> Floats:
-        """(n,) kg: a third of the cloth of each face, a quarter of each tet to each of its corners; zero for fixed
+        """(n,) lumped vertex masses, kg: each face or tet is divided equally among its corners; zero for fixed
         bodies."""
         masses = np.zeros(int(self.first[-1]))
         for b in self.soft:
@@ -299,7 +297,7 @@ class Scene:
 
     @functools.cached_property
     def inverse_masses(self) -> Floats:
-        """(n,) 1/kg; zero for what nothing moves: fixed bodies, pins, vertices without mass."""
+        """(n,) 1/kg; zero for vertices that are not simulated: of fixed bodies, pins, grips, and without mass."""
         w = np.zeros_like(self.masses)
         np.divide(1.0, self.masses, out=w, where=self.masses > 0.0)
         for b in self.soft:
@@ -310,7 +308,7 @@ class Scene:
 
     @functools.cached_property
     def grips(self) -> list[tuple[NDArray[np.int32], Floats, Motion | Deforming]]:
-        """Rows (k,) of all held vertices, where they are at rest (k,3), and what moves them."""
+        """Per grip: rows (k,) of its vertices, their rest positions (k,3), and their motion."""
         found: list[tuple[NDArray[np.int32], Floats, Motion | Deforming]] = []
         for b in self.soft:
             mesh = self.bodies[b].mesh
@@ -321,7 +319,7 @@ class Scene:
         return found
 
     def held_at(self, times: Floats) -> Floats:
-        """(t,k,3) where all held vertices are at `times` (t,), seconds."""
+        """Return the positions (t,k,3) of all gripped vertices at `times` (t,), seconds."""
         parts = [np.zeros((len(times), 0, 3))]
         for _, rest, motion in self.grips:
             found = motion.sample(times)
@@ -331,31 +329,31 @@ class Scene:
 
     @functools.cached_property
     def held(self) -> NDArray[np.int32]:
-        """Rows (k,) of all vertices that grips hold."""
+        """Rows (k,) of all gripped vertices."""
         return np.concatenate([np.zeros(0, np.int32), *(rows for rows, _, _ in self.grips)])
 
     def poses(self, time: float) -> Floats:
-        """(bodies,3,4) where each body is at `time`, seconds."""
+        """Return the pose (bodies,3,4) of each body at `time`, seconds."""
         motions = [body.motion for body in self.bodies]
         return np.stack([motion.at(time) if isinstance(motion, Motion) else STANDING for motion in motions])
 
     def bones(self, time: float) -> dict[int, Floats]:
-        """Of each body that bends, what its shape at `time` follows from."""
+        """Return, per deforming obstacle (by index), its bone matrices (k,3,4) at `time`, seconds."""
         return {b: shape.sample(np.array([time]))[0] for b, shape in self.shapes.items()}
 
     def place(self, x: Floats, pose: Floats, bones: Mapping[int, Floats]) -> None:
-        """Bring the rows of `x` (n,3) of all bodies that move to their `pose` (bodies,3,4) or their `bones`."""
+        """Set the rows of `x` (n,3) of all kinematic bodies according to `pose` (bodies,3,4) or `bones`."""
         for b in self.moving:
             x[self.rows(b)] = self.place_of(b, pose, bones)
 
     def place_of(self, body: int, pose: Floats, bones: Mapping[int, Floats]) -> Floats:
-        """(k,3) where the vertices of one that moves are."""
+        """Return the vertex positions (k,3) of a kinematic body."""
         if body in self.shapes:
             return self.shapes[body].shape(bones[body])
         return placed(self.bodies[body].mesh.welded.vertices, pose[body])
 
     def start(self) -> State:
-        """The state everything begins in."""
+        """Return the initial state."""
         x = np.concatenate([body.mesh.welded.vertices for body in self.bodies])
         pose, bones = self.poses(0.0), self.bones(0.0)
         self.place(x, pose, bones)

@@ -1,4 +1,4 @@
-"""Simulation: the loop, one screen long."""
+"""Simulation: the time-stepping loop of a scene."""
 
 import dataclasses
 import functools
@@ -41,10 +41,10 @@ log = logging.getLogger("pliant.simulation")
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Frame:
-    """What one step of `dt` left: positions (n,3) and poses (bodies,3,4) of all bodies, contacts of its last substep,
-    how long it took, and how many pairs a response that separates until nothing touches left too near. cut: pairs of
-    triangles that meet in safe mode, exactly: from the start, or after it had to give something up. lost: vertices that
-    stayed where they were in a small step because their new place was not finite."""
+    """Result of one step of `dt`: positions x (n,3) and poses (bodies,3,4) of all bodies, contacts of the last substep,
+    and computing time in seconds. remained: pairs that an iterative response left too near. cut: exact number of
+    intersecting triangle pairs in safe mode, present from the start or after pairs were given up. lost: vertex moves
+    undone because the new position was not finite."""
 
     index: int
     time: float  # s
@@ -57,20 +57,20 @@ class Frame:
     lost: int = 0
 
 
-SHORTEST = 1e-9  # seconds a step: what moves less than that is lost in rounding
-LONGEST = 3600.0  # seconds a step: what falls for that long is beyond all that is near
+SHORTEST = 1e-9  # s per step: shorter motion is lost in rounding
+LONGEST = 3600.0  # s per step: a body in free fall for longer leaves the scene
 
 
 @door
 class Simulation:
-    """Runs a scene in steps of `dt` seconds, each in `substeps` small ones.
+    """Runs a scene in steps of `dt` seconds, each divided into `substeps`.
 
-    `method` names the detector between every cloth and every fixed body ("auto": `chosen` says which and why), and
-    `options` goes to each of them; pass `detectors` to make them yourself. `response` is one of RESPONSES:
-    "projection", or the papers' "surface-tag" for vertices on a skin, "penalty", "geometric", "penalty+geometric", and
-    "separate" for what is deep inside. Where soft bodies are kept from themselves and from each other, `self_method`
-    (with `self_options`) and `self_response` say by which detector and which response; without either the guard does
-    it, see docs/self-contact.md.
+    `method` names the detector between every deformable body and every obstacle ("auto": `chosen` gives the choice and
+    its reason); `options` are passed to each detector. Pass `detectors` to supply your own. `response` is one of
+    RESPONSES: "projection", the papers' "surface-tag" for vertices on a skin, "penalty", "geometric" and
+    "penalty+geometric", or "separate" for deep overlaps. `self_method` (with `self_options`) and `self_response` choose
+    detector and response for contacts among deformable bodies; without either the guard handles these, see
+    docs/self-contact.md.
     """
 
     def __init__(
@@ -96,28 +96,28 @@ class Simulation:
         if self.state.x.shape != (int(scene.first[-1]), 3):
             raise ValueError(f"state has {len(self.state.x)} vertices; the scene has {int(scene.first[-1])}")
         if options and detectors is not None:
-            raise ValueError("options are for detectors that method makes; give options or detectors, not both")
+            raise ValueError("options configure the detectors that method creates; pass options or detectors, not both")
         self.clock = clock or Clock(on=False)
         chosen = method_for(scene) if method == AUTO else Chosen(method_name(method), "asked for")
         self.chosen: Chosen | None = chosen if detectors is None else None
         self.method = chosen.name if detectors is None else ""
         self.dynamics = SoftDynamics(scene)
         given = list(detectors) if detectors is not None else _detectors(scene, chosen.name, options or {})
-        self._detectors = given  # one list for all who look
+        self._detectors = given  # one list, shared with the responses
         for one in map(bare, given):
-            if isinstance(one, Remembering):  # of another run, if anything
+            if isinstance(one, Remembering):  # its memory may be of another run
                 one.memory = np.zeros((0, 10))
         if state is None:
             forget(given)
         self._moving = scene.moving
         self._posed = [b for b in self._moving if b not in scene.shapes]
-        # only detectors that look at the vertices of obstacles need them in every small step
+        # only detectors that read the vertices of obstacles need them in every substep
         self._follow = bool(self._moving) and (
             scene.self_contact == "safe" or bool(scene.shapes) or any(d.follows for d in self.detectors)
         )
         self.responds = validate.choice("response", response, tuple(RESPONSES))
         self.response = RESPONSES[self.responds](scene, obstacles=self._follow)
-        self.response.look = functools.partial(_seen_by, self.detectors)  # a method of ours would keep us alive
+        self.response.look = functools.partial(_seen_by, self.detectors)  # a bound method would be a reference cycle
         self.last = LastLook(scene, self.detectors)
         self.guard = _guard(scene, self_method, self_options, self_response)
         self.hands: list[Hand] = []
@@ -128,7 +128,7 @@ class Simulation:
 
     @property
     def separates(self) -> bool:
-        """Whether a response sets things apart before a frame is shown, until nothing touches."""
+        """Whether a response separates contacts iteratively at the end of a frame."""
         return self.response.shows or (isinstance(self.guard, SoftContact) and self.guard.shows)
 
     def step(self) -> Frame:
@@ -184,15 +184,15 @@ class Simulation:
 
     @door
     def run(self, frames: int) -> Iterator[Frame]:
-        """The next `frames` steps, one at a time."""
+        """Run `frames` steps and yield each frame."""
         for _ in range(validate.whole("frames", frames, low=0)):
             yield self.step()
 
     @door
     def grab(self, origin: Any, along: Any) -> Hand | None:
-        """Take hold of what a ray from `origin` (3,) along `along` (3,) meets first; None where that is not soft.
+        """Attach a drag constraint where a ray from `origin` (3,) along `along` (3,) hits; None if not deformable.
 
-        Set `to` of the hand to where it shall go, and take it out of `hands` to let go. Hands are not in checkpoints.
+        Set `to` of the result to its target, and remove it from `hands` to release. Not stored in checkpoints.
         """
         hand = grab(self.scene, self.state, origin, along)
         if hand is not None:
@@ -201,24 +201,16 @@ class Simulation:
 
     @door
     def save(self, path: str | os.PathLike[str]) -> None:
-        """A checkpoint, atomically: what `load` needs to go on with the same bits, beside the scene itself."""
-        own = (self.guard.method, self.guard.responds) if isinstance(self.guard, SoftContact) else ("", "")
+        """Write a checkpoint, atomically, from which `load` continues bitwise identically; it excludes the scene."""
+        guard, own = self.guard, ("", "")
+        if isinstance(guard, SoftContact):
+            own = guard.method, guard.responds
         ways = [np.insert(one.memory, 0, k, axis=1) for k, one in enumerate(self._remembering())]
-        Checkpoint(
-            state=self.state,
-            index=self.index,
-            dt=self.dt,
-            substeps=self.substeps,
-            method=self.method,
-            forced=self.guard.forced if self.guard else 0,
-            unheld=self.guard.unheld if self.guard else 0,
-            scene=fingerprint(self.scene),
-            response=self.responds,
-            memory=self.response.memory,
-            self_method=own[0],
-            self_response=own[1],
-            ways=np.concatenate([np.zeros((0, 11)), *ways]),
-        ).save(path)
+        kept: dict[str, Any] = {"index": self.index, "dt": self.dt, "substeps": self.substeps, "method": self.method}
+        kept |= {"forced": guard.forced if guard else 0, "unheld": guard.unheld if guard else 0}
+        kept |= {"response": self.responds, "memory": self.response.memory}
+        kept |= {"self_method": own[0], "self_response": own[1], "ways": np.concatenate([np.zeros((0, 11)), *ways])}
+        Checkpoint(state=self.state, scene=fingerprint(self.scene), **kept).save(path)
 
     @door
     @classmethod
@@ -232,17 +224,17 @@ class Simulation:
         self_options: Mapping[str, Any] | None = None,
         clock: Clock | None = None,
     ) -> Self:
-        """Go on where `save` was called; dt, substeps, methods and responses are those of that run.
+        """Continue the run saved at `path`, with its dt, substeps, methods and responses.
 
-        `scene` must be made as it was then, and `options`, `self_options` or `detectors` given again where they were.
-        MeshFileError when the file is damaged, of another kind, or of another scene.
+        `scene` must be built as in that run; pass `options`, `self_options` or `detectors` again if that run had them.
+        Raises MeshFileError if the file is damaged, of another kind, or of another scene.
         """
         saved = Checkpoint.load(path)
         if saved.scene != fingerprint(scene):
-            why = f"a checkpoint of another scene than {scene.name!r}: make its meshes and parameters as they were"
+            why = f"a checkpoint of another scene than {scene.name!r}: build it with the same meshes and parameters"
             raise MeshFileError(path, "", why)
         if not saved.method and detectors is None:
-            raise MeshFileError(path, "", "its run had detectors made by hand; pass detectors= again")
+            raise MeshFileError(path, "", "the saved run used its own detectors; pass detectors= again")
         try:
             sim = cls(
                 scene,
@@ -262,7 +254,7 @@ class Simulation:
             for k, one in enumerate(sim._remembering()):
                 one.memory = saved.ways[saved.ways[:, 0] == k, 1:]
         except ValueError as error:
-            raise MeshFileError(path, "", f"does not go on in scene {scene.name!r}: {error}") from None
+            raise MeshFileError(path, "", f"cannot be resumed in scene {scene.name!r}: {error}") from None
         sim.index, sim.response.memory = saved.index, saved.memory
         if sim.guard:
             sim.guard.forced, sim.guard.unheld = saved.forced, saved.unheld
@@ -274,19 +266,19 @@ class Simulation:
 
     @detectors.setter
     def detectors(self, others: Sequence[Detector]) -> None:
-        self._detectors[:] = others  # responses that look again have this list
+        self._detectors[:] = others  # the responses share this list
 
     def _remembering(self) -> list[Remembering]:
-        """Detectors whose answers depend on those before."""
+        """Return the detectors whose results depend on earlier ones."""
         own = self.guard.detectors if isinstance(self.guard, SoftContact) else []
         return [one for one in map(bare, (*self.detectors, *own)) if isinstance(one, Remembering)]
 
     def _look(self, state: State) -> Contacts:
-        """Contacts with the bodies."""
+        """Return the contacts with obstacles."""
         return _seen_by(self.detectors, state)
 
     def _show(self, found: Contacts, dt: float) -> int:
-        """Responses have their last word before the frame is shown; how many pairs they left too near."""
+        """Apply the final projection and the end-of-frame responses; return the number of pairs left too near."""
         guard, state = self.guard, self.state
         moved = self.response.strict and self.last.apply(found, state, self.dt)
         if isinstance(guard, SoftContact) and guard.shows:
@@ -299,27 +291,27 @@ class Simulation:
         return self.response.remained
 
     def _ends(self, dt: float) -> NDArray[np.float64]:
-        """(substeps,) when each small step of this frame ends, seconds."""
+        """Return the end time (substeps,) of each substep of this frame, seconds."""
         ends = np.empty(self.substeps)
         end = self.state.time
-        for s in range(self.substeps):  # added up as the clock of the state is, to the bit
+        for s in range(self.substeps):  # accumulated like state.time, so that both are bitwise identical
             end += dt
             ends[s] = end
         return ends
 
     def _poses_ahead(self, dt: float) -> NDArray[np.float64]:
-        """(substeps, moving bodies, 3, 4): where they will be at the end of each small step of this frame."""
+        """Return the poses (substeps, moving bodies, 3, 4) at the end of each substep of this frame."""
         ends = self._ends(dt)
         motions = [self.scene.bodies[b].motion for b in self._posed]
         ahead = [motion.sample(ends) for motion in motions if motion is not None]
         return np.stack(ahead, 1) if ahead else np.zeros((self.substeps, 0, 3, 4))
 
     def _bones_ahead(self, dt: float) -> dict[int, NDArray[np.float64]]:
-        """Of each body that bends (substeps,k,3,4): what its shape follows from at the end of each small step."""
+        """Return, per deforming obstacle (by index), its bone matrices (substeps,k,3,4) at the end of each substep."""
         return {b: shape.sample(self._ends(dt)) for b, shape in self.scene.shapes.items()}
 
     def _move(self, pose: NDArray[np.float64], bones: dict[int, NDArray[np.float64]], dt: float) -> None:
-        """Prescribed bodies go where they will be at the end of this small step; contacts know where they came from."""
+        """Move kinematic bodies to their poses at the end of this substep, storing the previous ones."""
         if not self._moving:
             return
         state, scene = self.state, self.scene
@@ -338,33 +330,33 @@ class Simulation:
             rigid = body.motion if isinstance(body.motion, Motion) else None
             speed = rigid.fastest(body.mesh.bounds) if rigid else self.scene.shapes[b].fastest()
             step = speed * self.dt / self.substeps
-            # what is asked about vertices at any depth only thin parts can pass
+            # detectors for deforming bodies find vertices at any depth, so only thin parts can be tunnelled through
             if step > (self.scene.eps if rigid else 4.0 * self.scene.eps):
-                text = "body %r moves up to %.3g m in a small step, more than eps = %.3g m; use more substeps"
+                text = "body %r moves up to %.3g m per substep, more than eps = %.3g m; use more substeps"
                 log.warning(text, body.label, step, self.scene.eps)
 
 
 def _seen_by(detectors: Sequence[Detector], state: State) -> Contacts:
-    """All contacts that detectors find."""
+    """Return the contacts of all detectors."""
     parts = [detector.update(state).find(state) for detector in detectors]
-    # in the order of the detectors: canonical order would take longer than all else and change nothing
+    # in the order of the detectors: sorting would dominate the time and change nothing
     return parts[0] if len(parts) == 1 else _contacts.join(parts)
 
 
 def _guard(
     scene: Scene, method: str | None, options: Mapping[str, Any] | None, response: str | None
 ) -> Guard | SoftContact | None:
-    """What keeps soft bodies apart, if anything does."""
+    """Return what handles contacts among deformable bodies, or None."""
     if options and method is None and response is None:
-        raise ValueError("self_options are for a self_method; name one")
-    # what lies close from the start is asked of the scene, not of the state: a run that is resumed must agree
+        raise ValueError("self_options are options of a self_method; pass self_method too")
+    # pairs close at rest are taken from the scene's start, not from the state, so that a resumed run agrees
     if method is not None or response is not None:
         return SoftContact(scene, scene.start(), method, options, response)
     return None if scene.self_contact == "off" or not scene.soft else Guard(scene, scene.start())
 
 
 def _detectors(scene: Scene, method: str, options: Mapping[str, Any]) -> list[Detector]:
-    """One detector for every cloth and fixed body; fields of the parts of one group answer together."""
+    """Make one detector per deformable body and obstacle; fields of obstacles of one group are combined."""
     method = method_name(method)
     options = check_options(method, options)
     pairs = [(s, f) for s in scene.soft for f in scene.fixed]
@@ -377,9 +369,7 @@ def _detectors(scene: Scene, method: str, options: Mapping[str, Any]) -> list[De
             made = BoneFieldsDetector
         if f in scene.shapes and not made.follows:
             able = ", ".join(name for name, other in METHODS.items() if other.follows)
-            raise ValueError(
-                f"method {method!r} needs bodies that keep their shape, and {body.label!r} bends; one of: {able}"
-            )
+            raise ValueError(f"method {method!r} needs rigid bodies, but {body.label!r} deforms; use one of: {able}")
         mesh = scene.bodies[s].mesh
         soft = Side(mesh.welded if getattr(made, "volume", False) else mesh.surface, int(scene.first[s]), s)
         rigid = Side(body.mesh.welded, int(scene.first[f]), f, scene.shapes.get(f))
@@ -398,7 +388,7 @@ def _detectors(scene: Scene, method: str, options: Mapping[str, Any]) -> list[De
 
 
 def _shared(options: Mapping[str, Any], k: int, count: int) -> dict[str, Any]:
-    """The options of the k-th of `count` detectors: progress over all of them, not over each."""
+    """Return the options of the k-th of `count` detectors, with `progress` scaled to all of them."""
     whole = options.get("progress")
     if whole is None or count < 2:
         return dict(options)

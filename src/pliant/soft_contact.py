@@ -1,7 +1,7 @@
-"""SoftContact: soft bodies meet themselves and each other by any detector and any response.
+"""SoftContact: contacts of deformable bodies with themselves and each other, by any detector and any response.
 
-It stands where the guard stands. In safe mode the guard is behind it and bounds what moves, so that what starts without
-intersections stays so, whatever the detector missed.
+It replaces the guard. In safe mode the guard also runs after it and limits the motion, so that an intersection-free
+state stays so even if the detector misses a contact.
 """
 
 import dataclasses
@@ -22,26 +22,26 @@ from .respond.base import Look
 from .scene import Scene
 from .state import State
 
-METHOD, RESPONSE = "tree", "penalty+geometric"  # where only the other of the two is named
+METHOD, RESPONSE = "tree", "penalty+geometric"  # defaults if only the other of the two is given
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Part:
-    """One soft body with itself, or two of them."""
+    """A detector for one deformable body with itself, or for two of them."""
 
     detector: Any
     rows: tuple[slice, ...]
     settled: NDArray[np.int64]  # keys of pairs that are closer than the thickness in the rest shape
 
     def apart(self, state: State, reach: float) -> bool:
-        """Two bodies whose boxes, on the way of this step, are farther from each other than `reach`."""
+        """Whether the boxes of two bodies, swept over this substep, are farther apart than `reach`."""
         if len(self.rows) < 2:
             return False
         (low, high), (bottom, top) = (_box(state, rows) for rows in self.rows)
         return bool((low > top + reach).any() or (bottom > high + reach).any())
 
     def forget(self) -> None:
-        """What is not asked about leaves."""
+        """Reset the detector's memory when the pair is culled."""
         if isinstance(self.detector, Remembering):
             self.detector.memory = np.zeros((0, 10))
 
@@ -51,7 +51,7 @@ class _Part:
 
 
 class SoftContact:
-    """What `Guard` does for a scene, by the detector `method` (with `options`) and the response of that name."""
+    """The interface of `Guard`, implemented by the detector `method` (with `options`) and the named response."""
 
     def __init__(
         self,
@@ -65,11 +65,11 @@ class SoftContact:
         able = tuple(name for name, other in RESPONSES.items() if other.between)
         if response in RESPONSES and response not in able:
             names = ", ".join(able)
-            raise ValueError(f"self_response {response!r} is for bodies that do not give way; one of: {names}")
+            raise ValueError(f"self_response {response!r} works against obstacles only; use one of: {names}")
         self.responds = validate.choice("self_response", response or RESPONSE, able)
         if scene.self_contact == "off":
             raise ValueError(
-                f"self_method and self_response are for cloth that meets itself, and scene {scene.name!r} has "
+                f"self_method and self_response require self-contact, and scene {scene.name!r} has "
                 "self_contact 'off'; make it with self_contact='push' or 'safe'"
             )
         self.guard = Guard(scene, state) if scene.self_contact == "safe" else None
@@ -98,12 +98,12 @@ class SoftContact:
         return _Part(detector, (a.rows,), np.sort(keys(close[near])))
 
     def look(self, state: State) -> Contacts:
-        """Contacts of all soft bodies, in the order of the bodies."""
+        """Return the contacts among all deformable bodies, in the order of the bodies."""
         near = [not part.apart(state, self.thickness) for part in self._parts]
-        for part, asked in zip(self._parts, near, strict=True):
-            if not asked:
+        for part, is_near in zip(self._parts, near, strict=True):
+            if not is_near:
                 part.forget()
-        parts = [part.find(state) for part, asked in zip(self._parts, near, strict=True) if asked]
+        parts = [part.find(state) for part, is_near in zip(self._parts, near, strict=True) if is_near]
         return parts[0] if len(parts) == 1 else _contacts.join(parts)
 
     @property
@@ -111,21 +111,21 @@ class SoftContact:
         return [part.detector for part in self._parts]
 
     def begin(self, state: State, dt: float, steps: int = 1) -> None:
-        """A new frame of `steps` small ones of dt."""
+        """Begin a frame of `steps` substeps of dt."""
         if self.guard:
             self.guard.begin(state, dt, steps)
 
     def follow(self, state: State) -> None:
-        """It looks in any case."""
+        """Do nothing: `apply` always runs a detection pass."""
 
     def apply(self, state: State, dt: float) -> None:
-        """Find what is too near, and respond."""
+        """Detect contacts, and respond."""
         self._found = self.look(state)
         self.response.begin(self._found, state)
         self.response.apply(self._found, state, dt)
 
     def keep(self, state: State, dt: float) -> None:
-        """Let nothing go where it could touch, in safe mode."""
+        """In safe mode, limit the motion to what the guard proves free of intersections."""
         if self.guard:
             self.guard.forget(state)
             self.guard.keep(state, dt)
@@ -137,7 +137,7 @@ class SoftContact:
             self.guard.finish(state, dt)
 
     def show(self, state: State, dt: float, bodies: Look) -> None:
-        """The last word before a frame is shown; `bodies` finds contacts with those, which are kept as well."""
+        """Correct x at the end of a frame; `bodies` detects contacts with obstacles, which are resolved too."""
         if self.response.shows:
             self.response.show(state, dt, lambda at: _contacts.join([self.look(at), bodies(at)]))
             self.keep(state, dt)
@@ -148,16 +148,16 @@ class SoftContact:
 
     @property
     def remained(self) -> int:
-        """Pairs that were still too near when the response gave up, as its detector sees them."""
+        """Number of pairs, as found by the detector, that were still too near when the response stopped."""
         return self.response.remained
 
     @property
     def found(self) -> Contacts:
-        """Pairs nearer than they should be, for a frame."""
+        """The contacts within the thickness, for a frame."""
         return self._found[self._found["distance"] <= self.thickness]
 
     def crossed(self, x: NDArray[np.float64]) -> list[Any]:
-        """What the guard could not keep apart, see `Guard.crossed`."""
+        """Return the intersecting pairs of triangles, see `Guard.crossed`."""
         return self.guard.crossed(x) if self.guard else []
 
     @property
@@ -184,12 +184,12 @@ class SoftContact:
 
 
 def able_method(name: str, several: bool) -> str:
-    """The name as METHODS spells it, of a method that finds contacts of soft bodies."""
+    """Return the name, as in METHODS, of a method that finds contacts among deformable bodies."""
     name = method_name(name)
     wanted = Finds.SELF | Finds.PAIR if several else Finds.SELF
     if wanted not in METHODS[name].finds:
         able = ", ".join(n for n, other in METHODS.items() if wanted in other.finds)
-        raise ValueError(f"self_method {name!r} does not find cloth on cloth; one of: {able}")
+        raise ValueError(f"self_method {name!r} does not detect self-contact; use one of: {able}")
     return name
 
 

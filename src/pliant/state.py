@@ -1,4 +1,4 @@
-"""State: all that changes while a scene runs."""
+"""State: everything that changes while a scene is simulated."""
 
 import dataclasses
 from typing import Any, Self
@@ -16,9 +16,9 @@ Floats = NDArray[np.float64]
 class State:
     """Positions x, velocities v and positions at the start of the step, each (n,3), of the vertices of all bodies.
 
-    pose, pose_start (bodies,3,4): where each body's mesh is now, and was `lapse` seconds ago; bodies beyond the end of
-    it stand as their mesh was given. The rows of x of a body that moves are brought up to its pose once a frame.
-    bones: of each body that bends, by its number, what its shape follows from (see `Deforming`), (k,3,4).
+    pose, pose_start (bodies,3,4): pose of each body's mesh now, and `lapse` seconds ago; bodies beyond the end of the
+    array are at their rest pose. The rows of x of a moving body are brought up to its pose once per frame.
+    bones: per deforming obstacle (by index), its bone matrices (k,3,4) (see `Deforming`).
     """
 
     x: Floats
@@ -32,7 +32,7 @@ class State:
 
     @classmethod
     def at(cls, x: Any, v: Any = None, time: float = 0.0, pose: Any = ()) -> Self:
-        """A state at rest (or at velocity `v`) at positions `x`, bodies at `pose`."""
+        """Make a state with positions `x` (n,3), velocities `v` (default: at rest) and bodies at `pose`."""
         p = validate.floats("x", x, (None, 3))
         w = np.zeros_like(p) if v is None else validate.floats("v", v, p.shape)
         q = validate.floats("pose", pose, (None, 3, 4)) if len(pose) else np.zeros((0, 3, 4))
@@ -43,7 +43,7 @@ class State:
         return State(x, v, x_start, self.time, self.pose.copy(), self.pose_start.copy(), self.lapse, dict(self.bones))
 
     def save(self, path: Any) -> None:
-        """To an .npz file, atomically; `load` gives the same bits back."""
+        """Write to an .npz file, atomically; `load` returns a bitwise identical state."""
         from .files import atomic_write
 
         with atomic_write(path) as stream:
@@ -51,13 +51,13 @@ class State:
 
     @classmethod
     def load(cls, path: Any) -> Self:
-        """What `save` wrote; MeshFileError when the file is damaged or of another kind."""
+        """Read a file written by `save`; MeshFileError if it is damaged or of another kind."""
         try:
-            with open(path, "rb") as file, np.load(file, allow_pickle=False) as saved:  # NumPy leaves bad files open
+            with open(path, "rb") as file, np.load(file, allow_pickle=False) as saved:  # np.load leaves bad files open
                 state = cls.at(saved["x"], saved["v"], float(saved["time"]), saved["pose"])
                 state.x_start = validate.floats("x_start", saved["x_start"], state.x.shape)
         except FileNotFoundError:
             raise MeshFileError(path, "", "no such file") from None
-        except Exception as error:  # NumPy raises a dozen kinds for files that are not its own
-            raise MeshFileError(path, "", f"not a state of pliant, or damaged ({error})") from None
+        except Exception as error:  # NumPy raises many types of exceptions for foreign files
+            raise MeshFileError(path, "", f"not a pliant state, or damaged ({error})") from None
         return state

@@ -1,4 +1,4 @@
-"""Who touches whom: edges, the faces beside them, hinges, components, seams."""
+"""Mesh connectivity: edges, their faces, hinges, connected components, seams."""
 
 import dataclasses
 import functools
@@ -15,7 +15,7 @@ class Topology:
     """Connectivity of a triangle mesh.
 
     edges (k,2), each once, lower vertex first, in lexicographic order. face_edges (m,3): edge j of a face joins its
-    corners j and j+1. use (k,): how many faces hold the edge. flow (k,): faces that run along it minus those against.
+    corners j and j+1. use (k,): number of faces at the edge. flow (k,): faces along its direction minus those against.
     """
 
     faces: Ints
@@ -43,44 +43,44 @@ class Topology:
 
     @functools.cached_property
     def border(self) -> NDArray[np.bool_]:
-        """(k,) edges with a single face."""
+        """(k,) boundary edges: edges with a single face."""
         return self.use == 1
 
     @functools.cached_property
     def loose(self) -> NDArray[np.bool_]:
-        """(k,) edges along which more faces run one way than the other: the boundary of the faces as a chain. Without
-        any, the surface winds a whole number of times around every point, whatever else is wrong with it."""
+        """(k,) edges whose faces do not cancel in orientation: the boundary of the faces as a chain. If there are
+        none, the winding number is an integer at every point, whatever other defects the surface has."""
         return (self.flow != 0) & (self.edges[:, 0] != self.edges[:, 1])
 
     @functools.cached_property
     def border_vertices(self) -> NDArray[np.bool_]:
-        """(n,) vertices on a border edge."""
+        """(n,) vertices on a boundary edge."""
         mask = np.zeros(self.n_vertices, np.bool_)
         mask[self.edges[self.border].ravel()] = True
         return mask
 
     @functools.cached_property
     def edge_faces(self) -> tuple[Ints, Ints]:
-        """Faces beside each edge as (start (k+1,), faces): those of edge e are faces[start[e]:start[e+1]]."""
+        """Faces at each edge as (start (k+1,), faces): those of edge e are faces[start[e]:start[e+1]]."""
         order = np.argsort(self.face_edges.ravel(), kind="stable")
         start = np.concatenate([[0], np.cumsum(self.use)]).astype(np.int32)
         return start, (order // 3).astype(np.int32)
 
     @functools.cached_property
     def hinges(self) -> Ints:
-        """(h,4) vertices a, b, c, d: the edge a-b between two faces, and the corners c, d opposite to it."""
+        """(h,4) vertices a, b, c, d: the edge a-b between two faces, and the corners c, d opposite it."""
         start, beside = self.edge_faces
         inner = np.flatnonzero(self.use == 2)
         pair = np.stack([beside[start[inner]], beside[start[inner] + 1]], 1)
         ends = self.edges[inner]
         corners = self.faces[pair]  # (h,2,3)
-        # the corner that is neither end: the sum of a face's corners minus the two ends
+        # the opposite corner: the sum of the face's corners minus the two ends
         opposite = corners.sum(2) - ends.sum(1)[:, None]
         return np.concatenate([ends, opposite], 1).astype(np.int32)
 
     @functools.cached_property
     def components(self) -> Ints:
-        """(n,) number of the connected piece of each vertex."""
+        """(n,) index of the connected component of each vertex."""
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
@@ -90,7 +90,7 @@ class Topology:
 
     @functools.cached_property
     def neighbours(self) -> tuple[Ints, Ints]:
-        """Vertices joined to each vertex by an edge, as (start (n+1,), vertices), ascending."""
+        """Vertices connected to each vertex by an edge, as (start (n+1,), vertices), ascending."""
         both = np.concatenate([self.edges, self.edges[:, ::-1]])
         both = both[np.lexsort((both[:, 1], both[:, 0]))]
         start = np.searchsorted(both[:, 0], np.arange(self.n_vertices + 1)).astype(np.int32)
@@ -98,32 +98,32 @@ class Topology:
 
 
 def tet_surface(tets: NDArray[Any]) -> Ints:
-    """(m,3) the faces that only one of the tets (k,4) has, counter-clockwise from outside where tets are positive."""
-    # opposite to corner 3, 2, 0 and 1
+    """(m,3) the faces that belong to one of the tets (k,4) only, counter-clockwise from outside for positive tets."""
+    # faces opposite corners 3, 2, 0 and 1
     sides = np.asarray(tets, np.int64)[:, [[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]]].reshape(-1, 3)
     corners = np.sort(sides, 1)
-    order = np.lexsort(corners.T)  # six times as fast as to find the distinct rows
+    order = np.lexsort(corners.T)  # six times as fast as np.unique on rows
     fresh = np.ones(len(order) + 1, np.bool_)
     fresh[1:-1] = (corners[order[1:]] != corners[order[:-1]]).any(1)
     start = np.flatnonzero(fresh)
     count = np.diff(start)
     if (count > 2).any():
         worst = int(order[start[np.argmax(count)]])
-        raise ValueError(f"tets[{worst // 4}] shares a side with {int(count.max()) - 1} others; expected one at most")
+        raise ValueError(f"tets[{worst // 4}] shares a face with {int(count.max()) - 1} others; expected one at most")
     return sides[np.sort(order[start[:-1][count == 1]])].astype(np.int32)
 
 
 def weld(vertices: NDArray[Any]) -> Ints:
-    """(n,) row of each vertex among the distinct ones, numbered by first appearance; equal means equal, not near."""
+    """(n,) index of each vertex among the distinct positions, by first appearance; positions must be exactly equal."""
     x = np.ascontiguousarray(vertices + 0.0)  # -0.0 becomes 0.0, so that equal numbers are equal bytes
     bits = x.view(np.uint64)
-    # equal rows have equal hashes: where all hashes differ, as in most meshes, no rows need be compared
+    # equal rows have equal hashes; if all hashes differ, as in most meshes, no rows are compared
     key = bits[:, 0] * np.uint64(0x9E3779B97F4A7C15)
     key = (key ^ (key >> np.uint64(29)) ^ bits[:, 1]) * np.uint64(0xBF58476D1CE4E5B9)
     key = (key ^ (key >> np.uint64(32)) ^ bits[:, 2]) * np.uint64(0x94D049BB133111EB)
     key ^= key >> np.uint64(31)
     rank = np.arange(len(x), dtype=np.int32)
-    # a table in which most rows are alone in their place passes over those, which is cheaper than to sort them all
+    # a hash table skips the rows that are alone in their slot, which is cheaper than sorting all rows
     bits_kept = max(4 * len(x), 2).bit_length()
     place = (key >> np.uint64(64 - bits_kept)).astype(np.int64)
     table = np.empty(1 << bits_kept, np.int32)
@@ -143,7 +143,7 @@ def weld(vertices: NDArray[Any]) -> Ints:
 
 
 def find_copies(index: Ints) -> NDArray[np.int64]:
-    """(k,2) vertices that are one with an earlier one by `index` (n,), and the first that they are one with."""
+    """(k,2) each vertex that `index` (n,) welds to an earlier one, and the first vertex it is welded to."""
     _, first, inverse = np.unique(index, return_index=True, return_inverse=True)
     first = first[inverse.ravel()]
     rows = np.flatnonzero(first != np.arange(len(index)))
@@ -151,8 +151,8 @@ def find_copies(index: Ints) -> NDArray[np.int64]:
 
 
 def parted(copies: NDArray[np.int64], x: NDArray[Any], slack: float = 0.0) -> Ints | None:
-    """(n,) for each vertex the first of those that it is one with at positions x (n,3), or in all frames (t,n,3), as
-    well as by `copies` (k,2); None where nothing has come apart by more than `slack` metres."""
+    """(n,) for each vertex, the first vertex that is welded to it by `copies` (k,2) and also coincides with it at x
+    (n,3), or in all frames (t,n,3); None if no copies have separated by more than `slack` metres."""
     if not len(copies):
         return None
     rows, leaders = copies.T
@@ -164,7 +164,7 @@ def parted(copies: NDArray[np.int64], x: NDArray[Any], slack: float = 0.0) -> In
     groups[rows] = leaders
     rows, leaders = rows[apart], leaders[apart]
     at = np.moveaxis(np.asarray(x[..., rows, :], np.float64), -2, 0).reshape(len(rows), -1)
-    told = np.column_stack([leaders, at + 0.0])  # -0.0 becomes 0.0, so that equal numbers are equal bytes
-    _, first, inverse = np.unique(told.view(f"V{8 * told.shape[1]}").ravel(), return_index=True, return_inverse=True)
+    keyed = np.column_stack([leaders, at + 0.0])  # -0.0 becomes 0.0, so that equal numbers are equal bytes
+    _, first, inverse = np.unique(keyed.view(f"V{8 * keyed.shape[1]}").ravel(), return_index=True, return_inverse=True)
     groups[rows] = rows[first[inverse.ravel()]]
     return groups

@@ -1,6 +1,6 @@
-"""Arrays checked once at the door, so that kernels may assume clean input.
+"""Validation of arrays and values at the public API, so that kernels may assume valid input.
 
-Every message says what was expected, what came and where: `vertices[17, 2] is not finite (nan)`.
+Every message states what was expected, what was found and where: `vertices[17, 2] is not finite (nan)`.
 """
 
 import os
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .errors import TooBigError
 
 UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "in": 0.0254, "ft": 0.3048}
-LARGEST = 1e12  # metres; beyond it cell indices would leave the range of integers
+LARGEST = 1e12  # metres; larger values would overflow cell indices
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 
@@ -29,7 +29,7 @@ def _array(name: str, value: Any) -> NDArray[Any]:
 
 
 def numbers(name: str, value: Any) -> NDArray[Any]:
-    """`value` as an array of real numbers of any shape, not copied where it is one already."""
+    """Return `value` as an array of real numbers of any shape, without copying an existing array."""
     return _array(name, value)
 
 
@@ -40,13 +40,13 @@ def _shape(name: str, array: NDArray[Any], shape: tuple[int | None, ...]) -> Non
 
 
 def first_index(mask: NDArray[np.bool_]) -> str:
-    """The first true entry of `mask`, written as an index: `17, 2`."""
+    """Return the index of the first true entry of `mask` as text: `17, 2`."""
     where = np.unravel_index(int(np.argmax(mask)), mask.shape)
     return ", ".join(str(int(i)) for i in where)
 
 
 def floats(name: str, value: Any, shape: tuple[int | None, ...], *, finite: bool = True) -> Floats:
-    """A fresh, contiguous float64 array of `shape` (None = any length), finite and within +-1e12."""
+    """Return a new, contiguous float64 array of `shape` (None = any length), finite and within +-1e12."""
     array = _array(name, value)
     if array.dtype.kind == "b":
         raise ValueError(f"{name} has dtype {array.dtype}; expected real numbers")
@@ -65,7 +65,7 @@ def floats(name: str, value: Any, shape: tuple[int | None, ...], *, finite: bool
 
 
 def indices(name: str, value: Any, width: int, count: int, of: str = "vertices") -> Ints:
-    """A fresh (m, width) int32 array with entries in 0..count-1."""
+    """Return a new (m, width) int32 array with entries in 0..count-1."""
     array = _array(name, value)
     if array.size == 0:
         return np.zeros((0, width), np.int32)
@@ -82,19 +82,19 @@ def indices(name: str, value: Any, width: int, count: int, of: str = "vertices")
 
 
 def rows(name: str, value: Any, count: int, of: str = "vertices") -> Ints:
-    """A fresh (m,) int32 list of entries in 0..count-1."""
+    """Return a new (m,) int32 array with entries in 0..count-1."""
     return indices(name, _array(name, value).reshape(-1, 1), 1, count, of).ravel()
 
 
 def number(name: str, value: Any, *, low: float = -np.inf, high: float = np.inf, above: float | None = None) -> float:
-    """A finite float with low <= value <= high, and value > above where given."""
+    """Return a finite float with low <= value <= high, and value > above if given."""
     try:
-        if isinstance(value, (bool, np.bool_, str, bytes)):  # Python makes numbers of all of these
+        if isinstance(value, (bool, np.bool_, str, bytes)):  # float() would accept these
             raise TypeError
         result = float(value)
     except (TypeError, ValueError):
         raise ValueError(f"{name} = {_brief(value)} is not a number") from None
-    except OverflowError:  # a whole number of more digits than could be shown
+    except OverflowError:  # an integer with too many digits to print
         raise ValueError(f"{name} is too large; expected a number below 1.8e308") from None
     if not np.isfinite(result):
         raise ValueError(f"{name} = {result} is not finite")
@@ -113,13 +113,13 @@ def number(name: str, value: Any, *, low: float = -np.inf, high: float = np.inf,
 
 
 def _brief(value: Any) -> str:
-    """A value in one line of an error."""
+    """Format a value on one line of at most 60 characters."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 def axes(name: str, value: Any) -> Floats:
-    """(3,) positive lengths: one number for all, or one for each of x, y and z."""
+    """Return positive lengths (3,): one number for all axes, or one for each of x, y and z."""
     array = _array(name, value)
     out = floats(name, np.broadcast_to(array, 3) if array.ndim == 0 else array, (3,))
     for k in range(3):
@@ -128,7 +128,7 @@ def axes(name: str, value: Any) -> Floats:
 
 
 def counts(name: str, value: Any, *, high: int) -> list[int]:
-    """Whole numbers from 1 to `high`: one for all of x, y and z, or one for each."""
+    """Return three integers in 1..high: one for all of x, y and z, or one for each."""
     array = _array(name, value)
     if array.shape not in ((), (3,)):
         raise ValueError(f"{name} has shape {array.shape}; expected a whole number or one for each of x, y, z")
@@ -136,7 +136,7 @@ def counts(name: str, value: Any, *, high: int) -> list[int]:
 
 
 def color(name: str, value: Any) -> tuple[float, float, float]:
-    """Red, green and blue in 0..1."""
+    """Return red, green and blue in 0..1."""
     red, green, blue = floats(name, value, (3,)).tolist()
     for k, part in enumerate((red, green, blue)):
         number(f"{name}[{k}]", part, low=0.0, high=1.0)
@@ -151,7 +151,7 @@ def whole(name: str, value: Any, *, low: int = 0, high: int = 2**31 - 1) -> int:
 
 
 def choice(name: str, value: str, options: Sequence[str]) -> str:
-    """One of `options`; a near miss is suggested."""
+    """Return `value` if it is one of `options`, else raise and suggest the closest match."""
     if value in options:
         return value
     import difflib
@@ -162,7 +162,7 @@ def choice(name: str, value: str, options: Sequence[str]) -> str:
 
 
 def free_memory() -> int:
-    """Bytes of memory free for us now; 8 GiB where the platform does not say."""
+    """Return the available memory in bytes; 8 GiB if the platform does not report it."""
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:
             for line in lines:
@@ -185,7 +185,7 @@ def size_text(count: float) -> str:
 
 
 def budget(what: str, needed: float, advice: str, max_bytes: float | None = None) -> None:
-    """Refuse `needed` bytes before they are allocated when they exceed `max_bytes` (default: half of what is free)."""
+    """Raise TooBigError if `needed` bytes exceed `max_bytes`. Default: half of the free memory."""
     limit = free_memory() / 2 if max_bytes is None else max_bytes
     if needed > limit:
         note = " (half of free memory)" if max_bytes is None else ""
@@ -193,7 +193,7 @@ def budget(what: str, needed: float, advice: str, max_bytes: float | None = None
 
 
 def length(name: str, value: Any, *, low: float = -np.inf) -> float:
-    """Metres from a number of metres or from words such as 1mm, 0.2 cm, 3in."""
+    """Return metres from a number of metres or from text such as 1mm, 0.2 cm, 3in."""
     text = str(value).strip().lower()
     unit = next((u for u in sorted(UNITS, key=len, reverse=True) if text.endswith(u)), "")
     try:

@@ -1,4 +1,4 @@
-"""`check` says what an exact test says of a garment on a body, and `fix` never makes it worse."""
+"""Attack: `check` agrees with an exact test of a garment on a body, and `fix` never makes it worse."""
 
 import numpy as np
 
@@ -22,22 +22,23 @@ def attack(trial):
     given = {"cloth": cloth, "own": own, "x": x, "faces": faces}
     garment, body = pliant.Mesh(cloth, own, name="garment"), pliant.Mesh(x, faces, name="body")
     report = pliant.check(garment, body)
-    # a body that is inside out is judged as if turned, and the report says so
-    turned = any("as if turned" in told for told in report.unjudged)
+    # a body that is inside out is judged as if its faces were reversed, which the report notes
+    turned = any("body 'body' is inside out" in text for text in report.unjudged)
     truth = Truth(x, faces[:, ::-1] if turned else faces, cloth, own)
     found = report.frames[0]
     trial.check(
         found.body_pairs == len(truth.cuts),
-        f"check, {name}: {found.body_pairs} pairs of garment and body, {len(truth.cuts)} meet",
+        f"check, {name}: {found.body_pairs} pairs of garment and body, {len(truth.cuts)} intersect",
         len(own),
         **given,
     )
-    trial.check(found.self_pairs == truth.own, f"check, {name}: {found.self_pairs} own pairs, {truth.own}", **given)
+    own_pairs = f"check, {name}: {found.self_pairs} self-intersections, exact {truth.own}"
+    trial.check(found.self_pairs == truth.own, own_pairs, **given)
     bad = report.broken(Limits())
     verdict = truth.crossing or truth.own > 0 or (truth.sided and truth.sure_inside > 0)
-    trial.check(not verdict or bad, f"check, {name}: nothing is wrong, says it; {truth.words}", **given)
+    trial.check(not verdict or bad, f"check, {name}: reports no defect; {truth.words}", **given)
     clean = not truth.cuts and truth.own == 0 and truth.maybe_inside == 0
-    trial.check(not clean or not bad, f"check, {name}: {bad}, but nothing is: {truth.words}", **given)
+    trial.check(not clean or not bad, f"check, {name}: reports {bad}, but there is none: {truth.words}", **given)
     if truth.sided and report.sided:
         trial.check(
             truth.sure_inside <= found.inside <= truth.maybe_inside,
@@ -50,13 +51,13 @@ def attack(trial):
 
 
 class Truth:
-    """Pairs that meet by fractions, vertices inside by libigl's winding numbers."""
+    """The ground truth: intersecting pairs in exact fractions, vertices inside by libigl's winding numbers."""
 
     def __init__(self, x, faces, cloth, own):
         self.x, self.faces = x, faces
         self.cuts = judges.crossing_pairs(cloth, own, x, faces)
         self.own = len(judges.crossing_pairs(cloth, own))
-        # what only touches may pass; what goes through may not
+        # pairs that only touch may pass; crossing pairs may not
         self.crossing = any(judges.goes_through(cloth[own[f]], x[faces[g]]) for f, g in self.cuts)
         number = judges.winding(x, faces, cloth)
         away = judges.unsigned(x, faces, cloth)
@@ -67,11 +68,12 @@ class Truth:
 
     @property
     def words(self):
-        return f"{len(self.cuts)} cuts, {self.own} own pairs, {self.sure_inside} to {self.maybe_inside} inside"
+        pairs = f"{len(self.cuts)} intersecting pairs, {self.own} self-intersections"
+        return f"{pairs}, {self.sure_inside} to {self.maybe_inside} inside"
 
 
 def fixed(trial, name, garment, body, truth, scale, given):
-    """What `fix` returns is finite, counted as it is, and no worse than what it was given."""
+    """The result of `fix` is finite, its report is correct, and it is no worse than the input."""
     done = pliant.fix(garment, body, clearance=0.001 * scale)
     x = np.asarray(done.garment.at(0), float)
     trial.note("fixes")
@@ -81,7 +83,7 @@ def fixed(trial, name, garment, body, truth, scale, given):
     told = done.after.frames[0]
     trial.check(
         told.body_pairs == len(after.cuts) and told.self_pairs == after.own,
-        f"fix, {name}: says {told.body_pairs} cuts and {told.self_pairs} own pairs; {after.words}",
+        f"fix, {name}: reports {told.body_pairs} and {told.self_pairs} pairs; {after.words}",
         **given,
     )
     worse = len(after.cuts) + after.own + after.sure_inside > len(truth.cuts) + truth.own + truth.maybe_inside

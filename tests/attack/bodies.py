@@ -1,6 +1,6 @@
-"""Random bodies of several shells: nested, overlapping, touching, twice there, hollow, inverted, open, self-cutting.
+"""Random bodies of several shells: nested, overlapping, touching, duplicated, hollow, inverted, open, tangled.
 
-Plain arrays (x, faces); nothing here knows of the product.
+Plain arrays (x, faces), independent of pliant.
 """
 
 import numpy as np
@@ -9,7 +9,7 @@ from attack import meshes
 
 
 def joined(parts):
-    """One mesh of several."""
+    """Concatenate several meshes."""
     first = np.cumsum([0, *(len(x) for x, _ in parts)])
     return np.concatenate([x for x, _ in parts]), np.concatenate([f + k for (_, f), k in zip(parts, first)])
 
@@ -28,7 +28,7 @@ def single(rng):
 
 
 def nested(rng):
-    """A shell inside a shell, both looking outward: a joint inside a limb."""
+    """A shell inside a shell, both with outward normals, like a joint inside a limb."""
     return [shell(rng), shell(rng, 0.3, 0.12 * rng.normal(size=3))]
 
 
@@ -37,7 +37,7 @@ def overlapping(rng):
 
 
 def touching(rng):
-    """Two boxes with a side in common, to the bit."""
+    """Two boxes with a side in common, exactly."""
     x, faces = meshes.box()
     return [(x, faces), (x + np.array([1.0, 0.0, 0.0]), faces)]
 
@@ -48,7 +48,7 @@ def twice(rng):
 
 
 def double_faces(rng):
-    """Faces that look both ways, inside or outside of a closed shell, in any order."""
+    """Pairs of opposite faces, inside or outside of a closed shell, in any order."""
     x, faces = meshes.soup(rng)
     x = 0.25 * x + rng.choice([0.0, 1.2]) * rng.normal(size=3)
     faces = np.concatenate([faces, faces[:, ::-1]])
@@ -56,12 +56,12 @@ def double_faces(rng):
 
 
 def hollow(rng):
-    """A cavity: the inner shell looks inward."""
+    """A cavity: the normals of the inner shell point inward."""
     return [shell(rng), turned(shell(rng, 0.3, 0.05 * rng.normal(size=3)))]
 
 
 def matryoshka(rng):
-    """Shells in shells, each looking either way."""
+    """Nested shells, each with outward or inward normals."""
     sizes = 0.6 ** np.arange(int(rng.integers(2, 5)))
     parts = [shell(rng, s) for s in sizes]
     return [turned(p) if rng.random() < 0.4 and k else p for k, p in enumerate(parts)]
@@ -88,7 +88,7 @@ def sheet(rng):
 
 
 def self_cutting(rng):
-    """A closed surface whose vertices were moved at random."""
+    """A closed surface whose vertices were displaced at random."""
     x, faces = meshes.ball(rng, level=int(rng.integers(0, 2)))
     return [(x + 0.3 * rng.normal(size=x.shape), faces)]
 
@@ -124,7 +124,7 @@ def any_body(rng):
 
 
 def is_closed(x, faces):
-    """Whether every edge has as many faces on one side as on the other, on vertices at equal places."""
+    """Whether the faces at every edge cancel in orientation, on welded vertices."""
     index = np.unique(x + 0.0, axis=0, return_inverse=True)[1].ravel()
     ends = index[faces][:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2).astype(np.int64)
     way = np.where(ends[:, 0] < ends[:, 1], 1, -1)

@@ -1,4 +1,4 @@
-"""Not a promise: cases that end their process, never end, or raise, for the test of the worker."""
+"""Not a guarantee: cases that exit their process, never end, or raise, for the test of the worker."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""`intersections` is the exact list of triangle pairs that meet; the judge counts in fractions."""
+"""Attack: `intersections` is the exact list of intersecting triangle pairs; the referee uses exact fractions."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ def attack(trial):
     if not alone:
         on = rng.dirichlet(np.ones(3)) @ x[faces[rng.integers(len(faces))]]
         y = y - y[rng.integers(len(y))] + on
-        if rng.random() < 0.4:  # the very same places: vertices, edges and faces in common
+        if rng.random() < 0.4:  # identical positions: shared vertices, edges and faces
             y = y + (x[rng.integers(len(x))] - y[rng.integers(len(y))])
     scale, far = meshes.scale_and_offset(rng)
     turn = meshes.rotation(rng) if rng.random() < 0.5 else np.eye(3)
@@ -25,23 +25,23 @@ def attack(trial):
 
 
 def judge(trial, given):
-    """The list of pairs for kept input: one mesh, or two."""
+    """Judge the list of pairs for stored input: one mesh, or two."""
     x, faces, y, other = (given.get(name) for name in ("x", "faces", "y", "faces_b"))
     alone = y is None
     a, b = pliant.Mesh(x, faces), None if alone else pliant.Mesh(y, other)
     found = {tuple(pair) for pair in pliant.intersections(a, b).tolist()}
     if alone:
         judged = [k for k, f in enumerate(judges.same_places(x)[faces]) if len(set(f.tolist())) == 3]
-        keep = set(judged)  # faces with a corner twice have no plane to share more than a corner with
+        keep = set(judged)  # faces that list a vertex twice are ignored
         found = {pair for pair in found if keep.issuperset(pair)}
         truth = {pair for pair in judges.crossing_pairs(x, faces) if keep.issuperset(pair)}
     else:
         truth = judges.crossing_pairs(x, faces, y, other)
-    trial.note("pairs that meet", len(truth))
+    trial.note("intersecting pairs", len(truth))
     missed, extra = truth - found, found - truth
     kind = "of one mesh" if alone else "of two meshes"
     trial.check(not missed, f"misses {len(missed)} of {len(truth)} pairs {kind}, {min(missed, default='')}", **given)
-    trial.check(not extra, f"{len(extra)} pairs {kind} do not meet, {min(extra, default='')}", len(found), **given)
+    trial.check(not extra, f"{len(extra)} pairs {kind} do not intersect, {min(extra, default='')}", len(found), **given)
 
 
 def fails(arrays):
@@ -51,7 +51,7 @@ def fails(arrays):
 
 
 def small(rng):
-    """At most about 20 faces; often on a small grid of integers, where everything touches."""
+    """At most about 20 faces, often with small integer coordinates, so that most of them touch."""
     if rng.random() < 0.35:
         k = int(rng.integers(1, 9))
         x = rng.integers(-2, 3, (3 * k, 3)).astype(float)

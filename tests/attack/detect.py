@@ -1,4 +1,4 @@
-"""Class A detectors report every pair of features that is within reach, and no other, whatever the meshes look like."""
+"""Attack: class A detectors report exactly the pairs of features within the distance, for any meshes."""
 
 import numpy as np
 
@@ -25,7 +25,7 @@ def attack(trial):
     b = None if alone else pliant.Mesh(place(y), other)
     x_a, x_b = a.vertices, None if alone else b.vertices
     moved = rng.random() < 0.4
-    if moved:  # coincident at rest, apart by now: pieces, vertices, or all of it at random
+    if moved:  # coincident at rest, separated now: pieces, vertices, or all at random
         x_a = place(parted(rng, x, faces))
         x_b = None if alone or rng.random() < 0.5 else place(parted(rng, y, other))
     truth = Truth(a, b, x_a, x_b, within)
@@ -38,23 +38,23 @@ def attack(trial):
 
 
 def beside(rng, x, faces, y):
-    """Vertices y moved so that one of their features lies on or near one of the other mesh."""
+    """Vertices y moved so that one of their features lies on or near a feature of the other mesh."""
     on = rng.dirichlet(np.ones(3)) @ x[faces[rng.integers(len(faces))]]
     at = y[rng.integers(len(y))]
     return (y - at) @ meshes.rotation(rng).T * rng.choice([0.1, 0.5, 1.0]) + on + 0.02 * rng.normal(size=3)
 
 
 def parted(rng, x, faces):
-    """Pieces of a mesh that go different ways."""
+    """Move pieces of a mesh in different directions."""
     index = rng.integers(0, 3, len(x))
-    if rng.random() < 0.5:  # faces keep together
+    if rng.random() < 0.5:  # faces stay connected
         for f in faces:
             index[f] = index[f[0]]
     return x + (10.0 ** rng.uniform(-3, 0.5) * rng.normal(size=(3, 3)))[index]
 
 
 def fails(arrays):
-    """The first failure of kept input, by the method it was kept for; empty where there is none."""
+    """The first failure of stored input with the method it was stored for; empty if there is none."""
     trial = Trial("detect", 0, 0)
     alone = "rest_b" not in arrays
     a = pliant.Mesh(arrays["rest"], arrays["faces"])
@@ -66,7 +66,7 @@ def fails(arrays):
 
 
 class Truth:
-    """All pairs of features with the bounds of their distances."""
+    """The ground truth: all pairs of features with bounds of their distances."""
 
     def __init__(self, a, b, x_a, x_b, within):
         self.alone, self.within = b is None, within
@@ -80,7 +80,7 @@ class Truth:
         self.edges = judges.edge_edge(self.x[self.e_a], self.y[self.e_b])
         self.margin = judges.margin(within, self.x, self.y)
         self.other = other
-        if self.alone:  # features that share a vertex, or a place at rest or now, are neighbours
+        if self.alone:  # features that share a vertex, or a position at rest or now, are adjacent
             places = [np.arange(a.n_vertices), judges.same_places(a.vertices), judges.same_places(self.x)]
             f, e = a.faces, self.e_a
             self.near_faces = np.any([(p[:, None, None] == p[f][None]).any(2) for p in places], 0)
@@ -108,9 +108,9 @@ class Truth:
         start = 0 if self.alone else first_other
         named &= (hits["vertices"][:, 1:] == other.faces[rows[1]] + start).all(1)
         trial.check(named.all(), f"{method}: {what}: vertices do not match elements", **self._input())
-        trial.check(len(set(zip(*map(np.ndarray.tolist, rows)))) == len(hits), f"{method}: {what}: a pair twice")
+        trial.check(len(set(zip(*map(np.ndarray.tolist, rows)))) == len(hits), f"{method}: {what}: a duplicate pair")
         must, may = high < self.within - self.margin, low <= self.within + self.margin
-        if "stochastic" in method:  # which is documented not to look at vertices that no face holds
+        if "stochastic" in method:  # it ignores vertices without faces, as documented
             owner = self.meshes[0] if first == 0 else self.meshes[1]
             must = must & np.isin(np.arange(len(must)), owner.faces)[:, None]
         if self.alone:
@@ -119,7 +119,7 @@ class Truth:
         deep[rows] = hits["distance"] < 0.0
         self._verdict(trial, method, what, found, must, may | deep)
         far = self._off(np.abs(hits["distance"]), low[rows], high[rows])
-        # the depth of a vertex inside is that of the boundary of the solid: of a face, perhaps only a piece counts
+        # the depth of a vertex inside is the distance to the boundary of the solid, which may be only a part of a face
         far &= (hits["distance"] >= 0.0) | (np.abs(hits["distance"]) < low[rows] - self.margin)
         trial.check(not far.any(), f"{method}: {what}: {far.sum()} wrong distances", len(hits), **self._input())
 
@@ -129,7 +129,7 @@ class Truth:
         for ends, edges, start in ((hits["vertices"][:, :2], self.e_a, 0), (hits["vertices"][:, 2:], self.e_b, first)):
             ends = np.sort(ends - start, 1)
             key = np.searchsorted(edges[:, 0] * 2**32 + edges[:, 1], ends[:, 0].astype(np.int64) * 2**32 + ends[:, 1])
-            real = ends[:, 0] != ends[:, 1]  # an edge from a vertex to itself is a vertex
+            real = ends[:, 0] != ends[:, 1]  # an edge from a vertex to itself is degenerate
             rows.append(np.where(real, np.minimum(key, max(len(edges) - 1, 0)), -1))
         kept = (rows[0] >= 0) & (rows[1] >= 0)
         one, two = rows[0][kept], rows[1][kept]
@@ -148,7 +148,7 @@ class Truth:
         trial.check(
             not missed.any(), f"{method}: misses {missed.sum()} of {must.sum()} {what}", must.sum(), **self._input()
         )
-        trial.check(not extra.any(), f"{method}: {extra.sum()} too far, {what}", found.sum(), **self._input())
+        trial.check(not extra.any(), f"{method}: {extra.sum()} too far apart, {what}", found.sum(), **self._input())
 
     def _off(self, distance, low, high):
         slack = 1e-9 * high + self.margin
@@ -162,7 +162,7 @@ class Truth:
             np.isfinite(hits["distance"]).all()
             and (np.abs(along - hits["distance"]) <= 1e-13 * largest + 1e-9 * np.abs(hits["distance"])).all()
             and (np.abs(np.linalg.norm(hits["normal"], axis=1) - 1) <= 1e-12).all(),
-            f"{method}: a record whose gap, normal and distance do not fit",
+            f"{method}: gap, normal and distance of a record are inconsistent",
             len(hits),
             **self._input(),
         )
@@ -174,7 +174,7 @@ class Truth:
 
 
 def metamorphic(trial, a, b, within, method):
-    """The same contacts in any order of vertices and faces, of the two meshes, and in units of a power of two."""
+    """The contacts do not depend on the order of vertices, faces and meshes, nor on a power-of-two scale."""
     rng = trial.rng
     kind = rng.integers(3)
     if kind == 0 or b is None:

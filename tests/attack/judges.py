@@ -1,6 +1,6 @@
-"""Judges of the attacks: NumPy in extended precision, exact fractions, IPC Toolkit and libigl. No line of the product.
+"""Referees of the attacks: NumPy in extended precision, exact fractions, IPC Toolkit and libigl; no code of pliant.
 
-A judge of a distance gives bounds, `low <= true distance <= high`; what lies between the bounds may go either way.
+A distance referee returns bounds, `low <= true distance <= high`; a threshold between the bounds is undecided.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ def _norm(a):
 
 
 def _to_segment(p, a, b):
-    """Distance of points p from segments a b, broadcast."""
+    """Distances of points p from segments a b, broadcast."""
     e, r = b - a, p - a
     length2 = (e * e).sum(-1)
     t = np.clip((r * e).sum(-1) / np.where(length2 > 0, length2, 1), 0, 1)
@@ -32,7 +32,7 @@ def vertex_face(p, corners):
     longest = np.maximum(np.maximum(_norm(b - a), _norm(c - b)), _norm(a - c))
     n = np.cross(b - a, c - a)
     area = _norm(n)
-    # a sliver whose height is below this has no plane worth asking: then it is its edges, to within its height
+    # a sliver of smaller height has no reliable plane: its edges represent it to within its height
     clear = area > 1e-9 * longest * longest
     unit = n / np.where(area > 0, area, 1)[..., None]
     r = p - a
@@ -40,7 +40,7 @@ def vertex_face(p, corners):
     for x, y in ((a, b), (b, c), (c, a)):
         over = over & ((np.cross(unit, y - x) * (p - x)).sum(-1) >= 0)
     height = np.abs((r * unit).sum(-1))
-    # what rounding does to the normal of a sliver, times the arm it has here
+    # the rounding error of a sliver's normal, times its lever arm here
     turned = np.where(over, 64 * LONG * longest * (_norm(r) + longest) * longest / np.where(clear, area, 1), 0)
     edges = high
     high = np.where(over, np.minimum(edges, height + turned), edges)
@@ -70,31 +70,31 @@ def edge_edge(one, two):
     ends = high
     high = np.where(across, np.minimum(ends, height + turned), ends)
     low = np.where(across, np.minimum(ends, height) - turned, ends)
-    # lines that are almost parallel part by no more than this between the ends that were asked
+    # nearly parallel lines deviate by no more than this between the tested ends
     low = np.maximum(np.where(clear, low, ends - sine * np.minimum(lu, lv)), 0)
     return low.astype(np.float64), high.astype(np.float64)
 
 
 def edges_of(faces):
-    """(k,2) edges, each once, lower vertex first; none from a vertex to itself."""
+    """(k,2) edges, each once, lower vertex first, without degenerate ones."""
     pairs = np.sort(np.asarray(faces, np.int64)[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), 1)
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     return np.unique(pairs, axis=0) if len(pairs) else np.zeros((0, 2), np.int64)
 
 
 def margin(within, *xs):
-    """By how much rounding may move a distance across `within`."""
+    """The amount by which rounding may move a distance across `within`."""
     largest = max(float(np.abs(x).max(initial=0.0)) for x in xs)
     return 1e-9 * within + 64 * EPS * largest
 
 
 def same_places(x):
-    """(n,) a number for each place: equal for vertices that lie on each other."""
+    """(n,) an index for each position: equal for coincident vertices."""
     return np.unique(np.asarray(x) + 0.0, axis=0, return_inverse=True)[1].ravel()
 
 
 def crossing_pairs(x, faces, y=None, other=None):
-    """{(f, g)} faces that meet, exactly (fractions): of two meshes, or of one with itself on its welded vertices."""
+    """{(f, g)} intersecting faces, exactly (fractions): of two meshes, or of one with itself on its welded vertices."""
     same = y is None
     x = np.asarray(x, float)
     if same:
@@ -115,7 +115,7 @@ def crossing_pairs(x, faces, y=None, other=None):
 
 
 def goes_through(p, q):
-    """Whether an edge of one triangle goes through the inner of the other, exactly: from one side to the other."""
+    """Whether an edge of one triangle passes through the interior of the other, exactly."""
     return any(_pierces(one[k], one[k - 1], two) for one, two in ((p, q), (q, p)) for k in range(3))
 
 
@@ -131,7 +131,7 @@ def winding(x, faces, points):
     import igl
 
     v, f = np.asarray(x, np.float64), np.asarray(faces, np.int64)
-    # about the middle of the body and in its own size: libigl has no cure for coordinates of 1e8
+    # centred on the body and scaled to its size: libigl loses precision at coordinates of 1e8
     middle, size = 0.5 * (v.min(0) + v.max(0)), max(float(np.ptp(v, axis=0).max()), 1e-300)
     return np.ravel(igl.winding_number((v - middle) / size, f, (np.asarray(points, np.float64) - middle) / size))
 
@@ -143,9 +143,9 @@ def unsigned(x, faces, points):
 
 
 class Meetings:
-    """Whether any two triangles meet: IPC Toolkit finds, fractions confirm, because its last step is in floating point.
+    """Detects intersecting triangles with IPC Toolkit and confirms them in fractions, as its last step is inexact.
 
-    Of the vertices (n,3) the first `n_soft` belong to what is simulated; the bodies behind them may meet each other.
+    The first `n_soft` of the vertices (n,3) are simulated; the bodies after them may intersect each other.
     """
 
     def __init__(self, x, faces, n_soft):
@@ -163,12 +163,12 @@ class Meetings:
         return bool(self._find(self._mesh, np.asfortranarray(x))) and bool(self.pairs(x))
 
     def pairs(self, x):
-        """{(f, g)} faces that meet, f soft."""
+        """{(f, g)} intersecting faces, f soft."""
         soft = self.faces[:, 0] < self.n_soft
         return {pair for pair in crossing_pairs(x, self.faces) if soft[pair[0]] or soft[pair[1]]}
 
     def gap(self, x):
-        """The least distance of two features that are no neighbours, one of them soft."""
+        """The least distance of two non-adjacent features, at least one of them soft."""
         f, e = self.faces, edges_of(self.faces)
         far = vertex_face(x, x[f])[1]
         v = np.arange(len(x))

@@ -1,4 +1,4 @@
-"""Small random meshes that break geometry: slivers, needles, faces without area, duplicates, T-junctions, seams.
+"""Small random meshes with geometric defects: slivers, needles, zero-area faces, duplicates, T-junctions, seams.
 
 Plain arrays (x, faces).
 """
@@ -14,7 +14,7 @@ def rotation(rng):
 
 
 def grid(rng, nx=None, ny=None):
-    """A sheet of about 1 m in the plane y = 0, ruffled or flat."""
+    """A sheet of about 1 m in the plane y = 0, wavy or flat."""
     nx, ny = nx or int(rng.integers(1, 5)), ny or int(rng.integers(1, 5))
     u, v = np.meshgrid(np.linspace(-0.5, 0.5, nx + 1), np.linspace(-0.5, 0.5, ny + 1), indexing="ij")
     y = rng.choice([0.0, 1e-9, 0.02, 0.2]) * rng.normal(size=u.shape)
@@ -42,7 +42,7 @@ def box(size=(1.0, 1.0, 1.0)):
 
 
 def ball(rng, bumps=0.0, level=None, radius=0.5):
-    """An octahedron, halved `level` times; `bumps` moves its vertices along the radius."""
+    """An octahedron, subdivided `level` times; `bumps` displaces its vertices along the radius."""
     level = int(rng.integers(0, 3)) if level is None else level
     whole = octahedron(level)
     x, f = whole.vertices, whole.faces.astype(np.int64)
@@ -50,13 +50,13 @@ def ball(rng, bumps=0.0, level=None, radius=0.5):
 
 
 def soup(rng):
-    """Triangles that have nothing to do with each other, some of them needles or points."""
+    """Unconnected triangles, some of them needles or points."""
     k = int(rng.integers(1, 9))
     x = rng.normal(size=(k, 3, 3)) * 10.0 ** rng.uniform(-3, 0, (k, 1, 1)) * 0.3 + rng.normal(size=(k, 1, 3)) * 0.3
     kind = rng.integers(0, 6, k)
     t = rng.uniform(-0.5, 1.5, (k, 1))
-    x[kind == 1, 2] = (x[:, 0] + t * (x[:, 1] - x[:, 0]))[kind == 1]  # without area, up to rounding
-    x[kind == 2, 2] = x[kind == 2, 1]  # an edge without length
+    x[kind == 1, 2] = (x[:, 0] + t * (x[:, 1] - x[:, 0]))[kind == 1]  # zero area, up to rounding
+    x[kind == 2, 2] = x[kind == 2, 1]  # a zero-length edge
     x[kind == 3, 1] = x[kind == 3, 0] + 1e-12 * rng.normal(size=3)  # a needle
     return x.reshape(-1, 3), np.arange(3 * k).reshape(-1, 3)
 
@@ -74,17 +74,17 @@ def _split(rng, x, faces, share, point, parts):
 
 
 def _closed_gap(a, b, c, m):
-    """The edge a-b split at m on this side only; the last face closes the gap to the other."""
+    """The edge a-b split at m on this side only; the last face closes the gap to the other side."""
     return [(a, m, c), (m, b, c), (b, m, a)]
 
 
 def t_junctions(rng, x, faces, share=0.5):
-    """Split edges at one face only, and close the gap by a face without area: a, m, b on a line."""
+    """Split edges at one face only, and close the gap by a zero-area face: a, m, b are collinear."""
     return _split(rng, x, faces, share, lambda a, b, c: a + rng.uniform(0.1, 0.9) * (b - a), _closed_gap)
 
 
 def cracks(rng, x, faces, share=0.5):
-    """T-junctions that are open by a little: m lies inside its own face, and a sliver closes the gap."""
+    """T-junctions with a small gap: m lies inside its own face, and a sliver closes the gap."""
 
     def point(a, b, c):
         t = 10.0 ** rng.uniform(-9, -2)
@@ -95,7 +95,7 @@ def cracks(rng, x, faces, share=0.5):
 
 
 def needles(rng, x, faces, share=0.5):
-    """Faces split at a point very near one of their corners: three faces, of which some are needles."""
+    """Faces split at a point very near one of their corners: three faces, some of them needles."""
 
     def point(a, b, c):
         return a + 10.0 ** rng.uniform(-9, -2) * (0.5 * (b + c) - a)
@@ -104,7 +104,7 @@ def needles(rng, x, faces, share=0.5):
 
 
 def slivers(rng, x, faces, share=0.5):
-    """Split faces from one corner so that thin needles remain."""
+    """Split faces from one corner so that slivers remain."""
 
     def point(a, b, c):
         return b + 10.0 ** rng.uniform(-12, -2) * (c - b)
@@ -113,7 +113,7 @@ def slivers(rng, x, faces, share=0.5):
 
 
 def duplicates(rng, x, faces):
-    """Faces that are there twice, some turned over."""
+    """Duplicate faces, some of them reversed."""
     again = faces[rng.random(len(faces)) < 0.4]
     turned = rng.random(len(again)) < 0.5
     again = np.where(turned[:, None], again[:, ::-1], again)
@@ -121,7 +121,7 @@ def duplicates(rng, x, faces):
 
 
 def seams(rng, x, faces):
-    """Every face, or about half of the vertices, with vertices of its own at equal places."""
+    """Every face, or about half of the vertices, duplicated at equal positions."""
     corners = x[faces].reshape(-1, 3)
     if rng.random() < 0.5:
         return corners, np.arange(len(corners)).reshape(-1, 3)
@@ -132,7 +132,7 @@ def seams(rng, x, faces):
 
 
 def collapsed(rng, x, faces):
-    """Some vertices moved onto a neighbour: faces without area that share the vertices of good ones."""
+    """Some vertices moved onto a neighbour: zero-area faces that share vertices with regular ones."""
     x = x.copy()
     for f in faces[rng.random(len(faces)) < 0.2]:
         x[f[0]] = x[f[1]]
@@ -140,7 +140,7 @@ def collapsed(rng, x, faces):
 
 
 def permuted(rng, x, faces):
-    """The same surface: vertices and faces in another order, corners rolled."""
+    """The same surface with vertices and faces in another order and corners rotated."""
     order = rng.permutation(len(x))
     place = np.argsort(order)
     faces = place[faces[rng.permutation(len(faces))]]
@@ -152,20 +152,20 @@ WOUNDS = (t_junctions, cracks, needles, slivers, duplicates, seams, collapsed, p
 
 
 def wounded(rng, x, faces, most=2):
-    """The mesh with up to `most` kinds of damage."""
+    """The mesh with up to `most` kinds of defects."""
     for k in rng.permutation(len(WOUNDS))[: rng.integers(0, most + 1)]:
         x, faces = WOUNDS[k](rng, x, faces)
     return x, faces
 
 
 def any_mesh(rng):
-    """Anything: open, closed or soup, with damage; about 1 m."""
+    """Any mesh of about 1 m: open, closed or soup, with defects."""
     make = (grid, grid, solid, soup)[rng.integers(4)]
     return wounded(rng, *make(rng))
 
 
 def scale_and_offset(rng):
-    """Metres a unit, from 1e-6 to 1e8, and an offset of up to 1e6 of them, mostly none."""
+    """Metres per unit, from 1e-6 to 1e8, and an offset of up to 1e6 units, mostly none."""
     scale = 10.0 ** rng.uniform(-6, 8) if rng.random() < 0.5 else 1.0
     far = rng.choice([0.0, 0.0, 1.0, 1e3, 1e6]) * rng.normal(size=3)
     far = np.clip(far * scale, -1e11, 1e11)

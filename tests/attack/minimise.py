@@ -1,4 +1,4 @@
-"""Fewer faces that still fail: for promises whose module can judge kept input again (`fails(arrays) -> str`)."""
+"""Minimise failing input to fewer faces, for attacks that can judge stored input again (`fails(arrays) -> str`)."""
 
 import importlib
 
@@ -8,7 +8,7 @@ ROUNDS = 6
 
 
 def minimised(promise, arrays):
-    """The input with every face left out that the failure does not need; as it was where nobody can judge it again."""
+    """The input without the faces that the failure does not need; unchanged if the attack cannot judge it again."""
     fails = getattr(importlib.import_module(f"attack.{promise}"), "fails", None)
     if fails is None or not _fails(fails, arrays):
         return arrays
@@ -22,7 +22,7 @@ def minimised(promise, arrays):
 
 
 def _fewer(fails, arrays, name):
-    """Leave out half of the faces, a quarter, ... one at a time, as long as it still fails."""
+    """Remove half of the faces, a quarter, ... one at a time, as long as the input still fails."""
     size = len(arrays[name]) // 2
     while size >= 1:
         k = 0
@@ -39,5 +39,5 @@ def _fewer(fails, arrays, name):
 def _fails(fails, arrays):
     try:
         return bool(fails(arrays))
-    except Exception:  # another failure than the one that is looked for
+    except Exception:  # a different failure
         return False

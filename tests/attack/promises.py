@@ -1,6 +1,6 @@
-"""The promises that are attacked, each by the file of its name."""
+"""The attacked guarantees; each has a module of the same name."""
 
-# promise: share of the time, seconds that a case may take
+# guarantee: share of the time, time limit of a case in seconds
 PROMISES = {
     "detect": (4.0, 20.0),
     "sides": (3.0, 30.0),

@@ -1,4 +1,4 @@
-"""A run that is saved at any frame and loaded again goes on bitwise as if it had not stopped."""
+"""Attack: a run that is saved at any frame and loaded again continues bitwise identically."""
 
 import dataclasses
 import pathlib
@@ -44,7 +44,7 @@ def compare(trial, sim, scene, told):
     for _ in range(before):
         sim.step()
     if not (np.isfinite(sim.state.x).all() and np.abs(sim.state.x).max() < 1e12):
-        trial.check(False, f"{told}: not finite or beyond 1e12 after {before} frames")
+        trial.check(False, f"{told}: not finite or above 1e12 after {before} frames")
         return
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "run.npz"

@@ -1,11 +1,11 @@
-"""Attack the promises of the product with random cases until the time is over: `make attack`.
+"""Attack the guarantees of pliant with random cases for a given time: `make attack`.
 
     python tests/attack/run.py --minutes 120 --seed 1
     python tests/attack/run.py --only detect,safe --minutes 5
-    python tests/attack/run.py --only detect --case 1:417          # one case again, in this process
+    python tests/attack/run.py --only detect --case 1:417          # repeat one case in this process
 
-Promises take turns by their shares of the time. A failure prints the line that reproduces it and leaves its input in
-out/attack; the attack goes on. The exit code is 1 where anything failed.
+Guarantees take turns according to their shares of the time. A failure prints the command that reproduces it and saves
+its input to out/attack; the attack continues. The exit code is 1 if anything failed.
 """
 
 import argparse
@@ -18,17 +18,17 @@ import time
 
 import numpy as np
 
-# the folder above instead of this one, whose files have the names of others' folders
+# the folder above instead of this one, whose files share names with other packages
 sys.path[0] = str(pathlib.Path(__file__).resolve().parents[1])
 
 from attack.minimise import minimised  # noqa: E402
 from attack.promises import PROMISES  # noqa: E402
 from attack.worker import Worker, run_case  # noqa: E402
 
-FIRST = 900.0  # seconds for the first case of a promise: loops are compiled
-PATIENCE = 5.0  # a case that took too long gets so many times its limit in a second try
-MOST_REMARKS = 200  # of a promise that are kept in the JSON
-SHOWN = 60  # failures of a promise that are printed; all are counted, and in the JSON
+FIRST = 900.0  # seconds for the first case of a guarantee, which includes compilation
+PATIENCE = 5.0  # factor of the time limit when a case that timed out is repeated
+MOST_REMARKS = 200  # remarks per guarantee in the JSON
+SHOWN = 60  # printed failures per guarantee; all are counted and listed in the JSON
 
 
 @dataclasses.dataclass
@@ -49,31 +49,31 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=120.0, help="Default: 120.")
     parser.add_argument("--seed", type=int, default=1, help="Default: 1.")
-    parser.add_argument("--only", default="", help="promises, separated by commas. Default: all.")
-    parser.add_argument("--cases", type=int, help="stop every promise after so many cases")
-    parser.add_argument("--case", help="SEED:INDEX, one case again")
-    parser.add_argument("--jobs", type=int, default=2, help="processes. Default: 2.")
+    parser.add_argument("--only", default="", help="guarantees, separated by commas. Default: all.")
+    parser.add_argument("--cases", type=int, help="maximum number of cases per guarantee")
+    parser.add_argument("--case", help="SEED:INDEX, repeat one case")
+    parser.add_argument("--jobs", type=int, default=2, help="number of processes. Default: 2.")
     parser.add_argument("--json", default="out/attack.json", help="Default: out/attack.json.")
     parser.add_argument("--keep", default="out/attack", help="folder for failing input. Default: out/attack.")
     args = parser.parse_args()
     chosen = [name.strip() for name in args.only.split(",") if name.strip()] or list(PROMISES)
     unknown = set(chosen) - set(PROMISES)
     if unknown:
-        parser.error(f"unknown promises {', '.join(sorted(unknown))}; expected some of {', '.join(PROMISES)}")
+        parser.error(f"unknown guarantees {', '.join(sorted(unknown))}; expected some of {', '.join(PROMISES)}")
     if args.case:
         return again(chosen, args.case, pathlib.Path(args.keep))
     attack = Attack(chosen, args)
     try:
         attack.run()
     except KeyboardInterrupt:
-        print("interrupted; what was found so far:")
+        print("interrupted; results so far:")
     finally:
         attack.close()
     return attack.report()
 
 
 def again(chosen: list[str], case: str, folder: pathlib.Path) -> int:
-    """One case in this process, where a debugger sees it; its input is kept with as few faces as still fail."""
+    """Repeat one case in this process, for a debugger; its input is saved with as few faces as still fail."""
     seed, index = (int(part) for part in case.split(":"))
     failed = False
     for promise in chosen:
@@ -94,8 +94,8 @@ class Attack:
         self.next = dict.fromkeys(chosen, 0)
         self.spent = dict.fromkeys(chosen, 0.0)
         self.warm: set[str] = set()
-        self.busy: set[str] = set()  # promises whose first case runs
-        self.late: list[tuple[str, int]] = []  # cases that get a second try
+        self.busy: set[str] = set()  # guarantees whose first case is running
+        self.late: list[tuple[str, int]] = []  # timed-out cases, to be repeated
         self.began = self.told = time.monotonic()
         self.workers = [Worker() for _ in range(max(1, args.jobs))]
         self.free = list(self.workers)
@@ -124,7 +124,7 @@ class Attack:
                 self._tell()
 
     def _choose(self, peek: bool = False):
-        """The promise that has had the least of its share, and its next case; (promise, index, second try)."""
+        """The guarantee that is furthest behind its share, and its next case: (guarantee, index, whether repeated)."""
         if self.late:
             return (*self.late[-1], True) if peek else (*self.late.pop(), True)
         most = self.args.cases
@@ -148,11 +148,11 @@ class Attack:
 
     def _count(self, worker, found) -> None:
         promise, seed, index = worker.case
-        # what compiles for a promise's first case is not its share
+        # the first case of a guarantee compiles and is not counted towards its share
         self.spent[promise] += found["seconds"] if promise in self.warm else 0.0
         self.warm.add(promise)
         self.busy.discard(promise)
-        if found.get("broken") == "no end" and not worker.again:
+        if found.get("broken") == "timed out" and not worker.again:
             self.late.append((promise, index))
             return
         tally = self.tallies[promise]
@@ -190,7 +190,7 @@ class Attack:
     def report(self) -> int:
         self._write()
         print(f"\nseed {self.args.seed}, {(time.monotonic() - self.began) / 60.0:.1f} minutes")
-        print(f"{'promise':14} {'cases':>9} {'checks':>12} {'failed cases':>12} {'slowest, s':>10}  case")
+        print(f"{'guarantee':14} {'cases':>9} {'checks':>12} {'failed cases':>12} {'slowest, s':>10}  case")
         for name, t in self.tallies.items():
             print(f"{name:14} {t.cases:9} {t.checks:12} {t.failed_cases:12} {t.slowest:10.2f}  {t.slowest_case}")
         for name, t in self.tallies.items():
@@ -204,7 +204,7 @@ class Attack:
 
 
 def keep(folder: pathlib.Path, promise: str, seed: int, index: int, found: dict) -> None:
-    """The input of what failed, at most so many files."""
+    """Save the input of failures, up to 200 files per guarantee."""
     for k, arrays in enumerate(found["kept"]):
         if arrays:
             folder.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
-"""Safe mode: a start without intersections stays so, or the run says that it could not; finite, and in bounded time.
+"""Attack on safe mode: a start without intersections stays so, or the run reports it; finite, and in bounded time.
 
-The judge is IPC Toolkit's exact test of every frame. An intersection that the run did not tell is a failure, and so is
-one that it told where the scene leaves the cloth room.
+The referee is IPC Toolkit's exact test of every frame. An intersection that the run did not report is a failure, and
+so is a reported one where the scene leaves the cloth enough space.
 """
 
 import numpy as np
@@ -22,11 +22,11 @@ def attack(trial):
     n_soft = int(scene.first[len(scene.soft)])
     meets = judges.Meetings(sim.state.x, np.concatenate(faces), n_soft)
     if meets(sim.state.x):
-        trial.note("start not clean")
+        trial.note("start intersects")
         return
-    # cracks closed by faces without area
+    # cracks closed by zero-area faces
     if meets.gap(sim.state.x) <= 1e-12 * float(np.ptp(sim.state.x, axis=0).max()):
-        trial.note("starts that touch up to rounding")
+        trial.note("starts that touch within rounding")
     told_before = 0
     for k in range(made.frames):
         for frame, face, target in made.drags:
@@ -38,21 +38,21 @@ def attack(trial):
         given = {"x": shown.x, "frame": k}
         if not trial.check(np.isfinite(shown.x).all(), f"{made.what}: frame {k} is not finite", **given):
             return
-        trial.check(np.isfinite(sim.state.v).all(), f"{made.what}: speeds of frame {k} are not finite", **given)
+        trial.check(np.isfinite(sim.state.v).all(), f"{made.what}: velocities of frame {k} are not finite", **given)
         told = reported(sim)
         cut = meets(shown.x)
-        trial.check(not cut or told, f"{made.what}: frame {k} intersects, and nothing was told", **given)
+        trial.check(not cut or told, f"{made.what}: frame {k} intersects without a report", **given)
         if cut:
-            trial.check(not made.room, f"{made.what}: frame {k} intersects, told, but there is room", **given)
-            trial.note(f"told intersections {'with' if made.room else 'without'} room ({made.what})")
+            trial.check(not made.room, f"{made.what}: frame {k} intersects, reported, but there is space", **given)
+            trial.note(f"reported intersections {'with' if made.room else 'without'} space ({made.what})")
             return
         if told and not told_before:
-            trial.note("told, nothing intersects")
+            trial.note("reported, nothing intersects")
         told_before = told
-    trial.note("clean runs")
+    trial.note("runs without intersections")
 
 
 def reported(sim):
-    """How many times the run said that it could not hold something."""
+    """How often the run reported that it could not prevent an intersection."""
     guard = sim.guard
     return int(guard.forced) + int(getattr(guard, "unheld", 0))

@@ -1,6 +1,6 @@
 """Random small scenes for safe mode: fast bodies, spins, deforming bodies, grips, pins, drags, layers, slivers.
 
-Everything is made at about 1 m and then scaled; whether the bodies leave the cloth room is known by construction.
+Everything is created at about 1 m and then scaled; whether the bodies leave the cloth space is known by construction.
 """
 
 import dataclasses
@@ -18,7 +18,7 @@ class Attacked:
     dt: float
     substeps: int
     frames: int
-    room: bool  # bodies leave the cloth room on some side at all times
+    room: bool  # the bodies leave the cloth space on some side at all times
     what: str
     drags: list  # (frame, vertex, target): drag constraints
     scale: float = 1.0
@@ -34,7 +34,7 @@ def any_scene(rng):
 
 
 class Builder:
-    """Meshes, motions and speeds of a scene at 1 m, placed and scaled."""
+    """Meshes, motions and velocities of a scene at 1 m, transformed and scaled."""
 
     def __init__(self, rng, turn, scale):
         self.rng, self.turn, self.scale = rng, turn, scale
@@ -49,7 +49,7 @@ class Builder:
         return tuple((self.scale * self.turn @ np.asarray(v, float)).tolist())
 
     def sheet(self, at=(0.0, 0.0, 0.0), size=0.4, n=None, wounds=True):
-        """Faces and places of a sheet in the plane y = 0 around `at`; sometimes with slivers or T-junctions."""
+        """Faces and vertices of a sheet in the plane y = 0 around `at`, sometimes with slivers or T-junctions."""
         rng = self.rng
         n = n or int(rng.integers(3, 7))
         x, faces = meshes.grid(rng, n, n)
@@ -69,7 +69,7 @@ class Builder:
         return Body(pliant.Mesh(self.place(x), faces), fixed=True, motion=motion)
 
     def path(self, times, offsets, spins=None):
-        """A rigid motion: offsets (k,3), and turns about the y axis, radians."""
+        """A rigid motion: offsets (k,3), and rotations about the y axis, radians."""
         poses = np.zeros((len(times), 3, 4))
         for k, (offset, angle) in enumerate(zip(offsets, np.zeros(len(times)) if spins is None else spins)):
             c, s = np.cos(angle), np.sin(angle)
@@ -96,7 +96,7 @@ class Builder:
 
 
 def fast_body(rng, make):
-    """A small body at up to 1000 m/s against a free sheet: there is room on all sides."""
+    """A small body at up to 1000 m/s against a free sheet, which has space on all sides."""
     speed, frames = make.speed, int(rng.integers(2, 6))
     x, faces = make.sheet()
     pins = rng.choice(len(x), 2, replace=False) if rng.random() < 0.3 else ()
@@ -109,7 +109,7 @@ def fast_body(rng, make):
 
 
 def spin(rng, make):
-    """A box that turns fast above or below a falling sheet."""
+    """A box that rotates fast above or below a falling sheet."""
     frames, rate = 5, float(rng.choice([10.0, 100.0, 1000.0]))
     x, faces = make.sheet(at=(0.0, 0.03, 0.0))
     y, other = meshes.box((0.25, 0.03, 0.06))
@@ -120,7 +120,7 @@ def spin(rng, make):
 
 
 def deforming(rng, make):
-    """A body that is stretched and sheared from frame to frame, never so that it cuts itself."""
+    """A body that is stretched and sheared from frame to frame without self-intersections."""
     frames = int(rng.integers(3, 7))
     x, faces = make.sheet(at=(0.0, 0.12, 0.0))
     y, other = meshes.ball(rng, 0.0, 1, 0.1)
@@ -133,7 +133,7 @@ def deforming(rng, make):
 
 
 def grip(rng, make):
-    """A corner of a sheet that is pulled about at any speed, beside a body or not."""
+    """A corner of a sheet that is moved at any speed, beside a body or not."""
     frames = int(rng.integers(3, 7))
     x, faces = make.sheet(at=(0.0, 0.08, 0.0))
     held = rng.choice(len(x), int(rng.integers(1, 4)), replace=False)
@@ -161,7 +161,7 @@ def press(rng, make):
 
 
 def crumple(rng, make):
-    """One sheet whose vertices start with random speeds: all it can meet is itself."""
+    """One sheet whose vertices start with random velocities and can only collide with each other."""
     x, faces = make.sheet()
     made = make.attacked([make.cloth(x, faces)], int(rng.integers(3, 7)), True, gravity=(0, 0, 0))
     made.kick = make.speed * make.scale * rng.normal(size=(len(x), 3))
@@ -178,7 +178,7 @@ def drag(rng, make):
 
 
 def squeeze(rng, make):
-    """Two bodies that close on a sheet until nothing is left between them: what cannot be held has to be told."""
+    """Two bodies that close on a sheet until no gap is left: intersections must be reported."""
     frames, speed = 5, float(rng.choice([1.0, 10.0]))
     x, faces = make.sheet()
     y, other = meshes.box((0.3, 0.1, 0.3))

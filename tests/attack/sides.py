@@ -1,7 +1,7 @@
-"""Inside is where the winding number is above 1/2: in `closest_point` and in the signs of detectors.
+"""Attack: inside is where the winding number exceeds 1/2, in `closest_point` and in the signs of detectors.
 
-The depth is that of the body's outer boundary. Where a body is open, or the number is near 1/2, "unknown" will
-do; a wrong side never will.
+The depth is the distance to the body's outer boundary. "Unknown" is accepted where a body is open or the winding
+number is near 1/2; a wrong side never is.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from pliant.contacts import VERTEX_FACE
 from pliant.detect.surface import ClosestPoints
 
 POINTS = 60
-DOUBT = 0.1  # of the winding number around 1/2: either side will do, or none
+DOUBT = 0.1  # tolerance of the winding number around 1/2, where any answer is accepted
 SOLID = ("brute-force", "tree", "continuous", "spatial-hash", "stochastic-tree", "image-space")
 
 
@@ -39,7 +39,7 @@ def attack(trial):
 
 
 def around(rng, x, faces):
-    """Points in the box around a body and a little beyond, and some near its faces."""
+    """Points in and slightly beyond the bounding box of a body, and some near its faces."""
     low, high = x.min(0), x.max(0)
     far = rng.uniform(low - 0.1, high + 0.1, (POINTS // 2, 3))
     f = rng.integers(len(faces), size=POINTS - len(far))
@@ -48,7 +48,7 @@ def around(rng, x, faces):
 
 
 class Sides:
-    """What the winding number says of points, and how far from any face they are."""
+    """The winding numbers of points, and their distances from the nearest face."""
 
     def __init__(self, x, faces, points, size):
         self.x, self.faces, self.points, self.size = x, faces, points, size
@@ -64,17 +64,17 @@ class Sides:
         unknown = np.isnan(distance)
         wrong = self.clear & ~unknown & ((distance < 0.0) != self.inside)
         k = int(np.argmax(wrong))
-        told = f"{what}: {wrong.sum()} of {self.clear.sum()} on the wrong side; point {k}, number {self.number[k]:.2f}"
+        told = f"{what}: {wrong.sum()} of {self.clear.sum()} wrong; point {k}, winding number {self.number[k]:.2f}"
         trial.check(not wrong.any(), told, int(self.clear.sum()), **given)
         if self.closed:
             mute = self.clear & unknown
-            trial.check(not mute.any(), f"{what}: {mute.sum()} of a closed body unknown", **given)
+            trial.check(not mute.any(), f"{what}: {mute.sum()} points unknown at a closed body", **given)
         else:
-            trial.note("unknown of open", int((self.clear & unknown).sum()))
+            trial.note("unknown at open bodies", int((self.clear & unknown).sum()))
 
     def judge_depth(self, trial, what, distance, nearest, rng, **given):
-        """The ball of that radius is on one side; and of a point inside, the side changes at its nearest point. A face
-        that both sides of are outside is as near as any."""
+        """The ball with the depth as radius is on one side, and for a point inside, the side changes at its nearest
+        point. For a point outside, a face with the outside on both sides counts as well."""
         chosen = np.flatnonzero(self.clear & np.isfinite(distance) & ((distance < 0.0) == self.inside))[:12]
         if not self.closed:
             chosen = chosen[:0]
@@ -96,17 +96,17 @@ class Sides:
             sure = np.abs(number - 0.5) > DOUBT
             trial.check(
                 not (other & sure)[:24].any(),
-                f"{what}: point {k} at {distance[k]:.4g}: the boundary is nearer than that",
+                f"{what}: point {k} at {distance[k]:.4g}: the boundary is nearer",
                 **given,
             )
             trial.check(
                 not self.inside[k] or other[24:].any() or self._cleft(nearest[k], rng),
-                f"{what}: point {k} at {distance[k]:.4g}: no side changes at its nearest point",
+                f"{what}: point {k} at {distance[k]:.4g}: the side does not change at its nearest point",
                 **given,
             )
 
     def _cleft(self, q, rng):
-        """Whether anything around q is outside, be it ever so narrow."""
+        """Whether any point around q is outside, even in a narrow gap."""
         reach = max(1e-5 * self.size, 1e3 * self.slack)
         for count in (4_000, 400_000):
             way = rng.normal(size=(count, 3))
@@ -116,7 +116,7 @@ class Sides:
         return False
 
     def _beside(self, q, way):
-        """Points around q and on both sides of every face there: a sharp corner is missed by random ones."""
+        """Points around q and on both sides of every face there, as random points miss sharp corners."""
         reach = max(1e-4 * self.size, 1e3 * self.slack)
         corners = self.x[self.faces]
         near = corners[judges.vertex_face(q[None], corners)[1][0] <= 0.01 * reach]
@@ -130,7 +130,7 @@ class Sides:
 
 
 def detector_signs(trial, name, body, points, truth, given):
-    """A vertex inside a closed body is found however deep it is, with a negative distance; one outside never is."""
+    """A vertex inside a closed body is found at any depth, with a negative distance; one outside never is."""
     method = SOLID[int(trial.rng.integers(len(SOLID)))]
     if not body.issues.closed or body.issues.inward:
         return
@@ -150,6 +150,6 @@ def detector_signs(trial, name, body, points, truth, given):
     false = truth.clear & ~truth.inside & inside
     both = truth.clear & inside & outside
     what = f"{method}, {name}"
-    trial.check(not lost.any(), f"{what}: {lost.sum()} of {truth.inside.sum()} vertices inside not found", **given)
-    trial.check(not false.any(), f"{what}: {false.sum()} vertices outside found inside", len(points), **given)
-    trial.check(not both.any(), f"{what}: {both.sum()} vertices on both sides", **given)
+    trial.check(not lost.any(), f"{what}: misses {lost.sum()} of {truth.inside.sum()} vertices inside", **given)
+    trial.check(not false.any(), f"{what}: {false.sum()} outer vertices reported inside", len(points), **given)
+    trial.check(not both.any(), f"{what}: {both.sum()} vertices reported on both sides", **given)

@@ -1,7 +1,7 @@
-"""Times of impact are never late: nothing touches before the step that was called free.
+"""Attack: times of impact are conservative, and a collision-free step contains no contact.
 
-The judge is Tight Inclusion (IPC Toolkit); where it sees a contact in the free part, the least distance of the pair on
-the way decides, because it may take a near miss for one.
+The referee is Tight Inclusion (IPC Toolkit). As it may report a near miss as a contact, the least distance of the pair
+during the step decides.
 """
 
 import numpy as np
@@ -36,7 +36,7 @@ def meshes_that_move(trial):
     mesh = pliant.Mesh(x, faces)
     judge = ipctk.CollisionMesh(np.asfortranarray(x), ipctk.edges(faces.astype(np.int32)), faces.astype(np.int32))
     if ipctk.has_intersections(judge, np.asfortranarray(x)):
-        trial.note("start not clean")
+        trial.note("start intersects")
         return
     step = pliant.collision_free_step(mesh, x, end)
     given = {"x": x, "end": end, "faces": faces, "step": step}
@@ -44,18 +44,18 @@ def meshes_that_move(trial):
         return
     last = x + step * (end - x)
     late, when = touched(x, last, faces)
-    trial.check(not late, f"a step of {step:.6g} touches on the way, at {when:.6g} of it", **given)
+    trial.check(not late, f"a step of {step:.6g} has a contact at {when:.6g} of it", **given)
     cut = ipctk.has_intersections(judge, np.asfortranarray(last))
-    trial.check(not cut, f"after a step of {step:.6g} triangles meet", **given)
-    # and useful: where Tight Inclusion goes much farther, ours should not have stopped far before
+    trial.check(not cut, f"after a step of {step:.6g} triangles intersect", **given)
+    # efficiency: the step should not be much shorter than that of Tight Inclusion
     other = ipctk.compute_collision_free_stepsize(judge, np.asfortranarray(x), np.asfortranarray(end))
     trial.note("steps", 1)
     if step < 0.5 * other and other > 1e-6:
-        trial.note("less than half of Tight Inclusion's")
+        trial.note("less than half of Tight Inclusion's step")
 
 
 def touched(x, last, faces):
-    """Whether any vertex and face, or two edges, touch on the way, and when."""
+    """Whether any vertex-face or edge-edge pair touches during the step, and when."""
     edges = judges.edges_of(faces)
     v = np.arange(len(x))
     a, f = np.meshgrid(v, np.arange(len(faces)), indexing="ij")
@@ -77,10 +77,10 @@ def touched(x, last, faces):
 
 
 def first_contacts(p, q, face):
-    """(k,) the first time of a proper contact of stencils (k,4,3) that go straight from p to q; inf for none.
+    """(k,) the first time of a proper contact of stencils (k,4,3) that move linearly from p to q; inf for none.
 
-    A contact is a change of sign of the volume that the four points span, with the touching points inside of both
-    features at that time. Contacts that only graze, without a change of sign, are nobody's fault here.
+    A contact is a change of sign of the volume spanned by the four points, with the touching points inside both
+    features at that time. Grazing contacts without a change of sign are not counted.
     """
     p, q = np.asarray(p, judges.Long), np.asarray(q, judges.Long)
     p, q = p - p[:, :1], q - q[:, :1]
@@ -110,7 +110,7 @@ def _volume(x):
 
 
 def primitives(trial):
-    """Impacts that are built from a chosen time and place: the time that is told is never later."""
+    """Impacts constructed from a chosen time and position: the returned time is never later."""
     rng, n = trial.rng, 40
     face = bool(rng.random() < 0.5)
     time = rng.uniform(0.05, 1.0, n)
@@ -133,10 +133,10 @@ def primitives(trial):
         return
     ask = pliant.geometry.vertex_face_impact if face else pliant.geometry.edge_edge_impact
     hit, told = ask(p_0, p_1)
-    trial.check(np.isfinite(told).all() and (told >= 0).all() and (told <= 1).all(), "a time beyond 0..1", n)
-    # by rounding the contact that was built may not be one any more: judged again from what was given
+    trial.check(np.isfinite(told).all() and (told >= 0).all() and (told <= 1).all(), "a time outside 0..1", n)
+    # rounding may have removed the constructed contact, so it is recomputed from the input
     first = first_contacts(p_0, p_1, face)
     for k in np.flatnonzero(np.isfinite(first)):
         what = "vertex and face" if face else "edges"
         good = hit[k] and told[k] <= first[k] + 1e-12
-        trial.check(good, f"{what} touch at {first[k]:.9g}, told {hit[k]} {told[k]:.9g}", p_0=p_0[k], p_1=p_1[k])
+        trial.check(good, f"{what} touch at {first[k]:.9g}, reported {hit[k]} {told[k]:.9g}", p_0=p_0[k], p_1=p_1[k])

@@ -1,6 +1,6 @@
-"""A detector that has been through anything answers bitwise as a new one: teleports, collapses, ways back.
+"""Attack: after teleports, collapses and returns, a detector gives bitwise the results of a new one.
 
-Methods that remember do so as documented: what they remember is reset before the answers are compared.
+State that methods are documented to keep is reset before the results are compared.
 """
 
 import numpy as np
@@ -31,7 +31,7 @@ def attack(trial):
 
 
 class Question:
-    """Two meshes, or one, and a way to ask anew or again."""
+    """A query on two meshes, or one, with a new or an existing detector."""
 
     def __init__(self, rng, method, kind):
         self.rng, self.method, self.kind = rng, method, kind
@@ -67,7 +67,7 @@ class Question:
         return pliant.detector(self.method, self.a, self.b, within=self.within, **self._options())
 
     def _options(self):
-        """Coarse fields and grids, made anew for each: thousands of fine ones would take days and fill a cache."""
+        """Coarse fields and grids without a cache: thousands of fine ones would take days and fill it."""
         if self.method == "distance-field":
             spacing = max(self.b.size, 1e-9 * self.scale) / 12.0
             field = pliant.DistanceField.bake(self.b, spacing=spacing, band=3.0 + min(self.within / spacing, 20.0))
@@ -91,23 +91,23 @@ class Question:
             answers = [one.update(x, y, start_a=start).find() for one in (warm, cold)]
             trial.note("contacts", len(answers[1]))
             same = answers[0].tobytes() == answers[1].tobytes()
-            told = f"{self.method}: warm {len(answers[0])} contacts, cold {len(answers[1])}, not bitwise identical"
+            told = f"{self.method}: warm {len(answers[0])} contacts, cold {len(answers[1])}, not identical"
             trial.check(same, told, **self._given(seen))
-            trial.check(warm.find().tobytes() == answers[0].tobytes(), f"{self.method}: asked twice, another answer")
+            trial.check(warm.find().tobytes() == answers[0].tobytes(), f"{self.method}: a repeated query differs")
             held.append((answers[0], answers[0].tobytes()))
         kept = all(hits.tobytes() == before for hits, before in held)
-        trial.check(kept, f"{self.method}: an answer changed while it was held", **self._given(seen))
+        trial.check(kept, f"{self.method}: a returned array changed later", **self._given(seen))
 
     def _refuses(self, trial):
-        """Positions of another mesh are refused, and change nothing."""
+        """Positions of another mesh are rejected without a change of state."""
         before = self.warm.find().tobytes()
         try:
             self.warm.update(np.zeros((self.a.n_vertices + 1, 3)))
         except ValueError:
             same = self.warm.find().tobytes() == before
-            trial.check(same, f"{self.method}: refused positions changed the answer")
+            trial.check(same, f"{self.method}: rejected positions changed the result")
         else:
-            trial.check(False, f"{self.method}: took positions of another mesh")
+            trial.check(False, f"{self.method}: accepted positions of another mesh")
 
     def _given(self, seen):
         given = {"rest": self.a.vertices, "faces": self.a.faces, "within": self.within}
@@ -121,7 +121,7 @@ class Question:
 
 
 def reset(loose):
-    """What a method is documented to remember goes; everything else has to be as new by itself."""
+    """Reset the state that a method is documented to keep; everything else must equal that of a new detector."""
     own = loose._detector
     if isinstance(own, Forgetting):
         own.forget()
@@ -130,7 +130,7 @@ def reset(loose):
 
 
 def pose(rng, x, earlier, scale):
-    """Small motion, teleport, stretch, collapse, mirror, a vertex far away, or a pose that was there before."""
+    """A small motion, teleport, stretch, collapse, mirroring, one distant vertex, or an earlier pose."""
     kind = rng.integers(9)
     low, size = x.mean(0), max(float(np.ptp(x, axis=0).max()), 1e-30)
     if kind <= 2:
@@ -151,7 +151,7 @@ def pose(rng, x, earlier, scale):
 
 
 def boned(trial):
-    """The same for boxes that ride on bones: clouds around a tube that bends."""
+    """The same for bone-attached bounding boxes: point clouds around a bending tube."""
     rng = trial.rng
     tube = Tube(rings=int(rng.integers(4, 9)), around=6, turn=meshes.rotation(rng), angle=float(rng.uniform(0.3, 2.5)))
     points = rng.uniform(-0.6, 0.6, (12, 3))

@@ -1,4 +1,4 @@
-"""Vertices in tetrahedra are exact, also of flat, inverted and needle-like ones; judged in fractions."""
+"""Attack: vertices in tetrahedra are found exactly, also in flat, inverted and needle-like ones; exact fractions."""
 
 import numpy as np
 
@@ -11,9 +11,9 @@ def attack(trial):
     rng = trial.rng
     n, m = int(rng.integers(5, 14)), int(rng.integers(1, 8))
     kind = rng.integers(4)
-    if kind == 0:  # a small grid of integers: everything touches
+    if kind == 0:  # small integer coordinates: many touch
         x = rng.integers(-2, 3, (n, 3)).astype(float)
-    elif kind == 1:  # all in one plane
+    elif kind == 1:  # all coplanar
         x = rng.normal(size=(n, 3)) * [1.0, 0.0, 1.0]
     else:
         x = rng.normal(size=(n, 3)) * 10.0 ** rng.uniform(-3, 0)
@@ -30,10 +30,10 @@ def attack(trial):
     truth = set()
     for v in range(n):
         for t in np.flatnonzero(((x[v] >= low) & (x[v] <= high)).all(1)):
-            # a tet without volume holds nothing
+            # a tet without volume contains nothing
             if v not in tets[t] and naive.orient3d(*x[tets[t]]) and naive.point_in_tetra(x[v], *x[tets[t]]):
                 truth.add((v, int(t)))
     trial.note("pairs", len(truth))
     missed, extra = truth - found, found - truth
     trial.check(not missed, f"misses {len(missed)} of {len(truth)} vertices in tets", n * m, x=x, tets=tets)
-    trial.check(not extra, f"{len(extra)} vertices that are in no tet", x=x, tets=tets)
+    trial.check(not extra, f"{len(extra)} reported vertices are in no tet", x=x, tets=tets)

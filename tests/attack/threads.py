@@ -1,4 +1,4 @@
-"""One thread or two: bitwise the same answers. Loops leave small work to one thread; here they share all of it."""
+"""Attack: results are bitwise identical on one thread and on two, with the serial shortcut for small work disabled."""
 
 import numpy as np
 
@@ -24,11 +24,11 @@ def attack(trial):
         undo()
     one, two = answers
     trial.note(what.__name__)
-    trial.check(one == two, f"{what.__name__}: {one[0]}: other bits on two threads (case seed {seed})", len(one))
+    trial.check(one == two, f"{what.__name__}: {one[0]}: differs on two threads (case seed {seed})", len(one))
 
 
 def contacts(rng):
-    """Of any method on any two meshes, or on one."""
+    """Contacts of any method on any two meshes, or on one."""
     names = [name for name in METHODS if name != "bone-boxes"]
     method = names[int(rng.integers(len(names)))]
     able = METHODS[method].finds
@@ -43,7 +43,7 @@ def contacts(rng):
 
 
 def questions(rng):
-    """Nearest points, pairs that meet, a field, the largest free step."""
+    """Nearest points, intersecting pairs, a distance field, the largest collision-free step."""
     _, x, faces = bodies.any_body(rng)
     body = pliant.Mesh(x, faces)
     points = rng.uniform(x.min(0) - 0.1, x.max(0) + 0.1, (200, 3))

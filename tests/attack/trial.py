@@ -1,17 +1,17 @@
-"""One random case of an attack: its random numbers, what was checked, what failed, and what else is worth counting."""
+"""One random case of an attack: its random numbers, checks, failures and counts."""
 
 import collections
 import zlib
 
 import numpy as np
 
-MOST_KEPT = 4  # failures of one case whose inputs are kept
+MOST_KEPT = 4  # failures per case whose inputs are saved
 
 
 class Trial:
-    """Case `index` of a promise under `seed`: the same three give the same case on every machine.
+    """Case `index` of a guarantee under `seed`; the three determine the case on every machine.
 
-    `check` counts one check and records a failure where it does not hold; arrays given beside it are its input. `note`
+    `check` counts a check and records a failure if it does not hold; the arrays passed to it are its input. `note`
     counts anything else that the table shows.
     """
 
@@ -36,11 +36,11 @@ class Trial:
         self.notes[what] += count
 
     def remark(self, what: str) -> None:
-        """A note whose case is kept as well: no failure, but worth a look."""
+        """A note that also stores its case: not a failure, but worth investigating."""
         self.note(what)
         self.remarks.append(f"{what}: {self.line}")
 
     @property
     def line(self) -> str:
-        """What reproduces the case."""
+        """The command that reproduces the case."""
         return f"python tests/attack/run.py --only {self.promise} --case {self.seed}:{self.index}"

@@ -1,4 +1,4 @@
-"""A process that runs cases one after the other: what never ends or takes the process with it is a finding, too."""
+"""A worker process that runs cases one after the other; a case that times out or ends the process is a failure."""
 
 import contextlib
 import importlib
@@ -13,12 +13,12 @@ import warnings
 
 from attack.trial import Trial
 
-MOST_CASES = 4000  # before a process makes room for a new one
-MOST_MEMORY = 3 * 2**30  # bytes that it may have taken by then
+MOST_CASES = 4000  # cases after which the process is replaced
+MOST_MEMORY = 3 * 2**30  # bytes above which the process is replaced
 
 
 def run_case(promise: str, seed: int, index: int) -> dict:
-    """What a case found, as plain values. An exception that nobody expected is a failure like any other."""
+    """The results of a case as plain values. An unexpected exception is a failure."""
     trial, began = Trial(promise, seed, index), time.perf_counter()
     try:
         with warnings.catch_warnings():
@@ -42,14 +42,14 @@ def run_case(promise: str, seed: int, index: int) -> dict:
 
 def _serve(pipe, folder) -> None:
     sys.path[:] = [folder, *(path for path in sys.path if path != os.path.join(folder, "attack"))]
-    logging.disable(logging.CRITICAL)  # warnings of runs that are meant to be told are judged by what they count
+    logging.disable(logging.CRITICAL)  # the attacks count reports instead of reading warnings
     with contextlib.suppress(EOFError, KeyboardInterrupt):
         while True:
             pipe.send((run_case(*pipe.recv()), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024))
 
 
 class Worker:
-    """One process; `ask` sends it a case, `answer` is what came of it by now, or None."""
+    """One process; `ask` sends it a case, `answer` returns the result, or None while the case is running."""
 
     def __init__(self, threads: int = 2) -> None:
         os.environ.setdefault("OMP_WAIT_POLICY", "passive")
@@ -71,7 +71,7 @@ class Worker:
         self.pipe.send(self.case)
 
     def answer(self) -> dict | None:
-        """None while the case runs within its limit."""
+        """None while the case runs within its time limit."""
         took = time.monotonic() - self.began
         try:
             if self.pipe.poll(0.0):
@@ -85,7 +85,7 @@ class Worker:
             return self._broken(f"the process ended with exit code {self.process.exitcode}", took)
         if took <= self.limit:
             return None
-        return self._broken("no end", took)
+        return self._broken("timed out", took)
 
     def _broken(self, why: str, took: float) -> dict:
         promise, seed, index = self.case

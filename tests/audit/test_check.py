@@ -97,7 +97,7 @@ def test_the_shared_volume_of_two_balls_is_that_of_two_caps():
 def test_an_open_garment_has_no_volume_and_the_report_says_so():
     report = check(sheet(), BODY)
     assert np.isnan(report.worst.overlap)
-    assert [text for text in report.unjudged if "overlap volume" in text and "border edges" in text]
+    assert [text for text in report.unjudged if "overlap volume" in text and "boundary edges" in text]
 
 
 def test_a_body_that_is_inside_out_is_judged_as_if_turned():
@@ -120,7 +120,7 @@ def test_an_open_body_is_cut_but_has_no_inside():
     assert said["worst_depth_m"] is None
     assert said["frames"][0]["inside"] is None
     assert "no inside" in said["unjudged"][0]
-    assert "cannot be told" in report.broken(Limits())[0]
+    assert "their depth is undefined" in report.broken(Limits())[0]
     assert report.broken(Limits(body_pairs=10_000)) == []
 
 

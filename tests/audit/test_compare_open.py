@@ -43,7 +43,7 @@ def test_around_an_open_body_a_field_keeps_its_promise(body):
     # beside the rim of a sheet the side is not known, and the field says nothing
     assert found.row(FIELD).recall > 0.95
     assert found.row(FIELD).found > 500
-    assert "no side is known" in found.row(FIELD).note
+    assert "without a defined side" in found.row(FIELD).note
 
 
 class Silent(DistanceFieldDetector):

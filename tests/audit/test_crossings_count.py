@@ -113,7 +113,7 @@ def test_a_sheet_that_lies_on_a_face_touches_and_is_fine(move):
         assert report.frames[0].body_pairs > 0
         assert (report.crossings, report.worst_depth, report.penetrating) == (0, 0.0, False)
         assert report.ok
-        assert "without crossing" in report.facts["garment cuts body"]
+        assert "without crossing" in report.facts["garment intersects body"]
 
 
 def test_a_corner_on_a_ridge_and_an_edge_along_one_touch():
@@ -165,7 +165,7 @@ def test_frames_are_counted_one_by_one_and_in_total():
     per = [f.crossings for f in report.frames]
     assert [bool(n) for n in per] == [False, True, True, False]
     assert (report.crossings, report.to_json()["crossings_total"]) == (max(per), sum(per))
-    assert "cuts the body in 2 of 4 frames" in verdict(report)
+    assert "intersects the body in 2 of 4 frames" in verdict(report)
 
 
 @pytest.mark.parametrize(

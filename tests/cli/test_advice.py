@@ -52,7 +52,7 @@ def test_a_garment_on_a_body_that_stands_is_held_by_its_waistband(here, capsys):
     run = ["drape", "tube.obj", "body.obj", "--frames", "60", "--substeps", "4", "-o", "run.npz"]
     code, _, talk = told(capsys, *run)
     assert code == 0
-    assert "note: 40 vertices of borders that lie close to the body are held; --hold none lets them go" in talk
+    assert "note: 40 boundary vertices close to the body are pinned; --hold none releases them" in talk
     frames = np.load("run.npz")["frames_0"]
     assert np.array_equal(frames[-1, :40], frames[0, :40])
     assert not np.array_equal(frames[-1, 40:], frames[0, 40:])
@@ -105,10 +105,10 @@ def test_cloth_that_slid_down_is_told(here):
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["fix", "tube.obj", "-b", "body.obj", "--clearance", "2", "-o", "x.obj"], "write 2mm, or 2m if"),
+        (["fix", "tube.obj", "-b", "body.obj", "--clearance", "2", "-o", "x.obj"], "write 2mm, or 2m for metres"),
         (["check", "tube.obj", "-b", "body.obj", "--max-depth", "30"], "--max-depth 30 is 30 m"),
-        (["check", "tube.obj", "-b", "body.obj", "--min-clearance", "5"], "write 5mm, or 5m if metres are meant"),
-        (["drape", "tube.obj", "body.obj", "--resolution", "20"], "--resolution is for cloth that is made here"),
+        (["check", "tube.obj", "-b", "body.obj", "--min-clearance", "5"], "write 5mm, or 5m for metres"),
+        (["drape", "tube.obj", "body.obj", "--resolution", "20"], "--resolution is for generated cloth"),
         (["drape", "tube.obj", "body.obj", "--eps", "5parsecs"], "expected a length such as 2mm"),
         (["field", "body.obj", "--spacing", "wide"], "expected a length such as 2mm"),
     ],
@@ -134,7 +134,7 @@ def test_fix_says_where_a_body_has_no_inside(here, capsys):
     keep = BODY.vertices[BODY.faces].mean(1)[:, 1] > -0.2
     pliant.save("open.obj", pliant.Mesh(BODY.vertices, BODY.faces[keep]))
     _, _, talk = told(capsys, "fix", "tube.obj", "-b", "open.obj", "-o", "new.obj")
-    assert "not judged: vertices inside" in talk
+    assert "not checked: vertices inside" in talk
 
 
 def test_lengths_may_have_units_everywhere(here, capsys):
@@ -154,9 +154,9 @@ def test_a_body_that_is_inside_out_is_turned(here, capsys):
     pliant.save("body.obj", pliant.Mesh(BODY.vertices, BODY.faces[:, ::-1]))
     code, _, talk = told(capsys, "drape", "tube.obj", "body.obj", "--frames", "2")
     assert code == 0
-    assert "note: body is taken as if its faces were turned around" in talk
+    assert "note: body is used as if its faces were flipped" in talk
     code, out, talk = told(capsys, "tets", "body.obj", "--size", "10cm", "--json")
-    assert "turned around" in talk
+    assert "as if its faces were flipped" in talk
     assert json.loads(out)["tets"] > 0
 
 
@@ -175,7 +175,7 @@ def test_fix_says_that_it_writes_metres(here, capsys):
     pliant.save("cm.obj", tube().moved(tube().vertices * 100.0))
     pliant.save("bodycm.obj", BODY.moved(BODY.vertices * 100.0))
     _, _, talk = told(capsys, "fix", "cm.obj", "-b", "bodycm.obj", "--units", "cm", "-o", "new.obj")
-    assert "note: written in metres, y up; look at it without --units and --up" in talk
+    assert "note: written in metres, y up; read it without --units and --up" in talk
     _, _, talk = told(capsys, "fix", "tube.obj", "-b", "body.obj", "-o", "new.obj")
     assert "metres" not in talk
     assert "overlap volume" not in talk  # nobody asked for it, and garments are open

@@ -95,15 +95,15 @@ def test_tasks_of_trees_and_cloth_come_out_as_json_page_and_files(alone, capsys,
 
 
 BAD = [
-    ([], "what shall be measured? one of: peers, growth, skins, stochastic, trees, --paper fuhrmann2003 | jung2005"),
-    (["peers", "--paper", "fuhrmann2003"], "what shall be measured?"),
+    ([], "name a benchmark, one of: peers, growth, skins, stochastic, trees, --paper fuhrmann2003 | jung2005"),
+    (["peers", "--paper", "fuhrmann2003"], "name a benchmark, one of:"),
     (["pears"], "did you mean 'peers'?"),
     (["peers", "T99"], "unknown task 'T99'"),
     (["growth", "T1"], "only peers has tasks"),
     (["--paper", "nobody1999"], "nobody1999"),
     (["peers", "--repeats", "0"], "repeats = 0"),
     (["growth", "--data", "nowhere"], "nowhere is not a folder"),
-    (["growth", "-o", "r.txt"], "unknown ending '.txt'"),
+    (["growth", "-o", "r.txt"], "unknown extension '.txt'"),
 ]
 if pathlib.Path("/proc").is_dir():  # where nobody can write, not even root
     BAD.append((["growth", "--save", "/proc/nowhere"], "cannot write /proc/nowhere"))

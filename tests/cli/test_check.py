@@ -69,15 +69,15 @@ def complaint(capsys, *words: str) -> str:
 def test_limits_decide_the_exit_code(here, capsys, words, code):
     assert cli.run(["check", *words]) == code
     talk = capsys.readouterr().err
-    assert ("allowed" in talk or "wanted" in talk) == bool(code)
+    assert ("allowed" in talk or "required" in talk) == bool(code)
 
 
 def test_the_table_says_what_is_wrong_and_where(here, capsys):
     cli.run(["check", "falling.npz", "--body", "ball.ply"])
     out = capsys.readouterr().out
-    for word in ("vertices inside", "deepest", "least clearance", "garment cuts body", "frames with something wrong"):
+    for word in ("vertices inside", "deepest", "least clearance", "garment intersects body", "frames with problems"):
         assert word in out
-    assert "worst places" in out
+    assert "worst locations" in out
     assert "mm deep" in out
 
 
@@ -115,9 +115,9 @@ def test_every_and_fps_choose_frames_and_times(here, capsys):
 def test_an_open_body_says_what_could_not_be_judged(here, capsys):
     assert cli.run(["check", "clips.obj", "-b", "open.obj"]) == 1
     out, talk = capsys.readouterr()
-    assert "not judged: vertices inside" in talk
-    assert "3 border edges" in talk
-    assert "how deep cannot be told" in talk
+    assert "not checked: vertices inside" in talk
+    assert "3 boundary edges" in talk
+    assert "their depth is undefined" in talk
     assert "vertices inside" not in out
     figures = said(capsys, "clear.obj", "-b", "open.obj")
     assert (figures["code"], figures["penetrating"], figures["worst_depth_m"]) == (0, None, None)

@@ -160,7 +160,7 @@ def test_cloth_that_starts_with_intersections_is_exit_code_1_in_safe_mode_only(h
     assert cli.run([*words, "--self-contact", "off"]) == 0
     assert "in all, worst frame" in capsys.readouterr().out
     assert cli.run([*words, "--self-contact", "safe"]) == 1
-    assert "met in 5 frames of safe mode; it starts with some" in capsys.readouterr().err
+    assert "intersect in 5 frames of safe mode; the start has intersections" in capsys.readouterr().err
 
 
 def test_a_distance_larger_than_the_smallest_part_is_refused(here, capsys):
@@ -196,12 +196,12 @@ BAD = [
     (["--frction", "1"], "Did you mean --friction"),
     (["--place", "beside"], "beside"),
     (["--method", "bhv"], "unknown method 'bhv'"),
-    (["--scene", "tablecloth-on-ball"], "brings its own cloth"),
+    (["--scene", "tablecloth-on-ball"], "has its own cloth"),
     (["--units", "furlong"], "unknown units 'furlong'"),
-    (["-o", "a.xyz"], "unknown ending '.xyz'; one of: .obj, .glb"),
+    (["-o", "a.xyz"], "unknown extension '.xyz'; one of: .obj, .glb"),
     (["--replay", "a.txt"], "--replay a.txt"),
     (["-o", "."], "is a folder"),
-    (["-o", os.devnull], "unknown ending"),
+    (["-o", os.devnull], "unknown extension"),
     (["--config"], "--config needs the name"),
     (["-o", "../ball.ply/x.glb"], "cannot write"),
     (["--config", "no.toml"], "no.toml"),
@@ -359,8 +359,8 @@ def test_cloth_on_cloth_takes_the_detector_and_the_response_that_were_named(here
     assert {"crossings_cloth_total": 0, "remained_most": 0, "frames_with_remained": 0}.items() <= figures.items()
     for words, said in (
         (["--self-method", "tree", "--levels", "1"], "--levels is for --self-method sphere-surface"),
-        (["--self-method", "distance-field"], "does not find cloth on cloth"),
-        (["--self-response", "surface-tag"], "bodies that do not give way"),
+        (["--self-method", "distance-field"], "does not detect self-contact"),
+        (["--self-response", "surface-tag"], "works against obstacles only"),
         (["--self-contact", "off", "--self-response", "penalty"], "has self_contact 'off'"),
     ):
         assert cli.run([*args, *words]) == 2
@@ -386,6 +386,6 @@ def test_a_corner_that_reaches_between_the_points_of_the_cloth_is_told(here, cap
     assert f"{said['through_at_end']} at the end" in table
     row = " ".join(table.split())
     assert f"0 mm at vertices and edge midpoints (exact); {said['cuts_bodies_most']} pairs of triangles cross" in row
-    assert "corners of the body reach between the points of the cloth" in talk
+    assert "corners of the body reach between the vertices of the cloth" in talk
     assert cli.run([*words, "--no-measure", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["through_at_end"] is None

@@ -167,7 +167,7 @@ BAD = [
     (["--lead-in", "-1"], "lead_in = -1"),
     (["--hold", "tight"], "tight"),
     (["--layer", "gone.obj"], "gone.obj"),
-    (["--place", "above"], "--place above is for bodies that stand"),
+    (["--place", "above"], "--place above is for bodies without a clip"),
 ]
 
 

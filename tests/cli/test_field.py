@@ -45,10 +45,10 @@ BAD = [
     (["--samples", "-1"], "samples = -1"),
     (["--samples", "1000000000000"], "samples"),
     (["--sign", "winding"], "winding"),
-    (["-o", "f.txt"], "unknown ending '.txt'"),
-    (["--reconstruct", "r.pc2"], "unknown ending '.pc2'"),
-    (["--report", "r.txt"], "unknown ending '.txt'"),
-    (["--reconstruct", "../ball.ply"], "would overwrite a file that is read"),
+    (["-o", "f.txt"], "unknown extension '.txt'"),
+    (["--reconstruct", "r.pc2"], "unknown extension '.pc2'"),
+    (["--report", "r.txt"], "unknown extension '.txt'"),
+    (["--reconstruct", "../ball.ply"], "would overwrite an input file"),
     (["--up", "q"], "q"),
 ]
 

@@ -57,8 +57,8 @@ def test_a_sequence_is_not_written_over_what_is_read(here, capsys):
     ("words", "said"),
     [
         (["sheet.obj", "-b", "none.obj", "-o", "out.obj"], "no such file"),
-        (["sheet.obj", "-b", "ball.obj", "-o", "sheet.obj"], "would overwrite a file that is read"),
-        (["sheet.obj", "-b", "ball.obj", "-o", "out.txt"], "unknown ending"),
+        (["sheet.obj", "-b", "ball.obj", "-o", "sheet.obj"], "would overwrite an input file"),
+        (["sheet.obj", "-b", "ball.obj", "-o", "out.txt"], "unknown extension"),
         (["sheet.obj", "-b", "ball.obj", "-o", "out.obj", "--clearance", "2 miles"], "expected a length such as 2mm"),
         (["sheet.obj", "-o", "out.obj", "--over", "ball.obj"], "give a body"),
         (["nan.obj", "-b", "ball.obj", "-o", "out.obj"], "nan.obj (line 2)"),

@@ -61,7 +61,7 @@ def test_ctrl_c_closes_every_kind_of_connection_in_two_seconds() -> None:
                 reading.picture()
             took, code, talk = end(process)
             assert reading.code() == 1001
-        assert (code, talk) == (0, "Ctrl-C ends it\n")
+        assert (code, talk) == (0, "Ctrl-C stops the server\n")
         assert took < 2.0
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(("127.0.0.1", port))
@@ -72,7 +72,7 @@ def test_a_server_that_others_end_says_so() -> None:
     with playing(sys.executable, "-c", FAKE, "--port", "0") as (process, _):
         process.terminate()
         _, talk = process.communicate(timeout=20)
-        assert (process.returncode, talk) == (0, "Ctrl-C ends it\nwarning: ended by SIGTERM\n")
+        assert (process.returncode, talk) == (0, "Ctrl-C stops the server\nwarning: ended by SIGTERM\n")
 
 
 @unix
@@ -91,7 +91,7 @@ def test_ctrl_c_ends_a_simulation_in_two_seconds_at_any_time() -> None:
                     assert "making" in client.words("note")
                 took, code, talk = end(process)
                 assert client.code() == 1001
-            assert (code, talk) == (0, "Ctrl-C ends it\n")
+            assert (code, talk) == (0, "Ctrl-C stops the server\n")
             assert took < 2.0
 
 
@@ -155,7 +155,7 @@ def test_the_address_is_on_stdout_and_of_this_machine_alone(served, capsys) -> N
     assert cli.run(["play", "--port", "0"]) == 0
     (((host, port), gate, _),) = served
     assert (host, gate.token) == ("127.0.0.1", None)
-    assert capsys.readouterr() == (f"http://127.0.0.1:{port}/\n", "Ctrl-C ends it\n")
+    assert capsys.readouterr() == (f"http://127.0.0.1:{port}/\n", "Ctrl-C stops the server\n")
 
 
 def test_where_recordings_cannot_be_written_one_can_still_play(served, capsys, monkeypatch) -> None:
@@ -175,7 +175,7 @@ def test_another_host_is_served_with_a_token_in_the_address_and_a_warning(served
     assert host == "0.0.0.0"
     assert gate.token is not None
     assert said.out.endswith(f"/?token={gate.token}\n")
-    assert "warning: everyone who has this address can play" in said.err
+    assert "warning: everyone who has this address can connect" in said.err
 
 
 @pytest.mark.parametrize(("words", "opened"), [(["--open"], 1), (["--no-open"], 0), ([], 0)])

@@ -46,7 +46,7 @@ def test_a_start_is_counted_by_pairs_of_things_and_fix_is_offered_inner_to_outer
     assert f"{met[0, 1]} pairs of triangles of inner with outer" in result.facts["start"]
     files = Sources((pathlib.Path("a b.obj"), pathlib.Path("outer.ply")), pathlib.Path("body.obj"))
     line = complaints(result, files)[0]
-    assert line.startswith("the start is not clean: ")
+    assert line.startswith("the start has intersections: ")
     first, second = line.partition("first: ")[2].split(" && ")
     assert shlex.split(first) == ["pliant", "fix", "a b.obj", "--body", "body.obj", "-o", "a b-fixed.obj"]
     assert shlex.split(second)[2:] == shlex.split("outer.ply --body body.obj --over 'a b-fixed.obj' -o outer-fixed.obj")
@@ -55,7 +55,7 @@ def test_a_start_is_counted_by_pairs_of_things_and_fix_is_offered_inner_to_outer
 
 def test_safe_mode_says_that_its_promise_does_not_cover_those_pairs():
     line = complaints(run([sheet("one", 0.5), sheet("two", 0.5, 0.2)], "safe"))[0]
-    assert "--self-contact safe promises nothing for these pairs" in line
+    assert "--self-contact safe does not cover these pairs" in line
     assert "pliant.fix" in line
 
 
@@ -109,7 +109,7 @@ def test_a_pinched_place_is_called_that_and_no_option_is_praised():
     assert worst.pinched
     assert worst.pairs == len(pliant.intersections(two)) > 0
     said = " ".join(complaints(result))
-    assert "the body meets itself there" in said
+    assert "the body intersects itself there" in said
     assert "substeps" not in said
     assert "--eps" not in said
 

@@ -55,8 +55,8 @@ BAD = [
     (["--size", "many"], "expected a length such as 2mm"),
     (["--size", "1um"], "size"),
     (["--size", "1e-6"], "use a larger size"),
-    (["-o", "t.obj"], "unknown ending '.obj'"),
-    (["-o", "../ball.ply"], "unknown ending '.ply'"),
+    (["-o", "t.obj"], "unknown extension '.obj'"),
+    (["-o", "../ball.ply"], "unknown extension '.ply'"),
 ]
 
 

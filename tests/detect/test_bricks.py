@@ -109,7 +109,7 @@ def test_a_mesh_that_leaves_its_grid_gets_a_new_one():
     moved = field.rebake(field.mesh.vertices * 2.0)
     assert moved.shape > field.shape
     assert moved.spacing == field.spacing
-    with pytest.raises(ValueError, match="leaves the grid"):
+    with pytest.raises(ValueError, match="does not fit into the grid of `like`"):
         DistanceField.bake(moved.mesh, like=field)
 
 

@@ -245,5 +245,5 @@ def test_meshes_without_faces_are_points():
 
 
 def test_more_contacts_than_fit_are_refused():
-    with pytest.raises(TooBigError, match=r"contacts needs .* ask for a smaller distance or raise max_bytes"):
+    with pytest.raises(TooBigError, match=r"contacts needs .* reduce the detection distance or raise max_bytes"):
         pliant.detector("brute-force", sheet(4), sheet(4), within=10.0, max_bytes=1000).find()

@@ -186,7 +186,7 @@ def test_what_does_not_fit_is_refused():
     ("options", "words"),
     [
         ({"tolerance": 0.0}, "tolerance = 0 must be greater than 0"),
-        ({"tolerance": 1e-12}, "a tolerance of 1e-12 m is lost at coordinates up to 0.5 m; move the mesh nearer"),
+        ({"tolerance": 1e-12}, "tolerance = 1e-12 m is below rounding at coordinates up to 0.5 m; move the mesh"),
         ({"tolerance": 0.1, "relative": 2.0}, r"relative = 2 must be in 0\.\.1"),
         ({"tolerance": 0.1, "margin": 0.0}, "margin = 0 must be in"),
     ],

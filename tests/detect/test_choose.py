@@ -83,12 +83,12 @@ def character_of(mesh: Mesh, bones: int, morphs: bool = False) -> pliant.Charact
 @pytest.mark.parametrize(
     ("bones", "morphs", "name", "why"),
     [
-        (1, False, "tree", "1 bone holds a body alone"),
-        (2, False, "tree", "2 bones hold a body"),
-        (6, False, "tree", "6 bones hold a body"),
-        (20, False, "bone-boxes", "boxes ride on them"),
-        (20, True, "tree", "morph targets move a body"),
-        (1, True, "tree", "morph targets move a body"),
+        (1, False, "tree", "1 bone moves a body alone"),
+        (2, False, "tree", "2 bones move a body"),
+        (6, False, "tree", "6 bones move a body"),
+        (20, False, "bone-boxes", "a body is skinned; exact, with bone-attached bounding boxes"),
+        (20, True, "tree", "morph targets deform a body"),
+        (1, True, "tree", "morph targets deform a body"),
     ],
 )
 def test_auto_takes_boxes_on_bones_only_where_bones_part_the_body(bones, morphs, name, why):

@@ -174,9 +174,9 @@ def test_a_vertex_that_leaves_is_forgotten(crossing):
     ("column", "value", "said"),
     [
         (0, 1e6, "beyond the 2 sides"),
-        (0, -1.0, "keys that do not ascend"),
-        (1, 1e6, "names faces beyond"),
-        (1, 0.5, "no whole numbers"),
+        (0, -1.0, "ascending integer keys"),
+        (1, 1e6, "refers to faces beyond"),
+        (1, 0.5, "integer faces"),
         (2, np.nan, "not finite"),
     ],
 )
@@ -319,5 +319,7 @@ def test_pairs_and_positions_that_do_not_fit_are_told_from():
 
 def test_tets_without_a_surface_are_told_from():
     mesh = bar(0.1, 1)
-    with pytest.raises(ValueError, match=r"1 sides of tets belong to one tet and are no face; use pliant.Mesh.from_t"):
+    with pytest.raises(
+        ValueError, match=r"1 sides belong to one tet only but are not faces; use pliant.Mesh.from_tets"
+    ):
         ConsistentDepth([Side(Mesh(mesh.vertices, mesh.faces[1:], mesh.tets))])

@@ -46,7 +46,7 @@ for method in ("tree", "continuous", "sphere-surface"):
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("detectors traverse trees of boxes only") == 9
+    assert done.stdout.count("detectors traverse AABB trees only") == 9
 
 
 def random_pair(rng: np.random.Generator) -> tuple[pliant.Mesh, pliant.Mesh]:
@@ -126,5 +126,5 @@ def test_a_field_of_any_kind_is_a_field_of_the_detector(rng):
 def test_a_field_of_another_body_is_refused():
     other = pliant.Mesh(BALL.vertices + 0.2, BALL.faces, name="elsewhere")
     for field in (pliant.DistanceField.bake(other, 12), AdaptiveField.bake(other, 0.02)):
-        with pytest.raises(ValueError, match=r"^field is of mesh 'elsewhere', .* bake one of the body"):
+        with pytest.raises(ValueError, match=r"^field was baked from mesh 'elsewhere', .* bake a field of that mesh"):
             pliant.detector("distance-field", CLOTH, BALL, field=field)

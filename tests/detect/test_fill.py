@@ -152,7 +152,7 @@ def test_an_open_mesh_is_filled_where_the_band_closes_its_hole():
 
 
 def test_a_band_too_narrow_to_fill_from_is_refused():
-    with pytest.raises(ValueError, match=re.escape("the band is 1.5 cells wide; bake one of at least 2")):
+    with pytest.raises(ValueError, match=re.escape("a band of 1.5 cells is too narrow to fill; bake with band=2")):
         filled(DistanceField.bake(octahedron(), 4, band=1.5))
 
 

@@ -276,7 +276,7 @@ def test_an_update_is_a_fresh_rendering_and_contacts_move_with_the_surface(rng):
 def test_grids_that_were_given_refuse_a_body_that_bends():
     flat = HeightGrid(np.zeros((3, 3)), spacing=0.3, origin=(-0.3, 0.1, -0.3))
     kept = detector(grids=flat).update(state(SHEET.vertices))
-    with pytest.raises(ValueError, match=r"changed its shape, but its height grids were not rendered"):
+    with pytest.raises(ValueError, match=r"the obstacle deforms, but its height grids were not rendered"):
         kept.update(state(SHEET.vertices, BODY.vertices * 1.1))
     with pytest.raises(ValueError, match=r"not rendered from a mesh"):
         flat.update(BODY.vertices)

@@ -292,7 +292,7 @@ def test_bodies_without_an_inside_are_refused_with_what_to_do():
     flat, ball = sheet(3), octahedron(0)
     with pytest.raises(ValueError, match=r"b \('sheet'\) is not closed: it has no inside; close its holes"):
         pliant.overlap(ball, flat)
-    with pytest.raises(ValueError, match="faces that look inward; turn them round"):
+    with pytest.raises(ValueError, match="faces oriented inward; reverse them"):
         pliant.overlap(Mesh(ball.vertices, ball.faces[:, ::-1]), ball)
     with pytest.raises(ValueError, match="image-space needs a closed mesh"):
         pliant.detector("image-space", flat)

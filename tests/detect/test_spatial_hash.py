@@ -118,5 +118,5 @@ def test_what_cannot_be_is_explained():
     with pytest.raises(ValueError, match="cell = 0"):
         pliant.detector("spatial-hash", a, b, cell=0.0)
     flat = SpatialHashDetector(Side(a.surface), within=0.1)
-    with pytest.raises(ValueError, match="a side without tets holds no vertices"):
+    with pytest.raises(ValueError, match="a side without tets contains no vertices"):
         flat.update(State.at(a.surface.vertices)).inside()

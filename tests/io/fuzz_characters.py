@@ -94,7 +94,7 @@ def try_one(path: pathlib.Path) -> tuple[str, str]:
             try:
                 ok = ok and bool(np.isfinite(character.shape(clip, 0.4)).all())
             except ValueError as error:
-                if "takes bones beyond" not in str(error):
+                if "moves bones beyond" not in str(error):
                     raise
         if not ok:
             said = ("bad", "an invalid character came out")

@@ -93,7 +93,7 @@ def _clip(path: pathlib.Path) -> None:
         try:
             clip, fps = load_clip(path, max_bytes=1 << 20)  # more are frames upon frames
         except ValueError as error:
-            if "takes bones beyond" in str(error):  # of a character: said when it is played
+            if "moves bones beyond" in str(error):  # of a character: said when it is played
                 return
             raise
         assert np.isfinite(clip.frames).all()

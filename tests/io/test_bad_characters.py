@@ -167,7 +167,7 @@ BROKEN = {
     target_gone: "whole number",
     no_target: "no target",
     path_is_a_list: "one of: translation, rotation, scale, weights",
-    keys_and_values_differ: "12 numbers for 2 keys of 4 numbers",
+    keys_and_values_differ: "12 numbers for 2 keyframes of 4 numbers",
     cubic_without_tangents: "two tangents",
     unknown_interpolation: "one of: STEP, LINEAR, CUBICSPLINE",
     output_of_another_type: "expected VEC4",

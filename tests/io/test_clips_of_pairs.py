@@ -130,4 +130,4 @@ def test_rest_takes_the_pose_without_a_clip(here, capsys):
     assert cli.run(["check", "both.gltf", "--part", "sheet", "--body-part", "body", "--rest", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["frames"]) == 1
     assert cli.run(["check", "sheet.gltf", "--body", "body.gltf", "--rest", "--clip", "run"]) == 2
-    assert "--rest is about the pose without a clip" in capsys.readouterr().err
+    assert "--rest reads the rest pose without a clip" in capsys.readouterr().err

@@ -56,7 +56,7 @@ def test_a_clip_of_several_in_an_npz_is_chosen_by_its_name_or_number(tmp_path, c
     assert np.array(sizes) / sizes[0] == pytest.approx([1.0, 2.0, 3.0])
     assert caplog.text == ""
     assert len(load_clip(path)[0]) == 3
-    assert "holds clips ball, coat, 2; its first is taken" in caplog.text
+    assert "holds clips ball, coat, 2; the first is used" in caplog.text
     with pytest.raises(MeshFileError, match=r"run\.npz.*has no clip 'skirt'; one of: ball, coat, 2"):
         load_clip(path, clip="skirt")
 
@@ -266,7 +266,8 @@ def test_hours_between_a_few_keys_are_told_and_not_sampled(tmp_path):
     mesh = shapes.cloth(0.1, 0.1, 2)
     clip = pliant.Clip(mesh, np.stack([mesh.vertices, mesh.vertices + 1.0]))
     pliant.save_animation(tmp_path / "slow.glb", [clip], 1 / 5000)
-    with pytest.raises(MeshFileError, match="lasts 5000 s with 2 keys, 150001 frames at 30 a second; ask for as many"):
+    too_slow = "lasts 5000 s with 2 keyframes, 150001 frames at 30 fps; choose the frame rate"
+    with pytest.raises(MeshFileError, match=too_slow):
         load_clip(tmp_path / "slow.glb")
     found, rate = load_clip(tmp_path / "slow.glb", fps=0.001)
     assert (len(found), rate) == (6, 0.001)

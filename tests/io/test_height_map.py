@@ -45,7 +45,7 @@ BAD = {
     "empty": (b"", "the file is empty"),
     "jpeg": (b"\xff\xd8\xff\xe0" * 20, "not a PNG file"),
     "signature only": (b"\x89PNG\r\n\x1a\n", "its header is missing"),
-    "colour": (png(np.zeros((4, 4, 3), np.uint8)), "colour, 8 bits; a height map is grey"),
+    "colour": (png(np.zeros((4, 4, 3), np.uint8)), "colour, 8 bits; a height map must be grey"),
     "one pixel": (png(np.zeros((1, 1), np.uint8)), "1 x 1 pixels; expected at least 2 x 2"),
     "bomb": (headed(30_000, 30_000), "need|cannot be in"),
     "huge": (headed(2**31 - 1, 2**31 - 1), "need .* limit"),

@@ -131,7 +131,7 @@ def test_tets_that_are_all_inside_out_are_turned_with_a_note(
     turned = tet_files.medit().replace(b"1 2 3 4 1\n2 3 4 5 1", b"2 1 3 4 1\n3 2 4 5 1")
     with caplog.at_level(logging.INFO, "pliant"):
         mesh = load(put(tmp_path, ".mesh", turned))
-    assert "all tets are inside out" in caplog.text
+    assert "all tets are inverted" in caplog.text
     assert mesh.tet_volumes.min() > 0.0
     assert mesh.volume > 0.0
 
@@ -179,7 +179,7 @@ BAD = [
     ("gmsh 2", b"2.2 0 8", b"2.2 0 4", "@", "expected 8"),
     ("gmsh 2", b"13 0.5 0.25", b"13 nan 0.25", "@", "vertex 5 = (nan, 0.25, -0.125) is not finite"),
     ("gmsh 2", b"13 0.5 0.25", b"13 1_0 0.25", "@", "'1_0' is not a number"),
-    ("gmsh 2", b"13 0.5 0.25", b"12.5 0.5 0.25", "@", "the number of a node is 12.5"),
+    ("gmsh 2", b"13 0.5 0.25", b"12.5 0.5 0.25", "@", "the node number is 12.5"),
     ("gmsh 2", b" 4 1 7 2 3 5 8", b" 4 1 7 2 3 5 9", "@", "a tetrahedron has node 9, but there is no such node"),
     ("gmsh 2", b" 4 1 7 2 3 5 8", b" 5 1 7 2 3 5 8 1 1 1 1", "@", "hexahedra (type 5) are not read"),
     ("gmsh 2", b" 4 1 7 2 3 5 8", b" 11 1 7 2 3 5 8", "@", "tetrahedra of 10 nodes (type 11) are not read"),
@@ -207,7 +207,7 @@ BAD = [
     ("medit", b"Edges\n1", b"Hexahedra\n1", "@", "hexahedra are not read"),
     ("tetgen", b"6 3 1 1", b"1000000000 3 1 1", "@", "1000000000 points declared"),
     ("tetgen", b"6 3 1 1", b"6 2 1 1", "@", "expected dimension 3"),
-    ("tetgen", b"3 0.0 1.0", b"4 0.0 1.0", "@", "point 3 was expected, 4 found"),
+    ("tetgen", b"3 0.0 1.0", b"4 0.0 1.0", "@", "expected point 3, found 4"),
     ("tetgen", b"1 0.0 0.0", b"5 0.0 0.0", "@", "expected 0 or 1"),
     ("tetgen tets", b"2 4 1\n", b"2 10 1\n", "@", "10 nodes"),
     ("tetgen tets", b"2 2 3 4 5", b"2 2 3 4 7", "@", "a tet has node 7; expected a whole number in 1..6"),
@@ -273,7 +273,7 @@ def test_tets_without_a_surface_or_with_a_side_of_three_are_refused(tmp_path: pa
     twice = tet_files.medit().replace(b"2 3 4 5 1", b"1 2 3 4 1")
     assert "duplicate tets?" in refused(put(tmp_path, ".mesh", twice)).why
     thrice = tet_files.medit().replace(b"solid\n2", b"solid\n3").replace(b"2 3 4 5 1", b"2 3 4 5 1\n2 3 4 6 1")
-    assert "shares a side with 2 others" in refused(put(tmp_path, ".mesh", thrice)).why
+    assert "shares a face with 2 others" in refused(put(tmp_path, ".mesh", thrice)).why
 
 
 def test_a_small_vtu_cannot_unpack_into_a_large_one(tmp_path: pathlib.Path) -> None:

@@ -71,7 +71,7 @@ def test_the_sheet_has_a_column_for_each_of_the_worst_places(report):
     assert [spot.kind for spot in worst_spots(both)][:1] == ["inside"]
     assert "self" in [spot.kind for spot in worst_spots(both)]
     fine = audited(check(shapes.ball(0.2, 1)))
-    assert fine.verdict == "Nothing wrong was found."
+    assert fine.verdict == "No problems were found."
     assert check_sheet(fine, (96, 80)).size[0] < 2 * 96
 
 
@@ -141,7 +141,7 @@ def test_a_click_into_a_chart_shows_that_frame(visit):
     assert "frame 2" in visit.page.inner_text("#clock")
     names = visit.page.locator(".chart p").all_inner_texts()
     assert [name.split("\n")[0] for name in names] == [
-        "deepest", "vertices inside", "garment cuts body", "cuts itself",
+        "deepest", "vertices inside", "garment intersects body", "intersects itself",
     ]  # fmt: skip
 
 
@@ -174,7 +174,7 @@ def test_a_single_mesh_without_body_has_no_charts(browser, tmp_path):
     check(shapes.ball(0.2, 1)).to_html(tmp_path / "one.html")
     visit = Visit(browser, tmp_path / "one.html", 600, 500)
     assert visit.page.locator("#charts").is_hidden()
-    assert visit.page.inner_text("#verdict") == "Nothing wrong was found."
+    assert visit.page.inner_text("#verdict") == "No problems were found."
     assert visit.complaints == []
 
 

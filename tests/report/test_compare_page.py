@@ -48,8 +48,8 @@ def test_the_page_holds_everything_and_escapes_what_it_is_given(path):
 @pytest.mark.parametrize(
     ("rows", "wrong", "words"),
     [
-        (ROWS, [], "All methods agree with what is there."),
-        (ROWS, [0], "No contact is missed or extra; distances are farther off than promised."),
+        (ROWS, [], "All methods agree with the exact contacts."),
+        (ROWS, [0], "No contact is missed or extra; errors of distance exceed the guarantee."),
         ([], [], "No method applies."),
     ],
 )

@@ -136,7 +136,7 @@ def found(mesh, resolution=12):
 def test_the_verdict_says_why_the_mesh_is_missed():
     assert "within the bound" in verdict(found(shapes.ball(0.5, 2))[1])
     assert "thin or sharp" in verdict(found(spike(), 24)[1])
-    assert "open borders" in verdict(found(tilted())[1])
+    assert "beside the boundary" in verdict(found(tilted())[1])
     assert len(notes(found(tilted())[1])) == len(notes(found(shapes.ball(0.5, 2))[1])) + 1
 
 

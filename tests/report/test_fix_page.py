@@ -44,7 +44,7 @@ def test_text_of_the_mesh_cannot_break_the_page():
 
 def test_a_series_that_only_one_check_has_is_shown_alone(fixed):
     found = mended(fixed)
-    less = {name: some for name, some in found.after.series.items() if name != "cuts itself"}
+    less = {name: some for name, some in found.after.series.items() if name != "intersects itself"}
     page = fix_page(dataclasses.replace(found, after=dataclasses.replace(found.after, series=less)))
     series = re.search(r'"series": ?(\[.*?\]\}\])', page)[1]
     assert [("after" in each) for each in json.loads(series)] == [name in less for name in found.before.series]

@@ -31,8 +31,8 @@ def test_pictures_beside_the_page_are_named_and_it_says_so():
     beside = [Card(row, "runs/x/thumbnail.jpg", {}) for row in ROWS]
     page = gallery_html(**(PAGE | {"cards": beside}))
     assert page.count('src="runs/x/thumbnail.jpg"') == 3
-    assert "pictures are read from the folder beside this page" in page
-    assert "holds everything it shows" not in page
+    assert "pictures are read from the folder next to this page" in page
+    assert "this page is self-contained" not in page
 
 
 class Tags(html.parser.HTMLParser):
@@ -127,7 +127,7 @@ def test_what_is_beyond_its_limits_says_so_and_what_could_not_be_judged():
     )
     assert page.count('<p class="quiet">body &#x27;b&#x27; is inside out</p>') == 1
     assert page.count('<article class="card beyond"') == page.count('<tr data-n="1" class="beyond"') == 1
-    assert '<label class="only"><input type="checkbox" id="only"> beyond limits only</label>' in page
+    assert '<label class="only"><input type="checkbox" id="only"> over the limits only</label>' in page
 
 
 @pytest.mark.browser

@@ -190,7 +190,7 @@ def test_the_referee_judges_in_the_frame_of_the_body():
 def test_a_body_too_fast_for_its_small_steps_is_warned_of(caplog):
     with caplog.at_level(logging.WARNING):
         on_a_table(Motion([0.0, 0.1], [STILL, shifted(1.0)]), 0.3)
-    assert "'box' moves up to 0.01 m in a small step, more than eps = 0.005 m; use more substeps" in caplog.text
+    assert "'box' moves up to 0.01 m per substep, more than eps = 0.005 m; use more substeps" in caplog.text
 
 
 def test_the_mannequin_is_cut_into_closed_pieces_that_overlap_where_they_join():

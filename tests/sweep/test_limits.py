@@ -62,7 +62,7 @@ def test_a_run_is_judged_as_pliant_check_judges_with_the_same_options(folder, ca
 def test_what_is_beyond_is_marked_in_the_gallery_the_table_and_the_report(folder):
     _, rows = swept(folder, 'max-depth = "1mm"')
     page = (folder / "s" / "gallery.html").read_text("utf-8")
-    assert "<li>2 checks, 1 beyond its limits</li>" in page
+    assert "<li>2 checks, 1 exceeds its limits</li>" in page
     assert page.count('<article class="card beyond"') == page.count('<article class="card"') == 1
     assert page.count(f'<p class="error">{rows[1]["broken"]}</p>') == 1
     with open(folder / "s" / "table.csv", encoding="utf-8", newline="") as stream:
@@ -99,5 +99,5 @@ def test_the_command_says_which_runs_are_beyond(folder, capsys):
     capsys.readouterr()
     assert cli.run(["sweep", str(folder / "s.toml")]) == 1
     told = capsys.readouterr()
-    assert "1 of 2 runs are beyond their limits" in told.err
+    assert "1 of 2 runs exceed their limits" in told.err
     assert "mm deep in frame 0, 1 mm allowed" in " ".join(told.out.split())

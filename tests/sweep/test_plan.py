@@ -89,7 +89,7 @@ BAD = [
     ("run = 'drape'\nscenes = ['ribon']", "did you mean 'ribbon'?"),
     ("run = 'drape'\nscenes = ['ribbon']\nbodies = ['ball']", "either scenes or these"),
     ("run = 'check'\nbodies = ['ball']", "garments are missing"),
-    ("run = 'bake'\ngarments = ['skirt']", "a bake has bodies"),
+    ("run = 'bake'\ngarments = ['skirt']", "a bake reads only bodies"),
     ("run = 'drape'\nbodies = ['ball']\nfiles = ['gbl']", "did you mean 'glb'?"),
     ("run = 'drape'\nbodies = ['ball']\nthumbnails = 1", "expected true or false"),
     ("run = 'drape'\nbodies = ['ball']\n[fixed]\nfrction = 1", "did you mean 'friction'?"),
@@ -102,14 +102,14 @@ BAD = [
     ("run = 'drape'\nbodies = ['ball']\n[fixed]\nframes = 1\n[product]\nframes = [2]", "in [fixed] and in [product]"),
     ("run = 'drape'\nbodies = ['ball']\n[zip]\nframes = [2]\neps = [1, 2]", "frames has 1, eps has 2"),
     ("run = 'drape'\nbodies = ['ball']\n[random]\nfriction = [0, 1]", "[random] count"),
-    ("run = 'drape'\nbodies = ['ball']\n[random]\ncount = 2\nfriction = [1, 0]", "expected a low end and a higher one"),
+    ("run = 'drape'\nbodies = ['ball']\n[random]\ncount = 2\nfriction = [1, 0]", "expected low < high"),
     (
         "run = 'drape'\nbodies = ['ball']\n[random]\ncount = 2\nfriction = {choices = [1], low = 0}",
         "has choices and low; expected choices alone",
     ),
     (
         "run = 'drape'\nbodies = ['ball']\n[random]\ncount = 2\nframes = {low = 1, high = 9, log = true}",
-        "frames is a whole number, drawn evenly",
+        "frames is a whole number, drawn uniformly",
     ),
     (
         "run = 'drape'\nbodies = ['ball']\n[random]\ncount = 2\nfriction = {low = 1, high = 9, log = 1}",
@@ -117,7 +117,7 @@ BAD = [
     ),
     ("run = 'drape'\nbodies = ['ball']\n[random]\ncount = 10000000\nfriction = [0, 1]", "count"),
     ("run = 'drape'\nbodies = ['ball']\nfixed = 3", "expected a table: [fixed]"),
-    ("run = 'check'\ngarments = ['skirt']\n[fixed]\nmax-cuts = 0", "max-cuts is about a body"),
+    ("run = 'check'\ngarments = ['skirt']\n[fixed]\nmax-cuts = 0", "max-cuts needs a body"),
     ("run = 'check'\ngarments = ['skirt']\n[fixed]\nmax-depth = '-1mm'", "max-depth = -0.001 must be in 0"),
 ]
 

@@ -23,7 +23,7 @@ def no_dask(monkeypatch):
 
 
 def test_a_local_cluster_without_dask_names_the_extra_and_the_way_without_it(tmp_path, no_dask):
-    with pytest.raises(ValueError, match=r"pip install 'pliant\[cluster\]'; or leave out the scheduler"):
+    with pytest.raises(ValueError, match=r"pip install 'pliant\[cluster\]'; or omit the scheduler"):
         sweep(read_plan(made(tmp_path, SMALL)), tmp_path / "out", scheduler="local")
     assert list((tmp_path / "out").glob("runs/*/run.json")) == []
 
@@ -43,6 +43,6 @@ def test_workers_go_with_a_local_scheduler_and_with_no_other(tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     made(tmp_path, SMALL)
     assert cli.run(["sweep", "s.toml", "--scheduler", "tcp://127.0.0.1:9", "--workers", "2"]) == 2
-    assert "a cluster behind --scheduler has its own" in capsys.readouterr().err
+    assert "the cluster of --scheduler has its own workers" in capsys.readouterr().err
     assert cli.run(["sweep", "s.toml", "--scheduler", "Local", "--workers", "2"]) == 2
     assert "needs Dask" in capsys.readouterr().err

@@ -124,10 +124,10 @@ def test_a_failure_does_not_take_the_place_of_what_another_sweep_has_done(tmp_pa
 
 BAD = [
     ({"run": "drape", "bodies": ["bad.ply"]}, "bad.ply"),
-    ({"run": "drape", "scenes": ["ribbon"], "fixed": {"place": "above"}}, "place has no meaning here"),
-    ({"run": "drape", "bodies": ["ball"], "fixed": {"clip": "walk"}}, "clip has no meaning here"),
+    ({"run": "drape", "scenes": ["ribbon"], "fixed": {"place": "above"}}, "place does not apply"),
+    ({"run": "drape", "bodies": ["ball"], "fixed": {"clip": "walk"}}, "clip does not apply"),
     ({"run": "check", "garments": ["bad.ply"]}, "bad.ply"),
-    ({"run": "check", "garments": ["skirt"], "fixed": {"body-clip": "walk"}}, "body-clip has no meaning here"),
+    ({"run": "check", "garments": ["skirt"], "fixed": {"body-clip": "walk"}}, "body-clip does not apply"),
 ]
 
 

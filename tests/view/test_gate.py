@@ -139,7 +139,7 @@ def test_an_address_of_another_machine_is_named() -> None:
 
 
 def test_a_name_of_no_machine_is_named() -> None:
-    with pytest.raises(ValueError, match=r"--host no\.such\.host\.invalid is no name or address"):
+    with pytest.raises(ValueError, match=r"--host no\.such\.host\.invalid cannot be resolved to an address"):
         listen_at("no.such.host.invalid", 0)
 
 

@@ -319,7 +319,7 @@ def test_a_broken_line_is_said_and_mended(visit, server):
     count = visit.page.evaluate("pliant.delivered")
     server.loop.call_soon_threadsafe(lambda: [line.transport.abort() for line in tuple(server.server.lines)])
     visit.page.wait_for_function(
-        "() => lines.some((line) => line.includes('The server is gone')) && pliant.state.connected"
+        "() => lines.some((line) => line.includes('Lost the connection to the server')) && pliant.state.connected"
     )
     visit.page.wait_for_function(
         "n => pliant.state.connected && pliant.delivered > n && !pliant.state.waiting", arg=count

@@ -1,1 +1,1 @@
-"""For people with files: what is wrong with a mesh, a garment on a body, or an animation."""
+"""Checks, repairs and comparisons of meshes, garments on bodies and animations."""

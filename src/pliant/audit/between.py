@@ -1,8 +1,8 @@
-"""How deep a garment is inside a body between its vertices: the deepest point of the faces that the body cuts.
+"""Penetration depth between the vertices of a garment: the deepest point of the faces that intersect the body.
 
-Distance is 1-Lipschitz: no point of a triangle is deeper than its centroid by more than the way to the farthest corner.
-Triangles that could hold a deeper point than the deepest known are divided in four, until none could by more than
-`MARGIN`, or `MOST` points were asked about.
+Distance is 1-Lipschitz: no point of a triangle is deeper than its centroid by more than the distance to the farthest
+corner. Triangles that may contain a point deeper than the deepest known one are subdivided into four, until none can
+exceed it by more than `MARGIN`, or `MOST` points were queried.
 """
 
 from collections.abc import Callable
@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ask = Callable[[Floats], Floats]  # points (k,3) -> signed distance (k,), negative inside
-MARGIN = 0.05  # of the depth: by how much a point must be deeper than the deepest vertex to be told
-HAIR = 1e-9  # of the size of things: as far as double precision tells inside from outside
+MARGIN = 0.05  # relative to the depth: a point is reported if it is deeper than the deepest vertex by more than this
+HAIR = 1e-9  # relative to the size: tolerance of inside and outside in double precision
 LEVELS, MOST = 8, 20_000
 
 
 class Between(NamedTuple):
-    """The deepest point between vertices, and of every face the deepest that was looked at; metres, 0: none inside."""
+    """The deepest point between vertices, and the depth of the deepest sample of each face; metres, 0: none inside."""
 
     depth: float
     place: Floats  # (3,)
@@ -27,7 +27,7 @@ class Between(NamedTuple):
 
 
 def deepest_between(corners: Floats, ask: Ask, least: float, size: float) -> Between:
-    """Of faces with these corners (k,3,3), where a vertex is `least` deep already; size: of things, metres."""
+    """The deepest point of faces with these corners (k,3,3); `least`: depth of the deepest vertex; `size`: metres."""
     depth, place, deepest = 0.0, np.zeros(3), np.zeros(len(corners))
     owner, asked = np.arange(len(corners)), 0
     for _ in range(LEVELS):
@@ -45,12 +45,12 @@ def deepest_between(corners: Floats, ask: Ask, least: float, size: float) -> Bet
         rows = rows[np.argsort(-most[rows], kind="stable")][: max(MOST - asked, 0) // 4]
         corners, owner = _divided(corners[rows]), np.repeat(owner[rows], 4)
     if depth <= (1.0 + MARGIN) * least:
-        depth = 0.0  # a vertex tells it as well
+        depth = 0.0  # not deeper than the deepest vertex
     return Between(depth, place, np.where(deepest > HAIR * size, deepest, 0.0))
 
 
 def reach_inside(corners: Floats, ask: Ask, size: float) -> NDArray[np.bool_]:
-    """(k,) which faces with these corners (k,3,3) have a point inside, of those a few divisions give."""
+    """(k,) mask of faces with corners (k,3,3) that have a sample inside, after a few subdivisions."""
     inside, owner, asked = np.zeros(len(corners), np.bool_), np.arange(len(corners)), 0
     for _ in range(4):
         if not len(corners) or asked > MOST:
@@ -66,7 +66,7 @@ def reach_inside(corners: Floats, ask: Ask, size: float) -> NDArray[np.bool_]:
 
 
 def _divided(corners: Floats) -> Floats:
-    """Triangles (k,3,3), each in four (4k,3,3)."""
+    """Subdivide triangles (k,3,3) into four each, (4k,3,3)."""
     a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
     d, e, f = 0.5 * (a + b), 0.5 * (b + c), 0.5 * (c + a)
     parts = np.stack([np.stack(each, 1) for each in ((a, d, f), (d, b, e), (f, e, c), (d, e, f))], 1)

@@ -1,4 +1,4 @@
-"""Check: what is wrong with a mesh, with a garment on a body, or with an animation of them; exact, frame by frame."""
+"""Check: find intersections and defects of a mesh, a garment on a body or an animation, exactly, frame by frame."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from .contours import Contours, contours
 from .findings import Cuts, Finding, Place, Report
 
 Floats = NDArray[np.float64]
-MOST_PLACES = 200  # of each kind, the worst over all frames; the report says how many there are in all
+MOST_PLACES = 200  # most locations kept of each kind, the worst over all frames; the report has the total number
 NO_CUTS = np.zeros((0, 2, 3), np.float32)
 NOTHING = Between(0.0, np.zeros(3), np.zeros(0))
 
@@ -32,11 +32,11 @@ def check(
     every: int = 1,
     progress: Callable[[float], None] | None = None,
 ) -> Report:
-    """Everything that is wrong with `garment`, alone or on `body`, in every `every`-th frame.
+    """Find intersections and defects of `garment`, alone or on `body`, in every `every`-th frame.
 
-    Both may move (`Clip`, of the same number of frames) or stand still. Depths are exact distances from the body's
-    surface; pairs are the exact lists of triangles that meet. Works on whatever is open, non-manifold, inside out or
-    cut by itself; what cannot be judged is named in `Report.unjudged`.
+    Both may be animated (`Clip`, with the same number of frames) or static. Depths are exact distances from the body's
+    surface; pairs are the exact lists of intersecting triangles. Meshes may be open, non-manifold, inside out or
+    self-intersecting; what could not be checked is listed in `Report.unjudged`.
     """
     one = as_clip("garment", garment)
     two = None if body is None else as_clip("body", body)
@@ -44,7 +44,7 @@ def check(
     every = validate.whole("every", every, low=1)
     if two is not None and not one.still and not two.still and len(one) != len(two):
         raise ValueError(
-            f"garment has {len(one)} frames and body has {len(two)}; expected as many, or one that stands still"
+            f"garment has {len(one)} frames and body has {len(two)}; expected the same number, or a static one"
         )
     count = max(len(one), len(two) if two else 1)
     audit = _Audit(one.mesh, two.mesh if two else None)
@@ -52,7 +52,7 @@ def check(
     shown = range(0, count, every)
     for k, t in enumerate(shown):
         x = np.asarray(one.at(t), np.float64)
-        # what stands still is not fitted anew
+        # a static body is updated only once
         y = None if two is None or (two.still and k) else np.asarray(two.at(t), np.float64)
         finding, spots, depth, cut = audit.look(t, t / fps, x, y)
         found.append(finding)
@@ -76,7 +76,7 @@ def check(
 
 
 def _worst(places: list[Place]) -> tuple[Place, ...]:
-    """The worst of each kind, the worst first: many shallow dents must not hide where cloth goes through itself."""
+    """The worst locations, limited per kind so that many shallow penetrations do not hide self-intersections."""
     places = sorted(places, key=lambda place: (-place.depth, -place.length, place.frame, place.vertex))
     left = dict.fromkeys(("inside", "body", "self"), MOST_PLACES)
     kept = []
@@ -98,7 +98,7 @@ def as_clip(name: str, what: Any) -> Clip:
 
 
 class _Audit:
-    """Trees that follow both meshes from frame to frame."""
+    """BVHs of both meshes, refitted from frame to frame."""
 
     def __init__(self, garment: Mesh, body: Mesh | None) -> None:
         self.garment, self.unjudged = garment, []  # type: Mesh, list[str]
@@ -108,15 +108,15 @@ class _Audit:
         self.used = np.zeros(garment.n_vertices, np.bool_)
         self.used[garment.faces] = True
         self.closed = False
-        self.body = None if body is None else _Wearer(garment, body, self.unjudged)
+        self.body = None if body is None else _WornBody(garment, body, self.unjudged)
         if self.body is not None:
             self.closed = self.body.closed
 
     def look(
         self, t: int, time: float, x: Floats, y: Floats | None
     ) -> tuple[Finding, list[Place], NDArray[np.float32], Cuts]:
-        """What is wrong in frame t, where, the signed distance of each vertex from the body, and the curves of
-        intersection. y: the body's vertices, None where they are still where they were."""
+        """Check frame t: the findings, their locations, the signed distance of each vertex from the body, and the
+        intersection curves. y: the body's vertices, None where they have not moved."""
         own = self.own.update(x).pairs()
         x_w = x[self.first]
         self_curves = contours(x_w, self.skin.topology, own)
@@ -131,10 +131,10 @@ class _Audit:
         worst = int(inside[np.argmin(known[inside])]) if len(inside) else -1
         deepest = -float(known[worst]) if worst >= 0 else 0.0
         if worn is not None and self.body is not None:
-            # a patch of vertices that are inside is a place itself, unless the body comes through deeper between them
+            # a patch of vertices inside is a location itself, unless the body penetrates deeper between them
             touched = (known < 0.0)[self.garment.faces[worn.pairs[:, 0]]].any(1)
             label = worn.curves.label
-            apart = np.setdiff1d(label, label[worn.crosses])  # curves along which they merely touch
+            apart = np.setdiff1d(label, label[worn.crosses])  # curves of touching, not crossing, pairs
             between, depth = self.body.between(x, self.garment.faces, worn, deepest)
             known_by_vertex = np.unique(label[touched])
             known_by_vertex = known_by_vertex[depth[known_by_vertex] <= (1.0 + MARGIN) * deepest]
@@ -167,7 +167,7 @@ class _Audit:
         return finding, spots, away.astype(np.float32), cuts
 
     def _share(self, x: Floats, inside: NDArray[np.int64]) -> float:
-        """0..1 of the surface that belongs to these vertices: a third of every face to each corner."""
+        """Fraction 0..1 of the surface area at these vertices, with a third of each face assigned to each corner."""
         if not len(inside):
             return 0.0
         faces = self.garment.faces
@@ -197,17 +197,17 @@ class _Worn(NamedTuple):
     """A garment on a body in one frame."""
 
     away: Floats  # (n,) signed distance of each vertex
-    direction: Floats  # (n,3) unit, the way that opens the gap
-    pairs: NDArray[np.int32]  # (k,2) faces of garment and body that meet
-    crosses: NDArray[np.bool_]  # (k,) which of them cross; others touch
+    direction: Floats  # (n,3) unit separation direction
+    pairs: NDArray[np.int32]  # (k,2) faces of garment and body that intersect
+    crosses: NDArray[np.bool_]  # (k,) mask of pairs that cross; the others only touch
     curves: Contours
     own_pairs: int  # of the body with itself
-    overlap: float  # m3, nan where it cannot be told
+    overlap: float  # m3, nan where undefined
     overlap_bound: float
 
 
-class _Wearer:
-    """The body, with everything that is asked about a garment on it."""
+class _WornBody:
+    """The body, with the data structures for queries about a garment on it."""
 
     def __init__(self, garment: Mesh, body: Mesh, unjudged: list[str]) -> None:
         self.cross, self.other = Crossings(garment, body), Crossings(body)
@@ -220,10 +220,10 @@ class _Wearer:
         if not self.closed:
             unjudged.append(
                 f"vertices inside, depth and overlap: body {body.name!r} has no inside ({issues.words()}); "
-                "its distance is judged, and where it is cut"
+                "only distances and intersections are checked"
             )
         elif turned:
-            unjudged.append(f"body {body.name!r} is inside out (its faces look inward); it was judged as if turned")
+            unjudged.append(f"body {body.name!r} is inside out (its faces point inward); it was checked as if flipped")
         self.volume = None
         if issues.closed and garment.issues.closed:
             from ..detect.image_space import Overlaps
@@ -251,7 +251,7 @@ class _Wearer:
         return _Worn(known, direction, pairs, crosses, curves, self.own_pairs, overlap, bound)
 
     def _crosses(self, x: Floats, faces: NDArray[np.int32], pairs: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """(k,) which pairs cross. A face that reaches inside through edges or corners alone crosses as well."""
+        """(k,) mask of pairs that cross, including faces that reach inside only through edges or corners."""
         crosses = crossing(x, faces, self.y_w, self.skin.faces, pairs, aligned=not self.closed)
         if self.closed and not crosses.all():
             touching = np.unique(pairs[~crosses, 0])
@@ -263,7 +263,7 @@ class _Wearer:
     def between(
         self, x: Floats, faces: NDArray[np.int32], worn: _Worn, deepest: float
     ) -> tuple[Between, NDArray[np.float64]]:
-        """The deepest point between vertices, and of each curve (c,) the deepest that was looked at beside it."""
+        """The deepest point between vertices, and the depth of the deepest sample beside each curve (c,)."""
         depth = np.zeros(worn.curves.n_curves)
         cut, row = np.unique(worn.pairs[worn.crosses, 0], return_inverse=True)
         if not self.closed or not len(cut):
@@ -277,19 +277,19 @@ class _Wearer:
 
 
 def _clearance(away: Floats, worn: _Worn, between: Between) -> float:
-    """The least signed distance of vertices, and of what is found between them; no more than 0 where faces cross."""
+    """The least signed distance of vertices and of points found between them; at most 0 where faces cross."""
     least = float(np.nanmin(away, initial=np.inf))
     return min(least, -between.depth) if worn.crosses.any() else least
 
 
 def turned_outward(mesh: Mesh) -> Mesh:
-    """The mesh, turned where its faces look inward."""
+    """The mesh, flipped where its faces point inward."""
     turned = Mesh(mesh.vertices, mesh.faces[:, ::-1], name=mesh.name, groups=mesh.groups)
     return turned if mesh.issues.inward else mesh
 
 
 def _outward(mesh: Mesh) -> Mesh:
-    """The welded mesh, turned where its faces look inward."""
+    """The welded mesh, flipped where its faces point inward."""
     surface = mesh.surface
     turned = Mesh(surface.vertices, surface.faces[:, ::-1], name=mesh.name, groups=surface.groups)
     return turned if surface.issues.inward else surface
@@ -302,8 +302,8 @@ def _point(p: Floats) -> tuple[float, float, float]:
 def _curve_places(
     t: int, kind: str, curves: Contours, without: NDArray[np.int64] | None = None, depth: Floats | None = None
 ) -> list[Place]:
-    """One for each curve along which surfaces cut each other, but those `without`: the point nearest to its middle.
-    depth: (c,) of each curve, metres."""
+    """One location per intersection curve except those in `without`: the point nearest to its mean. depth: (c,) of
+    each curve, metres."""
     if not curves.n_curves:
         return []
     label, size = curves.label, np.bincount(curves.label)
@@ -320,7 +320,7 @@ def _curve_places(
 
 
 def _patches(weld: NDArray[Any], edges: NDArray[Any], inside: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(k,) a number for the connected patch of each of the vertices that are inside (k,)."""
+    """(k,) label of the connected patch of each of the vertices `inside` (k,)."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

@@ -1,4 +1,4 @@
-"""Compare: every method that applies, on the same states, against what is exactly there."""
+"""Compare: run all applicable detection methods on the same states and compare them with the exact contacts."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -28,10 +28,10 @@ from .questions import Facts, Question
 from .rulings import Ruling
 
 FRAMES = 8
-PASSES = 5  # times that a method is timed, at least
-_AGAIN = 10.0  # s: what takes no longer is built twice
-_RUN = 0.3  # share of the time that a run takes, about
-# besides every method as it is, ways to use one that are worth a row of their own
+PASSES = 5  # least number of timed passes per method
+_BUILD_TWICE = 10.0  # s; detectors that build faster than this are built twice
+_RUN_SHARE = 0.3  # approximate share of the simulation in the total time, for progress
+# options of methods that get a row of their own besides the default
 VARIANTS: dict[str, dict[str, Any]] = {"stochastic-tree": {"quality": 0.9}}
 FLAGS = {"obstacle": Finds.OBSTACLE, "pair": Finds.PAIR, "self": Finds.SELF}
 
@@ -48,12 +48,11 @@ def compare(
     seed: int = 0,
     progress: Callable[[float], None] | None = None,
 ) -> Comparison:
-    """All methods on `frames` states: of a run of a scene, of mesh `a` on mesh `b`, or of `a` with itself.
+    """Compare all methods on `frames` states: of a simulated scene, of mesh `a` on mesh `b`, or of `a` with itself.
 
-    `within` metres; without it twice what the scene keeps, or would keep. `every`: steps between two states of a run,
-    15 without it, or frames of an animation, spread over all of it without it. `methods`: their names; all without it.
-    `seed` is for methods that guess. Each is judged by its own kind of contact against exact distances; see
-    docs/compare.md.
+    `within`: contact distance, metres. Default: twice the contact offset. `every`: steps or frames between two states.
+    Default: 15 in a scene; an animation is sampled evenly. `methods`: names. Default: all. `seed`: of stochastic
+    methods. Each method is measured on its own kind of contact against exact distances; see docs/compare.md.
     """
     tell = progress or (lambda share: None)
     frames = validate.whole("frames", frames, low=1, high=100_000)
@@ -67,7 +66,7 @@ def compare(
     if isinstance(a, Scene):
         if b is not None:
             raise ValueError("a scene has its own bodies; give either a scene or two meshes")
-        seen = of_scene(a, frames, every, lambda share: tell(_RUN * share))
+        seen = of_scene(a, frames, every, lambda share: tell(_RUN_SHARE * share))
     else:
         seen = of_clips(as_clip("a", a), None if b is None else as_clip("b", b), frames, every)
     trials = [(name, name, _options(name, seed)) for name in names]
@@ -76,22 +75,22 @@ def compare(
     asked = [each for each in asked if each[1]]
     if not asked:
         count = len(seen.states)
-        more = f" in {count} frames; ask for more frames, or" if count > 1 else "; ask"
-        raise ValueError(f"nothing of {seen.title!r} comes near anything{more} for more distance (within)")
-    roles, base = [], _RUN if isinstance(a, Scene) else 0.0
+        more = f" in {count} frames; try more frames or" if count > 1 else "; try"
+        raise ValueError(f"no two parts of {seen.title!r} are within the distance{more} a larger distance (within)")
+    roles, base = [], _RUN_SHARE if isinstance(a, Scene) else 0.0
     for k, (role, questions, reach) in enumerate(asked):
         first, last = (base + (1.0 - base) * (k + step) / len(asked) for step in (0, 1))
         share = _between(tell, first, last)
         roles.append(_Trials(role, questions, seen.states, reach, seed).run(trials, share))
     if not any(role.rows for role in roles):
         reasons = dict.fromkeys(f"{unfit.name} ({unfit.why})" for role in roles for unfit in role.unfit)
-        raise ValueError(f"no method applies to {seen.title!r}: {', '.join(reasons)}; ask for others")
+        raise ValueError(f"no method applies to {seen.title!r}: {', '.join(reasons)}; choose others")
     picks = tuple((role.role, pick) for role in roles if (pick := _pick(a, seen, role)) is not None)
     return Comparison(seen.title, tuple(roles), tuple(seen.states), tuple(seen.meshes), picks, seed)
 
 
 def _pick(a: Scene | Mesh | Clip, seen: Footage, role: Role) -> Chosen | None:
-    """What `auto` picks: for a simulation where there is a scene, else for all contacts; nobody asks it for others."""
+    """The choice of `auto`: for the obstacles of a scene, or for all contacts of meshes; None for other roles."""
     if isinstance(a, Scene):
         return method_for(a) if role.role == "obstacle" else None
     first = seen.questions[0]
@@ -103,7 +102,7 @@ def _between(tell: Callable[[float], None], first: float, last: float) -> Callab
 
 
 def _options(name: str, seed: int) -> dict[str, Any]:
-    # a field from the cache would tell nothing about baking
+    # a cached field would hide the cost of baking
     options: dict[str, dict[str, Any]] = {"active-pairs": {"seed": seed}, "distance-field": {"cache": False}}
     return options.get(name, {})
 
@@ -113,20 +112,20 @@ def _words(options: dict[str, Any]) -> str:
 
 
 def _near(seen: Footage, role: str, within: float | None) -> tuple[list[Question], float]:
-    """The questions of a role that ever have something within the distance, by their boxes."""
+    """The questions of a role whose bounding boxes come within the distance in any state, and that distance."""
     reach = seen.within[role] if within is None else within
     asked = [question for question in seen.questions if question.role == role]
     return [q for q in asked if q.other is None or any(_close(q, state, reach) for state in seen.states)], reach
 
 
 def _close(question: Question, state: State, reach: float) -> bool:
-    """Whether boxes around the ways of both sides are no farther apart than `reach`."""
+    """True if the swept bounding boxes of both sides are no farther apart than `reach`."""
     x, y = (np.concatenate([state.x[side.rows], state.x_start[side.rows]]) for side in (question.one, question.two))
     return bool((x.min(0) <= y.max(0) + reach).all() and (y.min(0) <= x.max(0) + reach).all())
 
 
 class _RefusedError(Exception):
-    """A method was built, and cannot answer; the others can go on."""
+    """A method was built but failed to answer; the comparison continues with the others."""
 
 
 class _Trials:
@@ -145,7 +144,7 @@ class _Trials:
             made = self._try(label, name, options, _between(tell, k / len(trials), (k + 1) / len(trials)))
             if isinstance(made, Row):
                 rows.append(made)
-            elif all(each.name != name for each in unfit):  # a variant need not say again why
+            elif all(each.name != name for each in unfit):  # report the reason only once per method
                 unfit.append(made)
             tell((k + 1) / len(trials))
         labels = tuple(question.label for question in self.questions)
@@ -153,7 +152,7 @@ class _Trials:
 
     def _try(self, label: str, name: str, options: dict[str, Any], tell: Callable[[float], None]) -> Row | Unfit:
         detectors, refused, built = self._build(name, options)
-        if detectors and built < _AGAIN:  # the first time may have waited for code to be compiled or read
+        if detectors and built < _BUILD_TWICE:  # the first build may include compilation
             detectors, refused, built = self._build(name, options)
         if not detectors:
             return Unfit(name, METHODS[name].needs, refused)
@@ -170,7 +169,7 @@ class _Trials:
             list(detectors.values()),
             kind_of(detectors[first], self.questions[first]),
             rulings,
-            # the first answer is left out: it may wait for compiled code to be read
+            # the first answer is left out: it may include loading compiled code
             seconds=float(np.median(seconds[1:])),
             build=built,
             size=size,
@@ -182,7 +181,7 @@ class _Trials:
     def _ask(
         self, detectors: dict[int, Any], tell: Callable[[float], None]
     ) -> tuple[list[list[Ruling]], list[float], list[float]]:
-        """Of each state what is right and wrong, and seconds of processor time; and all that methods think of it."""
+        """Per state the rulings and seconds of CPU time, and the recalls estimated by the methods themselves."""
         rulings, seconds, recalls = [], [], []
         for t, state in enumerate(self.states):
             spent, told = 0.0, []
@@ -193,7 +192,7 @@ class _Trials:
                 try:
                     told.append(judge(detector, self._fact(k, t), np.array(found)))
                 except (TooBigError, MemoryError) as error:
-                    raise _RefusedError(f"cannot be judged: {error}") from error
+                    raise _RefusedError(f"cannot be verified: {error}") from error
                 if hasattr(detector, "estimated_recall"):
                     recalls.append(detector.estimated_recall)
             rulings.append(told)
@@ -202,7 +201,7 @@ class _Trials:
         return rulings, seconds, recalls
 
     def _build(self, name: str, options: dict[str, Any]) -> tuple[dict[int, Any], str, float]:
-        """Detectors by the number of their question, why there is none for others, and seconds of processor time."""
+        """Detectors by question index, the reason where one could not be built, and seconds of CPU time."""
         detectors, refused, began = {}, "", time.process_time()
         for k, question in enumerate(self.questions):
             try:
@@ -233,13 +232,13 @@ def _answer(detector: Any, state: State) -> Contacts:
 
 
 def _given(question: Question) -> tuple[Mesh, ...]:
-    """What a detector was given, and does not count as its own memory."""
+    """The meshes given to a detector, which do not count as its memory."""
     sides = (question.one, question.other, *question.whole)
     return tuple(side.mesh for side in sides if side is not None)
 
 
 def fitting(name: str, question: Question, within: float, options: dict[str, Any]) -> Any:
-    """A detector for a question, as a simulation would make it; ValueError says why there is none."""
+    """Build a detector for a question as a simulation would; ValueError states why it does not apply."""
     made = METHODS[name]
     if not made.finds & FLAGS[question.role]:
         does = " and ".join(str(flag.name).lower() for flag in Finds if flag in made.finds)
@@ -247,7 +246,7 @@ def fitting(name: str, question: Question, within: float, options: dict[str, Any
     if made.name == BoneFieldsDetector.name and isinstance(question.two.motion, Skinned):
         made = BoneFieldsDetector
     if (question.bends or question.glides) and not made.follows:
-        how = "bends" if question.bends else "moves by its vertices alone"
-        raise ValueError(f"needs a body that keeps its shape; {question.two.mesh.name!r} {how}")
+        how = "deforms" if question.bends else "is animated by its vertices, without a pose"
+        raise ValueError(f"needs a rigid body; {question.two.mesh.name!r} {how}")
     one, other = question.whole if getattr(made, "volume", False) else (question.one, question.other)
     return made(one, *(() if other is None else (other,)), within=within, **options)

@@ -1,4 +1,4 @@
-"""What a comparison found: a row for each method and role, who does not apply, and whether promises were kept."""
+"""Result of a comparison: a row per method and role, methods that do not apply, and violated guarantees."""
 
 import dataclasses
 import os
@@ -17,8 +17,8 @@ from .rulings import Ruling, added
 
 Floats = NDArray[np.float64]
 ROLES = {
-    "obstacle": "on bodies that do not give way",
-    "pair": "of two soft bodies",
+    "obstacle": "with obstacles",
+    "pair": "between two deformable bodies",
     "self": "of a body with itself",
 }
 COLUMNS = (
@@ -45,11 +45,11 @@ COLUMNS = (
     Column("needs", detail=True),
     Column("note", detail=True),
 )
-_ROUNDING = 1e-6  # mm and degrees: less is nothing, for readers
+_ROUNDING = 1e-6  # mm and degrees; smaller errors are shown as 0
 
 
 class Unfit(NamedTuple):
-    """A method that was not asked, and why."""
+    """A method that does not apply, and why."""
 
     name: str
     needs: str
@@ -57,7 +57,7 @@ class Unfit(NamedTuple):
 
 
 class Worst(NamedTuple):
-    """The state in which a method differs most, and where; places are (k,3), metres."""
+    """The state in which a method has most errors, with the places (k,3) of its contacts, metres."""
 
     frame: int
     right: Floats
@@ -71,24 +71,24 @@ class Row:
 
     method: str
     guarantee: str  # A, B or C
-    kind: str  # what it counts: one of KINDS
+    kind: str  # kind of contact it reports: one of KINDS
     needs: str
     expected: int
-    found: int  # of these
+    found: int  # of the expected ones
     missed: int
     extra: int
-    beyond: int  # missed, extra and wrong distances that its bound does not excuse
-    unreached: int  # beyond what it says that it sees; not expected
+    beyond: int  # missed, extra and wrong distances that exceed its bound
+    unreached: int  # contacts outside its stated range; not expected
     depth_max: float
     depth_mean: float
     normal_max: float
     normal_mean: float
     bound: float  # nan where none is stated
-    seconds: float  # processor time of update and find, median over states
+    seconds: float  # CPU time of update and find, median over states
     build: float  # s
     size: int  # bytes
-    estimate: float  # of its recall, by the method itself; nan
-    asked: tuple[int, int]  # questions that it could be asked, of how many
+    estimate: float  # its own estimate of its recall; nan without one
+    asked: tuple[int, int]  # number of questions it applies to, and of all
     refused: str
     worst: Worst
 
@@ -98,22 +98,22 @@ class Row:
 
     @property
     def kept(self) -> bool:
-        """Whether it kept what it promises: all and nothing else (A), nothing beyond a bound (B, C that has one)."""
+        """True if it kept its guarantee: nothing missed or extra (A), no error beyond its bound (all classes)."""
         exact = self.guarantee != "A" or not (self.missed or self.extra)
         return exact and not self.beyond
 
     @property
     def note(self) -> str:
-        """What the figures do not say."""
+        """Remarks on the figures."""
         said = []
         if self.unreached:
-            said.append(f"{self.unreached:,} more are where it does not look: too deep, or no side is known")
+            said.append(f"{self.unreached:,} more are outside its range: too deep, or without a defined side")
         if self.asked[0] < self.asked[1]:
-            said.append(f"asked about {self.asked[0]} of {self.asked[1]} pairs of bodies: {self.refused}")
+            said.append(f"applies to {self.asked[0]} of {self.asked[1]} pairs of bodies: {self.refused}")
         return "; ".join(said)
 
     def shown(self) -> dict[str, Any]:
-        """For tables: millimetres, and rounding errors as 0."""
+        """The row for tables: in millimetres, with rounding errors as 0."""
         row = self.plain()
         row |= {key[:-1] + "mm": None if row[key] is None else 1e3 * row[key] for key in row if key.endswith("_m")}
         for key in ("depth_max_mm", "depth_mean_mm", "normal_max_deg", "normal_mean_deg"):
@@ -121,7 +121,7 @@ class Row:
         return row
 
     def plain(self) -> dict[str, Any]:
-        """For JSON; None where there is no figure."""
+        """The row for JSON; None where there is no figure."""
         degrees, told = 180.0 / np.pi, self.found > 0
         return {
             "method": self.method,
@@ -162,7 +162,7 @@ def row_of(
     asked: tuple[int, int],
     refused: str,
 ) -> Row:
-    """The rulings of all states, each over all questions, as one row; of the strictest class that any detector has."""
+    """Combine the rulings of all states and questions into one row, with the strictest class of any detector."""
     detector = min(detectors, key=lambda each: str(each.guarantee))
     states = [added(each) for each in rulings]
     every = added(states)
@@ -196,7 +196,7 @@ def row_of(
 
 @dataclasses.dataclass(frozen=True)
 class Role:
-    """What was asked of all methods: `labels` say who of whom, `within` metres."""
+    """A kind of query put to all methods: `labels` of the pairs of bodies, `within` metres."""
 
     role: str
     labels: tuple[str, ...]
@@ -218,8 +218,8 @@ class Role:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Comparison:
-    """roles: what was asked, with a row for each method. states: in which. meshes: what there is to see, its first row
-    among the positions, and whether it is fixed. picks: for roles, what `auto` picks and why."""
+    """roles: the queries, with a row per method. states: the compared states. meshes: each mesh, the row of its first
+    vertex among the positions, and whether it is fixed. picks: per role the choice of `auto` and its reason."""
 
     title: str
     roles: tuple[Role, ...]
@@ -230,19 +230,19 @@ class Comparison:
 
     @property
     def broken(self) -> list[str]:
-        """Promises that were not kept, in words."""
+        """The violated guarantees, one sentence each."""
         said = []
         for role in self.roles:
             for row in role.rows:
                 if not row.kept:
                     bound = f"bound {row.bound:.3g} m" if row.bound > 0.0 else "exact"
                     bound = "no bound stated" if np.isnan(row.bound) else bound
-                    count = f"{row.missed} missed, {row.extra} extra, {row.beyond} beyond what it promises"
+                    count = f"{row.missed} missed, {row.extra} extra, {row.beyond} beyond its bound"
                     said.append(f"{row.method} ({row.guarantee}, {bound}), contacts {ROLES[role.role]}: {count}")
         return said
 
     def row(self, method: str, role: str | None = None) -> Row:
-        """That of a method, in a role or in the first that has it."""
+        """The row of a method, in `role` or in the first role that has it."""
         for asked in self.roles:
             for row in asked.rows:
                 if row.method == method and role in (None, asked.role):
@@ -250,7 +250,7 @@ class Comparison:
         raise ValueError(f"no row for method {method!r} in role {role or 'any'!r}")
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values: SI units, angles in degrees, processor time in milliseconds."""
+        """Plain values: SI units, angles in degrees, CPU time in milliseconds."""
         return {
             "title": self.title,
             "frames": len(self.states),
@@ -274,7 +274,7 @@ class Comparison:
         }
 
     def to_html(self, path: str | os.PathLike[str]) -> None:
-        """One page that needs no network: tables, and pictures of where methods differ."""
+        """Write a self-contained HTML page: tables, and pictures of where methods differ."""
         from ..report.compare_page import write_compare_page
         from .compared_page import shown
 

@@ -1,4 +1,4 @@
-"""A comparison as what its page shows."""
+"""The data of the HTML report of a comparison."""
 
 from typing import TYPE_CHECKING
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from .compared import Comparison, Role, Row
 
 WORDS = (
-    ("counts", "what it says that it finds: see below"),
-    ("there", "contacts that are exactly there, of the kind that the method says it finds, summed over all states"),
-    ("found", "of these, what it found; at the limit of the distance, where rounding decides, either is right"),
-    ("missed, extra", "what it did not find; what it found that is not there"),
-    ("beyond", "missed, extra and wrong distances that its stated bound does not excuse: must be 0 for A and B"),
-    ("recall, estimated", "1 - missed / there; and what the method itself thinks it is"),
-    ("depth-max, depth-mean", "millimetres: how far its distances are from the exact ones"),
-    ("bound", "millimetres that it states; 0: exact; empty: none"),
+    ("counts", "the kind of contact that the method reports: see below"),
+    ("there", "exact number of contacts of that kind, summed over all states"),
+    ("found", "those that the method reported; at the limit of the distance, within rounding, both answers count"),
+    ("missed, extra", "contacts that it did not report; reported contacts that do not exist"),
+    ("beyond", "missed, extra and wrong distances that exceed its stated bound: must be 0 for A and B"),
+    ("recall, estimated", "1 - missed / there; and the method's own estimate of it"),
+    ("depth-max, depth-mean", "millimetres: error of its distances"),
+    ("bound", "stated error bound, millimetres; 0: exact; empty: none"),
     ("normal-max, normal-mean", "degrees between its normals and the exact directions"),
-    ("CPU-ms", "processor time of update and find, the median over all states but the first"),
-    ("build-ms", "processor time to build it once"),
-    ("memory", "bytes of all arrays that it keeps, those of the meshes left out"),
+    ("CPU-ms", "CPU time of update and find, the median over all states but the first"),
+    ("build-ms", "CPU time to build it once"),
+    ("memory", "bytes of all its arrays, without those of the meshes"),
 )
 
 
@@ -36,13 +36,13 @@ def shown(comparison: "Comparison") -> Shown:
     methods = {row.method for role in comparison.roles for row in role.rows}
     broken = comparison.broken
     verdict = (
-        f"{len(methods)} methods over {over}: every one of class A found all and nothing else, none left its bound."
+        f"{len(methods)} methods over {over}: all of class A are exact, and none exceeds its bound."
         if not broken
-        else f"{len(methods)} methods over {over}: {len(broken)} did not keep what they promise."
+        else f"{len(methods)} methods over {over}: {len(broken)} violated their guarantee."
     )
     notes = [f"auto picks {pick.name} for contacts {ROLES[role]}: {pick.why}." for role, pick in comparison.picks]
     notes += [f"{name.capitalize()} are {words}." for name, words in KINDS.items()]
-    notes.append("The referee shares no search with any method: boxes swept along an axis, then pair by pair.")
+    notes.append("The referee shares no search with any method: sweep and prune, then exact tests of pairs.")
     parts = [_part(comparison, role) for role in comparison.roles]
     return Shown(f"Methods on {comparison.title}", verdict, not broken, broken, parts, WORDS, notes)
 
@@ -50,13 +50,13 @@ def shown(comparison: "Comparison") -> Shown:
 def _part(comparison: "Comparison", role: "Role") -> Part:
     wrong = [k for k, row in enumerate(role.rows) if not row.kept]
     times = {row.method: {"update and find": max(1e3 * row.seconds, 1e-3)} for row in role.rows}
-    chart = bars_svg(times, "ms", "Processor time of update and find") if times else ""
+    chart = bars_svg(times, "ms", "CPU time of update and find") if times else ""
     remarks = [f"{row.method}: {row.note}." for row in role.rows if row.note]
     return Part(role.table, wrong, role.unfit, chart, _shots(comparison, role), remarks)
 
 
 def _shots(comparison: "Comparison", role: "Role") -> list[Shot]:
-    """A picture of each method that differs, in the state where it does most."""
+    """A picture of each method with errors, in the state with most of them."""
     views: dict[int, Scenery] = {}
     out = []
     for row in role.rows:
@@ -72,7 +72,7 @@ def _shots(comparison: "Comparison", role: "Role") -> list[Shot]:
 
 
 def scenery(comparison: "Comparison", frame: int, places: NDArray[np.float64]) -> Scenery:
-    """The state with that number, in two colours: what touches, and what is touched."""
+    """The given state in two colours: deformable and fixed bodies."""
     state = comparison.states[frame]
     meshes = [
         (mesh, state.x[first : first + mesh.n_vertices], HARD if fixed else SOFT)

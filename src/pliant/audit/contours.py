@@ -1,7 +1,7 @@
-"""Where surfaces cut each other: triangle pairs joined to curves, with their lengths.
+"""Intersection curves of surfaces: intersecting triangle pairs chained to curves, with their lengths.
 
-Two triangles that cross share a segment. Its ends lie where an edge of one goes through the other, and there the next
-pair begins: the faces beside that edge. So pairs are chained by the numbers of edges and faces, not by coordinates.
+Two triangles that cross share a segment. Its ends lie where an edge of one passes through the other, and the next
+segment continues on the face across that edge. Pairs are therefore chained by edge and face indices, not coordinates.
 """
 
 from typing import NamedTuple
@@ -13,13 +13,13 @@ from ..topology import Topology
 
 Floats = NDArray[np.float64]
 Pairs = NDArray[np.int32]
-BLOCK = 1 << 16  # pairs at a time: all distances between six points of each are 1.2 kB
+BLOCK = 1 << 16  # pairs per block; each needs 1.2 kB for the distances of its six points
 
 
 class Contours(NamedTuple):
-    label: NDArray[np.int64]  # (k,) number of the curve of each pair
-    ends: Floats  # (k,2,3) its segment; twice the same point where it only touches
-    closed: NDArray[np.bool_]  # (curves,) whether it returns to where it began
+    label: NDArray[np.int64]  # (k,) curve index of each pair
+    ends: Floats  # (k,2,3) its segment; two equal points where it only touches
+    closed: NDArray[np.bool_]  # (curves,) mask of closed curves
 
     @property
     def n_curves(self) -> int:
@@ -35,7 +35,7 @@ class Contours(NamedTuple):
 def contours(
     x: Floats, top: Topology, pairs: Pairs, x_b: Floats | None = None, top_b: Topology | None = None
 ) -> Contours:
-    """Curves of the `pairs` (k,2) of faces that meet: of a mesh with itself, or with a second one."""
+    """Curves of the intersecting face `pairs` (k,2) of a mesh with itself or with a second one."""
     other, y = (top, x) if top_b is None or x_b is None else (top_b, x_b)
     same = top_b is None
     k = len(pairs)
@@ -46,7 +46,7 @@ def contours(
     for start in range(0, k, BLOCK):
         some, rows = pairs[start : start + BLOCK], slice(start, start + BLOCK)
         points = np.empty((len(some), 6, 3))
-        # six edges a pair: three of the first face through the second, three of the second through the first
+        # six edges per pair: three of the first face against the second, three of the second against the first
         for side, (t, u, at, to) in enumerate(((top, other, x, y), (other, top, y, x))):
             f, g = some[:, side], some[:, 1 - side]
             for j in range(3):
@@ -61,7 +61,7 @@ def contours(
 
 
 def _through(edge: Floats, face: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """Where segments (k,2,3) go through triangles (k,3,3), and whether they do."""
+    """Intersection points of segments (k,2,3) with triangles (k,3,3), and a mask (k,) of those that intersect."""
     a, b = edge[:, 0], edge[:, 1]
     u, v = face[:, 1] - face[:, 0], face[:, 2] - face[:, 0]
     n = np.cross(u, v)
@@ -82,7 +82,7 @@ def _through(edge: Floats, face: Floats) -> tuple[Floats, NDArray[np.bool_]]:
 def _share_vertices(
     x: Floats, top: Topology, pairs: Pairs, points: Floats, hits: NDArray[np.bool_], nodes: NDArray[np.int64]
 ) -> None:
-    """Of neighbours at one vertex that cross, the segment begins at that vertex: it takes the place of its edges."""
+    """For crossing faces that share one vertex, replace the hits of the edges at that vertex by the vertex itself."""
     f, g = top.faces[pairs[:, 0]], top.faces[pairs[:, 1]]
     equal = f[:, :, None] == g[:, None, :]
     rows = np.flatnonzero(equal.sum((1, 2)) == 1)
@@ -90,17 +90,17 @@ def _share_vertices(
         return
     i, j = np.argmax(equal[rows].any(2), 1), np.argmax(equal[rows].any(1), 1)
     at = f[rows, i]
-    # edges that end at the shared vertex do not go through: j joins corners j and j+1
+    # edges at the shared vertex do not count as hits; edge j joins corners j and j+1
     for corner, first in ((i, 0), (j, 3)):
         for c in (corner, (corner + 2) % 3):
             hits[rows, first + c] = False
-    spare = i  # one of the places just cleared
+    spare = i  # one of the slots just cleared
     points[rows, spare], hits[rows, spare] = x[at], True
     nodes[rows, spare] = -1 - at.astype(np.int64)
 
 
 def _segments(points: Floats, hits: NDArray[np.bool_]) -> Floats:
-    """(k,2,3) the two hits that are farthest apart; rounding may give more than two, touching fewer."""
+    """(k,2,3) the two hits farthest apart; rounding may give more than two hits, touching fewer."""
     k = len(points)
     gap = np.linalg.norm(points[:, :, None] - points[:, None], axis=3)
     gap = np.where(hits[:, :, None] & hits[:, None], gap, -1.0)
@@ -121,7 +121,7 @@ def _chained(ends: Floats, hits: NDArray[np.bool_], nodes: NDArray[np.int64]) ->
     size = int(name.max(initial=-1)) + 1
     graph = coo_array((np.ones(len(row), np.int8), (row, k + name)), shape=(k + size, k + size))
     _, found = connected_components(graph, directed=False)
-    # numbered by the first pair of each
+    # curves in the order of their first pair
     _, first, label = np.unique(found[:k], return_index=True, return_inverse=True)
     rank = np.empty(len(first), np.int64)
     rank[np.argsort(first)] = np.arange(len(first))

@@ -1,4 +1,4 @@
-"""What a check found: per frame, in total, the worst places; and whether that is within limits."""
+"""Result of a check: findings per frame and in total, the worst locations, and the comparison with limits."""
 
 import dataclasses
 import functools
@@ -14,67 +14,67 @@ Point = tuple[float, float, float]
 
 
 class Finding(NamedTuple):
-    """One frame. Lengths in metres; what there is no body for is 0, or infinite."""
+    """Findings in one frame. Lengths in metres; without a body, its values are 0 or infinite."""
 
     frame: int
     time: float  # s
     inside: int  # vertices of the garment inside the body
-    deepest: float  # how deep the deepest is
-    vertex: int  # which that is; -1 where none is inside
+    deepest: float  # penetration depth of the deepest vertex
+    vertex: int  # index of the deepest vertex; -1 where none is inside
     place: Point | None
-    direction: Point | None  # the shortest way out from there
-    share: float  # 0..1 of the garment's surface that is inside
-    clearance: float  # the least signed distance of any vertex from the body, or of a point where they cross
-    body_pairs: int  # triangles of garment and body that meet, touching included
-    loops: int  # curves along which garment and body cut each other
+    direction: Point | None  # separation direction there
+    share: float  # fraction 0..1 of the garment's surface inside the body
+    clearance: float  # least signed distance from the body of any vertex, or of a point where they cross
+    body_pairs: int  # intersecting triangle pairs of garment and body, touching ones included
+    loops: int  # intersection curves of garment and body
     loop_length: float
-    self_pairs: int  # triangles of the garment that meet others of it
+    self_pairs: int  # self-intersecting triangle pairs of the garment
     self_loops: int
     self_length: float
-    body_self_pairs: int  # the body's own: between such parts there may be no outside
-    overlap: float = float("nan")  # m3 that garment and body share, where both are closed; nan elsewhere
-    overlap_bound: float = float("nan")  # m3 that it may be off by
-    crossings: int = 0  # triangles of garment and body that cross: those that meet without the ones that only touch
-    between: float = 0.0  # how deep the garment is between its vertices, where that is deeper than any vertex
+    body_self_pairs: int  # self-intersecting pairs of the body: between such parts there may be no outside
+    overlap: float = float("nan")  # m3, intersection volume of garment and body where both are closed; else nan
+    overlap_bound: float = float("nan")  # m3, error bound of the overlap
+    crossings: int = 0  # triangle pairs of garment and body that cross: body_pairs without touching ones
+    between: float = 0.0  # penetration depth between vertices, where deeper than any vertex; else 0
     between_at: Point | None = None
 
     @property
     def depth(self) -> float:
-        """Metres: the deepest point of the garment, vertex or between vertices."""
+        """Depth of the deepest point of the garment, at or between vertices, metres."""
         return max(self.deepest, self.between)
 
     @property
     def penetrating(self) -> bool:
-        """Whether a vertex is inside the body, or triangles of both cross."""
+        """True if a vertex is inside the body, or triangles of both cross."""
         return self.inside > 0 or self.crossings > 0
 
 
 class Place(NamedTuple):
-    """A patch of vertices inside the body, or a curve of intersection."""
+    """A location: a patch of vertices inside the body, or an intersection curve."""
 
     frame: int
     kind: str  # "inside", "self" or "body"
-    depth: float  # m, of the deepest vertex; of a curve in the body the deepest point looked at beside it
+    depth: float  # m, of the deepest vertex, or of the deepest sample beside a curve with the body
     length: float  # m, of the curve
-    size: int  # vertices, or pairs of triangles
+    size: int  # number of vertices or of triangle pairs
     vertex: int  # the deepest; -1 for a curve
     place: Point
     direction: Point | None
 
 
 class Cuts(NamedTuple):
-    """Segments (k,2,3), metres, of the curves along which surfaces cut each other in one frame."""
+    """Segments (k,2,3), metres, of the intersection curves in one frame."""
 
-    own: NDArray[np.float32]  # the garment itself
-    body: NDArray[np.float32]  # garment and body
+    own: NDArray[np.float32]  # garment with itself
+    body: NDArray[np.float32]  # garment with body
 
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """What is allowed; None is not looked at.
+    """Allowed values; None: no limit.
 
-    body_pairs: pairs of triangles of garment and body that cross; then the depth is about vertices. None: as many as
-    are no deeper than the depth allows, between vertices, too; none where that is 0 or cannot be told.
+    body_pairs: crossing triangle pairs of garment and body; if given, `depth` applies to vertices only. None: any
+    number as long as the depth, also between vertices, is allowed; none if that depth is 0 or undefined.
     """
 
     depth: float | None = 0.0  # m
@@ -86,9 +86,9 @@ class Limits:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Report:
-    """frames: a `Finding` each. places: the worst first, of `place_count` in all. unjudged: what could not be judged,
-    and why. away: (T,n) single precision, signed distance of every vertex of the garment from the body; nan without.
-    cuts: curves of intersection, for each frame. sided: whether inside and outside could be told apart.
+    """frames: a `Finding` each. places: worst first, out of `place_count`. unjudged: what could not be checked, and
+    why. away: (T,n) single precision, signed distance of every vertex of the garment from the body; nan without one.
+    cuts: intersection curves per frame. sided: whether the body has a defined inside.
     """
 
     garment: Clip
@@ -104,27 +104,27 @@ class Report:
 
     @property
     def penetrating(self) -> bool:
-        """Whether in any frame a vertex is inside the body, or triangles of garment and body cross."""
+        """True if in any frame a vertex is inside the body, or triangles of garment and body cross."""
         return any(f.penetrating for f in self.frames)
 
     @property
     def worst_depth(self) -> float:
-        """The deepest point of the garment in any frame, metres: exact of vertices, between them at least so much."""
+        """Largest depth of the garment in any frame, metres: exact at vertices, a lower bound between them."""
         return max(f.depth for f in self.frames)
 
     @property
     def crossings(self) -> int:
-        """Most pairs of triangles of garment and body that cross in one frame."""
+        """Largest number of crossing triangle pairs of garment and body in one frame."""
         return max(f.crossings for f in self.frames)
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is inside the body, and nothing crosses the body or the garment itself."""
+        """True if nothing is inside the body and the garment intersects neither the body nor itself."""
         return not self.broken(Limits())
 
     @property
     def self_intersections(self) -> int:
-        """Most pairs of the garment's own triangles that meet in one frame."""
+        """Largest number of self-intersecting triangle pairs of the garment in one frame."""
         return max(f.self_pairs for f in self.frames)
 
     @functools.cached_property
@@ -133,11 +133,11 @@ class Report:
         return max(self.frames, key=lambda f: (f.depth, f.self_pairs + f.crossings, -f.frame))
 
     def broken(self, limits: Limits) -> list[str]:
-        """A sentence for each limit that is not kept."""
+        """A sentence for each exceeded limit."""
         told = []
         most, worst = max(self.frames, key=lambda f: f.inside), self.worst
         cut, own = (max(self.frames, key=lambda f: getattr(f, name)) for name in ("crossings", "self_pairs"))
-        if limits.body_pairs is not None:  # what is cut between vertices has a limit of its own
+        if limits.body_pairs is not None:  # penetration between vertices has its own limit
             worst = max(self.frames, key=lambda f: (f.deepest, -f.frame))
         depth = worst.deepest if limits.body_pairs is not None else worst.depth
         many = f"{cut.crossings:,} pair{_s(cut.crossings)} of triangles of garment and body cross in frame {cut.frame}"
@@ -154,27 +154,27 @@ class Report:
         if limits.self_pairs is not None and own.self_pairs > limits.self_pairs:
             pairs = f"{own.self_pairs} pair{_s(own.self_pairs)}"
             told.append(
-                f"{pairs} of the garment's own triangles meet in frame {own.frame}, {limits.self_pairs} allowed"
+                f"{pairs} of the garment's own triangles intersect in frame {own.frame}, {limits.self_pairs} allowed"
             )
         if limits.body_pairs is not None and cut.crossings > limits.body_pairs and not (deep and not limits.body_pairs):
             told.append(f"{many}, {limits.body_pairs} allowed")
         elif limits.body_pairs is None and limits.depth is not None and cut.crossings and not self.sided:
-            told.append(f"{many}; how deep cannot be told, the body has no inside (allow them with --max-cuts)")
+            told.append(f"{many}; their depth is undefined, the body has no inside (allow them with --max-cuts)")
         elif limits.body_pairs is None and limits.depth == 0.0 and cut.crossings and not deep:
             told.append(f"{many}, 0 allowed")
         if not self.sided and limits.inside is not None:
             told.append("vertices inside cannot be counted: the body has no inside")
         if not self.sided and limits.clearance is not None:
-            told.append("clearance cannot be told from depth: the body has no inside")
+            told.append("clearance is undefined: the body has no inside")
         least = min(self.frames, key=lambda f: f.clearance)
         if limits.clearance is not None and self.body is not None and least.clearance < limits.clearance:
-            wanted = f"at least {size_words(limits.clearance)} wanted"
+            wanted = f"at least {size_words(limits.clearance)} required"
             told.append(f"clearance {size_words(least.clearance)} in frame {least.frame}, {wanted}")
         return told
 
     @property
     def facts(self) -> dict[str, str]:
-        """A small table for people."""
+        """The results as readable text, by row heading."""
         mesh, many = self.garment.mesh, len(self.frames) > 1
         out = {"garment": f"{mesh.name}: {mesh.n_vertices:,} vertices, {mesh.n_faces:,} triangles"}
         if self.body is not None:
@@ -210,36 +210,36 @@ class Report:
         least = min(self.frames, key=lambda f: f.clearance)
         out["least clearance"] = f"{size_words(least.clearance)}{_in(least, many)}"
         cut = max(self.frames, key=lambda f: (f.crossings, f.body_pairs))
-        out["garment cuts body"] = _count(cut.crossings, "pair of triangles", "pairs of triangles")
+        out["garment intersects body"] = _count(cut.crossings, "pair of triangles", "pairs of triangles")
         if cut.crossings:
-            out["garment cuts body"] += f", {_curves(cut.loops, cut.loop_length)}{_in(cut, many)}"
+            out["garment intersects body"] += f", {_curves(cut.loops, cut.loop_length)}{_in(cut, many)}"
         if touch := cut.body_pairs - cut.crossings:
-            out["garment cuts body"] += f"; {touch:,} {'touch' if touch > 1 else 'touches'} without crossing"
+            out["garment intersects body"] += f"; {touch:,} {'touch' if touch > 1 else 'touches'} without crossing"
         full = max(self.frames, key=lambda f: np.nan_to_num(f.overlap))
         if np.isfinite(full.overlap):
-            within = f", off by at most {_cm3(full.overlap_bound)}" if full.overlap_bound > 0.0 else ""
+            within = f", error at most {_cm3(full.overlap_bound)}" if full.overlap_bound > 0.0 else ""
             out["overlap"] = f"{_cm3(full.overlap)}{within}{_in(full, many)}" if full.overlap > 0.0 else "none"
         own = max(f.body_self_pairs for f in self.frames)
         if own:
-            out["body cuts itself"] = f"{own:,} pairs of triangles: between such parts there may be no outside"
+            out["body intersects itself"] = f"{own:,} pairs of triangles: between such parts there may be no outside"
         return out
 
     def to_html(self, path: str | os.PathLike[str]) -> None:
-        """One page that needs no network: frames with the depth as colour, charts over time, the worst places."""
+        """Write a self-contained HTML page: frames coloured by depth, charts over time, the worst locations."""
         from ..report.check_page import write_check_page
         from .shown import audited
 
         write_check_page(path, audited(self))
 
     def to_png(self, path: str | os.PathLike[str]) -> None:
-        """The worst places as a picture, each in its frame and from near."""
+        """Write a picture of the worst locations, each in its whole frame and in close-up."""
         from ..report.check_sheet import write_check_sheet
         from .shown import audited
 
         write_check_sheet(path, audited(self))
 
     def to_json(self) -> dict[str, Any]:
-        """Everything but the distance of every vertex, as plain values; None for what could not be judged."""
+        """All results except the distances of vertices, as plain values; None for what could not be checked."""
         worst = self.worst
         unknown = {} if self.sided else dict.fromkeys(("inside", "deepest", "share", "between"))
         return {
@@ -260,7 +260,7 @@ class Report:
 
 
 def size_words(metres: float) -> str:
-    """A length for people: millimetres, or metres from one on."""
+    """A length as text: in millimetres, or in metres from 1 m."""
     if not np.isfinite(metres):
         return "none"
     return f"{1e3 * metres:.3g} mm" if abs(metres) < 0.9995 else f"{metres:.3g} m"

@@ -1,4 +1,4 @@
-"""Fix: a garment that is inside a body or tangled in itself, brought out again: one shape, or every frame."""
+"""Fix: remove a garment's intersections with a body and with itself, in one mesh or in every frame."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -22,10 +22,10 @@ from .untangle import Untangler
 
 Floats = NDArray[np.float64]
 CLEARANCE = 0.001  # m
-NEARLY = 1e-4  # m: so deep is not inside yet, when it is asked whether a frame got better
-UNSEEN = 1e-3  # of an edge
-TURNS = 4  # of freeing from itself and from the body
-WEIGHTS = np.array([1.0, 4.0, 6.0, 4.0, 1.0]) / 16.0  # over frames, by which displacements are evened out
+NEARLY = 1e-4  # m, tolerance of the penetration depth when frames are compared
+UNSEEN = 1e-3  # relative to the edge length; smaller displacements are dropped
+TURNS = 4  # most rounds of untangling and projecting out of the body
+WEIGHTS = np.array([1.0, 4.0, 6.0, 4.0, 1.0]) / 16.0  # temporal filter of displacements
 
 
 @door
@@ -40,11 +40,11 @@ def fix(
     fps: float = 30.0,
     progress: Callable[[float], None] | None = None,
 ) -> Fixed:
-    """Bring `garment` out of `body`, `clearance` metres from it, then out of itself.
+    """Project `garment` out of `body`, to `clearance` metres from it, then remove its self-intersections.
 
-    Both may move (`Clip`s of one length) or stand still. `inner`: garments that are worn below, fixed already; this
-    one is kept as far outside of them. `max_strain`: by what share edges may change; where that does not suffice to
-    come out, more remains inside, and the report says so. A frame is replaced only by one that is better.
+    Both may be animated (`Clip`s of equal length) or static. `inner`: garments worn below, already fixed; this one
+    keeps the same clearance outside of them. `max_strain`: largest relative change of edge lengths; penetrations that
+    cannot be resolved within it remain and are reported. A frame is replaced only by a better one.
     """
     one, two = as_clip("garment", garment), None if body is None else as_clip("body", body)
     clearance = validate.number("clearance", clearance, low=0.0, high=validate.LARGEST)
@@ -56,7 +56,7 @@ def fix(
         if not each.still and len(each) != count:
             raise ValueError(f"inner garment {each.mesh.name!r} has {len(each)} frames; expected {count}, or one")
     if below and two is None:
-        raise ValueError("inner garments tell how far from a body this one has to be; give a body, too")
+        raise ValueError("inner garments need a body from which their height is measured; give a body, too")
     tell = progress or (lambda share: None)
     before = check(one, two, fps=fps, progress=lambda share: tell(0.1 * share))
     work = _Fixing(one, two, below, clearance, untangle, max_strain, before)
@@ -84,7 +84,7 @@ class _Fixing:
         self.before, self.max_strain = before, max_strain
         mesh = garment.mesh.welded
         if len(mesh.tets):
-            mesh = Mesh(mesh.vertices, mesh.faces, name=mesh.name, groups=mesh.groups)  # its surface, as any other
+            mesh = Mesh(mesh.vertices, mesh.faces, name=mesh.name, groups=mesh.groups)  # only its surface
         self.mesh, self.first = mesh, np.unique(garment.mesh.weld_index, return_index=True)[1]
         self.tangles = Untangler(mesh)
         self.untangle = untangle
@@ -96,7 +96,7 @@ class _Fixing:
         self.layers = Layers(garment.mesh, below, self._place, lambda x: self._ask(x)[0])
 
     def run(self, tell: Callable[[float], None]) -> tuple[Floats, list[int]]:
-        """(T,n,3) positions of the file's vertices, and the frames that were left alone."""
+        """(T,n,3) positions of the unwelded vertices, and the frames that were left unchanged."""
         given = np.stack([np.asarray(self.garment.at(t), np.float64) for t in range(self.count)])
         x = given[:, self.first]
         u, steps = np.zeros_like(x), 2 * self.count * bool(self.depths) + self.count * self.untangle
@@ -111,7 +111,7 @@ class _Fixing:
             for t in range(self.count):
                 u[t] = self._cleared(t, x[t], None)
                 advance()
-            even = _evened(u)
+            even = _smoothed_in_time(u)
             for t in range(self.count):
                 u[t] = self._cleared(t, x[t], even[t]) if self.count > 2 else u[t]
                 advance()
@@ -120,15 +120,15 @@ class _Fixing:
             last = np.zeros_like(x[0])
             for t in range(self.count):
                 u[t], last = self._untangled(t, x[t], u[t], last)
-                u[t] = self._held(x[t], u[t])
+                u[t] = self._limit_strain(x[t], u[t])
                 advance()
         out, kept = given.copy(), []
         for t in range(self.count):
-            best = self._best(t, x[t], [self._snapped(each[t]) for each in (u, plain)] + [u[t], plain[t]])
+            best = self._best(t, x[t], [self._without_negligible(each[t]) for each in (u, plain)] + [u[t], plain[t]])
             if best is not None:
-                # seams may part in later frames: each copy of a vertex goes the same way from where it is
+                # seams may open in later frames, so each copy of a vertex gets the same displacement
                 out[t] += best[self.garment.mesh.weld_index]
-            elif any(self._judged(t, x[t])[:4]):
+            elif any(self._evaluate(t, x[t])[:4]):
                 kept.append(t)
         return out, kept
 
@@ -138,11 +138,11 @@ class _Fixing:
         u = self.clearing.clear(x, need, self._ask, u)
         u = self.clearing.past(x, u, need, self._ask, self._cut)
         for _ in range(10 if self.max_strain is not None else 0):
-            u = self.clearing.clear(x, need, self._ask, self._held(x, u), rounds=1)
-        return self._held(x, u)
+            u = self.clearing.clear(x, need, self._ask, self._limit_strain(x, u), rounds=1)
+        return self._limit_strain(x, u)
 
     def _cut(self, x: Floats) -> NDArray[np.int32]:
-        """Faces of the garment that cross the body, where it was put last."""
+        """Faces of the garment that cross the body at its current position."""
         assert self.cross is not None
         assert self.body is not None
         pairs = self.cross.update(x, self._placed).pairs()
@@ -161,7 +161,7 @@ class _Fixing:
         return away, out
 
     def _need(self, t: int, x: Floats) -> Floats:
-        """(n,) how far from the body each vertex has to be: beyond what is worn below it."""
+        """(n,) required distance of each vertex from the body: outside of the inner garments."""
         need = np.full(len(x), self.clearance)
         for clip in self.below:
             from scipy.spatial import cKDTree
@@ -175,8 +175,8 @@ class _Fixing:
             need = np.maximum(need, top + self.clearance)
         return need
 
-    def _held(self, x: Floats, u: Floats) -> Floats:
-        """Displacements after which no edge is changed by more than `max_strain`, where there is such a bound."""
+    def _limit_strain(self, x: Floats, u: Floats) -> Floats:
+        """Displacements limited so that no edge exceeds `max_strain`, where it is given."""
         if self.max_strain is None:
             return u
         edges, y = self.mesh.topology.edges, x + u
@@ -190,7 +190,7 @@ class _Fixing:
             np.add.at(total, edges[:, 0], pull)
             np.add.at(total, edges[:, 1], -pull)
             y += 1.5 * total / np.maximum(self.tangles.degree, 1.0)[:, None]
-        # what the sweeps leave beyond the bound is taken by going less far, all of it
+        # if the sweeps leave edges beyond the bound, all displacements are scaled down
         u = y - x
         if _strain(x, x + u, edges).max(initial=0.0) <= self.max_strain:
             return np.asarray(u)
@@ -202,7 +202,7 @@ class _Fixing:
         return np.asarray(low * u)
 
     def _untangled(self, t: int, x: Floats, u: Floats, last: Floats) -> tuple[Floats, Floats]:
-        """Displacements without intersections, and how they differ from u: where the next frame may begin."""
+        """Displacements without self-intersections, and their difference from u as initial guess for the next frame."""
         aim, work = x + u, self.tangles
         if not len(work.pairs(aim)):
             return u, np.zeros_like(u)
@@ -221,12 +221,12 @@ class _Fixing:
                 best, left = out, pairs
             if not pairs:
                 break
-            # what the body pushed through the cloth is smoothed again, and comes back from there
+            # intersections that the projection created are smoothed out again
             free = work.freed(x + out)
         return best, best - u
 
     def _projected(self, t: int, x: Floats, u: Floats) -> Floats:
-        """Displacements after which nothing is inside the body, nor nearer than there is room for."""
+        """Displacements projected out of the body, with as much clearance as there is room."""
         if self.depths is None:
             return u
         return self.clearing.clear(x, self._need(t, x) - 0.9 * self.clearance, self._ask, u, rounds=0)
@@ -241,28 +241,28 @@ class _Fixing:
 
         return bend
 
-    def _snapped(self, u: Floats) -> Floats:
-        """Without movements too small to see."""
+    def _without_negligible(self, u: Floats) -> Floats:
+        """Displacements with negligible ones set to zero."""
         small = np.linalg.norm(u, axis=1) < UNSEEN * self.tangles.edge
         return np.where(small[:, None], 0.0, u)
 
     def _best(self, t: int, x: Floats, tried: list[Floats]) -> Floats | None:
-        """Of some displacements the best that is better than the frame as it was, and in nothing worse; None where
-        there is none. Between equals fewer cuts through the body and what is worn below are better, then more room."""
+        """The best of the displacements `tried` that improves the frame and is worse in nothing; None without one. Ties
+        are broken by fewer intersections with the body and inner garments, then by clearance."""
         self._place(t)
-        given = self._judged(t, x)
+        given = self._evaluate(t, x)
         best, least = None, (*given.rank, 0.0)
         for u in tried:
             if not np.isfinite(u).all():
                 continue
-            found = self._judged(t, x + u, x)
+            found = self._evaluate(t, x + u, x)
             score = (*found.rank, float(np.abs(u).sum()))
             if not found.worse(given) and score < least:
                 best, least = u, score
         return best
 
-    def _judged(self, t: int, x: Floats, given: Floats | None = None) -> "_Judged":
-        """A shape of frame t, which stands; what its vertices need is asked where they are in `given`."""
+    def _evaluate(self, t: int, x: Floats, given: Floats | None = None) -> "_Judged":
+        """Evaluate positions x in frame t; the required distances are taken at the positions `given`."""
         pairs = len(self.tangles.pairs(x))
         if self.depths is None or self.cross is None:
             return _Judged(0, pairs, 0, 0, 0, 0.0)
@@ -275,7 +275,7 @@ class _Fixing:
         return _Judged(int((away < -NEARLY).sum()), pairs, cuts, under, close, -float(away.min()))
 
     def order(self, frames: Floats | None) -> tuple[Layer, ...]:
-        """How the garment lies on those below it: as it was given, or in other frames (T,n,3)."""
+        """The layering over the inner garments: as given, or with other frames (T,n,3)."""
         if not self.below:
             return ()
         if frames is None:
@@ -283,7 +283,7 @@ class _Fixing:
         return self.layers.judge(frames)
 
     def changes(self, frames: Floats) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
-        """What `Fixed` says of all frames: moved, strain, bend."""
+        """The arrays `moved`, `strain` and `bend` of `Fixed`, over all frames."""
         moved, strain, bend = [], [], []
         edges, hinges = self.mesh.topology.edges, self.mesh.topology.hinges
         for t in range(self.count):
@@ -297,13 +297,13 @@ class _Fixing:
 
 
 class _Judged(NamedTuple):
-    """What is wrong with a shape of the garment in one frame."""
+    """Numbers of problems of the garment in one frame."""
 
-    inside: int  # vertices
-    own: int  # pairs of its faces that meet
-    cuts: int  # pairs of its and the body's
-    under: int  # vertices below garments that are worn below it, and pairs of its faces and theirs
-    close: int  # vertices nearer to the body than half of what they need
+    inside: int  # vertices inside the body
+    own: int  # self-intersecting face pairs
+    cuts: int  # intersecting face pairs with the body
+    under: int  # vertices below inner garments, and intersecting face pairs with them
+    close: int  # vertices nearer to the body than half the required distance
     deepest: float  # m
 
     @property
@@ -311,8 +311,8 @@ class _Judged(NamedTuple):
         return self.inside + self.own, self.cuts + self.under, self.close
 
     def worse(self, given: "_Judged") -> bool:
-        """Cloth that comes out, of the body or of itself, may cut the body or what is below it where it did not
-        before: so cuts may become more, but not by more than was put right."""
+        """True if worse than `given`. Cloth that is moved out may create intersections with the body or inner garments,
+        so their number may grow, but by no more than the number of resolved problems."""
         deeper = self.deepest > max(given.deepest, NEARLY)
         return self.inside > given.inside or self.own > given.own or deeper or self.wrong > given.wrong
 
@@ -322,14 +322,14 @@ class _Judged(NamedTuple):
 
 
 def _strain(x: Floats, y: Floats, edges: NDArray[np.int32]) -> Floats:
-    """(k,) by what share edges of the shape x are longer or shorter in y."""
+    """(k,) relative change of edge lengths from x to y."""
     one, two = (np.linalg.norm(p[edges[:, 1]] - p[edges[:, 0]], axis=1) for p in (x, y))
-    # an edge that has no length cannot change by a share of it
+    # strain of an edge of zero length is defined as 0
     return np.asarray(np.where(one > 0.0, np.abs(two / np.where(one > 0.0, one, 1.0) - 1.0), 0.0))
 
 
-def _evened(u: Floats) -> Floats:
-    """Displacements (T,n,3) evened out over time."""
+def _smoothed_in_time(u: Floats) -> Floats:
+    """Displacements (T,n,3) smoothed over time."""
     if len(u) < 3:
         return u
     reach = len(WEIGHTS) // 2

@@ -1,4 +1,4 @@
-"""What became of a garment that was fixed: how far it moved, how much it was stretched and bent, what remains."""
+"""Result of a repair: displacement, strain and bending of the garment, and the problems that remain."""
 
 import dataclasses
 import os
@@ -15,12 +15,12 @@ from .layers import Layer
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Fixed:
-    """A garment after `fix`, with what it was: `before` and `after` are what `check` says of both.
+    """A garment after `fix`, with the results of `check` before and after.
 
-    moved: (T,n) how far each vertex went, metres. strain: (T,k) change of length of each edge, as a share of what it
-    was. bend: (T,h) change of the angle of each hinge, radians. kept: frames that were left as they were, since
-    nothing better was found. steps: how many it took to come back from where nothing met itself.
-    layers_before, layers_after: how it lies on each garment below it.
+    moved: (T,n) displacement of each vertex, metres. strain: (T,k) relative change of length of each edge. bend: (T,h)
+    change of the dihedral angle of each hinge, radians. kept: frames left unchanged because nothing better was found.
+    steps: number of guarded steps from the smoothed shapes back to the original one. layers_before, layers_after: the
+    layering over each inner garment.
     """
 
     garment: Clip
@@ -36,13 +36,13 @@ class Fixed:
 
     @property
     def jitter(self) -> tuple[float, float]:
-        """Mean acceleration of the vertices before and after, metres a frame squared; 0 of fewer than three frames."""
+        """Mean acceleration of vertices before and after, metres per frame squared; 0 with fewer than three frames."""
         one, two = (_jitter(clip) for clip in (self.before.garment, self.garment))
         return one, two
 
     @property
     def compared(self) -> list[tuple[str, str, str]]:
-        """Rows of what `check` says: (what, before, after)."""
+        """Rows of the results of `check`: (name, before, after)."""
         one, two = self.before, self.after
         many = len(one.frames) > 1
         at, rows = ", most in a frame" if many else "", []
@@ -55,17 +55,17 @@ class Fixed:
             add("deepest", _deepest)
         if one.body is not None:
             add("least clearance", lambda report: size_words(min(f.clearance for f in report.frames)))
-            add(f"garment cuts body{at}", lambda report: _cut(report, "crossings", "loops", "loop_length"))
-        add(f"cuts itself{at}", lambda report: _cut(report, "self_pairs", "self_loops", "self_length"))
+            add(f"garment intersects body{at}", lambda report: _cut(report, "crossings", "loops", "loop_length"))
+        add(f"intersects itself{at}", lambda report: _cut(report, "self_pairs", "self_loops", "self_length"))
         if many:
-            add("cuts itself, all frames", lambda report: f"{sum(f.self_pairs for f in report.frames):,} pairs")
+            add("intersects itself, all frames", lambda report: f"{sum(f.self_pairs for f in report.frames):,} pairs")
         for first, last in zip(self.layers_before, self.layers_after, strict=True):
             rows.append((f"below {first.name}{at}", first.words(), last.words()))
         return rows
 
     @property
     def changes(self) -> dict[str, str]:
-        """How much of it is another: moved, stretched, bent, unsteady."""
+        """Displacement, strain, bending and jitter as text."""
         out, at = {}, self.moved[self.moved > 0.0]
         out["moved"] = "nothing"
         if len(at):
@@ -77,19 +77,19 @@ class Fixed:
             out["bending"] = f"mean {np.degrees(self.bend.mean()):.2f} degrees"
         if len(self.moved) > 2:
             a, b = self.jitter
-            ratio = f", {b / a:.2f} times" if a > 1e-9 * self.garment.mesh.size else ""  # less is rounding
-            out["jitter"] = f"{size_words(a)} before, {size_words(b)} after, a frame squared{ratio}"
+            ratio = f", {b / a:.2f} times" if a > 1e-9 * self.garment.mesh.size else ""  # below that it is rounding
+            out["jitter"] = f"{size_words(a)} before, {size_words(b)} after, per frame squared{ratio}"
         if self.kept:
-            out["left as they were"] = f"{len(self.kept)} frames, the first {self.kept[0]}: nothing better was found"
+            out["left unchanged"] = f"{len(self.kept)} frames, the first {self.kept[0]}: nothing better was found"
         return out
 
     @property
     def facts(self) -> dict[str, str]:
-        """A small table for people: before and after."""
+        """Results before and after as readable text, by row heading."""
         return {name: f"{a} -> {b}" for name, a, b in self.compared} | self.changes
 
     def to_html(self, path: str | os.PathLike[str]) -> None:
-        """One page that needs no network: before and after side by side with their depth as colour, what changed."""
+        """Write a self-contained HTML page: before and after side by side, coloured by depth, and the changes."""
         from ..report.fix_page import write_fix_page
         from .shown import mended
 
@@ -117,14 +117,14 @@ class Fixed:
 
 
 def _deepest(report: Report) -> str:
-    """0 mm never stands there alone where triangles cross."""
+    """The largest depth as text; a depth of 0 is followed by the number of crossing pairs, if any."""
     pairs = report.crossings
     words = f", {pairs:,} crossing pair{'s' * (pairs != 1)}" if pairs and not report.worst_depth else ""
     return size_words(report.worst_depth) + words
 
 
 def _cut(report: Report, pairs: str, loops: str, length: str) -> str:
-    """In the frame where most triangles meet."""
+    """Pairs and curves as text, in the frame with most intersecting pairs."""
     most = max(report.frames, key=lambda f: getattr(f, pairs))
     count, curves = getattr(most, pairs), getattr(most, loops)
     if not count:

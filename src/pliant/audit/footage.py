@@ -1,4 +1,4 @@
-"""The states that methods are compared in: of a run of a scene, of animated meshes, of meshes that stand still."""
+"""The states on which methods are compared: of a simulated scene, or of animated or static meshes."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -22,17 +22,17 @@ DT = 0.01  # s
 
 
 class Footage(NamedTuple):
-    """Questions in states. meshes: what there is to see, with the row of its first vertex, and whether it is fixed."""
+    """Questions and states. meshes: each mesh, the row of its first vertex, and whether it is fixed."""
 
     title: str
     questions: list[Question]
     states: list[State]
-    within: dict[str, float]  # role -> metres, where nobody says otherwise
+    within: dict[str, float]  # role -> default contact distance, metres
     meshes: list[tuple[Mesh, int, bool]]
 
 
 def of_scene(scene: Scene, frames: int, every: int | None, tell: Callable[[float], None]) -> Footage:
-    """Every `every`-th state of a run, by the method that `auto` picks."""
+    """Every `every`-th state of a simulation with the method `auto`."""
     skinned = any(isinstance(shape, Skinned) for shape in scene.shapes.values())
     sim = Simulation(scene, DT, substeps=3 if skinned else 16 if scene.soft else 1, method="auto")
     count = EVERY if every is None else every
@@ -49,7 +49,7 @@ def of_scene(scene: Scene, frames: int, every: int | None, tell: Callable[[float
 
 
 def _questions(scene: Scene) -> list[Question]:
-    """What is soft on what is not, on each other, and with itself; bodies whose shared volume is asked for, too."""
+    """Deformable bodies against obstacles, against each other and with themselves; and the pairs `scene.overlaps`."""
     moved = {b: scene.shapes.get(b) for b in range(len(scene.bodies))}
     sides, wholes = [], []
     for b, body in enumerate(scene.bodies):
@@ -72,7 +72,7 @@ def _questions(scene: Scene) -> list[Question]:
 
 
 class _Part(NamedTuple):
-    """A clip, the rows of its vertices that count, and the mesh that they make at rest, tets included."""
+    """A clip, the rows of its welded, referenced vertices, and their mesh at frame 0, tets included."""
 
     clip: Clip
     rows: NDArray[np.int64]
@@ -80,11 +80,11 @@ class _Part(NamedTuple):
 
 
 def of_clips(a: Clip, b: Clip | None, frames: int, every: int | None) -> Footage:
-    """Frames of `a`, and of `b` where it is given; either may stand still."""
+    """Frames of `a`, and of `b` where given; either may be static."""
     parts = [_part(clip) for clip in (a, b) if clip is not None]
     lengths = [len(part.clip) for part in parts if not part.clip.still]
     if len(set(lengths)) > 1:
-        raise ValueError(f"A has {lengths[0]} frames and B {lengths[1]}; expected as many, or one that stands still")
+        raise ValueError(f"A has {lengths[0]} frames and B {lengths[1]}; expected the same number, or a static one")
     count = max(lengths, default=1)
     if every is None:
         shown = np.unique(np.linspace(0, count - 1, min(frames, count)).round().astype(int)).tolist()
@@ -109,7 +109,7 @@ def of_clips(a: Clip, b: Clip | None, frames: int, every: int | None) -> Footage
 
 
 def _part(clip: Clip) -> _Part:
-    """Vertices at one place are one; without tets, those that no face uses do not count."""
+    """Weld the vertices of a clip; without tets, drop unreferenced ones."""
     mesh = clip.mesh.welded
     rows = np.unique(clip.mesh.weld_index, return_index=True)[1]
     if not len(mesh.tets):

@@ -1,4 +1,4 @@
-"""How much memory something that was built takes."""
+"""Memory used by an object."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from ..mesh import Mesh
 
 
 def nbytes(built: Any, meshes: tuple[Mesh, ...] = ()) -> int:
-    """Bytes of all NumPy arrays that are reached from `built`, each once, those of `meshes` left out."""
+    """Bytes of all NumPy arrays reachable from `built`, each counted once, without those of `meshes`."""
     seen: set[int] = set()
     for mesh in meshes:
         _walk(mesh, seen)
@@ -16,12 +16,12 @@ def nbytes(built: Any, meshes: tuple[Mesh, ...] = ()) -> int:
 
 
 def _walk(root: Any, seen: set[int]) -> int:
-    """Bytes of arrays below `root` that are not in `seen`, which grows by them."""
+    """Bytes of arrays reachable from `root` that are not in `seen`; adds them to `seen`."""
     total, todo = 0, [root]
     while todo:
         what = todo.pop()
         while isinstance(what, np.ndarray) and isinstance(what.base, np.ndarray):
-            what = what.base  # a view takes nothing of its own
+            what = what.base  # a view owns no memory
         if id(what) in seen:
             continue
         seen.add(id(what))

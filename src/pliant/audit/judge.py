@@ -1,4 +1,4 @@
-"""Judges what a method found by what it says that it finds: its kind of contact, its distance, its stated bound."""
+"""Compares the contacts of a method with the exact ones, by its kind of contact, contact distance and stated bound."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +10,7 @@ from .rulings import Ruling
 
 KINDS = {
     "features": "pairs of vertex and face or of two edges within the distance, and vertices inside",
-    "points": "vertices and middles of edges within the distance, or inside",
+    "points": "vertices and edge midpoints within the distance, or inside",
     "inside": "vertices inside a closed mesh",
     "tets": "vertices inside tetrahedra",
 }
@@ -23,7 +23,7 @@ _JUDGES: dict[str, Callable[[Any, Facts, Contacts], Ruling]] = {
 
 
 def kind_of(detector: Any, question: Question) -> str:
-    """What the method counts: one of KINDS."""
+    """The kind of contact that the method reports: one of KINDS."""
     if getattr(detector, "inner", False):
         return "inside"
     if getattr(detector, "volume", False) and question.tets:
@@ -32,5 +32,5 @@ def kind_of(detector: Any, question: Question) -> str:
 
 
 def judge(detector: Any, facts: Facts, found: Contacts) -> Ruling:
-    """What is right and wrong about `found`, of a detector that has just answered."""
+    """Compare the contacts `found` by a detector with the exact ones; the detector's state must be current."""
     return _JUDGES[kind_of(detector, facts.question)](detector, facts, found)

@@ -1,4 +1,4 @@
-"""Garments worn one over the other: is the outer one outside of the inner, wherever they lie upon each other?"""
+"""Layered garments: test that the outer one lies outside of the inner ones wherever they overlap."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -12,30 +12,30 @@ from ..detect.tree.depth import Depths
 from ..mesh import Mesh
 
 Floats = NDArray[np.float64]
-STRAIGHT = 0.7  # of the way to the inner garment that must lead away from the body: else it is beside it, not below
+STRAIGHT = 0.7  # least ratio of height difference over the body to gap: else the inner garment is beside, not above
 
 
 class Layer(NamedTuple):
-    """An outer garment against one that is worn below it, in every frame."""
+    """Layering errors of an outer garment over one inner garment, per frame."""
 
     name: str  # of the inner one
-    below: tuple[int, ...]  # vertices of the outer one that the inner one covers; copies along seams are one
-    pairs: tuple[int, ...]  # triangles of both that meet
+    below: tuple[int, ...]  # vertices of the outer one below the inner one; copies along seams count once
+    pairs: tuple[int, ...]  # intersecting triangle pairs of both
 
     @property
     def wrong(self) -> bool:
         return any(self.below) or any(self.pairs)
 
     def words(self) -> str:
-        """The worst frame."""
+        """The largest numbers of any frame as text."""
         if not self.wrong:
             return "none"
-        return f"{max(self.below):,} vertices, {max(self.pairs):,} pairs of triangles meet"
+        return f"{max(self.below):,} vertices, {max(self.pairs):,} pairs of triangles intersect"
 
 
 class Layers:
-    """One outer garment and those below it. away: signed distance (k,) of points (k,3) from the body, as it stands;
-    place: puts the body where it is in a frame."""
+    """One outer garment and the inner ones. away: signed distance (k,) of points (k,3) from the body at its current
+    position; place: moves the body to a frame."""
 
     def __init__(
         self, outer: Mesh, inner: list[Clip], place: Callable[[int], None], away: Callable[[Floats], Floats]
@@ -47,7 +47,7 @@ class Layers:
         self.rows = first[np.unique(outer.weld_index[outer.faces])]
 
     def judge(self, frames: Floats) -> tuple[Layer, ...]:
-        """Of the outer garment's vertices in every frame (T,n,3)."""
+        """The layering for vertices (T,n,3) of the outer garment, one `Layer` per inner garment."""
         return tuple(self._judged(k, frames) for k in range(len(self.inner)))
 
     def _judged(self, k: int, frames: Floats) -> Layer:
@@ -60,8 +60,8 @@ class Layers:
         return Layer(self.inner[k].mesh.name, tuple(below), tuple(pairs))
 
     def counts(self, k: int, t: int, x: Floats) -> tuple[int, int]:
-        """Vertices below inner garment k, and pairs that meet, where the outer one is x (n,3) in frame t, in which the
-        body stands already."""
+        """Vertices below inner garment k and intersecting pairs, for the outer garment at x (n,3) in frame t, to which
+        the body was already moved."""
         y, points = np.asarray(self.inner[k].at(t), np.float64), x[self.rows]
         nearest = self.depths[k].update(y).query(points)[1]
         rise, gap = self.away(nearest) - self.away(points), np.linalg.norm(nearest - points, axis=1)

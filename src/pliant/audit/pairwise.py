@@ -1,4 +1,4 @@
-"""Judges methods that report pairs of features: vertices and faces, edges and edges."""
+"""Comparison of methods that report pairs of features: vertex and face, edge and edge."""
 
 from typing import Any, NamedTuple
 
@@ -14,18 +14,18 @@ from .rulings import CLEAR, Ruling, added, repeated, turns
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 Bools = NDArray[np.bool_]
-THERE, BACK, EDGES = 0, 1, 2  # vertices of the first side, of the second, edges
+THERE, BACK, EDGES = 0, 1, 2  # vertices of the first side against faces of the second, the reverse, edge pairs
 
 
 class _Claims(NamedTuple):
-    """Records of one of the three sorts, and the pairs (k,2) that they name, as `Facts.near` numbers them."""
+    """Contact records of one of the three sorts, and their pairs (k,2), indexed as in `Facts.near`."""
 
     records: Contacts
     pairs: Rows
 
 
 def features(detector: Any, facts: Facts, found: Contacts) -> Ruling:
-    """Pairs within the distance, each once; vertices deep inside a closed side with a face that is nearest."""
+    """Compare pairs within the distance, each once, and deep vertices of a closed side with a nearest face."""
     bounds = detector.bounds if isinstance(detector, SphereSurfaceDetector) else (0.0, 0.0)
     parts = [_sort(detector, facts, k, claims, bounds[k == EDGES]) for k, claims in enumerate(_claims(found, facts))]
     if detector.guarantee == "A" or max(bounds):
@@ -39,14 +39,14 @@ def _sort(detector: Any, facts: Facts, sort: int, claims: _Claims, bound: float)
     at = np.minimum(np.searchsorted(truth, own), max(len(truth) - 1, 0))
     known = np.isin(own, truth)
     away, deep = _deep(facts, sort, not isinstance(detector, SphereSurfaceDetector))
-    # of vertices deep inside only one face counts, and any that is as near as the nearest will do
+    # a deep vertex needs exactly one face, any that is as near as the nearest
     fits = ~known & deep[pairs[:, 0]] if len(deep) else np.zeros(len(own), np.bool_)
     fits[fits] = np.abs(records["distance"][fits] - away[pairs[fits, 0]]) <= CLEAR * slack
     sure, perhaps, touched = _met(detector, facts, sort)
     on_the_way = np.isin(own, _keys(perhaps))
     lost = ~np.isin(truth, own) & (d <= facts.within - slack)
     if len(touched):
-        # a near pair that would lead on through what a vertex of it has met is left out: see `continuous.joined`
+        # near pairs beyond a contact found by CCD at one of their vertices are not expected: see `continuous.joined`
         lost &= ~np.isin(_vertices(facts, sort, near.pairs), touched).any(1)
     deep_lost = deep.copy()
     deep_lost[pairs[fits, 0]] = False
@@ -82,13 +82,13 @@ def _claims(found: Contacts, facts: Facts) -> list[_Claims]:
 
 
 def _keys(pairs: Rows) -> Rows:
-    """A number for each pair, ascending where they are."""
+    """An integer key per pair, in the order of the pairs."""
     return pairs[:, 0] << 32 | pairs[:, 1]
 
 
 def _deep(facts: Facts, sort: int, counts: bool) -> tuple[Floats, Bools]:
-    """Of a side's vertices the signed distance from the other, and which are inside of it farther than any near face;
-    nothing where that does not count."""
+    """Signed distances of a side's vertices from the other side, and a mask of those deeper than `within`; empty where
+    deep vertices do not count."""
     if not counts or sort == EDGES or facts.question.other is None or not facts.question.solid[1 - sort]:
         return np.zeros(0), np.zeros(0, np.bool_)
     away = facts.vertices[sort].distance
@@ -96,7 +96,7 @@ def _deep(facts: Facts, sort: int, counts: bool) -> tuple[Floats, Bools]:
 
 
 def _sides(facts: Facts, sort: int, claims: _Claims) -> Floats:
-    """(k,) 1 outside, -1 inside; of edges what the record says, because the amount alone is judged."""
+    """(k,) 1 outside, -1 inside; for edges as recorded, because only the magnitude is compared."""
     if sort == EDGES:
         return np.where(claims.records["distance"] < 0.0, -1.0, 1.0)
     if facts.question.other is None or not facts.question.solid[1 - sort]:
@@ -105,7 +105,7 @@ def _sides(facts: Facts, sort: int, claims: _Claims) -> Floats:
 
 
 def _met(detector: Any, facts: Facts, sort: int) -> tuple[Rows, Rows, Rows]:
-    """Pairs that surely and perhaps touch on the way, and all vertices that do; for a method that looks at the way."""
+    """Pairs that certainly and possibly collide during the step, and all vertices of the latter; empty without CCD."""
     none = np.zeros((0, 2), np.int64)
     if not isinstance(detector, ContinuousDetector):
         return none, none, none[:, 0]
@@ -114,7 +114,7 @@ def _met(detector: Any, facts: Facts, sort: int) -> tuple[Rows, Rows, Rows]:
 
 
 def _vertices(facts: Facts, sort: int, pairs: Rows) -> Rows:
-    """(k,4) rows of all vertices of pairs in the one array of positions."""
+    """(k,4) rows of all vertices of the pairs in the array of positions."""
     one, two = facts.question.one, facts.question.two
     if sort == BACK:
         one, two = two, one
@@ -124,5 +124,5 @@ def _vertices(facts: Facts, sort: int, pairs: Rows) -> Rows:
 
 
 def _places(facts: Facts, sort: int, pairs: Rows) -> Floats:
-    """(k,3) where the first feature of each pair is."""
+    """(k,3) position of the first feature of each pair."""
     return (facts.x, facts.y, facts.middles)[sort][pairs[:, 0]]

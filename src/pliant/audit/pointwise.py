@@ -1,4 +1,4 @@
-"""Judges methods that report points: near a surface, inside a closed mesh, inside tetrahedra."""
+"""Comparison of methods that report points: near a surface, inside a closed mesh, inside tetrahedra."""
 
 from typing import Any
 
@@ -20,19 +20,19 @@ from .truth import box_pairs, from_segments, from_triangles
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Rows = NDArray[np.int64]
-CELL = 0.8661  # of the spacing: how far a trilinear field can be off (docs/detectors/distance-field.md)
-_NODES = 1e-6  # of the size of a mesh: as far as nodes are right, with room
+CELL = 0.8661  # error bound of a trilinear field, relative to the spacing (docs/detectors/distance-field.md)
+_NODES = 1e-6  # tolerance of node values, relative to the size of the mesh
 _CORNERS = np.stack(np.meshgrid(*[[0.0, 1.0]] * 3, indexing="ij"), -1).reshape(8, 3)
 POINTWISE = (DistanceFieldDetector, BoneFieldsDetector, HeightGridDetector, BoneBoxesDetector)
 
 
 def points(detector: Any, facts: Facts, found: Contacts) -> Ruling:
-    """Vertices and middles of edges of the first side that are within the distance of the second, or inside it."""
+    """Compare vertices and edge midpoints of the first side within the distance of the second, or inside it."""
     slack, within, d = facts.slack, facts.within, facts.points.distance
     at = np.concatenate([facts.x, facts.middles])
     rows = found["elements"][:, 0] + np.where(found["kind"] == MIDPOINT_FIELD, len(facts.x), 0)
     if isinstance(detector, BoneBoxesDetector) and not facts.question.solid[1]:
-        # behind an open mesh is as near as before it
+        # an open mesh has unsigned distances
         far = np.abs(d)
     else:
         far = d
@@ -43,11 +43,11 @@ def points(detector: Any, facts: Facts, found: Contacts) -> Ruling:
     again = repeated(rows)
     error = np.abs(found["distance"][fine] - d[rows[fine]])
     if isinstance(detector, HeightGridDetector):
-        # sides are promised, and only beyond the bound; distances are estimates
+        # only sides are guaranteed, and only beyond the bound; distances are estimates
         beyond = int((missed & (d < -bound)).sum()) if facts.question.solid[1] else 0
-        beyond += _stray(detector, facts, np.flatnonzero(extra), at)
+        beyond += _count_false(detector, facts, np.flatnonzero(extra), at)
     else:
-        # comparisons with a bound that is not stated, nan, are never true
+        # comparisons with nan, where no bound is stated, are false
         beyond = int((far[missed] <= within - bound - slack).sum() + (far[extra] > within + bound + slack).sum())
         beyond += int((error > bound + CLEAR * slack).sum())
     return Ruling(
@@ -64,7 +64,7 @@ def points(detector: Any, facts: Facts, found: Contacts) -> Ruling:
 
 
 def _bound(detector: Any, facts: Facts, at: Floats) -> tuple[float, Bools]:
-    """The stated bound, metres, nan where there is none; and which points the method says that it can see."""
+    """The stated bound, metres, nan without one; and a mask of the points in the method's stated range."""
     seen = np.ones(len(at), np.bool_)
     if isinstance(detector, BoneFieldsDetector):
         return float("nan"), seen
@@ -74,33 +74,33 @@ def _bound(detector: Any, facts: Facts, at: Floats) -> tuple[float, Bools]:
         return 0.0, seen
     field, d, first = detector.field, facts.points.distance, len(facts.x)
     seen = np.abs(d) < (field.band - 2.0 * CELL) * field.spacing
-    # nor is the middle of an edge looked at that is inside, with both of its ends out of sight
+    # the midpoint of an edge inside is not tested where both ends are out of range
     seen[first:] &= seen[facts.question.one.mesh.topology.edges].any(1) | (d[first:] >= -facts.within)
     body, pose = detector.rigid.body, facts.state.pose
     at = brought(at, pose[body]) if body < len(pose) else at
     silent = np.flatnonzero(seen & np.isnan(field.sample(at)[0]))
-    seen[silent[_sideless(field, at[silent])]] = False
+    seen[silent[_without_sign(field, at[silent])]] = False
     return CELL * field.spacing, seen
 
 
-def _sideless(field: DistanceField, p: Floats) -> Bools:
-    """Which of the points (n,3) lie in cells where a field may not know the side: by the exact distances at the corners
-    it jumps there, and a corner has nothing nearer than an open border, or two differ by more than they are apart."""
+def _without_sign(field: DistanceField, p: Floats) -> Bools:
+    """Mask of points (n,3) in cells where a field may have no sign: by the exact distances at the corners the sign
+    jumps there, and a corner is nearest to a boundary edge, or two corners differ by more than their distance."""
     if not len(p):
         return np.zeros(0, np.bool_)
     nodes = np.floor((p - field.low) * (1.0 / field.spacing))[:, None] + _CORNERS
     places, hair = (field.low + field.spacing * nodes).reshape(-1, 3), _NODES * field.mesh.size
     distance, _, lean, _ = Truth(field.mesh).query(places, np.full(len(places), -1, np.int32))
-    border = _from_border(field.mesh.welded, places, field.band * field.spacing) <= np.abs(distance) + hair
-    d, either = distance.reshape(-1, 8), (lean < hair).reshape(-1, 8)  # in the very plane where the side jumps
+    border = _boundary_distance(field.mesh.welded, places, field.band * field.spacing) <= np.abs(distance) + hair
+    d, either = distance.reshape(-1, 8), (lean < hair).reshape(-1, 8)  # in the plane where the sign jumps
     mixed = (either | (d > -hair)).any(1) & (either | (d < hair)).any(1)
     apart = field.spacing * np.linalg.norm(_CORNERS[:, None] - _CORNERS, axis=2)
     steep = np.abs(d[:, :, None] - d[:, None]) > np.where(apart > 0.0, apart - hair, np.inf)
     return np.asarray(mixed & (border.reshape(-1, 8).any(1) | steep.any((1, 2))))
 
 
-def _from_border(mesh: Mesh, p: Floats, reach: float) -> Floats:
-    """(n,) distance of points from the open borders of a mesh, infinite where it is more than `reach`."""
+def _boundary_distance(mesh: Mesh, p: Floats, reach: float) -> Floats:
+    """(n,) distance of points from the boundary edges of a mesh, infinite beyond `reach`."""
     out, ends = np.full(len(p), np.inf), mesh.vertices[mesh.topology.edges[mesh.topology.border]]
     for pairs in box_pairs(p, p, ends.min(1), ends.max(1), reach):
         a, b = ends[pairs[:, 1]].transpose(1, 0, 2)
@@ -108,9 +108,9 @@ def _from_border(mesh: Mesh, p: Floats, reach: float) -> Floats:
     return out
 
 
-def _stray(detector: HeightGridDetector, facts: Facts, rows: Rows, at: Floats) -> int:
-    """How many of the rows of points (n,3) no direction excuses: farther than sqrt(3) (within + 3 cells) from all that
-    lies below the tops of the mesh, by every direction that there is a grid for."""
+def _count_false(detector: HeightGridDetector, facts: Facts, rows: Rows, at: Floats) -> int:
+    """Number of `rows` of points (n,3) that are false in every grid direction: farther than sqrt(3) (within + 3 cells)
+    from the volume below the height field."""
     limit = np.sqrt(3.0) * (facts.within + 3.0 * detector.grids.bound)
     suspects = at[rows[np.abs(facts.points.distance[rows]) > limit]]
     corners = facts.y[facts.question.two.mesh.faces]
@@ -131,7 +131,7 @@ def _stray(detector: HeightGridDetector, facts: Facts, rows: Rows, at: Floats) -
 
 
 def inside(detector: Any, facts: Facts, found: Contacts) -> Ruling:
-    """Vertices inside the other, closed, side; of one side those inside another part of it."""
+    """Compare vertices inside the other, closed, side; for self-contact, those inside another part of the side."""
     question, slack = facts.question, facts.slack
     if question.other is None:
         asked, sure, perhaps = facts.inside_itself
@@ -152,16 +152,16 @@ def inside(detector: Any, facts: Facts, found: Contacts) -> Ruling:
 
 
 def in_tets(detector: Any, facts: Facts, found: Contacts) -> Ruling:
-    """Vertices inside tetrahedra of the other side, or of their own. The way out is not the shortest, and its length is
-    shown, not judged."""
+    """Compare vertices inside tetrahedra of the other side, or of their own. The separation direction is not the
+    shortest, so its length is reported but not part of the guarantee."""
     question, parts = facts.question, []
     sides = [(question.one, question.two, facts.y), (question.two, question.one, facts.x)]
     for (side, other, y), (x, sure, perhaps) in zip(sides, facts.in_tets):
         records = found[found["bodies"][:, 0] == side.body]
         rows = records["elements"][:, 0].astype(np.int64)
-        part = _sets(rows, sure, perhaps, x)._replace(bound=float("nan"))  # of the depth; who is, is exact
+        part = _sets(rows, sure, perhaps, x)._replace(bound=float("nan"))  # no bound of the depth; membership is exact
         if question.other is not None:
-            # vertices that are not on the surface count as well
+            # interior vertices count as well
             exact = exact_from(other, y, x[rows])
             every = np.arange(len(rows))
             error = np.abs(records["distance"] - exact.distance)
@@ -171,7 +171,8 @@ def in_tets(detector: Any, facts: Facts, found: Contacts) -> Ruling:
 
 
 def _sets(told: Rows, sure: Rows, perhaps: Rows, x: Floats) -> Ruling:
-    """Rows of x that a method named, beside those that it must and those that it may; named again is extra."""
+    """Compare the rows of x that a method reported with the required (`sure`) and the allowed ones (`perhaps`);
+    repetitions are extra."""
     right, missed = np.intersect1d(told, perhaps), np.setdiff1d(sure, told)
     extra = np.concatenate([np.setdiff1d(told, perhaps), told[repeated(told)]])
     none = np.zeros(0)
@@ -185,6 +186,6 @@ def _marked(rows: Rows, count: int) -> Bools:
 
 
 def _turns(records: Contacts, exact: Exact, rows: Rows, slack: float) -> Floats:
-    """Of points that are far enough from the surface to have a direction."""
+    """Errors of the normals, for points far enough from the surface to have a direction."""
     clear = np.abs(exact.distance[rows]) > CLEAR * slack
     return turns(records["normal"][clear], exact.normal[rows[clear]], 0.5)

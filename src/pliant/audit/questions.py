@@ -1,4 +1,4 @@
-"""What is asked of every method alike: who meets whom, in which states; and the exact answers."""
+"""The queries put to every method, pairs of bodies in given states, and their exact answers."""
 
 import dataclasses
 import functools
@@ -17,15 +17,15 @@ from .truth import Near
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
-EXACT = 1e-9  # of the size of things: as far as double precision decides who is near, and who is inside
-_LIFT = 1e-9  # of the size: how far vertices are lifted off their own faces before it is asked what they are inside of
-_MOST = 3000  # vertices that are asked by solid angles
+EXACT = 1e-9  # tolerance of distances in double precision, relative to the size
+_OFFSET = 1e-9  # offset of vertices from their own faces before inside tests, relative to the size
+_MOST_TESTED = 3000  # most vertices tested by solid angles
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Question:
-    """Two sides, or one with itself. `whole`: the same with their tets. bends: the second changes its shape; glides: it
-    moves, and no pose says how."""
+    """Two sides, or one with itself. whole: the same with their tets. bends: the second side deforms; glides: it moves
+    without a pose."""
 
     role: str  # "obstacle", "pair" or "self"
     one: Side
@@ -45,12 +45,12 @@ class Question:
 
     @functools.cached_property
     def solid(self) -> tuple[bool, bool]:
-        """Which of the sides have an inside."""
+        """For each side, whether it has an inside."""
         return _solid(self.one.mesh), _solid(self.two.mesh)
 
     @functools.cached_property
     def tets(self) -> bool:
-        """Whether all of it is made of tets."""
+        """True if all sides consist of tets."""
         return all(len(side.mesh.tets) for side in self.whole if side is not None)
 
 
@@ -59,20 +59,20 @@ def _solid(mesh: Mesh) -> bool:
 
 
 class Exact(NamedTuple):
-    """Of points (n,3) from a surface: signed distance (n,), unit direction that opens the gap (n,3)."""
+    """Signed distances (n,) of points from a surface, and unit separation directions (n,3)."""
 
     distance: Floats
     normal: Floats
 
 
 def exact_from(side: Side, x: Floats, points: Floats) -> Exact:
-    """Of points (n,3) from a side whose vertices are at x; negative behind an open one where the side is unknown."""
+    """Signed distances of points (n,3) from a side with vertices at x; negative behind an open mesh."""
     distance, _, _, normal = ClosestPoints(side.mesh.moved(x), behind=True).query(points)
     return Exact(distance, normal)
 
 
 class Facts:
-    """The exact answers to a question in one state, each worked out when somebody asks."""
+    """The exact answers to a question in one state, each computed on first use."""
 
     def __init__(self, question: Question, state: State, within: float, seed: int = 0) -> None:
         self.question, self.state, self.within, self.seed = question, state, within, seed
@@ -86,20 +86,20 @@ class Facts:
 
     @functools.cached_property
     def points(self) -> Exact:
-        """Of the first side's vertices, then of the middles of its edges, from the second."""
+        """Distances of the first side's vertices, then of its edge midpoints, from the second."""
         return exact_from(self.question.two, self.y, np.concatenate([self.x, self.middles]))
 
     @functools.cached_property
     def vertices(self) -> tuple[Exact, Exact]:
-        """Of the vertices of each side from the other."""
+        """Distances of the vertices of each side from the other."""
         n = len(self.x)
         one = Exact(self.points.distance[:n], self.points.normal[:n])
         return one, exact_from(self.question.one, self.x, self.y)
 
     @functools.cached_property
     def near(self) -> tuple[Near, Near, Near]:
-        """Vertices of the first side and faces of the second, the other way round, and edges: closer than `within` and
-        a hair. Of one side with itself the second is empty."""
+        """Pairs of vertices of the first side and faces of the second, the reverse, and edge pairs, within `within`
+        plus a tolerance. For self-contact the second is empty."""
         one, two, own = self.question.one.mesh, self.question.two.mesh, self.question.other is None
         reach = self.within + self.slack
         there = truth.near_faces(self.x, self.y, two.faces, reach, own)
@@ -108,8 +108,8 @@ class Facts:
 
     @functools.cached_property
     def met(self) -> tuple[tuple[Rows, Rows], ...]:
-        """As `near`, pairs that touch on the way from where the step began: by the cubic, which are surely met; and by
-        the conservative test, which may also name what passes within its tolerance."""
+        """As `near`, pairs that collide during the step: by the cubic CCD equation, which are certain; and by the
+        conservative test, which may include pairs that pass within its tolerance."""
         one, two, own = self.question.one, self.question.two, self.question.other is None
         x_0, y_0 = self.state.x_start[one.rows], self.state.x_start[two.rows]
         none = np.zeros((0, 2), np.int64)
@@ -122,23 +122,23 @@ class Facts:
 
     @functools.cached_property
     def inside_itself(self) -> tuple[Rows, Rows, Rows]:
-        """Vertices of a closed side that were asked, and of these those that are surely, and perhaps, inside another
-        part of it: all of them, or a sample of a large mesh."""
+        """Tested vertices of a closed side, and those certainly and possibly inside another part of it; of a large mesh
+        a sample is tested."""
         mesh = self.question.one.mesh.moved(self.x)
         rows = np.arange(mesh.n_vertices)
-        if len(rows) > _MOST:
-            rows = np.sort(np.random.default_rng(self.seed).choice(rows, _MOST, replace=False))
+        if len(rows) > _MOST_TESTED:
+            rows = np.sort(np.random.default_rng(self.seed).choice(rows, _MOST_TESTED, replace=False))
         normal = mesh.vertex_normals[rows]
-        lifted = self.x[rows] + _LIFT * mesh.size * normal
-        around = truth.winding(lifted, self.x, mesh.faces)
-        # a vertex that lies in another face, or whose faces have no direction, is neither here nor there
+        moved_out = self.x[rows] + _OFFSET * mesh.size * normal
+        around = truth.winding(moved_out, self.x, mesh.faces)
+        # undecided: a vertex on another face, or whose faces have no normal
         clear = np.abs(around - np.rint(around)) < 0.25
         return rows, rows[clear & (np.rint(around) > 0)], rows[~clear | (np.rint(around) > 0)]
 
     @functools.cached_property
     def in_tets(self) -> list[tuple[Floats, Rows, Rows]]:
-        """(positions of a side's vertices, which are surely inside tets of the other, which perhaps) both ways; one of
-        a side with itself."""
+        """(positions of a side's vertices, rows certainly inside tets of the other, rows possibly inside), both ways;
+        one entry for self-contact."""
         one, two = self.question.whole
         x = self.state.x[one.rows]
         if two is None:
@@ -147,18 +147,18 @@ class Facts:
         out = []
         for p, q, side, at in ((x, y, two, self.y), (y, x, one, self.x)):
             sure, perhaps = truth.in_tets(p, q, side.mesh.tets)
-            # on the side that two tets share is inside of both together
+            # a point on a face shared by two tets is inside their union
             away = exact_from(self._surface(side), at, p[perhaps]).distance
             out.append((p, np.union1d(sure, perhaps[away < -self.slack]), perhaps))
         return out
 
     def _surface(self, side: Side) -> Side:
-        """The side without its tets."""
+        """The surface of the side, without its tets."""
         return self.question.one if side is self.question.whole[0] else self.question.two
 
 
 def _met_faces(p: Floats, x: Floats, mesh: Mesh, own: bool) -> tuple[Rows, Rows]:
-    """Points p (2,n,3) and faces of a mesh at x (2,m,3), at the start and at the end."""
+    """Certain and possible collisions of points p (2,n,3) with faces of a mesh at x (2,m,3), given at start and end."""
     low, high = x[:, mesh.faces].min((0, 2)), x[:, mesh.faces].max((0, 2))
     sure, perhaps = [np.zeros((0, 2), np.int64)], [np.zeros((0, 2), np.int64)]
     for pairs in truth.box_pairs(p.min(0), p.max(0), low, high, 0.0):

@@ -1,4 +1,4 @@
-"""Ruling: what is right and what is wrong about the contacts that a method found, in one state."""
+"""Ruling: comparison of the contacts of a method with the exact ones, in one state."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,25 +7,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-CLEAR = 1e3  # times the slack of double precision: shorter gaps have no direction, smaller errors are none
+CLEAR = 1e3  # in units of the tolerance: shorter gaps have no direction, smaller errors count as 0
 
 
 class Ruling(NamedTuple):
     """One method, one question, one state. Places are (k,3), metres."""
 
-    expected: int  # contacts that are there, of the kind that the method says it finds
-    right: Floats  # places of those that it found
+    expected: int  # number of exact contacts of the method's kind
+    right: Floats  # places of correctly reported contacts
     missed: Floats
     extra: Floats
-    beyond: int  # of these, and of wrong distances, those that its bound does not excuse
-    unreached: int  # contacts beyond what it says that it sees, such as deeper than the band of a field
-    depth: Floats  # (k,) metres: by how much the distances of right ones are off
-    turn: Floats  # (k,) radians: and their normals
+    beyond: int  # missed, extra and wrong distances that exceed its bound
+    unreached: int  # contacts outside its stated range, such as deeper than the narrow band of a field
+    depth: Floats  # (k,) errors of the distances of right contacts, metres
+    turn: Floats  # (k,) errors of their normals, radians
     bound: float  # metres; 0 for exact methods, nan where none is stated
 
 
 def added(parts: Sequence[Ruling]) -> Ruling:
-    """All of them together; the largest bound that is stated."""
+    """The sum of rulings, with the largest stated bound."""
     none = np.zeros((0, 3)), np.zeros(0)
     right, missed, extra = (np.concatenate([none[0], *(p[k] for p in parts)]) for k in (1, 2, 3))
     depth, turn = (np.concatenate([none[1], *(p[k] for p in parts)]) for k in (6, 7))
@@ -37,16 +37,16 @@ def added(parts: Sequence[Ruling]) -> Ruling:
 
 
 def turns(normal: Floats, gap: Floats, least: float) -> Floats:
-    """Angles (k,) between unit normals (k,3) and the directions of gaps (k,3), of those longer than `least`."""
+    """Angles between unit normals (k,3) and the directions of gaps (k,3), for gaps longer than `least`."""
     length = np.linalg.norm(gap, axis=1)
     some = length > least
     one, two = normal[some], gap[some] / length[some, None]
-    # as many digits near 0 as elsewhere
+    # accurate near 0 as well
     return 2.0 * np.arctan2(np.linalg.norm(one - two, axis=1), np.linalg.norm(one + two, axis=1))
 
 
 def repeated(names: NDArray[np.integer]) -> NDArray[np.bool_]:
-    """(n,) which numbers were there before."""
+    """(n,) mask of values that occurred before."""
     out = np.ones(len(names), np.bool_)
     out[np.unique(names, return_index=True)[1]] = False
     return out

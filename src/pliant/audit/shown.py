@@ -1,4 +1,4 @@
-"""A report as what the page and the sheet show of it."""
+"""The data of the HTML page and the picture of a check or a repair."""
 
 import dataclasses
 from typing import TYPE_CHECKING
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from .findings import Place, Report
     from .fixed import Fixed
 
-WORDS = {"inside": "inside the body", "self": "cuts itself", "body": "cuts the body"}
-_ONE_SPOT = 0.04  # of the garment's size: places of several frames that are nearer on it are one
+WORDS = {"inside": "inside the body", "self": "intersects itself", "body": "intersects the body"}
+_ONE_SPOT = 0.04  # relative to the garment's size: closer locations of several frames are merged
 
 
 def audited(report: "Report") -> Audited:
@@ -28,9 +28,9 @@ def audited(report: "Report") -> Audited:
         series["deepest"] = ("mm", [1e3 * f.depth for f in report.frames])
         series["vertices inside"] = ("", [float(f.inside) for f in report.frames])
     if many and report.body is not None:
-        series["garment cuts body"] = ("pairs", [float(f.crossings) for f in report.frames])
+        series["garment intersects body"] = ("pairs", [float(f.crossings) for f in report.frames])
     if many:
-        series["cuts itself"] = ("pairs", [float(f.self_pairs) for f in report.frames])
+        series["intersects itself"] = ("pairs", [float(f.self_pairs) for f in report.frames])
     if many and any(np.isfinite(f.overlap) for f in report.frames):
         series["overlap"] = ("cm3", [1e6 * f.overlap for f in report.frames])
     name = report.garment.mesh.name
@@ -56,12 +56,12 @@ def mended(fixed: "Fixed") -> Mended:
 
 
 def verdict(report: "Report") -> str:
-    """A sentence or two."""
+    """A summary in one or two sentences."""
     many, told = len(report.frames) > 1, []
     for word, count in (
         ("is inside the body", [f.inside for f in report.frames]),
-        ("cuts the body", [0 if f.inside else f.crossings for f in report.frames]),
-        ("cuts itself", [f.self_pairs for f in report.frames]),
+        ("intersects the body", [0 if f.inside else f.crossings for f in report.frames]),
+        ("intersects itself", [f.self_pairs for f in report.frames]),
     ):
         frames = sum(1 for n in count if n)
         if frames:
@@ -69,12 +69,12 @@ def verdict(report: "Report") -> str:
     if report.worst_depth > 0.0:
         told[0] += f", {size_words(report.worst_depth)} deep at most"
     if not told:
-        return "Nothing wrong was found." if report.sided else "Nothing wrong was found of what could be judged."
+        return "No problems were found." if report.sided else "No problems were found as far as could be checked."
     return f"The garment {'; it '.join(told)}." if report.body is not None else f"The mesh {'; it '.join(told)}."
 
 
 def _taken(clip: Clip, numbers: list[int]) -> Clip:
-    """The frames that were looked at."""
+    """The checked frames of a clip."""
     if clip.still or len(numbers) == len(clip):
         return clip
     if clip.poses is not None:
@@ -83,7 +83,7 @@ def _taken(clip: Clip, numbers: list[int]) -> Clip:
 
 
 def _spots(report: "Report", numbers: list[int]) -> list[Spot]:
-    """Places that are distinct on the garment, each in its worst frame, with the number of frames it is seen in."""
+    """Distinct locations on the garment, each in its worst frame, with the number of frames in which it occurs."""
     rest = np.asarray(report.garment.at(0), np.float64)
     size = float(np.linalg.norm(np.ptp(rest, axis=0)))
     kept: list[tuple[Place, NDArray[np.float64], set[int]]] = []
@@ -99,7 +99,7 @@ def _spots(report: "Report", numbers: list[int]) -> list[Spot]:
 
 
 def _vertex(report: "Report", place: "Place") -> int:
-    """The garment's vertex at the place."""
+    """The garment's vertex nearest to the place."""
     if place.vertex >= 0:
         return place.vertex
     x = np.asarray(report.garment.at(place.frame), np.float64)

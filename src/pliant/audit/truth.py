@@ -1,6 +1,6 @@
-"""What touches what, by the definition: the referee of `compare`. It shares no search with any method.
+"""The referee of `compare`: exact contacts by definition. It shares no search code with any method.
 
-Candidates come from boxes swept along an axis, distances from projections onto segments and planes, in NumPy.
+Candidates come from sweep and prune along one axis, distances from projections onto segments and planes, in NumPy.
 """
 
 from collections.abc import Iterator
@@ -13,8 +13,8 @@ from .. import validate
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
-_CHUNK = 2_000_000  # pairs at a time
-_SOLID = 4_000_000  # points times faces at a time, for solid angles
+_CHUNK = 2_000_000  # pairs per block
+_SOLID = 4_000_000  # points times faces per block of solid angles
 
 
 class Near(NamedTuple):
@@ -29,18 +29,18 @@ class Near(NamedTuple):
 
 
 def from_segments(p: Floats, a: Floats, b: Floats) -> Floats:
-    """(k,3) vector to p from the nearest point of the segment a b, each (k,3)."""
+    """(k,3) vector from the nearest point of segment a b to p, each (k,3)."""
     e = b - a
     t = _dot(p - a, e) / np.maximum(_dot(e, e), 1e-300)
     return p - a - np.clip(t, 0.0, 1.0)[:, None] * e
 
 
 def from_triangles(p: Floats, t: Floats) -> Floats:
-    """(k,3) vector to p (k,3) from the nearest point of triangle t (k,3,3): of an edge, or below p."""
+    """(k,3) vector from the nearest point of triangle t (k,3,3) to p (k,3)."""
     gap = _least(*(from_segments(p, t[:, k], t[:, (k + 1) % 3]) for k in range(3)))
     n = np.cross(t[:, 1] - t[:, 0], t[:, 2] - t[:, 0])
     length = np.linalg.norm(n, axis=1)
-    over = length > 1e-12 * np.abs(t[:, 1:] - t[:, :1]).max((1, 2)) ** 2  # slivers are their edges
+    over = length > 1e-12 * np.abs(t[:, 1:] - t[:, :1]).max((1, 2)) ** 2  # slivers are treated as their edges
     for k in range(3):
         a, b = t[:, k], t[:, (k + 1) % 3]
         over &= _dot(np.cross(n, b - a), p - a) > 0.0
@@ -50,13 +50,13 @@ def from_triangles(p: Floats, t: Floats) -> Floats:
 
 
 def between_segments(a: Floats, b: Floats, c: Floats, d: Floats) -> Floats:
-    """(k,3) vector from segment c d to segment a b where they are nearest: at an end, or where the lines are."""
+    """(k,3) vector from segment c d to segment a b at their nearest points."""
     ends = [from_segments(a, c, d), from_segments(b, c, d), -from_segments(c, a, b), -from_segments(d, a, b)]
     gap = _least(*ends)
     u, v, r = b - a, d - c, c - a
     uu, vv, uv = _dot(u, u), _dot(v, v), _dot(u, v)
     det = uu * vv - uv * uv
-    safe = np.where(det > 1e-14 * uu * vv, det, np.inf)  # parallel ones are nearest at an end, too
+    safe = np.where(det > 1e-14 * uu * vv, det, np.inf)  # parallel segments are nearest at an end
     s = (_dot(u, r) * vv - _dot(v, r) * uv) / safe
     t = (_dot(u, r) * uv - _dot(v, r) * uu) / safe
     inner = np.isfinite(safe) & (s > 0.0) & (s < 1.0) & (t > 0.0) & (t < 1.0)
@@ -65,8 +65,8 @@ def between_segments(a: Floats, b: Floats, c: Floats, d: Floats) -> Floats:
 
 
 def near_faces(p: Floats, x: Floats, faces: NDArray[Any], reach: float, own: bool = False) -> Near:
-    """Points (n,3) and faces on x that are no farther apart than `reach`; `own`: the points are x, and no corner counts
-    as near its own face."""
+    """Pairs of points (n,3) and faces on x no farther apart than `reach`; `own`: the points are x, and a corner is not
+    paired with its own face."""
     corners = x[faces]
     parts = []
     for pairs in box_pairs(p, p, corners.min(1), corners.max(1), reach):
@@ -77,8 +77,8 @@ def near_faces(p: Floats, x: Floats, faces: NDArray[Any], reach: float, own: boo
 
 
 def near_edges(x: Floats, edges: NDArray[Any], y: Floats, others: NDArray[Any], reach: float, own: bool) -> Near:
-    """Edges on x and on y no farther apart than `reach`; `own`: both are the same, neighbours do not count and each
-    pair is there once, the lower edge first."""
+    """Pairs of edges on x and y no farther apart than `reach`; `own`: both are the same, neighbours do not count and
+    each pair occurs once, the lower edge first."""
     a, b = x[edges], y[others]
     parts = []
     for pairs in box_pairs(a.min(1), a.max(1), b.min(1), b.max(1), reach):
@@ -91,7 +91,7 @@ def near_edges(x: Floats, edges: NDArray[Any], y: Floats, others: NDArray[Any], 
 
 
 def box_pairs(low_a: Floats, high_a: Floats, low_b: Floats, high_b: Floats, reach: float) -> Iterator[Rows]:
-    """(k,2) rows of boxes that are no farther than `reach` from each other along every axis, some at a time."""
+    """(k,2) rows of boxes no farther than `reach` from each other along every axis, in blocks."""
     if not len(low_a) or not len(low_b):
         return
     low_b, high_b = low_b - reach, high_b + reach
@@ -119,8 +119,8 @@ def box_pairs(low_a: Floats, high_a: Floats, low_b: Floats, high_b: Floats, reac
 
 
 def in_tets(p: Floats, x: Floats, tets: NDArray[Any], own: bool = False) -> tuple[Rows, Rows]:
-    """Rows of points (n,3) that are surely inside a tet on x, and those that may be, as far as rounding can tell.
-    `own`: the points are x, and a corner is not inside its own tet."""
+    """Rows of points (n,3) certainly inside a tet on x, and those possibly inside within rounding. `own`: the points
+    are x, and a corner is not inside its own tet."""
     corners, sure, perhaps = x[tets], [], []
     for pairs in box_pairs(p, p, corners.min(1), corners.max(1), 0.0):
         if own:
@@ -130,7 +130,7 @@ def in_tets(p: Floats, x: Floats, tets: NDArray[Any], own: bool = False) -> tupl
         parts = np.stack([_volume(*(q if m == k else c[:, m] for m in range(4))) for k in range(4)], 1)
         size = np.abs(c - c[:, :1]).max((1, 2))
         least = (parts * np.sign(whole)[:, None]).min(1)
-        # volumes of tets of this size are right to about this much; the coordinates may be far from the origin
+        # rounding error of the volumes; coordinates may be far from the origin
         slack = 1e-12 * size**2 * np.maximum(np.abs(c).max((1, 2)), size)
         sure.append(pairs[least > slack, 0])
         perhaps.append(pairs[least > -slack, 0])
@@ -139,7 +139,7 @@ def in_tets(p: Floats, x: Floats, tets: NDArray[Any], own: bool = False) -> tupl
 
 
 def winding(points: Floats, x: Floats, faces: NDArray[Any]) -> Floats:
-    """(n,) how often the surface winds around each point, by the sum of solid angles (van Oosterom, Strackee)."""
+    """(n,) winding number of the surface at each point, by summing solid angles (van Oosterom and Strackee)."""
     total = np.zeros(len(points))
     step = max(1, _SOLID // max(len(faces), 1))
     validate.budget("solid angles", 400.0 * step * len(faces), "take a smaller mesh")
@@ -157,7 +157,7 @@ def _volume(a: Floats, b: Floats, c: Floats, d: Floats) -> Floats:
 
 
 def _least(*gaps: Floats) -> Floats:
-    """Of several vectors (k,3) each the shortest."""
+    """The shortest of several vectors (k,3), row by row."""
     best, length = gaps[0], _dot(gaps[0], gaps[0])
     for gap in gaps[1:]:
         other = _dot(gap, gap)

@@ -1,9 +1,9 @@
-"""Untangle: bring cloth that cuts itself apart again, near the shape it has.
+"""Untangle: remove the self-intersections of cloth while staying close to its shape.
 
-There mostly is a shape without intersections close at hand: the cloth smoothed, first only around the curves along
-which it cuts itself, then farther out, until nothing meets any more. From there it goes back towards where it came
-from, and the guard of safe mode lets nothing pass through anything on the way. So what comes out is free of
-intersections where such a shape was found, and as near to what came in as that allows.
+Smoothing usually gives a nearby shape without intersections: the cloth is smoothed first around its intersection
+curves, then farther out, until no triangles intersect. From there it moves back towards the original shape under the
+guard of safe mode, which prevents new intersections. Where such a smooth shape is found, the result is free of
+intersections and as close to the input as that allows.
 """
 
 from collections.abc import Callable
@@ -19,17 +19,17 @@ from ..scene import Body, Cloth, Scene
 
 Floats = NDArray[np.float64]
 Pairs = NDArray[np.int32]
-RINGS = (2, 4)  # of edges around the curves that are smoothed; then all of it
-IRON, PASSES = 0.01, 60  # how much a vertex keeps its place when all is smoothed, and how often that is done at most
-HOLDS = 10.0 ** np.arange(-0.5, -4.6, -0.5)  # how much, against its edges, a vertex that is smoothed keeps its place
-STIFF = 1e4  # and one that is not
-THIN = 0.05  # of the median edge: the thickness that cloth is given on its way back
-STEP = 0.3  # of what is left, in each step of that way
-SLOW, PATIENCE = 0.98, 3  # steps in a row that leave more than this share of what was left: it goes no farther
+RINGS = (2, 4)  # rings of edges around the curves that are smoothed; then the whole mesh
+IRON, PASSES = 0.01, 60  # anchor stiffness and most passes when the whole mesh is smoothed
+HOLDS = 10.0 ** np.arange(-0.5, -4.6, -0.5)  # anchor stiffness of smoothed vertices relative to edges
+STIFF = 1e4  # anchor stiffness of the other vertices
+THIN = 0.05  # thickness of the cloth on the way back, relative to the median edge
+STEP = 0.3  # fraction of the remaining displacement per step of the way back
+SLOW, PATIENCE = 0.98, 3  # stop after this many steps in a row that leave more than this fraction of the displacement
 
 
 class Untangler:
-    """For one mesh, welded, in any number of shapes."""
+    """Untangles one welded mesh, in any number of shapes."""
 
     def __init__(self, mesh: Mesh) -> None:
         from scipy.sparse import coo_array, diags_array
@@ -49,14 +49,14 @@ class Untangler:
         body = Body(mesh, material=Cloth())
         self._scene = Scene([body], eps=self.thickness, thickness=self.thickness, **options)
         self._guard: Guard | None = None
-        self.steps = 0  # of all ways back so far
+        self.steps = 0  # total number of steps in `back`
 
     def pairs(self, x: Floats) -> Pairs:
-        """(k,2) faces that meet in the shape x (n,3)."""
+        """(k,2) intersecting faces of the shape x (n,3)."""
         return self.cross.update(x).pairs()
 
     def freed(self, x: Floats) -> Floats | None:
-        """A shape near x without intersections, smoother; None where none was found."""
+        """A smoothed shape near x without intersections; None where none was found."""
         pairs = self.pairs(x)
         if not len(pairs):
             return x
@@ -69,7 +69,7 @@ class Untangler:
                 found = self.pairs(y)
                 if not len(found):
                     return y
-            # what the smooth patch runs into has to give way, too
+            # faces that the smoothed patch intersects are smoothed too
             pairs = np.concatenate([pairs, found])
             if rings == RINGS[-1] and (flat := self._ironed(x)) is not None:
                 return flat
@@ -78,20 +78,20 @@ class Untangler:
         return None
 
     def _ironed(self, x: Floats) -> Floats | None:
-        """All of x smoothed again and again, every part as large as it was, until nothing meets: what is left at last
-        of a sheet are its two slowest waves, and those lie flat. None where that does not come."""
+        """Smooth the whole of x repeatedly, rescaling every part to its size, until no faces intersect; None where some
+        remain. A sheet converges to its two lowest modes, which are flat."""
         y = x
         for hold, times in (*((hold, 1) for hold in HOLDS[:3]), (IRON, PASSES)):
             everywhere = np.full(len(x), hold)
             solve = self._springs(everywhere)
             for _ in range(times):
-                y = self._as_large(np.asarray(solve(everywhere[:, None] * y)), x)
+                y = self._rescaled(np.asarray(solve(everywhere[:, None] * y)), x)
                 if not len(self.pairs(y)):
                     return y
         return None
 
-    def _as_large(self, y: Floats, x: Floats) -> Floats:
-        """Every connected part of y made larger about its middle, so that its edges are as long as in x."""
+    def _rescaled(self, y: Floats, x: Floats) -> Floats:
+        """Scale every connected part of y about its centre so that its edges are as long as in x (root mean square)."""
         edges, part = self.mesh.topology.edges, self._part
         count = np.maximum(np.bincount(part), 1)[:, None]
         middle = np.stack([np.bincount(part, y[:, k]) for k in range(3)], 1) / count
@@ -106,11 +106,11 @@ class Untangler:
         return patch
 
     def _smoothed(self, x: Floats, hold: Floats) -> Floats:
-        """Where springs along all edges and others to x, as stiff as `hold` (n,), are at rest."""
+        """The equilibrium of springs along all edges and anchor springs to x of stiffness `hold` (n,)."""
         return np.asarray(self._springs(hold)(hold[:, None] * x))
 
     def _springs(self, hold: Floats) -> Callable[[Floats], Floats]:
-        """From forces to where those springs are at rest: factorised once, for any number of shapes."""
+        """The solver from anchor forces to equilibrium positions, factorised once."""
         from scipy.sparse import diags_array
         from scipy.sparse.linalg import splu
 
@@ -119,7 +119,8 @@ class Untangler:
     def back(
         self, x: Floats, target: Floats, steps: int = 40, bend: Callable[[Floats, int], Floats] | None = None
     ) -> Floats:
-        """From x, which is free, towards `target` as far as nothing touches. `bend` may change each step's aim."""
+        """Move from x, free of intersections, towards `target` as far as the guard allows. `bend` may modify the target
+        of each step."""
         state = self._scene.start()
         if self._guard is None:
             self._guard = Guard(self._scene, self._scene.start())

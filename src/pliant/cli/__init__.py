@@ -1,7 +1,7 @@
-"""`pliant`: one file per command, each imported only when it is called.
+"""The command line `pliant`: one module per command, imported only when the command is called.
 
-Exit codes: 0 fine, 1 the command found a problem, 2 bad use or bad input, 3 a defect of pliant itself, 130 Ctrl-C.
-Results go to stdout (JSON alone with `--json`), everything else to stderr. `PLIANT_DEBUG=1` shows tracebacks and logs.
+Exit codes: 0 success, 1 the command found a problem, 2 invalid usage or input, 3 a bug in pliant, 130 Ctrl-C. Results
+go to stdout (only JSON with `--json`), all other output to stderr. `PLIANT_DEBUG=1` shows tracebacks and logs.
 """
 
 import os
@@ -12,31 +12,31 @@ from typing import Any
 
 from .. import __version__
 
-# name -> where its function is, the line in `pliant --help`
+# command -> (import path of its function, its line in `pliant --help`)
 COMMANDS = {
     "drape": ("pliant.cli.drape:drape", "Drape a cloth over a body: an animation, a replay, a picture."),
-    "play": ("pliant.cli.play:play", "Play a scene in a page: drag the cloth, change method and numbers."),
-    "check": ("pliant.cli.check:check", "What is wrong with a mesh, a garment on a body, or an animation."),
+    "play": ("pliant.cli.play:play", "Run a scene in the browser: drag the cloth, change method and parameters."),
+    "check": ("pliant.cli.check:check", "Find intersections and defects of a mesh, a worn garment or an animation."),
     "compare": (
         "pliant.cli.compare:compare",
-        "Every method on the same scene or meshes, against what is exactly there.",
+        "Compare all detection methods on a scene or meshes with the exact contacts.",
     ),
-    "sweep": ("pliant.cli.sweep:sweep", "Many drapes, checks or bakes over garments, bodies and parameters."),
-    "fix": ("pliant.cli.fix:fix", "Bring a garment out of a body and out of itself."),
+    "sweep": ("pliant.cli.sweep:sweep", "Run many drapes, checks or bakes over garments, bodies and parameters."),
+    "fix": ("pliant.cli.fix:fix", "Remove a garment's intersections with a body and with itself."),
     "field": ("pliant.cli.field:field", "Bake a distance field of a mesh and measure its error."),
     "tets": ("pliant.cli.tets:tets", "Fill a closed surface with tetrahedra."),
-    "bench": ("pliant.cli.bench:bench", "How fast and how right, beside the papers' tables and other programs."),
-    "methods": ("pliant.cli.methods:methods", "The detection methods: what they find, need and promise."),
-    "doctor": ("pliant.cli.doctor:doctor", "Is this installation well? Versions, threads, caches, what is missing."),
+    "bench": ("pliant.cli.bench:bench", "Measure speed and accuracy against published tables and other libraries."),
+    "methods": ("pliant.cli.methods:methods", "List the detection methods: what they find, need and guarantee."),
+    "doctor": ("pliant.cli.doctor:doctor", "Check the installation: versions, threads, caches, missing packages."),
 }
 
 
 def main(tokens: Sequence[str] | None = None) -> None:
-    """Run the command line and leave with its exit code."""
+    """Run the command line and exit with its exit code."""
     tokens = sys.argv[1:] if tokens is None else tokens
     code = run(tokens)
     if tokens[:1] and tokens[0] == "play":
-        # a thread in the middle of compiling hears nothing, and Python would wait for it: 8 s after Ctrl-C were seen
+        # a thread that is compiling cannot be interrupted, and sys.exit would wait for it (8 s observed after Ctrl-C)
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
@@ -51,14 +51,14 @@ def run(tokens: Sequence[str]) -> int:
 
     debug = os.environ.get("PLIANT_DEBUG", "") not in ("", "0")
     try:
-        _listen(debug)
+        _attach_log_handler(debug)
         code = _app(tokens)(tokens)
         sys.stdout.flush()
     except KeyboardInterrupt:
         _say("interrupted")
         return 130
     except BrokenPipeError:
-        # the reader (head, less) has gone; what Python still wants to flush at exit goes nowhere
+        # the reader (head, less) has closed the pipe; discard what Python flushes at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except cyclopts.CycloptsError as error:
@@ -71,7 +71,7 @@ def run(tokens: Sequence[str]) -> int:
         return 2
     except Exception:
         traceback.print_exc()
-        _say("this is a defect of pliant; please report it with the lines above", error=True)
+        _say("this is a bug in pliant; please report it with the lines above", error=True)
         return 3
     return code if isinstance(code, int) else 0
 
@@ -94,14 +94,14 @@ def _app(tokens: Sequence[str]) -> Any:
         _check_toml(path)
         app.config = cyclopts.config.Toml(path, must_exist=True, use_commands_as_keys=False)
     for name, (where, line) in COMMANDS.items():
-        # the command that is called speaks for itself (its docstring); the others are not imported for their line
+        # help of the called command comes from its docstring; the others are not imported for their one line
         called = name in tokens[:1]
         app.command(where, name=name, help=None if called else line)
     return app
 
 
 def _config(tokens: Sequence[str]) -> str | None:
-    """The file after --config, which has to be known before the other options are read."""
+    """The argument of --config, needed before the other options are parsed; None without it."""
     for token, following in zip(tokens, [*tokens[1:], ""]):
         if token == "--config":
             return following
@@ -111,7 +111,7 @@ def _config(tokens: Sequence[str]) -> str | None:
 
 
 def _check_toml(path: str) -> None:
-    """Say which file is not TOML; the library's own message does not."""
+    """Raise ValueError that names the file where it is not TOML; the library's own message does not name it."""
     import tomllib
 
     if not path or path.startswith("-"):
@@ -124,14 +124,14 @@ def _check_toml(path: str) -> None:
 
 
 def _with_option(error: Any) -> str:
-    """The message of the command-line library, and the option it is about where it does not say."""
+    """The message of the command-line library, preceded by the option where the message does not name it."""
     text = one_line(error)
     names = error.argument.names if error.argument is not None else ()
     return text if not names or any(name in text for name in names) else f"{names[0]}: {text}"
 
 
 def one_line(error: BaseException) -> str:
-    """What happened, without the errno and on one line."""
+    """The error message on one line, without the errno."""
     if isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     else:
@@ -148,8 +148,8 @@ def _say(text: str, error: bool = False) -> None:
         output.say(text)
 
 
-def _listen(debug: bool) -> None:
-    """Show the library's warnings on stderr; all of its log where debugging is on."""
+def _attach_log_handler(debug: bool) -> None:
+    """Show the library's warnings on stderr, or its whole log when debugging."""
     import logging
 
     from .output import LogLines

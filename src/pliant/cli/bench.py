@@ -1,4 +1,4 @@
-"""`pliant bench`: our figures beside the papers' and beside other programs."""
+"""`pliant bench`: measurements next to those of the papers and of other libraries."""
 
 import pathlib
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -25,40 +25,40 @@ def bench(
     save: pathlib.Path | None = None,
     json: bool = False,
 ) -> int:
-    """Measure on this machine, beside others: `bench peers [T1 T2 ...]`, `bench growth`, `bench --paper fuhrmann2003`.
+    """Run benchmarks on this machine: `bench peers [T1 T2 ...]`, `bench growth`, `bench --paper fuhrmann2003`.
 
-    Best on a machine that does nothing else; answers are checked, not only timed.
+    Run it on an otherwise idle machine. Results are verified as well as timed.
 
     Parameters
     ----------
     what
-        peers: the same work by OpenVDB, Open3D, Warp, libigl, scipy, the IPC Toolkit, Coal, FCL and Newton, those that
-        are installed. growth: how a bake grows with the resolution. skins: what touches a skin that bones move, by
-        boxes on bones, fields on bones and the tree. stochastic: how much the detectors that may miss find, at what
-        cost, and how they keep to a time budget. trees: every volume, arity, build and update over meshes that deform.
+        peers: the same tasks solved by OpenVDB, Open3D, Warp, libigl, scipy, the IPC Toolkit, Coal, FCL and Newton, as
+        far as they are installed. growth: cost of a bake against resolution. skins: contacts with a skinned character
+        by bone-attached boxes, bone-attached distance fields and the BVH. stochastic: recall, cost and time budget of
+        the stochastic detectors. trees: every bounding volume, arity, build and update of a BVH on deforming meshes.
     tasks
-        Of peers: T1 (bake a band), T2 (distance and gradient at points), T3 (nearest points), T4 (pairs of cloth that
-        are near), T5 (largest step without collision), T6 (intersecting triangles), T6b (a tree follows), T7
-        (vertices in tetrahedra), T8 (a frame of cloth in contact), T9 (images of all layers of depth), T9b (points
-        inside a mesh that deforms); all where none is named.
+        For peers: T1 (bake a narrow band), T2 (distance and gradient at points), T3 (nearest points), T4 (pairs of
+        cloth primitives within a distance), T5 (largest step without collision), T6 (intersecting triangles), T6b (BVH
+        refit), T7 (vertices in tetrahedra), T8 (a frame of cloth in contact), T9 (layered depth images), T9b (points
+        inside a deforming mesh). Default: all.
     paper
-        fuhrmann2003: table 1 of the paper, and the same bakes here. jung2005: spheres on triangles against the cubic
-        while a ribbon piles up. neal: what a query costs as a height grid grows.
-        pelechano: triangles not tested and the frame rate kept with boxes that ride on bones.
-        teschner2005: the survey's figures for deforming bodies, and what the size of a hash cell does.
+        fuhrmann2003: table 1 of the paper, and the same bakes here. jung2005: spherical implicit surfaces against the
+        cubic CCD equation while a ribbon piles up. neal: cost of a query against the size of a height grid.
+        pelechano: triangles culled by bone-attached bounding boxes, and the resulting frame rate.
+        teschner2005: the survey's figures for deforming bodies, and the effect of the cell size of a spatial hash.
     data
-        A folder with the original models; without it, ../shared/data beside a checkout.
+        A folder with the original models. Default: ../shared/data next to a checkout.
     quick
-        Small sizes and few repeats: to see that it works, not to quote.
+        Small sizes and few repeats: a smoke test, not for publication.
     repeats
-        Runs of each participant, of which the best counts; 5, or 2 with --quick.
+        Runs per library, of which the fastest counts. Default: 5, or 2 with --quick.
     out
-        An HTML page with tables and charts, to be opened in any browser.
+        Write an HTML page with tables and charts.
     report
-        Measure everything, every paper, every peer task and the rest, in under half an hour on two cores, and write one
-        HTML page of it; what is not installed is left out, and what fails is told.
+        Run all benchmarks (every paper, every peer task and the rest; under half an hour on two cores) and write one
+        HTML page. Libraries that are not installed are skipped; failures are listed.
     save
-        A folder for tables as CSV and charts as SVG, in a folder named after the kind of machine.
+        A folder for tables as CSV and charts as SVG, in a subfolder named after the kind of machine.
     json
         Print JSON instead of tables.
     """
@@ -68,11 +68,11 @@ def bench(
 
     if report is not None:
         if what is not None or paper is not None or out is not None:
-            raise ValueError("--report measures everything; leave out what else was asked for")
-        return _whole(report, data, quick, repeats, save, json)
+            raise ValueError("--report runs all benchmarks; leave out the benchmark, --paper and --out")
+        return _run_all(report, data, quick, repeats, save, json)
     known = ("peers", *suite.REPORTS)
     if (what is None) == (paper is None):
-        raise ValueError(f"what shall be measured? one of: {', '.join(known)}, --paper {' | '.join(suite.PAPERS)}")
+        raise ValueError(f"name a benchmark, one of: {', '.join(known)}, --paper {' | '.join(suite.PAPERS)}")
     if what is not None:
         choice("benchmark", what, known)
     spelt = {task.lower(): task for task in suite.TASKS}
@@ -112,14 +112,14 @@ def bench(
 
 def _check_folders(data: pathlib.Path | None, save: pathlib.Path | None) -> None:
     if data is not None and not data.is_dir():
-        raise NotADirectoryError(f"{data} is not a folder; --data wants the one with the mesh files")
+        raise NotADirectoryError(f"{data} is not a folder; --data needs the folder with the mesh files")
     if save is not None and save.exists() and not save.is_dir():
         raise NotADirectoryError(f"--save {save} is not a folder")
     if save is not None:
         check_place(save / "table.csv")
 
 
-def _whole(
+def _run_all(
     page: pathlib.Path,
     data: pathlib.Path | None,
     quick: bool,
@@ -127,7 +127,7 @@ def _whole(
     save: pathlib.Path | None,
     json: bool,
 ) -> int:
-    """Everything, on one page; 1 where something could not be measured."""
+    """Run all benchmarks and write one page; return 1 where one of them failed."""
     from ..bench import machine, whole
     from ..report.tables_page import write_book_page, write_files
     from ..validate import whole as whole_number
@@ -146,7 +146,7 @@ def _whole(
             advance(note=chapter.name)
             output.say(f"{chapter.name}: {chapter.failed or f'{chapter.seconds:.0f} s'}")
             done = {c.name: c.report for c in found if c.report is not None}
-            write_book_page(page, whole.summary(found), done)  # after each: what is measured is not lost
+            write_book_page(page, whole.summary(found), done)  # after each chapter, so that an abort loses no results
             if save is not None and chapter.report is not None:
                 name = chapter.name.replace(" ", "-").lower()
                 written += write_files(save / machine.name(), chapter.report, name)

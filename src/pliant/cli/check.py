@@ -1,4 +1,4 @@
-"""`pliant check`: what is wrong with a mesh, a garment on a body, or an animation; in somebody's CI, too."""
+"""`pliant check`: find intersections and defects of a mesh, a garment on a body or an animation; usable in CI."""
 
 import dataclasses
 import pathlib
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..clip import Clip
 
 HTML, PNG = (".html", ".htm"), (".png",)
-_SHOWN = 12  # frames in the table, of more the worst
+_SHOWN = 12  # most rows in the table of frames; the worst frames are chosen
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,50 +24,50 @@ class FrameOptions:
     """Where the frames come from."""
 
     part: str | None = None
-    "the part of a .glb, .gltf or .obj FILE that is the garment, by name; without it all of the file"
+    "Name of the part of a .glb, .gltf or .obj FILE that is the garment. Default: the whole file."
     body_part: str | None = None
-    "the part that is the body, of --body or of FILE itself"
+    "Name of the part that is the body, in --body or in FILE itself."
     points: pathlib.Path | None = None
-    "a PC2 point cache that moves FILE"
+    "A PC2 point cache that animates FILE."
     body_points: pathlib.Path | None = None
-    "a PC2 point cache that moves the body"
+    "A PC2 point cache that animates the body."
     clip: str | None = None
-    "which clip of an animated FILE, and of a body that has one of this name; by default the first"
+    "Clip of an animated FILE, and of the body if it has one of this name. Default: the first."
     body_clip: str | None = None
-    "which clip of an animated body, where it is another"
+    "Clip of an animated body, if its name differs."
     rest: bool = False
-    "take animated files as they stand, in their rest pose: one frame"
+    "Read animated files in their rest pose, as a single frame."
     fps: float | None = None
-    "frames a second; by default what the file says, or as many as it has keys"
+    "Frames per second. Default: as stored in the file, or the rate of its keyframes."
     every: int = 1
-    "look at every so many frames"
+    "Check only every n-th frame."
 
 
 @dataclasses.dataclass(frozen=True)
 class LimitOptions:
-    """What is allowed. More than that, and the exit code is 1."""
+    """Limits; the exit code is 1 when one is exceeded."""
 
     max_depth: str = "0"
-    "how deep the garment may be inside the body: 1mm, 0.2cm, or metres"
+    "Largest allowed penetration depth of the garment: 1mm, 0.2cm, or metres."
     max_inside: int | None = None
-    "how many vertices may be inside in one frame"
+    "Most vertices allowed inside the body in one frame."
     max_self: int = 0
-    "how many pairs of the garment's own triangles may meet in one frame"
+    "Most pairs of the garment's own triangles that may intersect in one frame."
     max_cuts: int | None = None
-    """how many pairs of triangles of garment and body may cross in one frame; without it none, or with a --max-depth
-    above 0 those that are no deeper"""
+    """Most pairs of a garment and a body triangle that may cross in one frame. Default: 0, or with a --max-depth
+    above 0 those that are no deeper."""
     min_clearance: str | None = None
-    "how far every vertex must be from the body: 2mm"
+    "Smallest allowed distance of a vertex from the body: 2mm."
 
 
 @dataclasses.dataclass(frozen=True)
 class ShowOptions:
-    """What is written."""
+    """Files to write."""
 
     report: pathlib.Path | None = None
-    "one HTML page that needs no network: depth as colour, charts over time, the worst places"
+    "A self-contained HTML page: depth as colour, charts over time, the worst locations."
     sheet: pathlib.Path | None = None
-    "the worst places as a PNG"
+    "A PNG with the worst locations."
 
 
 FRAMES, LIMITS, SHOW = FrameOptions(), LimitOptions(), ShowOptions()
@@ -83,18 +83,18 @@ def check(
     files: Annotated[FileOptions, Parameter(name="*")] = PLAIN,
     json: bool = False,
 ) -> int:
-    """Find what is wrong with FILE: its own intersections and defects, and where it is inside a body or crosses it.
+    """Find self-intersections and defects of FILE, and where it is inside a body or intersects it.
 
-    Exact, frame by frame. The exit code is 0 when everything is within the limits, 1 when not.
+    Every frame is tested exactly. The exit code is 0 when everything is within the limits, 1 otherwise.
 
     Parameters
     ----------
     file
         A mesh, an animated GLB or glTF, an npz with frames, a folder of numbered mesh files or a pattern in quotes.
     body
-        What it is worn on, in the same ways; it may move or stand still.
+        The body it is worn on, in the same formats, static or animated.
     json
-        Print JSON instead of tables: every frame, and the worst places.
+        Print JSON instead of tables: every frame, and the worst locations.
     """
     body = body_of(file, body, frames)
     check_sources(file, body, frames.points, frames.body_points)
@@ -104,7 +104,7 @@ def check(
     about = {"max-inside": limits.max_inside, "max-cuts": limits.max_cuts, "min-clearance": limits.min_clearance}
     for name, given in about.items():
         if body is None and given is not None:
-            raise ValueError(f"--{name} is about a body; name one with --body")
+            raise ValueError(f"--{name} needs a body; name one with --body")
     inputs = [path for path in (file, body, frames.points, frames.body_points) if path is not None]
     check_targets([("--report", show.report, HTML), ("--sheet", show.sheet, PNG)], inputs)
     lengths = [
@@ -126,7 +126,7 @@ def check(
     if report.places:
         _show_places(report)
     for text in report.unjudged:
-        output.say(f"note: {text}" if "as if turned" in text else f"not judged: {text}")
+        output.say(f"note: {text}" if "as if flipped" in text else f"not checked: {text}")
     if report.crossings and not broken:
         by = "--max-depth" if limits.max_cuts is None else "--max-cuts"
         output.say(f"note: {report.crossings:,} pairs of triangles of garment and body cross, within {by}")
@@ -142,15 +142,15 @@ def read_pair(
     files: FileOptions,
     lengths: Sequence[tuple[str, str | None, float | None]],
 ) -> "tuple[Clip, Clip | None, float]":
-    """The garment, the body and their frames a second; refused or warned about where the two cannot be meant.
+    """Read garment and body; return both with their frames per second. Implausible combinations raise or warn.
 
-    lengths: options about the body, each as it was typed and in metres.
+    lengths: (option, text as typed, value in metres) of options that are compared with the size of the body.
     """
     from ..io.footage import pair_clips
 
     clip, body_clip, told = frames.clip, frames.body_clip, ""
     if frames.rest and (clip is not None or body_clip is not None):
-        raise ValueError("--rest is about the pose without a clip; leave --clip and --body-clip away")
+        raise ValueError("--rest reads the rest pose without a clip; leave out --clip and --body-clip")
     if body is not None and not frames.rest and frames.points is None and frames.body_points is None:
         clip, body_clip, told = pair_clips(file, body, clip, body_clip)
     if told:
@@ -174,13 +174,13 @@ def read_pair(
 
 
 def body_of(file: pathlib.Path, body: pathlib.Path | None, frames: FrameOptions) -> pathlib.Path | None:
-    """The file of the body: that of the garment where only a part is named."""
+    """The file of the body: the garment's own file where only --body-part is given."""
     if body is None and frames.body_part is not None:
         if frames.part is None:
             raise ValueError("--body-part names a part of FILE; name the garment's too, with --part")
         body = file
     if body is None and (frames.body_points is not None or frames.body_clip is not None):
-        raise ValueError("--body-points and --body-clip are for a --body; name one")
+        raise ValueError("--body-points and --body-clip need a body; name one with --body")
     same = body is not None and body.resolve() == file.resolve() and frames.part == frames.body_part
     if same and frames.part is not None:
         raise ValueError(f"garment and body are the same part, {frames.part!r} of {file}")
@@ -210,7 +210,7 @@ def _limits(given: LimitOptions) -> "Limits":
 
 
 def _show_frames(report: Any) -> None:
-    """The frames with something wrong, the worst of them where there are many."""
+    """Print the frames with problems, or the worst of them where there are many."""
     bad = [f for f in report.frames if f.penetrating or f.self_pairs]
     if not bad:
         return
@@ -230,15 +230,15 @@ def _show_frames(report: Any) -> None:
         )
         for f in shown
     ]
-    names = ("frame", "time", "inside", "deepest", "surface", "cuts", "self", "curves")
+    names = ("frame", "time", "inside", "deepest", "surface", "crossings", "self", "curves")
     of = f"the worst {len(shown)} of {len(bad)} frames" if len(shown) < len(bad) else "frames"
-    output.table(names, rows, title=f"{of} with something wrong, of {len(report.frames)}", right=" ".join(names))
+    output.table(names, rows, title=f"{of} with problems, of {len(report.frames)}", right=" ".join(names))
 
 
 def _show_places(report: Any) -> None:
     from ..audit.findings import size_words
 
-    words = {"inside": "inside the body", "self": "cuts itself", "body": "cuts the body"}
+    words = {"inside": "inside the body", "self": "intersects itself", "body": "intersects the body"}
     rows = []
     for p in report.places[:5]:
         deep = f"{size_words(p.depth)} deep, " if p.depth > 0.0 else ""
@@ -246,4 +246,4 @@ def _show_places(report: Any) -> None:
         how = f"{deep}{count}" if p.kind == "inside" else f"{deep}{size_words(p.length)} long"
         at = ", ".join(f"{v:.3f}" for v in p.place)
         rows.append((p.frame, words[p.kind], how, f"({at}) m"))
-    output.table(("frame", "what", "how much", "where"), rows, title=f"worst places, of {report.place_count}")
+    output.table(("frame", "what", "how much", "where"), rows, title=f"worst locations, of {report.place_count}")

@@ -1,4 +1,4 @@
-"""`pliant compare`: every method on the same states, against what is exactly there; in somebody's CI, too."""
+"""`pliant compare`: all detection methods on the same states, compared with the exact contacts; usable in CI."""
 
 import dataclasses
 import pathlib
@@ -18,16 +18,16 @@ HTML = (".html", ".htm")
 
 @dataclasses.dataclass(frozen=True)
 class StateOptions:
-    """The states that are looked at."""
+    """The states to compare on."""
 
     frames: int = 8
-    "how many"
+    "Number of states."
     every: int | None = None
-    "steps of a run, or frames of an animation, between two; 15, or spread over all of it, without it"
+    "Steps or frames between two states. Default: 15 in a scene; an animation is sampled evenly."
     resolution: int | None = None
-    "of a scene: particles along the side of the cloth; what the scene has without it"
+    "Particles along the side of the cloth of a scene. Default: the scene's own."
     self_contact: Literal["off", "push", "safe"] | None = None
-    "of a scene: off lets soft bodies pass into each other, so that there is something inside; as pliant drape"
+    "Self-contact of a scene, as in pliant drape; off lets deformable bodies overlap, so that there are deep contacts."
 
 
 STATES = StateOptions()
@@ -47,25 +47,26 @@ def compare(
 ) -> int:
     """Compare all detection methods on SCENE, on mesh A against mesh B, or on mesh A with itself.
 
-    Each is judged by the kind of contact that it says it finds, against exact distances: found, missed, extra, errors
-    of depth and normal, processor time, memory. The exit code is 1 when a method of class A missed anything or found
-    what is not there, or when one left its stated bound.
+    Each method is measured on the kind of contact it declares to find, against exact distances: found, missed, extra,
+    errors of depth and normal, CPU time, memory. The exit code is 1 when a class A method missed a contact or reported
+    a false one, or when a method exceeded its stated error bound.
 
     Parameters
     ----------
     scene_or_a
-        A ready scene (pliant drape --help names them; tablecloth-on-bust without it), which is run and looked at on the
-        way; or a mesh file, or an animation as pliant check reads them.
+        A built-in scene (listed by pliant drape --help), which is simulated; or a mesh file or animation in a format
+        that pliant check reads. Default: tablecloth-on-bust.
     b
-        Another mesh file or animation, as many frames long, or standing still.
+        Another mesh file or animation: static, or with as many frames as A.
     within
-        How near counts as contact: 2mm, 0.5cm, or metres. Twice what the scene keeps between things without it.
+        Distance below which two primitives are in contact: 2mm, 0.5cm, or metres. Default: twice the contact offset of
+        the scene.
     methods
-        Their names with commas between; all without it.
+        Comma-separated names of the methods. Default: all.
     seed
-        For methods that guess.
+        Random seed of the stochastic methods.
     report
-        One HTML page that needs no network: sorted tables, and pictures of where methods differ.
+        Write a self-contained HTML page: sortable tables, and pictures of where methods differ.
     json
         Print JSON instead of tables.
     """
@@ -84,7 +85,7 @@ def compare(
     validate.whole("--seed", seed, low=0)
     inputs = [pathlib.Path(scene_or_a) if scene_or_a else None, b]
     check_targets([("--report", report, HTML)], inputs)
-    one, other = _given(scene_or_a, b, states, files)
+    one, other = _inputs(scene_or_a, b, states, files)
     output.say_if_compiling("stochastic_walk.advance")
     with output.shares(f"comparing on {scene_or_a or 'tablecloth-on-bust'}") as done:
         found = audit(
@@ -110,8 +111,8 @@ def compare(
     return int(bool(found.broken))
 
 
-def _given(what: str | None, b: pathlib.Path | None, states: StateOptions, files: FileOptions) -> tuple[Any, Any]:
-    """The scene, or the clips."""
+def _inputs(what: str | None, b: pathlib.Path | None, states: StateOptions, files: FileOptions) -> tuple[Any, Any]:
+    """The scene and None, or the two clips."""
     from .. import validate
     from ..scenes import SCENES
 
@@ -121,7 +122,7 @@ def _given(what: str | None, b: pathlib.Path | None, states: StateOptions, files
             raise ValueError(f"scene {name} has its own bodies; give either a scene or two files")
         for option in ("units", "up"):
             if getattr(files, option) != getattr(PLAIN, option):
-                raise ValueError(f"--{option} is for files; a scene is made in metres, its y axis upward")
+                raise ValueError(f"--{option} is for files; scenes are in metres, y up")
         options: dict[str, Any] = {"self_contact": states.self_contact}
         if states.resolution is not None:
             options["resolution"] = validate.whole("resolution", states.resolution, low=2, high=2000)
@@ -133,7 +134,7 @@ def _given(what: str | None, b: pathlib.Path | None, states: StateOptions, files
         validate.choice("scene", name, tuple(SCENES))
     for option in ("resolution", "self_contact"):
         if getattr(states, option) is not None:
-            raise ValueError(f"--{option.replace('_', '-')} is for a scene; files have what they have")
+            raise ValueError(f"--{option.replace('_', '-')} is for a scene; it does not apply to files")
     clips = [None if each is None else read_clip(each, None, None, None, files)[0] for each in (path, b)]
     return clips[0], clips[1]
 

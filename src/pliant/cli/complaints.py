@@ -1,4 +1,4 @@
-"""What is wrong with a run, in words, and what to do about it: advice only where its cause is present."""
+"""Warnings about a finished run, each with a remedy that fits the detected cause."""
 
 import dataclasses
 import pathlib
@@ -11,7 +11,7 @@ from .reading import PLAIN, FileOptions
 
 @dataclasses.dataclass(frozen=True)
 class Sources:
-    """The files that a run was made from: garments, inner to outer, and what they are worn on. None: made here."""
+    """The input files of a run: garments, inner to outer, and the body they are worn on. None: generated geometry."""
 
     garments: Sequence[pathlib.Path | None] = ()
     body: pathlib.Path | None = None
@@ -22,7 +22,7 @@ MADE = Sources()
 
 
 def complaints(result: Any, sources: Sources = MADE) -> list[str]:
-    """What is wrong with the run, and what to do about it."""
+    """Return one warning per problem of the run, each with its remedy."""
     said: list[str] = []
     bodies = result.scene.bodies
     if not result.scene.soft:
@@ -34,54 +34,54 @@ def complaints(result: Any, sources: Sources = MADE) -> list[str]:
         deep = 1e3 * result.summary["penetration_m"]
         said.append(f"cloth was up to {deep:.3g} mm inside the body; {_advice(result)}")
     elif result.scene.fixed and not result.contacts.any() and not hung:
-        said.append(f"the cloth never touched the body; {_how_to_meet(result)}")
+        said.append(f"the cloth never touched the body; {_contact_advice(result)}")
     elif result.scene.fixed and not result.contacts[-1] and not hung:
-        said.append("the cloth has left the body at the end; more --friction or another place may hold it")
+        said.append("the cloth is off the body at the end; more --friction or another --place may hold it")
     elif not hung and (fell := _slid(result)):
         said.append(
             f"the cloth has slid down the body by {fell:.2g} m; more --friction, or pinned vertices, would hold it"
         )
     elif result.cut and result.scene.self_contact != "safe":
-        said.append(_between(result, sources))
+        said.append(_crossing_warning(result, sources))
     if result.tangled:
         count = int(result.crossings[-1, 0])
         why = "" if not result.start else "; some did so at the start"
         said.append(
-            f"{count:,} pairs of triangles of cloth cross cloth at the end{why}; --self-contact safe keeps apart what "
-            "starts without intersections"
+            f"{count:,} pairs of cloth triangles intersect at the end{why}; --self-contact safe keeps cloth free of "
+            "self-intersections if it starts without any"
         )
     if result.broken:
         why = "please report this as a defect"
         if result.forced:
-            why = f"{result.unheld:,} pairs of features could not be held apart in {result.forced:,} small steps"
-            why += ": bodies or grips left the cloth no room that was found; slower motion or more --substeps may help"
+            why = f"{result.unheld:,} pairs of features could not be kept apart in {result.forced:,} substeps"
+            why += ": bodies or grips left the cloth no room; slower motion or more --substeps may help"
         if result.crossings is not None and result.crossings[0].any():
-            why = "it starts with some, and safe mode keeps only what starts free of them"
-        counted = "an uncounted number of pairs of triangles met"
+            why = "the start has intersections, and safe mode only prevents new ones"
+        counted = "an uncounted number of pairs of triangles intersect"
         if result.crossings is not None:
             bad = result.summary["frames_with_crossings"]
-            counted = f"{result.crossings.sum()} pairs of triangles met in {bad} frames of safe mode"
+            counted = f"{result.crossings.sum()} pairs of triangles intersect in {bad} frames of safe mode"
         said.append(f"{counted}; {why}")
     return said
 
 
 def start_line(result: Any, sources: Sources = MADE) -> str:
-    """What crosses what before anything has moved, and the command that mends it."""
-    safe = "; --self-contact safe promises nothing for these pairs" if result.scene.self_contact == "safe" else ""
-    return f"the start is not clean: {result.start_words} cross{safe}; {_offer(result, sources)}"
+    """The intersections at the start, and the command that removes them."""
+    safe = "; --self-contact safe does not cover these pairs" if result.scene.self_contact == "safe" else ""
+    return f"the start has intersections: {result.start_words} intersect{safe}; {_fix_commands(result, sources)}"
 
 
-def _offer(result: Any, sources: Sources) -> str:
-    """`pliant fix` for each garment that crosses itself, the body or a garment below it, inner to outer."""
+def _fix_commands(result: Any, sources: Sources) -> str:
+    """The `pliant fix` command for each garment that intersects itself, the body or an inner one, inner to outer."""
     from ..io import is_animated
 
     soft = list(result.scene.soft)
     files = list(sources.garments)
     if len(files) != len(soft) or any(file is None for file in files):
-        return "pliant.fix(garment, body) brings a garment out before it is draped"
+        return "pliant.fix(garment, body) removes the intersections of a garment before it is draped"
     commands, done = [], dict(enumerate(files))
     for k, b in enumerate(soft):
-        # the pairs of two garments are for the outer one
+        # a pair of two garments is resolved by moving the outer one
         if not any(b in each.bodies and all(c not in soft[k + 1 :] for c in each.bodies) for each in result.start):
             continue
         file = files[k]
@@ -96,11 +96,11 @@ def _offer(result: Any, sources: Sources) -> str:
                 words += [f"--{option}", str(getattr(sources.files, option))]
         done[k] = file.with_name(f"{file.stem}-fixed.obj")
         commands.append(shlex.join([*words, "-o", str(done[k])]))
-    return f"bring it out first: {' && '.join(commands)}"
+    return f"remove them first: {' && '.join(commands)}"
 
 
 def _advice(result: Any) -> str:
-    """What helps against cloth inside the body, by what put it there."""
+    """The remedy against cloth inside the body, chosen by its cause."""
     from ..report.causes import FAST, deepest_of
 
     worst, eps = deepest_of(result), result.scene.eps
@@ -109,11 +109,11 @@ def _advice(result: Any) -> str:
         return f"it starts there: {worn}"
     if worst is not None and worst.pinched:
         return (
-            f"the body meets itself there ({worst.pairs:,} pairs of its triangles in frame {worst.frame}) and leaves "
-            "no room: another pose or skinning would, no option does"
+            f"the body intersects itself there ({worst.pairs:,} pairs of its triangles in frame {worst.frame}) and "
+            "leaves no room: change the pose or the skinning, no option helps"
         )
     if not all(result.scene.bodies[b].mesh.issues.closed for b in result.scene.fixed):
-        return "it is not closed, and cloth can slip past its border; close its holes or give it a thickness"
+        return "it is not closed, and cloth can slip past its boundary; close its holes or give it a thickness"
     if worst is not None and worst.step > FAST * eps:
         return (
             f"body and cloth move {1e3 * worst.step:.3g} mm in a substep in frame {worst.frame}, eps is "
@@ -124,16 +124,16 @@ def _advice(result: Any) -> str:
     return f"look at frame {worst.frame if worst else 0} (--replay): no option is known to help"
 
 
-def _between(result: Any, sources: Sources) -> str:
-    """Nothing that is measured is inside, and triangles cross all the same."""
+def _crossing_warning(result: Any, sources: Sources) -> str:
+    """The warning for crossing triangles while no vertex or edge midpoint is inside."""
     finer = "--resolution" if not any(sources.garments) else "a finer mesh of the cloth"
     most, frames = result.summary["cuts_bodies_most"], result.summary["frames_with_cuts"]
     met = f"{most:,} pairs of triangles cross in {frames:,} frames"
-    return f"corners of the body reach between the points of the cloth, {met}; try {finer} or a larger --eps"
+    return f"corners of the body reach between the vertices of the cloth, {met}; try {finer} or a larger --eps"
 
 
-def _how_to_meet(result: Any) -> str:
-    """Of cloth that never touched: time helps what falls towards the body, another place what does not."""
+def _contact_advice(result: Any) -> str:
+    """The remedy for cloth that never touched the body: more time if it falls towards it, else another place."""
     bodies = [result.scene.bodies[b] for b in result.scene.fixed]
     start = [x[0] for x in result.x.values()]
     over = min(x[:, 1].min() for x in start) >= max(body.mesh.bounds[1, 1] for body in bodies)
@@ -145,12 +145,12 @@ def _how_to_meet(result: Any) -> str:
 
 
 def _slid(result: Any) -> float:
-    """Metres that the top of the cloth came down, where it is below the middle of what it was on; otherwise 0."""
+    """Metres by which the top of the cloth came down if it ends below the middle of the body; otherwise 0."""
     body = result.scene.bodies[result.scene.fixed[0]] if result.scene.fixed else None
     if body is None or body.motion is not None:
         return 0.0
     low, high = body.mesh.bounds[:, 1]
     top = [max(float(x[t][:, 1].max()) for x in result.x.values()) for t in (0, -1)]
     fell = top[0] - top[1]
-    worn = top[0] <= high  # not dropped on it, or into it
+    worn = top[0] <= high  # worn from the start, not dropped from above
     return fell if worn and top[1] < 0.5 * (low + high) and fell > 0.25 * (high - low) else 0.0

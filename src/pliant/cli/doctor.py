@@ -1,4 +1,4 @@
-"""`pliant doctor`: is this installation well?"""
+"""`pliant doctor`: check the installation."""
 
 import importlib.metadata
 import importlib.util
@@ -17,9 +17,9 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 
 
 def doctor(*, json: bool = False) -> int:
-    """Look at this installation: versions, threads, caches, and what is missing with how to get it.
+    """Check the installation: versions, threads, caches, and how to install what is missing.
 
-    Ends with exit code 1 when something essential is broken; a missing option alone is no problem.
+    The exit code is 1 when an essential part is broken; missing optional parts do not count.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def doctor(*, json: bool = False) -> int:
 
 
 def examine() -> dict[str, Any]:
-    """Everything `pliant doctor` knows, as plain values."""
+    """Everything that `pliant doctor` reports, as plain values."""
     versions = {name: _version(name) for name in PACKAGES}
     checks = [_packages(versions), _python()]
     threads: dict[str, Any] = {"cores": os.cpu_count(), "used": None, "layer": None}
@@ -47,7 +47,7 @@ def examine() -> dict[str, Any]:
         threads |= {"used": jit.threads(), "layer": jit.threading_layer()}
         ran = f"works; a loop ran on {threads['used']} threads"
         checks.append(_check("compiler", True, ran if jit.COMPILED else "turned off (PLIANT_COMPILE=0)"))
-    except Exception as error:  # whatever a broken Numba raises is what the user has to see
+    except Exception as error:  # report whatever a broken Numba raises
         why = " ".join(str(error).split()) or type(error).__name__
         checks.append(_check("compiler", False, why, "pip install --force-reinstall numba llvmlite"))
     cache = _cache(folder)
@@ -87,7 +87,7 @@ def _python() -> dict[str, Any]:
 
 
 def _cache(folder: pathlib.Path | None) -> dict[str, Any]:
-    """Where compiled kernels lie, how many, how large, and what earlier versions left behind."""
+    """The kernel cache: folder, number and size of compiled kernels, and bytes left by earlier versions."""
     if folder is None:
         return {"folder": None, "kernels": 0, "bytes": 0, "old_bytes": 0, "writable": False}
     files = [f for f in folder.rglob("*") if f.is_file()]
@@ -103,13 +103,13 @@ def _cache(folder: pathlib.Path | None) -> dict[str, Any]:
 
 
 def _fields() -> dict[str, Any]:
-    """Baked fields on disk: where, how many, how large."""
+    """The cache of baked distance fields: folder, number and size."""
     try:
         from ..detect.distance_field.cache import folder, limit, usage
 
         count, size = usage()
         return {"folder": str(folder()), "count": count, "bytes": size, "limit": limit()}
-    except Exception as error:  # a broken Numba is told elsewhere
+    except Exception as error:  # a broken Numba is reported by the compiler check
         return {"folder": None, "count": 0, "bytes": 0, "limit": 0, "error": " ".join(str(error).split())}
 
 
@@ -129,7 +129,10 @@ def _writable(folder: pathlib.Path) -> bool:
 
 
 def _openmp(layer: str | None) -> dict[str, Any]:
-    """Other layers give the same numbers but start a loop 70 to 190 times slower (docs/decisions/0001-numba.md)."""
+    """Other threading layers give the same results but start a parallel loop 70 to 190 times slower.
+
+    See docs/decisions/0001-numba.md.
+    """
     fine = layer is None or layer == "omp" or layer.startswith("none")
     how = {"linux": "install libgomp (Debian, Ubuntu: apt-get install libgomp1)", "darwin": "brew install libomp"}
     advice = f"loops start faster with OpenMP: {how.get(sys.platform, 'install an OpenMP runtime')}"
@@ -171,4 +174,4 @@ def _show(found: dict[str, Any]) -> None:
         state = "fine" if c["fine"] else "BROKEN" if c["essential"] else "optional"
         states.append((c["name"], state, c["found"], c["advice"]))
     output.table(("check", "state", "found", "how to get it"), states)
-    output.say("this installation is well" if found["well"] else "something essential is broken, see above")
+    output.say("the installation is complete" if found["well"] else "an essential part is broken, see above")

@@ -1,4 +1,4 @@
-"""`pliant drape`: a cloth falls over a body; the run becomes a file, a replay and a picture."""
+"""`pliant drape`: simulate cloth falling over a body; write the run as a file, a replay and a picture."""
 
 import dataclasses
 import pathlib
@@ -17,33 +17,33 @@ HTML, PNG = (".html", ".htm"), (".png",)
 
 @dataclasses.dataclass(frozen=True)
 class ClothOptions:
-    """What the cloth is made of."""
+    """Material of the cloth."""
 
     density: float = 0.20
-    "kg/m2"
+    "Mass per area, kg/m2."
     stretch: float = 500.0
-    "stiffness against stretching, N/m"
+    "Stretch stiffness, N/m."
     shear: float = 100.0
-    "stiffness against shearing, N/m"
+    "Shear stiffness, N/m."
     bend: float | None = None
-    "stiffness against bending, N m; 0.0002 without it, and what suits size and weight of the tablecloth over --body"
+    "Bending stiffness, N m. Default: 0.0002; scaled to size and weight for the tablecloth over --body."
     damping: float | None = None
-    "internal friction, m2/s; 0.01 without it, and what suits its size for the tablecloth over --body"
+    "Internal friction, m2/s. Default: 0.01; scaled to its size for the tablecloth over --body."
     air: float = 1.2
-    "density of the air it falls through, kg/m3; 0 is vacuum"
+    "Density of the surrounding air, kg/m3; 0 is vacuum."
 
 
 @dataclasses.dataclass(frozen=True)
 class BetweenOptions:
-    """How cloth is kept from cloth, where it is not the guard alone."""
+    """Detection and response between deformable bodies, in addition to the guard."""
 
     self_method: str | None = None
-    """detector for what is soft with itself and each other: tree, sphere-surface, continuous, spatial-hash,
-    stochastic-tree, active-pairs, brute-force, image-space (closed bodies); the guard looks itself without it"""
+    """Detection method between deformable bodies and within each: tree, sphere-surface, continuous, spatial-hash,
+    stochastic-tree, active-pairs, brute-force, image-space (closed bodies). Default: the guard's own detection."""
     self_response: str | None = None
-    "what keeps cloth from cloth: projection, penalty, geometric, penalty+geometric, separate"
+    "Response between layers of cloth: projection, penalty, geometric, penalty+geometric, separate."
     levels: int | None = None
-    "how often the sphere-surface method halves its spheres; what suits the thickness without it"
+    "Subdivision levels of the sphere-surface method. Default: chosen by the thickness."
 
 
 _COTTON, _WORN, _GUARDED = ClothOptions(), WearOptions(), BetweenOptions()
@@ -80,71 +80,71 @@ def drape(
     cache: Annotated[bool, Parameter(negative="--no-cache")] = True,
     json: bool = False,
 ) -> int:
-    """Drape CLOTH over BODY. With --body alone: a tablecloth over it, a floor under it. Without files: a tablecloth
+    """Drape CLOTH over BODY. With --body alone: a tablecloth over it, with a floor below. Without files: a tablecloth
     over a bust. A BODY that is a .glb or .gltf file with a clip is a character: it wears CLOTH and plays the clip.
 
-    Every frame is measured by the exact referee, not by the method that was used; the exit code is 1 when any cloth
-    vertex or edge midpoint was inside the body, when triangles of cloth and body crossed, when triangles met in safe
-    mode, or when cloth crosses cloth at the end that push mode was to keep apart. All options may stand in a TOML file
-    instead, given with --config.
+    Every frame is measured by the exact referee, independent of the detection method. The exit code is 1 when a cloth
+    vertex or edge midpoint was inside the body, when triangles of cloth and body crossed, when any triangles
+    intersected in safe mode, or when cloth intersects cloth at the end in push mode. All options can be given in a TOML
+    file with --config.
 
     Parameters
     ----------
     cloth
-        Mesh file of the cloth; a tablecloth as large as the body needs without it.
+        Mesh file of the cloth. Default: a tablecloth that fits the body.
     body
         Mesh file of the body it falls on.
     out
-        The animation: .glb, .usda, .npz; .pc2, a file for each that bends; .obj, a sequence; .usdc with the extra
-        [usd]. drape.glb where no output is named at all.
+        The animation: .glb, .usda, .npz; .pc2, one file per deformable body; .obj, a sequence; .usdc with the extra
+        [usd]. Default: drape.glb if no output is named.
     replay
-        An HTML page that plays the run in any browser, without a network.
+        Write a self-contained HTML page that plays the run in a browser.
     sheet
-        A PNG with a few frames of the run.
+        Write a PNG with a few frames of the run.
     scene
-        A ready scene instead of files: tablecloth-on-bust, tablecloth-on-ball, cloth-on-box-corner, cloth-in-a-bowl,
-        cloth-on-face (made for --method height-grid);
-        with bodies that move: rod, spinning-ball, waving-mannequin; with a mannequin that walks: walking-skirt,
-        cloth-on-shoulder, walking-trousers; with cloth that meets itself: ribbon, twist, stack, pinch, curtain;
-        with soft bodies: cylinders, intestine, liver, creatures; with two mannequins that walk through each other, the
-        volume that they share measured: two-figures.
+        A built-in scene instead of files: tablecloth-on-bust, tablecloth-on-ball, cloth-on-box-corner, cloth-in-a-bowl,
+        cloth-on-face (for --method height-grid);
+        with kinematic bodies: rod, spinning-ball, waving-mannequin; with a walking mannequin: walking-skirt,
+        cloth-on-shoulder, walking-trousers; with cloth self-contact: ribbon, twist, stack, pinch, curtain;
+        with soft bodies: cylinders, intestine, liver, creatures; with two mannequins that walk through each other,
+        measuring the volume of their overlap: two-figures.
     config
-        A TOML file with any of these options, by the same names; what is typed here wins.
+        A TOML file with any of these options under the same names; the command line takes precedence.
     frames
-        How many steps of DT to run; 250 without it, and of a character the whole clip.
+        Number of frames of DT seconds. Default: 250; for a character the whole clip.
     resolution
-        Particles along the side of the cloth; 36 without it, or what the scene has.
+        Particles along the side of the cloth. Default: 36, or the scene's own.
     dt
-        Seconds a frame.
+        Seconds per frame.
     substeps
-        Small steps a frame: 16 without it, 3 for a character; more of them stretch less and cost more.
+        Substeps per frame; more of them stretch less and cost more. Default: 16; 3 for a character.
     eps
-        Kept between cloth and body, 5mm or metres; without it 5 mm at human size, and what suits other sizes.
+        Contact offset between cloth and body, 5mm or metres. Default: 5 mm at human size, scaled for other sizes.
     friction
-        Coefficient of friction; 0.3 without it, or what the scene has.
+        Coefficient of friction. Default: 0.3, or the scene's own.
     friction_model
-        coulomb sticks below the slope; simple only brakes.
+        coulomb: limited by the normal force, can stick; simple: damps sliding, cannot stick.
     elasticity
-        0 absorbs impacts, 1 returns them.
+        Coefficient of restitution: 0 absorbs impacts, 1 returns them.
     self_contact
-        off: cloth passes through itself; push: it is kept apart, some may pass; safe: what starts without intersections
-        never gets one. Without it, what the scene has: safe where cloth meets itself and for
-        soft bodies (ribbon, twist, stack, pinch, curtain, cylinders, intestine, liver, creatures), off for the others.
+        off: cloth passes through itself; push: layers are kept apart, without a guarantee; safe: a start without
+        intersections stays free of them. Default: the scene's own, which is safe for cloth self-contact and soft bodies
+        (ribbon, twist, stack, pinch, curtain, cylinders, intestine, liver, creatures) and off for the others.
     thickness
-        Kept between layers of cloth, 2mm or metres; EPS without it, or what the scene has.
+        Distance kept between layers of cloth, 2mm or metres. Default: EPS, or the scene's own.
     wind
         Metres per second, x y z.
     gravity
         Metres per second squared, x y z.
     place
-        above: centre the cloth over the body; as-is: leave it; auto: move it only where it starts inside or away.
+        above: centre the cloth over the body; as-is: leave it; auto: move it only if it starts inside or far away.
     method
-        How contacts are found; see pliant methods. auto, as without it: distance-field for bodies that keep their
-        shape, bone-boxes for a character with many bones, tree for others that bend; the table says which and why.
+        Detection method, see pliant methods. Default: auto, which takes distance-field for rigid bodies, bone-boxes for
+        a character with many bones and tree for other deforming bodies; the table says which and why.
     measure
-        Have the exact referee look at every frame.
+        Measure every frame with the exact referee.
     cache
-        Take the body's distance field from the cache where it was baked before, and keep it where baking took long.
+        Read the body's distance field from the cache if it was baked before, and store it if baking took long.
     json
         Print the summary as JSON.
     """
@@ -174,7 +174,7 @@ def drape(
         "gravity": gravity,
         "material": {name: value for name, value in dataclasses.asdict(material).items() if value is not None},
     }
-    # what is not typed is for the scene to choose
+    # options that are not given keep the scene's values
     chosen_here = {
         "self_contact": self_contact,
         "thickness": metres("--thickness", thickness),
@@ -182,7 +182,7 @@ def drape(
     }
     chosen_here["friction"] = friction
     options |= {name: value for name, value in chosen_here.items() if value is not None}
-    kept_apart = _kept_apart(between)
+    self_contact_options = _self_contact_options(between)
     output.say_if_compiling("xpbd.relax_serial")
     made, pace = stage(cloth, body, scene, place, files, wear, options)
     frames, substeps = frames or pace.frames, substeps or pace.substeps
@@ -190,9 +190,9 @@ def drape(
     fielded = picked.name == "distance-field"
     with output.shares("baking the field" if fielded else "preparing") as baked:
         chosen = {"progress": baked, "cache": cache} if fielded else None
-        sim = Simulation(made, dt, substeps=substeps, method=picked.name, options=chosen, **kept_apart)
+        sim = Simulation(made, dt, substeps=substeps, method=picked.name, options=chosen, **self_contact_options)
     with output.progress(f"draping {made.name}", frames) as advance:
-        # who names a mode of self-contact, off included, is told what it let through
+        # intersections of cloth are counted whenever --self-contact is given, even off
         counted = True if self_contact is not None else None
         result = record(sim, frames, measure=measure, crossings=counted, progress=lambda _: advance())
     written = []
@@ -204,7 +204,7 @@ def drape(
     if json:
         output.print_json(result.summary | {"eps_m": made.eps, "method": picked._asdict(), "files": written})
     else:
-        told = [("method", f"{picked.name} ({picked.why})"), *(("written", name) for name in _told(written))]
+        told = [("method", f"{picked.name} ({picked.why})"), *(("written", name) for name in _shortened(written))]
         output.table(("", made.name), [*result.facts.items(), *told])
     worn = () if scene is not None or body is None else (cloth, *wear.layer)
     for line in complaints(result, Sources(worn, body, files)):
@@ -212,8 +212,8 @@ def drape(
     return int(result.penetrates or result.cut or result.broken or result.tangled)
 
 
-def _kept_apart(between: BetweenOptions) -> dict[str, Any]:
-    """What `Simulation` is told about cloth on cloth."""
+def _self_contact_options(between: BetweenOptions) -> dict[str, Any]:
+    """The arguments of `Simulation` for contact between layers of cloth."""
     from ..detect.methods import method_name
 
     own = None if between.self_method is None else method_name(between.self_method)
@@ -224,6 +224,6 @@ def _kept_apart(between: BetweenOptions) -> dict[str, Any]:
     return {"self_method": own, "self_response": between.self_response, "self_options": {"levels": between.levels}}
 
 
-def _told(written: list[str]) -> list[str]:
-    """What was written, for people: of a long sequence the first and the last."""
+def _shortened(written: list[str]) -> list[str]:
+    """The written files for the table; a long sequence is shortened to its first and last file."""
     return written if len(written) <= 6 else [written[0], f"... {len(written) - 2} more", written[-1]]

@@ -1,4 +1,4 @@
-"""`pliant field`: bake a distance field, save it, and say how good it is."""
+"""`pliant field`: bake a distance field, save it and measure its error."""
 
 import pathlib
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -42,25 +42,25 @@ def field(
     mesh
         An oriented mesh, open or closed.
     out
-        Where to save the field (.npz).
+        File to save the field to (.npz).
     reconstruct
-        Where to save the surface that marching cubes find in the field, as .ply, .obj, .stl, .off, .glb or .npz.
+        File to save the marching cubes surface of the field to: .ply, .obj, .stl, .off, .glb or .npz.
     report
-        An HTML page with slices of the field and the error on the surface, to be opened in any browser.
+        Write an HTML page with slices of the field and the error on the surface.
     resolution
         Cells along the longest side.
     spacing
-        Size of a cell, 5mm or metres, instead of a resolution.
+        Size of a cell, 5mm or metres; replaces the resolution.
     band
-        How far the field reaches on either side of the surface, in cells.
+        Half-width of the narrow band, in cells.
     sign
-        pseudonormal is right everywhere; face is the paper's, wrong at acute edges.
+        pseudonormal: correct everywhere; face: as in the paper, wrong at acute edges.
     samples
-        Random points in the band at which the error is measured; 0 measures nothing.
+        Random points in the band at which the error is measured; 0 skips the measurement.
     compare
-        Also keep the field in every other way there is (dense, filled, octree, planes), and say what each costs.
+        Also store the field in the other representations (dense, filled, octree, planes) and compare their cost.
     cache
-        Take the field from the cache where it was baked before, and keep it where baking took long.
+        Read the field from the cache if it was baked before, and store it if baking took long.
     json
         Print JSON instead of a table.
     """
@@ -118,7 +118,7 @@ def field(
         rows = _rows(figures, made.spacing) + [("written", name) for name in written]
         output.table(("", "field"), rows)
     if compare and not json:
-        words = "the same mesh in every kind of field; errors in cells"
+        words = "the same mesh in all representations; errors in cells"
         output.table(_KINDS, [_kind(row) for row in kinds], title=words, right=" ".join(_KINDS[2:]))
     return 0
 
@@ -149,7 +149,7 @@ def _compared(made: "DistanceField", samples: int) -> list[dict[str, Any]]:
 
 
 def _kind(row: dict[str, Any]) -> list[str]:
-    """A row of the table of field kinds, in the order of `_KINDS`."""
+    """One row of the table of representations, in the order of `_KINDS`."""
     from ..validate import size_text
 
     errors = [f"{row[f'error_{name}_cells']:.3f}" for name in ("p99", "max")]
@@ -183,13 +183,13 @@ def _rows(figures: dict[str, Any], h: float) -> list[tuple[str, str]]:
 
 
 def _distances(figures: dict[str, Any], h: float) -> list[tuple[str, str]]:
-    """The reconstruction, and how far the two surfaces are from each other."""
+    """Rows about the reconstruction and its distances from the mesh, both ways."""
     rows = [("reconstruction", f"{figures['reconstructed_triangles']:,} triangles by marching cubes")]
     for way, words in (("forward", "mesh to reconstruction"), ("backward", "reconstruction to mesh")):
         x, y, z = (f"{a:.4g}" for a in figures[f"{way}_at_m"])
         rows.append((words, f"max {_length(figures[f'{way}_max_m'], h)} at ({x}, {y}, {z}) m"))
         rows.append(("", f"mean {_length(figures[f'{way}_mean_m'], h)}"))
-    for name, words in (("lost", "too thin or sharp"), ("unknown", "beside open borders")):
+    for name, words in (("lost", "too thin or sharp"), ("unknown", "beside the boundary")):
         if share := figures[f"forward_{name}_share"]:
             rows.append((words, f"{100 * share:.3g} % of the mesh is beyond 0.866 cells"))
     return rows

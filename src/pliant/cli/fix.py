@@ -1,4 +1,4 @@
-"""`pliant fix`: a garment that is inside a body, or tangled in itself, comes out again."""
+"""`pliant fix`: remove a garment's intersections with a body and with itself."""
 
 import fnmatch
 import pathlib
@@ -26,31 +26,31 @@ def fix(
     files: Annotated[FileOptions, Parameter(name="*")] = PLAIN,
     json: bool = False,
 ) -> int:
-    """Bring GARMENT out of a body, then out of itself: one mesh, or every frame of an animation.
+    """Move GARMENT out of a body, then remove its self-intersections: one mesh, or every frame of an animation.
 
-    The shape is kept, and nothing moves that need not. A frame is replaced only by a better one. The exit code is 1
-    when something remains inside, crossing the body or cut by itself; the table says what.
+    The shape is preserved, and only affected vertices move. A frame is replaced only by a better one. The exit code is
+    1 when penetrations, intersections with the body or self-intersections remain; the table lists them.
 
     Parameters
     ----------
     garment
         A mesh, an animated GLB or glTF, an npz with frames, a folder of numbered mesh files or a pattern in quotes.
     out
-        Where to write it: a mesh file for one frame; .glb, .npz, .pc2, .obj (a sequence) or .usda for several.
+        Output file: a mesh format for one frame; .glb, .npz, .pc2, .obj (a sequence) or .usda for several.
     body
-        What it is worn on, in the same ways; it may move or stand still.
+        The body it is worn on, in the same formats, static or animated.
     inner
-        A garment worn below this one, fixed already; may be given several times.
+        An inner garment that is already fixed; may be given several times.
     clearance
-        How far from the body: 1mm, 0.2cm, or metres.
+        Distance to keep from the body: 1mm, 0.2cm, or metres.
     max_strain
-        By what share edges may become longer or shorter; what does not come out then remains, and is told.
+        Largest relative change of edge lengths; what cannot be resolved within it remains and is reported.
     report
-        Write a page with before and after: an .html file that needs no network.
+        Write a self-contained HTML page with before and after.
     tangles
-        Also untangle it from itself.
+        Also remove self-intersections.
     json
-        Print JSON instead of a table: figures, and what `pliant check` says before and after.
+        Print JSON instead of a table: figures, and the result of `pliant check` before and after.
     """
     body = body_of(garment, body, frames)
     check_sources(garment, body, frames.points, frames.body_points, *(inner or []))
@@ -73,7 +73,7 @@ def fix(
     if count > 1 and FORMATS[out.suffix.lower()][2] is None:
         able = ", ".join(ending for ending, use in FORMATS.items() if use[2])
         raise ValueError(f"--out {out}: there are {count} frames, and {out.suffix} holds one; one of: {able}")
-    _spare_inputs(out, count, inputs)
+    _check_sequence_names(out, count, inputs)
     layers = [read_clip(path, None, None, frames.fps or fps, files, option="")[0] for path in below]
     output.say_if_compiling("crossings.find_crossings")
     with output.shares(f"fixing {garment.name}") as done:
@@ -94,19 +94,19 @@ def fix(
         output.table(("", garment.name), [*fixed.facts.items(), *(("written", name) for name in written)])
         told = [f"remains: {text}" for text in left]
         if under is not None and (near := min(frame.clearance for frame in fixed.after.frames)) < 0.99 * apart:
-            told.append(f"the clearance is {size_words(near)}, {size_words(apart)} was asked")
+            told.append(f"the clearance is {size_words(near)}, {size_words(apart)} was requested")
         for text in fixed.after.unjudged:
-            if not text.startswith("overlap volume"):  # nobody asked for that, and garments are open
-                output.say(f"note: {text}" if "as if turned" in text else f"not judged: {text}")
+            if not text.startswith("overlap volume"):  # not requested, and garments are open
+                output.say(f"note: {text}" if "as if flipped" in text else f"not checked: {text}")
         for text in told:
             output.warn(text)
     if files != PLAIN:
-        output.say("note: written in metres, y up; look at it without --units and --up")
+        output.say("note: written in metres, y up; read it without --units and --up")
     return int(bool(left))
 
 
-def _spare_inputs(out: pathlib.Path, count: int, inputs: list[pathlib.Path]) -> None:
-    """Files of a sequence have names of their own, which may be those of what is read, or be read with it next time."""
+def _check_sequence_names(out: pathlib.Path, count: int, inputs: list[pathlib.Path]) -> None:
+    """Raise ValueError where a file of the .obj sequence would overwrite an input or join the input sequence."""
     if count == 1 or out.suffix.lower() != ".obj":
         return
     names = [f"{out.stem}.mtl", *(f"{out.stem}_{t:04d}.obj" for t in range(count))]

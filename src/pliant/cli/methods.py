@@ -9,10 +9,9 @@ COLUMNS = ("name", "guarantee", "finds", "needs", "gives", "source")
 
 
 def methods(*, json: bool = False) -> None:
-    """The detection methods: what they find, what they need and what they promise.
+    """List the detection methods: what they find, what they need and what they guarantee.
 
-    Guarantee A: exact or conservative, never misses. B: an error bound, stated and tested. C: statistical, with
-    measured recall.
+    Guarantee A: exact or conservative, never misses. B: stated and tested error bound. C: stochastic, measured recall.
 
     Parameters
     ----------
@@ -30,7 +29,7 @@ def methods(*, json: bool = False) -> None:
 
 
 def _plain(value: Any) -> str | list[str]:
-    """Flags as a list of words, anything else as a word."""
+    """The names of the set flags as a list, any other value as a string."""
     if isinstance(value, enum.Flag):
         return [str(flag.name).lower() for flag in type(value) if flag in value]
     return str(value)

@@ -1,4 +1,4 @@
-"""What commands print: results on stdout, talk and progress on stderr; colour for terminals only, not with NO_COLOR."""
+"""Output of commands: results on stdout, messages and progress on stderr; colour on terminals unless NO_COLOR."""
 
 import contextlib
 import json
@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from rich.console import Console
 
-WIDE = 200  # columns where no terminal limits them: tables that are piped are not cut
+WIDE = 200  # width in characters of tables that are not printed on a terminal
 
 
 def console(stderr: bool = False) -> "Console":
-    """A console on stdout or stderr as they are now (tests and notebooks replace them)."""
+    """A console on the current stdout or stderr (tests and notebooks replace them)."""
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
@@ -25,7 +25,7 @@ def console(stderr: bool = False) -> "Console":
 
 
 def say(text: str) -> None:
-    """A line for the person watching."""
+    """Print a message on stderr."""
     print(text, file=sys.stderr, flush=True)
 
 
@@ -44,7 +44,7 @@ def _coloured(word: str, colour: str, text: str) -> None:
 
 
 def say_if_compiling(kernel: str) -> None:
-    """One line before the first run, which compiles (`kernel` is not on disk yet); later runs find everything there."""
+    """Announce compilation if `kernel` is not in the kernel cache yet; only the first run compiles."""
     from ..kernels.jit import COMPILED, kernel_cache
 
     if COMPILED and not any(kernel_cache(kernel.partition(".")[0]).glob(f"**/{kernel}-*.nbc")):
@@ -52,14 +52,14 @@ def say_if_compiling(kernel: str) -> None:
 
 
 class LogLines(logging.Handler):
-    """The library's log as lines on stderr."""
+    """Log handler that prints the library's log on stderr."""
 
     def emit(self, record: logging.LogRecord) -> None:
         (warn if record.levelno >= logging.WARNING else say)(record.getMessage())
 
 
 def print_json(value: Any) -> None:
-    """`value` on stdout and nothing else; NumPy numbers and arrays become plain ones, nan and inf become null."""
+    """Print `value` as JSON on stdout; NumPy values become plain ones, nan and inf become null."""
     print(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
 
 
@@ -80,10 +80,10 @@ def _plain(value: Any) -> Any:
 def table(
     columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str | None = None, right: str = "", keys: int = 0
 ) -> None:
-    """A table on stdout; the columns named in `right` (separated by blanks) are flush right.
+    """Print a table on stdout; the columns named in `right` (separated by blanks) are right-aligned.
 
-    With `keys`, one that is wider than the terminal comes in several, each with the first `keys` columns; without, its
-    cells are folded.
+    With `keys`, a table wider than the terminal is split into several, each with the first `keys` columns; without,
+    its cells are folded.
     """
     from rich import box
     from rich.table import Table
@@ -96,7 +96,7 @@ def table(
         shown = Table(title=title if not number else None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
         for k in block:
             justify: Literal["left", "right"] = "right" if columns[k] in right.split() else "left"
-            name = not k and 2 * widths[0] < console().width  # a name is copied: in one piece where there is room
+            name = not k and 2 * widths[0] < console().width  # keep names whole, for copying
             shown.add_column(columns[k], justify=justify, overflow="fold", no_wrap=name)
         for row in cells:
             shown.add_row(*(Text(row[k]) for k in block))
@@ -104,8 +104,8 @@ def table(
 
 
 def _blocks(widths: Sequence[int], keys: int, room: int) -> list[list[int]]:
-    """Columns of each table: as few tables as fit, none without a column of its own."""
-    between = 3  # blanks, as rich pads
+    """Column indices of each table: as few tables as fit, each with at least one column besides the keys."""
+    between = 3  # padding between columns as set by rich
     first = list(range(min(keys, len(widths))))
     blocks, used = [list(first)], 0
     start = sum(widths[k] + between for k in first)
@@ -120,7 +120,7 @@ def _blocks(widths: Sequence[int], keys: int, room: int) -> list[list[int]]:
 
 @contextlib.contextmanager
 def shares(what: str) -> Iterator[Callable[[float], None]]:
-    """A bar that is told the share done, 0..1."""
+    """A progress bar; the yielded function sets the completed fraction, 0..1."""
     with progress(what, 100) as advance:
         done = 0.0
 
@@ -134,10 +134,10 @@ def shares(what: str) -> Iterator[Callable[[float], None]]:
 
 @contextlib.contextmanager
 def progress(what: str, total: int | None = None) -> Iterator[Callable[..., None]]:
-    """A bar on stderr while the block runs: `with progress("draping", 200) as advance: ... advance()`.
+    """A progress bar on stderr while the block runs: `with progress("draping", 200) as advance: ... advance()`.
 
-    `advance(count=1, note="")` moves it and may change the words beside it. Where stderr is not a terminal, one line
-    at the start is all.
+    `advance(count=1, note="")` moves the bar and sets the text beside it. Where stderr is not a terminal, one line is
+    printed at the start.
     """
     if not sys.stderr.isatty():
         say(f"{what} ...")

@@ -1,4 +1,4 @@
-"""`pliant play`: a scene that runs while you watch, in a page of your own browser; pull at it."""
+"""`pliant play`: an interactive simulation in the browser, with cloth that can be dragged."""
 
 import os
 import pathlib
@@ -41,48 +41,47 @@ def play(
     wear: Annotated[WearOptions, Parameter(name="*")] = _WORN,
     files: Annotated[FileOptions, Parameter(name="*")] = PLAIN,
 ) -> int:
-    """Play SCENE in a page: drag the cloth, change the method and the numbers while it runs. With a mesh file and BODY
-    instead of a name: that cloth on that body, as `pliant drape` does; with --body alone a tablecloth over it.
+    """Run SCENE in the browser: drag the cloth, change method and parameters while it runs. With a mesh file and BODY
+    instead of a scene: that cloth on that body, as in `pliant drape`; with --body alone, a tablecloth over it.
 
-    The page is for this machine alone. Another --host makes it one for the network, and then nobody gets in without the
-    token that stands in the printed address; nothing is encrypted. Ctrl-C ends it.
+    By default the page can be reached from this machine only. Another --host serves it on the network; access then
+    needs the token in the printed address. Nothing is encrypted. Ctrl-C stops the server.
 
     Parameters
     ----------
     scene
-        A ready scene, tablecloth-on-bust without it (see pliant drape --help for all of them); or the mesh file of a
-        cloth.
+        A built-in scene (listed by pliant drape --help), or the mesh file of a cloth. Default: tablecloth-on-bust.
     body
         Mesh file of the body the cloth falls on, or a character that wears it.
     method
-        How contacts are found at first; see pliant methods. auto, as without it: what suits the scene.
+        Initial detection method, see pliant methods. Default: auto, chosen for the scene.
     port
-        Where the page is; 0 takes any that is free.
+        TCP port of the server; 0 takes any free port.
     host
-        The address to listen on; 0.0.0.0 is all of this machine's, and for everyone who has the token.
+        The address to listen on; 0.0.0.0 means all network interfaces, for everyone who has the token.
     token
-        Ask for a token even on this machine alone: others who work on it cannot connect then, and scripts can.
+        Require a token on this machine too: other users of it cannot connect, scripts with the token can.
     open
-        Open the page in the browser; without either, where the output is a terminal and there is a screen.
+        Open the page in the browser. Default: if the output is a terminal and there is a display.
     fps
-        Frames a second that the page is sent at most.
+        Most frames per second that are sent to the page.
     folder
-        Where recordings are written.
+        Folder for recordings.
     config
-        A TOML file with any of these options, by the same names; what is typed here wins.
+        A TOML file with any of these options under the same names; the command line takes precedence.
     resolution
         Particles along the side of the cloth.
     eps
-        Kept between cloth and body: 5mm, or metres.
+        Contact offset between cloth and body: 5mm, or metres.
     friction
         Coefficient of friction.
     self_contact
-        off: cloth passes through itself; push: it is kept apart; safe: it never gets through. What suits the scene
-        without it.
+        off: cloth passes through itself; push: layers are kept apart, without a guarantee; safe: a start without
+        intersections stays free of them. Default: the scene's own.
     thickness
-        Kept between layers of cloth: 2mm, or metres.
+        Distance kept between layers of cloth: 2mm, or metres.
     place
-        above: centre the cloth over the body; as-is: leave it; auto: move it only where it starts inside or away.
+        above: centre the cloth over the body; as-is: leave it; auto: move it only if it starts inside or far away.
     """
     from .. import validate
     from ..view.gate import Gate, listen_at
@@ -90,7 +89,7 @@ def play(
 
     port = validate.whole("--port", port, low=0, high=65535)
     limits = Limits(fps=validate.number("--fps", fps, low=1.0, high=1000.0))
-    _check(folder)
+    _check_folder(folder)
     if resolution is not None:
         resolution = validate.whole("resolution", resolution, low=2, high=2000)
     typed = {"resolution": resolution, "eps": metres("--eps", eps), "friction": friction}
@@ -103,8 +102,8 @@ def play(
         def ready() -> None:
             print(gate.url, flush=True)
             if gate.token is not None and not token:
-                output.warn("everyone who has this address can play; nothing is encrypted")
-            output.say("Ctrl-C ends it")
+                output.warn("everyone who has this address can connect; nothing is encrypted")
+            output.say("Ctrl-C stops the server")
             if _has_screen() if open is None else open:
                 threading.Thread(target=_open, args=(gate.url,), daemon=True).start()
 
@@ -124,7 +123,7 @@ def make_session(
     wear: WearOptions,
     options: dict[str, Any],
 ) -> "Face":
-    """The session for what was typed; a scene by name is made later, by its own thread."""
+    """Create the session for the given options; a built-in scene is created later, in the session's own thread."""
     from ..detect.choose import AUTO
     from ..detect.methods import method_name
     from ..scenes import SCENES
@@ -138,15 +137,15 @@ def make_session(
             raise ValueError("--clip, --lead-in, --hold and --layer are for a garment on a body; give both as files")
         return Session(Choice(scene or "tablecloth-on-bust", method, options), folder)
     if body is None:
-        raise ValueError(_unknown(str(scene)))
+        raise ValueError(_unknown_scene(str(scene)))
     if scene in SCENES:
         raise ValueError(f"{scene} brings its own body; give either its name or files")
     own, _ = stage(None if scene is None else pathlib.Path(scene), body, None, place, files, wear, options)
-    return Session(Choice(method=method, own=own), folder)  # which has the options already
+    return Session(Choice(method=method, own=own), folder)  # the scene already contains the options
 
 
-def _unknown(scene: str) -> str:
-    """A file without a body, or a name that is none."""
+def _unknown_scene(scene: str) -> str:
+    """The error message for a file without a body, or for an unknown scene."""
     from .. import validate
     from ..scenes import SCENES
 
@@ -158,18 +157,18 @@ def _unknown(scene: str) -> str:
         return str(error)
 
 
-def _check(folder: pathlib.Path) -> None:
-    """Recordings will be written there; better to know now than after one was made."""
+def _check_folder(folder: pathlib.Path) -> None:
+    """Verify before the simulation starts that recordings can be written to the folder."""
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"--folder {folder} is a file; give a folder for recordings")
     there = folder.absolute()
-    while not there.exists() and there != there.parent:  # it will be made when there is something to write
+    while not there.exists() and there != there.parent:  # the folder is created with the first recording
         there = there.parent
     try:
         tempfile.TemporaryFile(dir=there).close()
     except OSError as error:
-        if folder == pathlib.Path():  # nobody chose it, and one can play without
-            output.warn(f"this folder cannot be written ({error.strerror}); for recordings name another by --folder")
+        if folder == pathlib.Path():  # the default folder: playing works without recordings
+            output.warn(f"this folder cannot be written ({error.strerror}); name another for recordings with --folder")
         else:
             raise ValueError(
                 f"--folder {folder} cannot be written ({error.strerror}); give another for recordings"
@@ -177,7 +176,7 @@ def _check(folder: pathlib.Path) -> None:
 
 
 def _has_screen() -> bool:
-    """Somebody sits before a terminal, and a browser would not open inside it."""
+    """True for an interactive terminal with a graphical display, where a browser opens a window of its own."""
     if not sys.stdout.isatty():
         return False
     return sys.platform in ("win32", "darwin") or any(os.environ.get(n) for n in ("DISPLAY", "WAYLAND_DISPLAY"))

@@ -1,4 +1,4 @@
-"""Reading mesh files for commands: the same two options everywhere, and a word when something looks wrong."""
+"""Reading mesh files for commands: the options they share, and warnings about implausible input."""
 
 import dataclasses
 import pathlib
@@ -17,17 +17,17 @@ class FileOptions:
     """How files are read."""
 
     units: str = "m"
-    "units of the files: m, cm, mm, in, ft, or metres per unit"
+    "Units of the files: m, cm, mm, in, ft, or metres per unit."
     up: Literal["x", "y", "z"] = "y"
-    "the axis that points up in the files"
+    "The axis that points up in the files."
 
 
 PLAIN = FileOptions()
-_NAMED = 6  # parts in a note
+_NAMED = 6  # most part names listed in a note
 
 
 def check_sources(*paths: pathlib.Path | None) -> None:
-    """Say at once, before anything is imported, which file is not there; patterns of sequences are looked at later."""
+    """Raise MeshFileError for a missing file before anything is imported; patterns of sequences are resolved later."""
     for path in paths:
         if path is not None and not path.exists() and not any(c in path.name for c in "*?"):
             raise MeshFileError(path, "", "no such file")
@@ -46,32 +46,30 @@ def read_mesh(path: pathlib.Path, options: FileOptions) -> "Mesh":
 
 
 def outward(mesh: "Mesh") -> "Mesh":
-    """The mesh, its faces turned around where all look inward, with a word about it."""
+    """The mesh with outward faces: a closed mesh with inward faces is flipped, with a note."""
     if not mesh.issues.inward:
         return mesh
-    output.say(f"note: {mesh.name} is taken as if its faces were turned around")
+    output.say(f"note: {mesh.name} is used as if its faces were flipped")
     uv = None if mesh.uv is None else mesh.uv[:, ::-1]
     return dataclasses.replace(mesh, faces=mesh.faces[:, ::-1], uv=uv, source=None)
 
 
 def metres(option: str, given: str | None) -> float | None:
-    """A length that was typed: 5mm, 0.2in, or metres."""
+    """Parse a length in metres: 5mm, 0.2in, or a plain number of metres."""
     from .. import validate
 
     return None if given is None else validate.length(option, given)
 
 
 def check_length(option: str, given: str, value: float, body: "Clip") -> None:
-    """Refuse a number without a unit that is as long as the body is large: it was hardly meant to be in metres."""
+    """Raise ValueError for a number without a unit that exceeds a quarter of the body: probably not metres."""
     if value > 0.25 * body.mesh.size and given.replace(".", "", 1).isdigit():
         large = f"the body is {body.mesh.size:.3g} m large"
-        raise ValueError(
-            f"{option} {given} is {value:g} m, and {large}; write {given}mm, or {given}m if metres are meant"
-        )
+        raise ValueError(f"{option} {given} is {value:g} m, and {large}; write {given}mm, or {given}m for metres")
 
 
 def check_apart(file: pathlib.Path, worn: "Clip", body: pathlib.Path, under: "Clip") -> None:
-    """Refuse a body that holds the garment: a part of one file below a part of the same."""
+    """Raise ValueError where garment and body come from one file and share faces or nodes."""
     from ..io.gltf import GltfSource
     from ..io.obj import ObjSource
 
@@ -90,7 +88,7 @@ def check_apart(file: pathlib.Path, worn: "Clip", body: pathlib.Path, under: "Cl
 
 
 def warn_of_pair(worn: "Clip", under: "Clip | None") -> None:
-    """A garment and a body that cannot be in the same units, or in the same place."""
+    """Warn where size or position suggest that garment and body have different units or axes."""
     if under is None:
         return
     one, other = worn.mesh.bounds, under.mesh.bounds
@@ -110,7 +108,7 @@ def warn_of_pair(worn: "Clip", under: "Clip | None") -> None:
 
 
 def lasting(one: "Clip", other: "Clip") -> "Clip":
-    """A part of a clip, held still after its last key for as long as another part of the clip goes on."""
+    """The clip `one`, with its last frame repeated until it is as long as `other`."""
     import numpy as np
 
     missing = len(other) - len(one)
@@ -129,8 +127,10 @@ def read_clip(
     option: str = "--part",
     rest: bool = False,
 ) -> "tuple[Clip, float]":
-    """Load what moves or stands still, and its frames a second; warn about an implausible size. rest: as it stands in
-    a file with clips."""
+    """Load a static or animated mesh and its frames per second; warn about an implausible size.
+
+    rest: load an animated file in its rest pose, as a single frame.
+    """
     from ..clip import Clip
     from ..io import load, size_warning
     from ..io.footage import load_clip
@@ -148,5 +148,5 @@ def read_clip(
     if warning := size_warning(found.mesh):
         output.warn(f"{path}: {warning}")
     if found.mesh.n_faces > 1 and len(found.mesh.welded.issues.border) == 3 * found.mesh.n_faces:
-        output.warn(f"{path}: no triangle shares an edge with another; merge vertices that lie together first")
+        output.warn(f"{path}: no triangle shares an edge with another; merge vertices by distance first")
     return found, rate

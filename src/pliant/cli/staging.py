@@ -1,4 +1,4 @@
-"""From the words of `pliant drape` to a scene: which files, which scene, which character."""
+"""Build the scene of `pliant drape` and `pliant play` from the command line: files, built-in scene or character."""
 
 import dataclasses
 import pathlib
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class WearOptions:
-    """Clothes on a body; all but `hold` on a character, a .glb or .gltf file with a clip."""
+    """Garments on a body; all but `hold` need a character, a .glb or .gltf file with a clip."""
 
     clip: str | None = None
-    "which of its clips to play; the first without it"
+    "Clip of the character to play. Default: the first."
     lead_in: float = 0.5
-    "seconds from its rest pose, in which the garment is given, to the clip's first"
+    "Seconds of transition from the rest pose, in which the garment is given, to the first pose of the clip."
     hold: Literal["auto", "none"] = "auto"
-    "auto: waistbands, cuffs and collars of a garment stay where they are on the skin; none: friction alone holds"
+    "auto: waistbands, cuffs and collars of a garment stay fixed to the skin; none: only friction holds them."
     layer: tuple[pathlib.Path, ...] = ()
-    "mesh file of a garment worn over the first; once for each, inner to outer"
+    "Mesh file of another garment over the first; repeat for each, inner to outer."
 
 
 def stage(
@@ -35,7 +35,7 @@ def stage(
     wear: WearOptions,
     options: dict[str, Any],
 ) -> "tuple[Scene, Pace]":
-    """The scene, and how it is run where nothing else was asked for. options["material"]: only what was given."""
+    """Build the scene; return it with its default frames and substeps. options["material"]: explicit values only."""
     from .. import validate
     from ..io import is_animated
     from ..scene import Cloth
@@ -43,7 +43,7 @@ def stage(
     from ..scenes.pace import Pace, pace_of
 
     if scene is not None and (cloth or body):
-        raise ValueError(f"--scene {scene} brings its own cloth and body; give either it or files")
+        raise ValueError(f"--scene {scene} has its own cloth and body; give either a scene or files")
     if cloth is not None and body is None:
         raise ValueError(
             f"a body is missing: pliant drape {cloth} BODY; or pliant drape --body {cloth} for a tablecloth over it"
@@ -53,20 +53,22 @@ def stage(
     if "resolution" in options:
         options["resolution"] = validate.whole("resolution", options["resolution"], low=2, high=2000)
         if cloth is not None:
-            raise ValueError("--resolution is for cloth that is made here; a file has the triangles it has")
+            raise ValueError("--resolution is for generated cloth; it does not apply to a mesh file")
     if body is None:
-        _refuse(wear, "give both as files")
+        _refuse_wear_options(wear, "give both as files")
         name = "tablecloth-on-bust" if scene is None else validate.choice("scene", scene, tuple(SCENES))
         with output.progress(f"making {name}"):
             made = SCENES[name](**options)
         return made, pace_of(made)
     if cloth is not None and is_animated(body):
         if place == "above":
-            raise ValueError(f"--place above is for bodies that stand; {body} is a character, and wears what fits it")
-        made = _dressed(cloth, body, files, wear, options)
+            raise ValueError(f"--place above is for bodies without a clip; {body} is a character")
+        made = _dress(cloth, body, files, wear, options)
         return made, pace_of(made)
     worn = wear if cloth is None else dataclasses.replace(wear, hold="auto")
-    _refuse(worn, "a tablecloth is not worn" if cloth is None else f"{body} is not a .glb or .gltf file with a clip")
+    _refuse_wear_options(
+        worn, "a tablecloth is not worn" if cloth is None else f"{body} is not a .glb or .gltf file with a clip"
+    )
     rigid, count = outward(read_mesh(body, files)), options.pop("resolution", 36)
     if cloth is None:
         name = f"tablecloth on {rigid.name}"
@@ -76,19 +78,19 @@ def stage(
     name = f"{soft.name} on {rigid.name}"
     made = drape_scene(soft, rigid, place=place, hold=wear.hold, name=name, **options)
     if held := len(made.bodies[0].pins):
-        output.say(f"note: {held} vertices of borders that lie close to the body are held; --hold none lets them go")
+        output.say(f"note: {held} boundary vertices close to the body are pinned; --hold none releases them")
     return made, Pace()
 
 
-def _refuse(wear: WearOptions, why: str) -> None:
-    """No option of a character where there is none: it would do nothing."""
+def _refuse_wear_options(wear: WearOptions, why: str) -> None:
+    """Raise ValueError for an option of a character where there is none: it would have no effect."""
     for option, chosen in dataclasses.asdict(wear).items():
         if chosen != getattr(WearOptions, option):
             on = "of a file on a body" if option == "hold" else "on a character"
             raise ValueError(f"--{option.replace('_', '-')} is for a garment {on}; {why}")
 
 
-def _dressed(
+def _dress(
     cloth: pathlib.Path, body: pathlib.Path, files: FileOptions, wear: WearOptions, options: dict[str, Any]
 ) -> "Scene":
     from ..io import load_character, size_warning

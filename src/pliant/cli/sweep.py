@@ -1,4 +1,4 @@
-"""`pliant sweep`: many drapes, checks or bakes from one file, on all cores or on a cluster; what is done stays done."""
+"""`pliant sweep`: many drapes, checks or bakes from one file, on all cores or a cluster; interrupted sweeps resume."""
 
 import pathlib
 import re
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from ..sweep.plan import Plan, Run
     from ..sweep.sweep import Progress, Swept
 
-_SAY = 5.0  # s between two lines where stderr is no terminal
-_SHOWN = 12  # failed runs in the table
+_INTERVAL = 5.0  # seconds between two progress lines where stderr is not a terminal
+_SHOWN = 12  # most rows in the table of failed runs
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
@@ -33,32 +33,32 @@ def sweep(
     plan: bool = False,
     json: bool = False,
 ) -> int:
-    """Carry out all runs that FILE describes, each in its own folder; started again it does only what is missing.
+    """Execute all runs described in FILE, each in its own folder; a second start executes only the missing ones.
 
-    Writes a table (table.csv, table.json, table.parquet with pyarrow), times apart from it (times.csv) and a gallery
-    to be opened in any browser. The exit code is 1 when a run failed, or a check is beyond the limits FILE gives.
+    Writes a table (table.csv, table.json, table.parquet with pyarrow), timings separately (times.csv) and an HTML
+    gallery. The exit code is 1 when a run failed, or a check exceeds the limits in FILE.
 
     Parameters
     ----------
     file
         A TOML file: run = "drape", "check" or "bake", garments, bodies, and lists of parameters. See docs/sweep.md.
     out
-        The folder of all results; without it FILE without its ending.
+        Folder of all results. Default: FILE without its extension.
     workers
-        Processes of this machine that work at the same time; one for each core without it.
+        Number of parallel processes on this machine. Default: one per core.
     scheduler
-        Address of a Dask scheduler, such as tcp://10.0.0.5:8786: its machines do the work, and must share OUT and the
-        files that are read. "local" starts one on this machine, with --workers workers. Needs the extra [cluster].
+        Address of a Dask scheduler, such as tcp://10.0.0.5:8786, whose machines execute the runs; they must share OUT
+        and the input files. "local" starts one on this machine, with --workers workers. Needs the extra [cluster].
     time_limit
-        Seconds a run may take; then it is ended and recorded as failed.
+        Most seconds per run; a run that exceeds them is ended and recorded as failed.
     memory
-        What a run may take, such as 500M or 4G.
+        Most memory per run, such as 500M or 4G.
     attempts
-        How often a run is tried whose process died.
+        Most attempts at a run whose process died.
     retry_failed
-        Do runs again that failed before.
+        Repeat runs that failed before.
     plan
-        Say which runs there are, which of them are done, and do nothing.
+        List the runs and which of them are done, without executing any.
     json
         Print JSON instead of a table.
     """
@@ -77,18 +77,18 @@ def sweep(
         workers = validate.whole("--workers", workers, low=1, high=1024)
     scheduler = None if scheduler is None else check_address(scheduler)
     if workers is not None and scheduler not in (None, LOCAL):
-        raise ValueError("--workers is for this machine; a cluster behind --scheduler has its own")
+        raise ValueError("--workers is for this machine; the cluster of --scheduler has its own workers")
     wanted = read_plan(file)
     target = file.with_suffix("") if out is None else out
     if target.resolve() == file.resolve():
-        raise ValueError(f"the results of {file} would take its name; choose a folder with --out")
+        raise ValueError(f"the results of {file} would overwrite it; choose a folder with --out")
     if plan:
         return _show_plan(wanted, target, json)
     if scheduler is None:
         output.say_if_compiling(
             {"drape": "xpbd.relax_serial", "check": "crossings.find_crossings"}.get(wanted.kind, "bake.bake_tiles")
         )
-    with _Watch(wanted.name) as watch:
+    with _ProgressDisplay(wanted.name) as watch:
         done = carry_out(
             wanted,
             target,
@@ -115,19 +115,19 @@ def _bytes(text: str) -> int:
     if count < 1.0:
         raise ValueError(f"--memory {text}: expected a size such as 500M or 4G")
     if not pathlib.Path("/proc/self/statm").exists():
-        raise ValueError("--memory needs /proc to see what a run takes; this platform has none")
+        raise ValueError("--memory needs /proc to measure the memory of a run; this platform has none")
     return int(count)
 
 
-class _Watch:
-    """How far it is, and how long it will take: a bar on a terminal, a line now and then elsewhere."""
+class _ProgressDisplay:
+    """Progress and remaining time: a bar on a terminal, a line every few seconds elsewhere."""
 
     def __init__(self, name: str) -> None:
-        self.name, self.began, self.said, self.before = name, time.monotonic(), -_SAY, 0
+        self.name, self.began, self.said, self.before = name, time.monotonic(), -_INTERVAL, 0
         self.open: Any = None
         self.bar: Any = None
 
-    def __enter__(self) -> "_Watch":
+    def __enter__(self) -> "_ProgressDisplay":
         return self
 
     def __exit__(self, *how: Any) -> None:
@@ -144,7 +144,7 @@ class _Watch:
             self.before = now.done
             return
         passed = time.monotonic() - self.began
-        if passed - self.said < _SAY and now.done < now.total:
+        if passed - self.said < _INTERVAL and now.done < now.total:
             return
         self.said = passed
         left = f", about {_span(passed / now.done * (now.total - now.done))} left" if 0 < now.done < now.total else ""
@@ -177,16 +177,16 @@ def _show(done: "Swept", target: pathlib.Path) -> None:
         ("done before", f"{done.before:,}"),
         ("done now", f"{done.now:,}"),
         ("failed", f"{len(failed):,}"),
-        *([("beyond their limits", f"{len(done.beyond):,}")] if done.beyond else []),
+        *([("limits exceeded", f"{len(done.beyond):,}")] if done.beyond else []),
         *(("written", str(target / path.name)) for path in done.written),
     ]
     output.table(("", done.plan.name), rows)
     if failed:
         _show_runs(done, failed, "failed runs", lambda record: record["error"])
-        output.warn(f"{len(failed)} of {len(done.plan.runs)} runs failed; --retry-failed does them again")
+        output.warn(f"{len(failed)} of {len(done.plan.runs)} runs failed; --retry-failed repeats them")
     if beyond := done.beyond:
-        _show_runs(done, beyond, "runs beyond their limits", lambda record: record["figures"]["broken"])
-        output.warn(f"{len(beyond)} of {len(done.plan.runs)} runs are beyond their limits")
+        _show_runs(done, beyond, "runs that exceed their limits", lambda record: record["figures"]["broken"])
+        output.warn(f"{len(beyond)} of {len(done.plan.runs)} runs exceed their limits")
 
 
 def _show_runs(done: "Swept", runs: "list[Run]", title: str, why: Callable[[dict[str, Any]], str]) -> None:

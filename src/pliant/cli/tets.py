@@ -1,4 +1,4 @@
-"""`pliant tets`: fill a closed surface with tetrahedra, save them, and say how good they are."""
+"""`pliant tets`: fill a closed surface with tetrahedra, save them and report their quality."""
 
 import pathlib
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,16 +24,16 @@ def tets(
 ) -> int:
     """Fill a closed SURFACE with tetrahedra of bounded angles.
 
-    Exit code 1 where a part of it is lost because it is thinner than a cell.
+    The exit code is 1 when a part of the surface thinner than a cell is lost.
 
     Parameters
     ----------
     surface
-        A closed mesh, faces outward.
+        A closed mesh with outward faces.
     out
-        Where to save the tets, as .msh (Gmsh 4.1), .mesh (MEDIT), .vtk or .npz.
+        File to save the tets to: .msh (Gmsh 4.1), .mesh (MEDIT), .vtk or .npz.
     size
-        Length of an edge: 5mm, 0.2in, or metres. Without it, as few of 8 000 to 200 000 tets as lose nothing.
+        Edge length: 5mm, 0.2in, or metres. Default: the coarsest of 8 000 to 200 000 tets that loses no part.
     json
         Print JSON instead of a table.
     """
@@ -48,7 +48,7 @@ def tets(
     output.say_if_compiling("nearest.find_nearest")
     start = time.perf_counter()
     with output.progress(f"filling {surface.name}") as advance:
-        made, loss = filled(mesh, size, progress=lambda points: advance(points, "points looked at"))
+        made, loss = filled(mesh, size, progress=lambda points: advance(points, "points processed"))
     figures: dict[str, Any] = {"mesh": str(surface), "seconds": time.perf_counter() - start} | _figures(made, loss)
     figures["written"] = []
     if out is not None:
@@ -88,7 +88,7 @@ def _rows(f: dict[str, Any]) -> list[tuple[str, str]]:
     return [
         ("size", f"{1e3 * h:.4g} mm"),
         ("mesh", f"{f['vertices']} vertices, {f['tets']} tets, {f['faces']} faces"),
-        ("angles", f"{f['least_angle_deg']:.1f} to {f['largest_angle_deg']:.1f} degrees between sides"),
+        ("angles", f"{f['least_angle_deg']:.1f} to {f['largest_angle_deg']:.1f} degrees (dihedral)"),
         ("volume", f"{f['filled_m3']:.4g} of {f['volume_m3']:.4g} m3, {f['lost_share']:.2%} lost"),
         (
             "surface",

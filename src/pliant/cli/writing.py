@@ -1,4 +1,4 @@
-"""Where results will go, looked at before the work: an hour of computing must not end with "no such folder"."""
+"""Checks of output paths before the computation starts, so that long runs do not end with "no such folder"."""
 
 import contextlib
 import pathlib
@@ -9,17 +9,17 @@ from collections.abc import Sequence
 def check_targets(
     targets: Sequence[tuple[str, pathlib.Path | None, Sequence[str]]], inputs: Sequence[pathlib.Path | None] = ()
 ) -> None:
-    """Each target is (option, path or None, endings it may have). Raises ValueError or OSError, writes nothing."""
+    """Check targets, each (option, path or None, allowed extensions); raises ValueError or OSError, writes nothing."""
     sources = [path.resolve() for path in inputs if path is not None]
     seen: dict[pathlib.Path, str] = {}
     for option, path, endings in targets:
         if path is None:
             continue
         if path.suffix.lower() not in endings and not path.is_dir():
-            raise ValueError(f"{option} {path}: unknown ending {path.suffix!r}; one of: {', '.join(endings)}")
+            raise ValueError(f"{option} {path}: unknown extension {path.suffix!r}; one of: {', '.join(endings)}")
         place = path.resolve()
         if place in sources:
-            raise ValueError(f"{option} {path} would overwrite a file that is read; choose another name")
+            raise ValueError(f"{option} {path} would overwrite an input file; choose another name")
         if place in seen:
             raise ValueError(f"{seen[place]} and {option} are the same file, {path}")
         seen[place] = option
@@ -27,7 +27,7 @@ def check_targets(
 
 
 def check_place(path: pathlib.Path) -> None:
-    """Can a file be made there? Folders that do not exist yet will be, so the nearest that does is asked."""
+    """Raise OSError where no file can be created at the path; missing folders are tested at their nearest ancestor."""
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; give a file name")
     folder = path.resolve().parent

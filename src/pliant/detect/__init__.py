@@ -1,4 +1,4 @@
-"""State -> contacts; one file (or folder) per method."""
+"""Collision detection: from a state to contacts. Each method is one module or subpackage."""
 
 from .find import detector, find_contacts
 from .methods import METHODS

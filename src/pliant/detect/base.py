@@ -1,4 +1,4 @@
-"""What every detector is: built once, told where things are, asked for contacts."""
+"""The protocol of all detectors: construct once, `update` with positions, `find` contacts."""
 
 import enum
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
@@ -13,17 +13,17 @@ from ..state import State
 
 
 class Finds(enum.Flag):
-    """What a detector can find."""
+    """The kinds of contact that a detector finds."""
 
-    OBSTACLE = enum.auto()  # something soft against something that is not moved by it
-    PAIR = enum.auto()  # two soft things
-    SELF = enum.auto()  # a thing against itself
+    OBSTACLE = enum.auto()  # deformable against a static or kinematic obstacle
+    PAIR = enum.auto()  # deformable against deformable
+    SELF = enum.auto()  # self-contact
 
 
 class Side(NamedTuple):
-    """One side of a question: a mesh, where its vertices begin in the one array of positions, its body's number.
+    """One of the two objects of a query: its mesh, the row of its first vertex in `state.x`, and its body index.
 
-    motion: how its vertices move, where bones or frames move them; state.bones[body] is where they are by now.
+    motion: the skinning or the frames that move a kinematic mesh; state.bones[body] holds the current pose.
     """
 
     mesh: Mesh
@@ -38,7 +38,7 @@ class Side(NamedTuple):
 
 @runtime_checkable
 class Detector(Protocol):
-    """`update` follows the positions (the only place where memory changes); `find` answers for them.
+    """`update` takes new positions and is the only method that changes internal state; `find` returns the contacts.
 
     guarantee: A never misses, B bounded error, C measured recall. follows: the second side may move.
     """
@@ -58,34 +58,36 @@ class Detector(Protocol):
 
 @runtime_checkable
 class Remembering(Protocol):
-    """A detector whose answers depend on those before: its memory is in checkpoints."""
+    """A detector whose results depend on earlier ones; checkpoints store its memory."""
 
-    memory: NDArray[np.float64]  # (k,10); none where nothing is remembered
+    memory: NDArray[np.float64]  # (k,10); k = 0 if nothing is stored
 
 
 @runtime_checkable
 class Forgetting(Protocol):
-    """A detector that goes on from where it was; what begins another run tells it to forget."""
+    """A detector with temporal coherence; `forget` resets it at the start of another run."""
 
     def forget(self) -> None: ...
 
 
 class Inside(NamedTuple):
-    rows: NDArray[np.int64]  # (k,) which of the points are inside, ascending
-    depth: NDArray[np.float64]  # (k,) metres, positive
-    nearest: NDArray[np.float64]  # (k,3) the nearest points of the surface
-    faces: NDArray[np.int64]  # (k,) and the faces they lie on
-    normal: NDArray[np.float64]  # (k,3) unit, the shortest way out
+    """The points of a query that are inside a solid."""
+
+    rows: NDArray[np.int64]  # (k,) indices of the points inside, ascending
+    depth: NDArray[np.float64]  # (k,) penetration depth in metres, positive
+    nearest: NDArray[np.float64]  # (k,3) nearest points of the boundary
+    faces: NDArray[np.int64]  # (k,) the faces they lie on
+    normal: NDArray[np.float64]  # (k,3) unit separation direction
 
 
 @runtime_checkable
 class Sounding(Protocol):
-    """A detector that also tells, exactly, which points are inside its obstacle where that was at the last update."""
+    """A detector that also finds, exactly, the points inside its obstacle at the positions of the last update."""
 
     within: float
     soft: Side
     body: Side
 
     def inside(self, points: Any, which: NDArray[np.int64] | None = None) -> Inside:
-        """Of points (n,3); `which` (n,) vertices of the soft side they are, if any, is where a search may begin."""
+        """The points (n,3) inside; `which` (n,): their vertex indices on the deformable side, to warm-start queries."""
         ...

@@ -1,4 +1,4 @@
-"""Trees that nearest points are found by, as `kernels.nearest` walks them."""
+"""BVHs for nearest-point queries, in the 4-wide block layout that `kernels.nearest` traverses."""
 
 from typing import Any
 
@@ -15,12 +15,12 @@ SHAPE: dict[str, Any] = {"volume": "box", "arity": 4, "leaf": 1}
 
 
 def tree_of(surface: Surface) -> Blocks:
-    """Boxes around the triangles, as `kernels.nearest` walks them."""
+    """Build an AABB tree over the triangles of a surface, in the layout of `kernels.nearest`."""
     return blocks_of(surface, _tree.tree_of(surface.x, surface.faces, **SHAPE))[0]
 
 
 def blocks_of(surface: Surface, tree: Tree) -> tuple[Blocks, NDArray[np.int32]]:
-    """Blocks for a tree of `SHAPE` over the faces of a surface, and the block of each of its nodes."""
+    """Convert a BVH of `SHAPE` over the faces of a surface to blocks; also return the block index of each node."""
     number = np.empty(len(tree.nodes), np.int32)
     count, room = _nearest.number_blocks(tree.nodes, number)
     blocks = Blocks(

@@ -1,4 +1,4 @@
-"""The referee: every vertex-face and edge-edge pair within a distance, exactly. Slow, obvious, and always right."""
+"""The referee: all vertex-face and edge-edge pairs within a distance, computed exactly without a hierarchy."""
 
 from typing import ClassVar, Self
 
@@ -17,17 +17,17 @@ from .surface import bin_boxes
 Floats = NDArray[np.float64]
 Pairs = NDArray[np.int32]
 _NOWHERE = np.zeros((0, 3))
-_NOWHERE.flags.writeable = False  # like the vertices of a mesh: one compiled kernel serves both
-_BYTES = 400  # memory a contact takes while it is found
+_NOWHERE.flags.writeable = False  # as the vertices of a mesh, so that one compiled specialisation serves both
+_BYTES = 400  # peak memory per contact during detection
 
 
 @door
 class BruteForceDetector:
-    """All pairs of features closer than `within`; `other=None` asks for self-contact, neighbours left out: those that
-    have a vertex in common, or copies of one that coincide both at rest and where they are now.
+    """Find all pairs of features closer than `within`; `other=None` finds self-contact.
 
-    Against a closed mesh the distance is signed, and a vertex inside it is reported with its nearest face however
-    deep it is. Open meshes have no inside: distances are positive, the normal points from the other to this one.
+    Self-contact excludes adjacent features: those that share a vertex, or copies of one that coincide both in the rest
+    pose and now. Against a closed mesh the distance is signed, and a vertex inside it is reported with its nearest face
+    at any depth. Open meshes have no inside: distances are positive, the normal points from the second to the first.
     """
 
     name: ClassVar[str] = "brute-force"
@@ -45,7 +45,7 @@ class BruteForceDetector:
         self.max_bytes = max_bytes
 
     def update(self, state: State) -> Self:
-        """Nothing is kept between questions."""
+        """Do nothing: this detector keeps no state between queries."""
         return self
 
     def find(self, state: State) -> Contacts:
@@ -55,7 +55,7 @@ class BruteForceDetector:
         return contacts_of(a, b, self._faces(a, b), back, self._edges(a, b), Pool())
 
     def _faces(self, a: Pose, b: Pose) -> Pairs:
-        """Vertices of `a` and faces of `b` within reach."""
+        """Return (k,2) pairs of a vertex of `a` and a face of `b` that are within `self.within`."""
         mesh = b.part.side.mesh
         if not mesh.n_faces:
             return _kernels.EMPTY
@@ -71,7 +71,7 @@ class BruteForceDetector:
         return pairs
 
     def _edges(self, a: Pose, b: Pose) -> Pairs:
-        """Edges within reach of each other."""
+        """Return (k,2) pairs of an edge of `a` and an edge of `b` that are within `self.within`."""
         e_a, e_b = a.part.side.mesh.topology.edges, b.part.side.mesh.topology.edges
         if not (len(e_a) and len(e_b)):
             return _kernels.EMPTY
@@ -90,16 +90,16 @@ class BruteForceDetector:
 
     @property
     def _rest(self) -> Floats:
-        """Where the vertices are at rest, which tells the neighbours of a mesh with itself; none for two meshes."""
+        """Rest positions (n,3), which determine adjacency in self-contact; (0,3) for two meshes."""
         return self.sides[0].mesh.vertices if self.same else _NOWHERE
 
     def _room(self, count: int) -> Pairs:
-        advice = "ask for a smaller distance or raise max_bytes"
+        advice = "reduce the detection distance or raise max_bytes"
         validate.budget(f"{count} contacts", count * _BYTES, advice, self.max_bytes)
         return np.empty((count, 2), np.int32)
 
 
 def _pose(side: Side, state: State) -> Pose:
-    """A side where it is now, with those of its vertices welded that coincide there as they do at rest."""
+    """Return a side at its current positions, welding vertices that coincide both there and in the rest pose."""
     x = state.x[side.rows]
     return Pose(Part.of(side._replace(mesh=side.mesh.sewn_at(x))), x)

@@ -1,6 +1,6 @@
-"""Which method, where nobody names one: the one place that decides, and says why.
+"""Automatic choice of the detection method, with the reason for it.
 
-The rule is drawn from what `pliant compare` measured; the figures are in docs/compare.md.
+The rule follows from measurements of `pliant compare`; the figures are in docs/compare.md.
 """
 
 from typing import Any, NamedTuple
@@ -16,14 +16,14 @@ from ..scene import Scene
 from .distance_field.detector import finest_cells
 
 AUTO = "auto"
-# boxes on bones pay where many bones share a body; on a walking mannequin 19 bones take half of the tree's time, and 8
-# twice as much, as a body of one bone or of morph targets does, or five times (docs/compare.md)
-BONES, SHARE = 12, 0.4
-FEW = 2000  # triangles of a body that any method looks through in no time, bones or not
+# Bone-attached bounding boxes pay off if many bones move a body. On a walking mannequin they take half the time of the
+# BVH with 19 bones and twice its time with 8; with one bone or morph targets two to five times (docs/compare.md).
+BONES, SHARE = 12, 0.4  # fewest bones, and largest share of the vertices that one bone may dominate
+FEW = 2000  # triangles of a body that any method processes in negligible time
 
 
 class Chosen(NamedTuple):
-    """The name of a method, and the reason in words."""
+    """The name of a method and the reason for its choice."""
 
     name: str
     why: str
@@ -31,42 +31,42 @@ class Chosen(NamedTuple):
 
 @door
 def choose_method(a: Mesh, b: Mesh | None = None, within: float = 0.002) -> Chosen:
-    """The method for all contacts of mesh `a` with mesh `b` (None: with itself) closer than `within` metres.
+    """Choose the method for all contacts of mesh `a` with mesh `b` (None: with itself) closer than `within` metres.
 
-    The methods that come into question find the same contacts, all of them; what differs is the cost.
+    Every method considered is exact and finds the same contacts; they differ only in cost.
     """
     validate.number("within", within, low=0.0, high=validate.LARGEST)
     meshes = [mesh for mesh in (a, b) if mesh is not None]
     if any(len(np.unique(mesh.faces)) < mesh.n_vertices for mesh in meshes):
-        return Chosen("brute-force", "exact, and looks at vertices that no face has")
-    return Chosen("tree", f"exact, and the least work for {sum(mesh.n_faces for mesh in meshes)} triangles")
+        return Chosen("brute-force", "exact, and includes vertices that belong to no face")
+    return Chosen("tree", f"exact, and the fastest for {sum(mesh.n_faces for mesh in meshes)} triangles")
 
 
 def method_for(scene: Scene) -> Chosen:
-    """The method that keeps what is soft from the fixed bodies of a scene."""
+    """Choose the method for contacts of deformables with the static and kinematic bodies of a scene."""
     bodies = [scene.bodies[b] for b in scene.fixed]
     shapes = [scene.shapes[b] for b in scene.fixed if b in scene.shapes]
     without = [b for b in scene.fixed if not _boned(scene.shapes.get(b)) and scene.bodies[b].mesh.n_faces > FEW]
     if any(_boned(shape) for shape in shapes) and not without:
-        return Chosen("bone-boxes", "bones hold a body; exact, and boxes ride on them")
+        return Chosen("bone-boxes", "a body is skinned; exact, with bone-attached bounding boxes")
     if without and any(isinstance(shape, Skinned) for shape in shapes):
-        return Chosen("tree", f"{_boneless(scene.shapes.get(without[0]))}; exact, and follows anything")
+        return Chosen("tree", f"{_boneless(scene.shapes.get(without[0]))}; exact for any motion")
     if shapes:
-        return Chosen("tree", "a body bends, and few bones say how, or none; exact, and follows anything")
+        return Chosen("tree", "a body deforms with few bones or none; exact for any motion")
     coarse = [body.label for body in bodies if finest_cells(body.mesh, scene.eps) > 1.001 * scene.eps]
     if coarse:
-        return Chosen("tree", f"a field of {coarse[0]!r} would be coarser than eps = {scene.eps:g} m; exact")
-    return Chosen("distance-field", "all bodies keep their shape; one look-up a point, right to 0.87 of a cell")
+        return Chosen("tree", f"a distance field of {coarse[0]!r} would be coarser than eps = {scene.eps:g} m; exact")
+    return Chosen("distance-field", "all bodies are rigid; one lookup per point, error at most 0.87 cells")
 
 
 def _shares(shape: Skinned) -> NDArray[np.float64]:
-    """Of the vertices, what each bone that holds any holds more than others do: largest first."""
+    """The share of the vertices that each bone dominates (has the largest weight of), in descending order."""
     held = np.bincount(shape.joints[:, 0]) / max(len(shape.joints), 1)
     return np.sort(held[held > 0.0])[::-1]
 
 
 def _boned(shape: Any) -> bool:
-    """Whether bones part a body well enough for boxes on them."""
+    """Return whether the bones divide a body finely enough for bone-attached bounding boxes."""
     if not isinstance(shape, Skinned) or shape.character.morphs:
         return False
     shares = _shares(shape)
@@ -74,11 +74,11 @@ def _boned(shape: Any) -> bool:
 
 
 def _boneless(shape: Any) -> str:
-    """Why boxes on bones would not pay."""
+    """The reason why bone-attached bounding boxes would not pay off."""
     if not isinstance(shape, Skinned):
-        return "a body has no bones" if shape is None else "a body bends, and no bones say how"
+        return "a body has no bones" if shape is None else "a body deforms without bones"
     if shape.character.morphs:
-        return "morph targets move a body, not its bones alone"
+        return "morph targets deform a body in addition to its bones"
     shares = _shares(shape)
     most = f", one of them {shares[0]:.0%} of it" if len(shares) > 1 else " alone"
-    return f"{len(shares)} bone{'s' * (len(shares) != 1)} hold{'s' * (len(shares) == 1)} a body{most}"
+    return f"{len(shares)} bone{'s' * (len(shares) != 1)} move{'s' * (len(shares) == 1)} a body{most}"

@@ -1,4 +1,4 @@
-"""Consistent penetration depth: for every vertex inside a body of tetrahedra, how deep it is and which way leads out.
+"""Consistent penetration depth: depth and separation direction of every vertex inside a tetrahedral body.
 
 After Heidelberger, Teschner, Keiser, Mueller and Gross 2004; see docs/detectors/consistent-depth.md.
 """
@@ -21,14 +21,14 @@ from .tree.depth import Depths
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 Rows = NDArray[np.int64]
-_OPPOSITE = np.array([[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]])  # corners of a tet beside each of them
+_OPPOSITE = np.array([[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]])  # corners of the face opposite to each corner
 
 
 class ConsistentDepth:
-    """Knows who is linked to whom in the bodies `sides`, whose tets are numbered on from side to side.
+    """Consistent penetration depth for the bodies `sides`, whose tets are numbered consecutively over all sides.
 
-    Bodies without tets may be among them, such as cloth: their vertices can be inside others. What `contacts` told is
-    remembered from the next `go_on` on: then no direction turns far from one answer to the next.
+    Sides without tets, such as cloth, are allowed: their vertices can be inside others. From the next `go_on` on, the
+    result of `contacts` limits how far each separation direction may rotate between successive results.
     """
 
     def __init__(self, sides: Sequence[Side]) -> None:
@@ -36,7 +36,7 @@ class ConsistentDepth:
         count = max((side.rows.stop for side in self.sides), default=0)
         meshes = [side.mesh for side in self.sides]
         self._count = max(count, 1)
-        self._one = np.arange(count, dtype=np.int32)  # of vertices at the same place, the one that stands for all
+        self._one = np.arange(count, dtype=np.int32)  # representative of each group of welded vertices
         for side in self.sides:
             _, first = np.unique(side.mesh.weld_index, return_index=True)
             self._one[side.rows] = side.first + first[side.mesh.weld_index]
@@ -62,10 +62,10 @@ class ConsistentDepth:
         return np.concatenate([np.zeros((0, width), np.int32), *rows])
 
     def contacts(self, x: Floats, pairs: NDArray[Any], *, nearest: bool = False) -> Contacts:
-        """Vertex-face records of pairs (k,2) of a row of x (n,3) and a tet that holds it: one for each vertex and body.
+        """Return vertex-face records, one per vertex and body, of pairs (k,2): row of x (n,3), tet that contains it.
 
-        Ordered by vertex, then by body. The normal is the way out, and the distance minus the depth; `nearest` takes
-        the nearest point of the surface for all of them, whatever was told before.
+        Ordered by vertex, then by body. The normal is the separation direction, and the distance is minus the depth.
+        `nearest` uses the nearest point of the surface for all vertices and ignores earlier results.
         """
         solids, n = self.solids, len(x)
         self._told = _ways(np.zeros(0, np.int64))
@@ -99,34 +99,34 @@ class ConsistentDepth:
         return out
 
     def go_on(self) -> None:
-        """From now on what was told last is what was told before: things have moved."""
+        """Make the last result the reference for the next one; call after the bodies have moved."""
         self._before = self._told
 
     def forget(self) -> None:
-        """Nothing was told before."""
+        """Discard earlier results."""
         self._before = self._told = _ways(np.zeros(0, np.int64))
 
     @property
     def memory(self) -> Floats:
-        """(k,10) what was told last, all that the next answer depends on beside positions: of each node its key, face,
-        weights (3), normal (3), depth and whether it was turning."""
+        """(k,10) the last result, on which the next one depends besides positions. Columns: key, face, weights (3),
+        normal (3), depth, and whether the direction was still rotating."""
         return np.column_stack([np.asarray(part, np.float64) for part in self._told])
 
     @memory.setter
     def memory(self, rows: Floats) -> None:
         given = validate.floats("memory", rows, (None, 10))
         if not (np.diff(given[:, 0], prepend=-1.0) > 0.0).all() or (given[:, :2] % 1.0 != 0.0).any():
-            raise ValueError("memory of directions has keys that do not ascend, or no whole numbers; it is damaged")
+            raise ValueError("memory must have ascending integer keys and integer faces; the rows given are corrupt")
         if (given[:, 0] >= self._count * len(self.sides)).any():
-            raise ValueError(f"memory of directions names vertices or bodies beyond the {len(self.sides)} sides")
+            raise ValueError(f"memory refers to vertices or bodies beyond the {len(self.sides)} sides")
         if (given[:, 1] < NONE).any() or (given[:, 1] >= len(self.solids.faces)).any():
-            raise ValueError(f"memory of directions names faces beyond the {len(self.solids.faces)} there are")
+            raise ValueError(f"memory refers to faces beyond the {len(self.solids.faces)} of all sides")
         keys, face = given[:, 0].astype(np.int64), given[:, 1].astype(np.int32)
         weights, normal, depth = given[:, 2:5].copy(), given[:, 5:8].copy(), given[:, 8].copy()
         self._told = self._before = Ways(keys, face, weights, normal, depth, given[:, 9] > 0.0)
 
     def _by_nearest(self, nodes: Nodes, rows: Rows, parts: Rows, x: Floats, told: Told) -> None:
-        """Those that no link leads out to: against the nearest point of the surface."""
+        """Fill the rows that depth propagation did not reach from the nearest point of the surface."""
         for b in np.unique(parts[rows, 1]):
             own = parts[rows, 0] == parts[rows, 1]
             for same in (False, True):
@@ -143,7 +143,7 @@ class ConsistentDepth:
                 _kernels.take_nearest(self.solids, nodes, some, faces, x, told)
 
     def _depth(self, b: int, x: Floats, vertices: Ints) -> Rows:
-        """The faces of side b that are nearest to some vertices."""
+        """Return the faces of side b that are nearest to the given vertices."""
         side = self.sides[b]
         if b not in self._depths:
             self._depths[b] = Depths(Mesh(side.mesh.vertices, side.mesh.faces, groups=side.mesh.groups))
@@ -151,7 +151,7 @@ class ConsistentDepth:
 
 
 def consistent_depth(sides: Sequence[Side], x: Any, pairs: Any) -> Contacts:
-    """What `ConsistentDepth` answers, once: records of pairs (k,2) of a row of x (n,3) and a tet that holds it."""
+    """One-shot `ConsistentDepth.contacts`: records of pairs (k,2), a row of x (n,3) and a tet that contains it."""
     count = max((side.rows.stop for side in sides), default=0)
     tets = sum(len(side.mesh.tets) for side in sides)
     given, at = np.asarray(pairs), validate.floats("x", x, (None, 3))
@@ -164,7 +164,7 @@ def consistent_depth(sides: Sequence[Side], x: Any, pairs: Any) -> Contacts:
 
 
 def _ways(keys: Rows) -> Ways:
-    """Room for what is told of nodes of these keys."""
+    """Allocate the results for nodes with these keys (k,)."""
     k = len(keys)
     return Ways(
         keys, np.full(k, NONE, np.int32), np.zeros((k, 3)), np.zeros((k, 3)), np.zeros(k), np.zeros(k, np.bool_)
@@ -172,7 +172,7 @@ def _ways(keys: Rows) -> Ways:
 
 
 def _beside(tets: Ints, faces: Ints) -> Ints:
-    """(k,4) the tet beyond the side opposite to each corner of tets (k,4), or -1 - the face (m,3) that it is."""
+    """(k,4) the tet across the side opposite to each corner of tets (k,4); -1 - face if that side is a face (m,3)."""
     sides = np.sort(np.concatenate([tets[:, _OPPOSITE].reshape(-1, 3), faces]), 1)
     _, index = np.unique(sides, axis=0, return_inverse=True)
     order = np.argsort(index.ravel(), kind="stable")
@@ -182,12 +182,12 @@ def _beside(tets: Ints, faces: Ints) -> Ints:
     twin = twin[: 4 * len(tets)]
     if (twin < 0).any():
         lost = int((twin < 0).sum())
-        raise ValueError(f"{lost} sides of tets belong to one tet and are no face; use pliant.Mesh.from_tets")
+        raise ValueError(f"{lost} sides belong to one tet only but are not faces; use pliant.Mesh.from_tets")
     return np.where(twin < 4 * len(tets), twin // 4, 4 * len(tets) - 1 - twin).reshape(-1, 4).astype(np.int32)
 
 
 def _grouped(keys: Ints, values: Ints, count: int) -> tuple[Rows, Ints]:
-    """Values (k,) by their keys: those of key i are values[start[i]:start[i+1]]."""
+    """Group values (k,) by key (CSR): those of key i are values[start[i]:start[i+1]]."""
     order = np.argsort(keys, kind="stable")
     start = np.searchsorted(keys[order], np.arange(count + 1))
     return start.astype(np.int64), np.ascontiguousarray(values[order], np.int32)

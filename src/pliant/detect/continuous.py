@@ -1,4 +1,4 @@
-"""Contacts on the way from one place to another, and the largest part of a motion that is free of them."""
+"""Continuous collision detection (CCD): contacts during a step, and the largest collision-free fraction of it."""
 
 import math
 from typing import Any, ClassVar, NamedTuple, Self
@@ -26,20 +26,20 @@ from .tree.detector import TreeDetector
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
 SOLVERS = {"conservative": _kernels.ALL, "cubic": _kernels.ALL_BY_CUBIC}
-# of the largest coordinate: what rounding may do to x_0 + t (x_1 - x_0), twice
+# relative to the largest coordinate: twice the rounding error of x_0 + t (x_1 - x_0)
 _SLACK = 2.0**-50
-_BYTES = 400  # memory a contact takes while it is found
+_BYTES = 400  # peak memory per contact during detection
 
 
 class Hits(NamedTuple):
-    """Pairs that touch on the way, sorted by kind and features."""
+    """Pairs that touch during the step, sorted by kind and features."""
 
     pairs: Rows  # (k,3) kind (THERE, ACROSS or BACK of kernels/sweep.py) and the two features
-    time: Floats  # (k,) 0..1
+    time: Floats  # (k,) time of impact, 0..1
 
 
 class Moving:
-    """A cover on its way: boxes around whole motions, in a tree of their own."""
+    """A `Cover` in motion, with its own BVH of swept AABBs."""
 
     def __init__(self, cover: Cover) -> None:
         skin, tree = cover.skin, cover.tree
@@ -50,20 +50,20 @@ class Moving:
         self.at = Swath(self.tree.nodes, self.tree.items, *(np.empty(shape) for shape in shapes))
 
     def move(self, x_0: Floats, x_1: Floats) -> None:
-        """From x_0 to x_1, (n,3)."""
+        """Refit the swept AABBs to the linear motion from x_0 to x_1 (n,3)."""
         self.x_0, self.x_1 = x_0, x_1
         _kernels.settle_motion(self.skin, x_0, x_1, self.at)
         _tree.refit_boxes(self.tree)
 
     @property
     def farthest(self) -> float:
-        """The largest coordinate on the way."""
+        """The largest absolute coordinate during the motion."""
         nodes = self.tree.nodes
         return float(np.abs(nodes["bounds"][0]).max()) if len(nodes) else 0.0
 
 
 class Meetings:
-    """Asks covers that move who touches whom; `b=None` asks within a, neighbours left out."""
+    """CCD queries between two moving covers; `b=None` queries a against itself, excluding adjacent features."""
 
     def __init__(self, a: Moving, b: Moving | None = None, *, max_bytes: float | None = None) -> None:
         self.a, self.same = a, b is None
@@ -73,16 +73,16 @@ class Meetings:
         self._room = 64
 
     def least(self, tolerance: float) -> float:
-        """The time of the first contact, inf where there is none."""
-        return float(self._ask(_kernels.LEAST, tolerance, 0)[3].min())
+        """Return the earliest time of impact, or inf if there is no contact."""
+        return float(self._sweep(_kernels.LEAST, tolerance, 0)[3].min())
 
     def all(self, tolerance: float, solver: str) -> Hits:
-        """Every pair that touches, with its time."""
+        """Return every pair that touches, with its time of impact."""
         while True:
-            out, times, counts, _ = self._ask(SOLVERS[solver], tolerance, self._room)
+            out, times, counts, _ = self._sweep(SOLVERS[solver], tolerance, self._room)
             if counts.max() <= self._room:
                 break
-            # counted, not cut off: there is room for all of them the next time
+            # the counts are complete even if the buffer overflowed: allocate enough and repeat
             self._room = int(counts.max() * 1.25) + 1
             what, advice = f"{counts.sum()} contacts", "take a shorter step or raise max_bytes"
             validate.budget(what, int(counts.sum()) * _BYTES, advice, self.max_bytes)
@@ -91,22 +91,22 @@ class Meetings:
         order = np.lexsort(pairs.T[::-1])
         return Hits(pairs[order], time[order])
 
-    def _ask(self, ask: int, tolerance: float, room: int) -> tuple[Rows, Floats, NDArray[np.int64], Floats]:
+    def _sweep(self, mode: int, tolerance: float, room: int) -> tuple[Rows, Floats, NDArray[np.int64], Floats]:
         a, b, parts = self.a, self.b, _kernels.PARTS
         out, times = np.empty((parts, room, 3), np.int32), np.empty((parts, room))
         counts, least = np.zeros(parts, np.int64), np.full(parts, math.inf)
         slack = _SLACK * max(a.farthest, b.farthest)
         sides = a.skin, a.at, b.skin, b.at
-        _kernels.sweep(*sides, self.same, self._begin, slack, ask, tolerance, out, times, counts, least)
+        _kernels.sweep(*sides, self.same, self._begin, slack, mode, tolerance, out, times, counts, least)
         return out, times, counts, least
 
 
 @door
 class Sweep:
-    """How far a mesh can go towards other positions before it touches itself; keeps its tree between questions.
+    """Collision-free step size of a mesh against itself; keeps its BVH between queries.
 
-    Vertices at equal places in `mesh` are one vertex if they are together at both ends of the motion. Options are those
-    of a tree of boxes.
+    Vertices at equal positions in `mesh` are welded if they coincide at both ends of the motion. Options: those of an
+    AABB tree.
     """
 
     def __init__(self, mesh: Mesh, **tree: Any) -> None:
@@ -116,10 +116,10 @@ class Sweep:
         self._meetings = Meetings(self.moving)
 
     def step(self, x_0: Any, x_1: Any, tolerance: float = 1e-6) -> float:
-        """The largest part, 0..1, of the straight motions from x_0 to x_1 (n,3) that is proved free; 1 if all is.
+        """Return the largest fraction, 0..1, of the linear motion from x_0 to x_1 (n,3) that is proved collision-free.
 
-        Never late, and at least 0.8 of the true one. 0 only where something touches at x_0, or is apart by no more than
-        the rounding of its coordinates. `tolerance` is relative to the edges that meet.
+        Conservative, and at least 0.8 of the exact time of impact. 0 only if features touch at x_0 or are separated by
+        no more than the rounding error of their coordinates. `tolerance` is relative to the lengths of the edges.
         """
         shape = self.mesh.vertices.shape
         self.moving.move(validate.floats("x_0", x_0, shape), validate.floats("x_1", x_1, shape))
@@ -130,29 +130,29 @@ class Sweep:
 
 @door
 def collision_free_step(mesh: Mesh, x_0: Any, x_1: Any, *, tolerance: float = 1e-6) -> float:
-    """The largest part, 0..1, of a motion of `mesh` from x_0 to x_1 (n,3) before it touches itself; never late.
+    """Return the largest fraction, 0..1, of the motion of `mesh` from x_0 to x_1 (n,3) before it touches itself.
 
-    All of the mesh counts, so several bodies in one mesh are kept apart as well. 1 means that nothing touches; going
-    to `x_0 + step * (x_1 - x_0)` touches nothing either.
+    The result is conservative: the motion to `x_0 + step * (x_1 - x_0)` is collision-free, and 1 means that the whole
+    motion is. Several bodies in one mesh are tested against each other as well.
 
     >>> step = pliant.collision_free_step(cloth, x, x + dt * v)
     >>> x = x + step * dt * v
 
-    For many steps of one mesh keep a `pliant.detect.continuous.Sweep`, which builds its tree once.
+    For many steps of one mesh use a `pliant.detect.continuous.Sweep`, which builds its BVH once.
     """
     return Sweep(mesh).step(x_0, x_1, tolerance)
 
 
 @door
 class ContinuousDetector:
-    """Pairs that touch on the way from `state.x_start` to `state.x`, and pairs closer than `within` at its end.
+    """Find pairs that touch during the motion from `state.x_start` to `state.x`, and pairs within `within` at its end.
 
-    A pair that touches on the way has the `time` of contact, the weights of then and as normal the direction in which
-    it was open before; `distance` is what is left of the gap along that normal at the end, negative where the pair
-    has gone through. So a response that opens gaps brings it back to the side it came from. Where nothing moves,
-    the contacts are those of the method "tree".
+    A pair that touches has its `time` of impact, the weights at that time, and as normal the direction of its gap just
+    before; `distance` is the gap along that normal at the end of the step, negative if the features have passed
+    through each other. A response that restores the gap thus returns them to their original side. Without motion the
+    contacts are those of the method "tree".
 
-    solver "conservative" misses nothing; "cubic" is the conventional one, which can (guarantee C).
+    Solver "conservative" misses no contact; "cubic" is the conventional root finder, which can (guarantee class C).
     """
 
     name: ClassVar[str] = "continuous"
@@ -183,7 +183,7 @@ class ContinuousDetector:
         self._meetings = Meetings(Moving(near.a), b, max_bytes=max_bytes)
 
     def update(self, state: State) -> Self:
-        """Follow the positions, and where they came from."""
+        """Refit to the positions at the start and at the end of the step."""
         self._still.update(state)
         if self._seams.follow(state.x_start, state.x):
             weld = [side.mesh.weld_index for side in self._seams.sides]
@@ -208,7 +208,7 @@ class ContinuousDetector:
         return (self._meetings.a, self._still.one), (self._meetings.b, self._still.other)
 
     def _records(self, hits: Hits, kind: int, state: State) -> Contacts:
-        """Records of the hits of one kind."""
+        """Return the records of the hits of one kind."""
         chosen = hits.pairs[:, 0] == kind
         pairs, time = hits.pairs[chosen, 1:], hits.time[chosen]
         (_, a), (_, b) = self._parts()
@@ -227,14 +227,14 @@ class ContinuousDetector:
 
 
 def opened(p_0: Floats, p_1: Floats, time: Floats, edges: bool, solid: bool) -> Contacts:
-    """Records with kind, weights and normal of stencils (k,4,3) at their `time` of contact.
+    """Return records with kind, weights and normal of stencils (k,4,3) at their `time` of impact (k,).
 
-    The time is a little before the contact, so there is a gap with a direction. Where there is none, because the pair
-    touches at the start, the normal is that of the face or of both edges, on the side where the pair ends; on the
-    outside of a `solid`.
+    The conservative time is slightly early, so that the gap has a direction. If a pair touches at the start and has no
+    gap, the normal is that of the face or the cross product of the edges, oriented to the side where the pair ends, or
+    to the outside of a `solid`.
     """
     k = len(time)
-    # relative to one point: far from the origin a gap may be less than the rounding of coordinates
+    # relative to one point: far from the origin a gap may be smaller than the rounding error of coordinates
     r_0, r_1 = p_0 - p_0[:, 1:2], p_1 - p_1[:, 1:2]
     p = r_0 + time[:, None, None] * (r_1 - r_0)
     out, unclear = _contacts.empty(k), np.empty(k, np.bool_)
@@ -246,7 +246,7 @@ def opened(p_0: Floats, p_1: Floats, time: Floats, edges: bool, solid: bool) -> 
         n = np.cross(p[:, 1] - p[:, 0], p[:, 3] - p[:, 2])
     else:
         faces = np.arange(3 * k, dtype=np.int32).reshape(-1, 3)
-        faces.flags.writeable = False  # like those of a mesh: one compiled kernel serves both
+        faces.flags.writeable = False  # as the faces of a mesh, so that one compiled specialisation serves both
         one, two = np.ascontiguousarray(p[:, 0]), np.ascontiguousarray(p[:, 1:]).reshape(-1, 3)
         _records.fill_faces(one, two, faces, here, np.zeros(0), none, none, out, unclear)
         n = np.cross(p[:, 2] - p[:, 1], p[:, 3] - p[:, 1])
@@ -262,10 +262,11 @@ def opened(p_0: Floats, p_1: Floats, time: Floats, edges: bool, solid: bool) -> 
 
 
 def joined(met: Contacts, near: Contacts, x_start: Floats) -> Contacts:
-    """Both in canonical order, a pair that is in both once, as it was met.
+    """Merge CCD and proximity contacts in canonical order; a pair in both is kept once, as its CCD record.
 
-    What has gone through something may end near its other side; a near pair whose vertices have met something and
-    whose normal leads on, away from where the pair came from, would drag it further through, and is left out.
+    A feature that passed through another may end near its far side. A proximity contact is dropped if one of its
+    vertices is in a CCD contact and its normal points away from the side where the pair started: it would push the
+    feature further through.
     """
     astray = np.isin(near["vertices"], met["vertices"]).any(1) & (near["distance"] >= 0.0)
     astray &= np.einsum("ij,ij->i", _contacts.gap(near, x_start), near["normal"]) < 0.0

@@ -1,4 +1,4 @@
-"""From pairs of features to contact records: nearest points, sides, normals. Every exact detector ends here."""
+"""Contact records from pairs of features: nearest points, signs, normals. All exact detectors share this last stage."""
 
 import functools
 from typing import NamedTuple, Protocol
@@ -19,19 +19,19 @@ Rows = NDArray[np.int32]
 
 
 class Answers(Protocol):
-    """Who knows signed distances already: distance (n,), nearest point (n,3), face (n,), normal (n,3) of points."""
+    """A source of signed distances: distance (n,), nearest point (n,3), face (n,) and normal (n,3) of points (n,3)."""
 
     def query(self, points: Floats) -> tuple[Floats, Floats, NDArray[np.int64], Floats]: ...
 
 
 class Part(NamedTuple):
-    """What does not change about a side while its seams hold (`Seams` follows them): which vertices are one and the
-    same, and whether it has an inside."""
+    """The data of a side that are constant until a seam opens or closes (see `Seams`): its welding, and whether it
+    encloses a solid."""
 
     side: Side
-    weld: Rows  # (n,) row of each vertex among the welded ones
-    rows: NDArray[np.int64]  # a vertex of each welded one
-    solid: bool
+    weld: Rows  # (n,) index of the welded vertex of each vertex
+    rows: NDArray[np.int64]  # (w,) one vertex of each welded vertex
+    solid: bool  # encloses a volume, with faces oriented outward
 
     @classmethod
     def of(cls, side: Side) -> "Part":
@@ -42,7 +42,7 @@ class Part(NamedTuple):
 
 
 class Pose:
-    """A side at positions x (n,3), and what is derived from them when somebody asks."""
+    """A side at positions x (n,3), with lazily derived quantities."""
 
     def __init__(self, part: Part, x: Floats, answers: Answers | None = None) -> None:
         self.part, self.x = part, x
@@ -50,7 +50,7 @@ class Pose:
 
     @functools.cached_property
     def surface(self) -> Surface:
-        """On the welded vertices: a seam has a pseudonormal like any other edge."""
+        """The surface on welded vertices, so that seam edges have pseudonormals like any other edge."""
         rest = self.part.side.mesh
         return surface_of(rest.moved(self.x) if rest.welded is rest else rest.welded.moved(self.x[self.part.rows]))
 
@@ -63,31 +63,31 @@ class Pose:
         return self.part.side.mesh.moved(self.x).edge_normals
 
     def depth(self, points: Floats) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
-        """Signed distance (n,) of points (n,3) from this closed side; nearest point, its face, and the way out."""
+        """Signed distance (n,) of points (n,3) from this closed side, nearest point, its face, separation direction."""
         if self._answers is not None:
             return self._answers.query(points)
         told, _ = self._enclosure.told(points)
         return told.distance, told.nearest, told.face, told.normal
 
     def holds(self, points: Floats) -> NDArray[np.bool_]:
-        """Which of `points` are inside; none where there is no inside."""
+        """Return which of `points` (n,3) are inside; all False if the side is not solid."""
         if not self.part.solid:
             return np.zeros(len(points), np.bool_)
         return np.asarray(self.depth(points)[0] < 0.0)
 
 
 class Deep(NamedTuple):
-    """Vertices inside a closed side whose nearest face is out of reach: the rows of their pairs, and the way out."""
+    """Vertices inside a closed side whose nearest face is beyond the detection distance."""
 
-    rows: NDArray[np.int64]  # (k,) of the pairs
+    rows: NDArray[np.int64]  # (k,) rows of their pairs
     distance: Floats  # (k,) negative
-    nearest: Floats  # (k,3)
-    normal: Floats  # (k,3)
+    nearest: Floats  # (k,3) nearest points of the boundary
+    normal: Floats  # (k,3) separation directions
 
 
 def contacts_of(a: Pose, b: Pose, there: Rows, back: Rows, edges: Rows, pool: Pool) -> Contacts:
-    """Records in canonical order of sorted pairs (k,2): vertices of a and faces of b, vertices of b and faces of a,
-    edges. Of one side with itself (a is b) the first holds both ways. Vertices deep inside a closed side are added."""
+    """Return records, in canonical order, of sorted pairs (k,2): vertices of a and faces of b, vertices of b and faces
+    of a, edges. For self-contact (a is b) `there` holds both directions. Adds vertices deep inside a closed side."""
     (there, side, deep), (back, side_back, deep_back) = _with_deep(a, b, there), _with_deep(b, a, back)
     out = pool.take(len(there) + len(back) + len(edges))
     facing = [(a, b, there, side, deep), (b, a, back, side_back, deep_back)]
@@ -104,8 +104,8 @@ def contacts_of(a: Pose, b: Pose, there: Rows, back: Rows, edges: Rows, pool: Po
 
 
 def _with_deep(a: Pose, b: Pose, pairs: Rows) -> tuple[Rows, Floats, Deep]:
-    """The pairs, with those of vertices of a deep inside a closed b; which side all vertices are on, or nothing; and
-    which pairs were added."""
+    """Return the pairs extended by vertices of a deep inside a closed b, the sign of each vertex of a (-1 inside;
+    empty if b is open or a is b), and the pairs added."""
     none = Deep(np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 3)), np.zeros((0, 3)))
     if a is b or not b.part.solid:
         return pairs, np.zeros(0), none
@@ -115,7 +115,7 @@ def _with_deep(a: Pose, b: Pose, pairs: Rows) -> tuple[Rows, Floats, Deep]:
     side = np.ones(len(a.x))
     deep = np.flatnonzero(distance < 0.0)
     side[near[deep]] = -1.0
-    # the nearest face may be out of reach although others, buried inside the solid, are not
+    # the nearest face may be beyond the detection distance although buried faces are within it
     more = np.stack([near[deep], face[deep]], 1).astype(np.int32)
     new = ~np.isin(_keys(more), _keys(pairs))
     deep, more = deep[new], more[new]
@@ -133,8 +133,8 @@ def _keys(pairs: Rows) -> NDArray[np.int64]:
 
 
 def _lead_out(b: Pose, pairs: Rows, deep: Deep, out: Contacts) -> None:
-    """Let records of vertices deep inside b end where the boundary of its solid is nearest: of a face that others
-    cross, a part may be buried."""
+    """Move the records of vertices deep inside b to the nearest point of the boundary of its solid: a face that others
+    intersect may be buried in part."""
     wrong = np.abs(out["distance"][deep.rows] - deep.distance) > reach_of(0.0, b.x, b.x)
     rows = deep.rows[wrong]
     if len(rows):
@@ -151,7 +151,7 @@ def _vertex_face(a: Pose, b: Pose, pairs: Rows, side: Floats, out: Contacts) -> 
 
 
 def clear_faces(a: Pose, b: Pose, pairs: Rows, side: Floats, unclear: NDArray[np.bool_], out: Contacts) -> None:
-    """Normals and distances, the careful way, of those vertices and faces that a kernel found `unclear` (k,)."""
+    """Recompute robustly the normals and distances of vertex-face pairs that the kernel flagged `unclear` (k,)."""
     rows = np.flatnonzero(unclear)
     if len(rows):
         weights, normal, distance = np.empty((len(rows), 4)), np.empty((len(rows), 3)), np.empty(len(rows))
@@ -169,7 +169,7 @@ def _edge_edge(a: Pose, b: Pose, pairs: Rows, out: Contacts) -> None:
 
 
 def clear_edges(a: Pose, b: Pose, pairs: Rows, unclear: NDArray[np.bool_], out: Contacts) -> None:
-    """The same of edges; and the sign of those that are inside the other side."""
+    """Recompute robustly the `unclear` (k,) edge pairs, and flip the sign of pairs inside the other side."""
     e_a, e_b = a.part.side.mesh.topology.edges, b.part.side.mesh.topology.edges
     rows = np.flatnonzero(unclear)
     if len(rows):
@@ -180,19 +180,19 @@ def clear_edges(a: Pose, b: Pose, pairs: Rows, unclear: NDArray[np.bool_], out: 
         ends_a, ends_b = a.x[e_a[pairs[:, 0]]], b.x[e_b[pairs[:, 1]]]
         inside = b.holds(np.einsum("ij,ijk->ik", out["weights"][:, :2], ends_a))
         inside |= a.holds(-np.einsum("ij,ijk->ik", out["weights"][:, 2:], ends_b))
-        # where the edges cross there is no gap to turn round, and the normal is already right
+        # where the edges intersect there is no gap to flip, and the normal is already correct
         flip = np.where(inside & (out["distance"] > reach_of(0.0, a.x, b.x)), -1.0, 1.0)
         out["normal"] *= flip[:, None]
         out["distance"] *= flip
 
 
 def reach_of(within: float, *x: Floats) -> float:
-    """`within`, and what rounding may add to it at these coordinates."""
+    """Return `within` enlarged by the rounding error at the coordinates x."""
     largest = max(float(np.abs(part).max(initial=0.0)) for part in x)
     return within * (1.0 + 1e-12) + 1e-14 * largest
 
 
 def numbers(a: Pose, b: Pose) -> tuple[Rows, Rows]:
-    """Where the vertices of both begin, and their bodies, as kernels take them."""
+    """Return the first vertex rows (2,) and the body indices (2,) of both sides, as kernels expect them."""
     one, two = a.part.side, b.part.side
     return np.array([one.first, two.first], np.int32), np.array([one.body, two.body], np.int32)

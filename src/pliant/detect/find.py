@@ -1,4 +1,4 @@
-"""Contacts for people with a loop of their own: `find_contacts` once, `detector` many times."""
+"""Detection outside of a simulation: `find_contacts` for one query, `detector` for repeated queries."""
 
 from typing import Any
 
@@ -16,9 +16,9 @@ from .methods import METHODS, check_options, method_name
 
 
 class LooseDetector:
-    """A detector on two meshes (or one) whose vertices you move. Vertices of `b` are numbered after those of `a`.
+    """A detector for two meshes (or one) that the caller moves. Vertices of `b` are numbered after those of `a`.
 
-    chosen: the method, and why it is this one.
+    chosen: the method and the reason for its choice.
     """
 
     def __init__(self, method: str, a: Mesh, b: Mesh | None, within: float, options: dict[str, Any]) -> None:
@@ -37,21 +37,21 @@ class LooseDetector:
         self.update()
 
     def update(self, x_a: Any = None, x_b: Any = None, *, start_a: Any = None, start_b: Any = None) -> "LooseDetector":
-        """New positions (n,3) of the vertices of `a` and of `b`; None leaves a side where it started.
+        """Set the positions (n,3) of the vertices of `a` and `b`; None uses those of the mesh.
 
-        `start_a` and `start_b` are where they came from, for methods that look at the way ("continuous"); None: from
-        where they are.
+        `start_a` and `start_b` (n,3) are the positions at the start of the step, for continuous collision detection
+        (method "continuous"). Default: the new positions, that is, no motion.
         """
         parts = [_positions("x_a", x_a, self.a)]
         if self.b is not None:
             parts.append(_positions("x_b", x_b, self.b))
         elif x_b is not None:
-            raise ValueError("x_b was given, but this detector looks for self-contact of one mesh")
+            raise ValueError("x_b was given, but this detector finds self-contact of one mesh; pass x_a only")
         if self.b is not None and not self._detector.follows and not np.array_equal(parts[1], self.b.vertices):
             able = [name for name, other in METHODS.items() if other.follows]
             raise ValueError(
-                f"x_b moves the second mesh, which method {self._detector.name!r} takes as standing still; "
-                f"make a new detector, or use one of: {', '.join(able)}"
+                f"x_b moves the second mesh, which method {self._detector.name!r} requires to be static; "
+                f"create a new detector, or use one of: {', '.join(able)}"
             )
         self._state = State.at(np.concatenate(parts))
         for name, start, mesh, first in (("start_a", start_a, self.a, 0), ("start_b", start_b, self.b, len(parts[0]))):
@@ -63,7 +63,7 @@ class LooseDetector:
 
     @property
     def memory(self) -> NDArray[np.float64]:
-        """(k,10) what answers depend on beside positions, none with most methods; setting none of it forgets."""
+        """(k,10) the state besides positions that results depend on, empty for most methods; set no rows to reset."""
         return self._detector.memory if isinstance(self._detector, Remembering) else np.zeros((0, 10))
 
     @memory.setter
@@ -71,10 +71,10 @@ class LooseDetector:
         if isinstance(self._detector, Remembering):
             self._detector.memory = rows
         elif len(rows):
-            raise ValueError(f"method {self.chosen.name!r} remembers nothing; memory has {len(rows)} rows")
+            raise ValueError(f"method {self.chosen.name!r} has no memory; expected 0 rows, found {len(rows)}")
 
     def find(self) -> Contacts:
-        """Contact records at the positions of the last update."""
+        """Return the contact records at the positions of the last update."""
         return self._detector.find(self._state)
 
 
@@ -84,8 +84,7 @@ def _positions(name: str, x: Any, mesh: Mesh) -> Any:
 
 @door
 def detector(method: str, a: Mesh, b: Mesh | None = None, *, within: float = 0.002, **options: Any) -> LooseDetector:
-    """A detector for a loop of your own; `b=None` means self-contact, method "auto" leaves the choice to
-    `choose_method`.
+    """Create a detector for repeated queries; `b=None` means self-contact, and `choose_method` resolves "auto".
 
     >>> hits = pliant.detector("brute-force", cloth, body, within=0.005).update(x_cloth, x_body).find()
     """
@@ -94,10 +93,10 @@ def detector(method: str, a: Mesh, b: Mesh | None = None, *, within: float = 0.0
 
 @door
 def find_contacts(a: Mesh, b: Mesh | None = None, *, method: str = "auto", within: float = 0.002) -> Contacts:
-    """All contacts of mesh `a` with mesh `b` (None: with itself) closer than `within` metres, as records.
+    """Return all contacts of mesh `a` with mesh `b` (None: with itself) closer than `within` metres, as records.
 
-    `contacts["vertices"]` numbers the vertices of `a`, then those of `b`; `elements` are rows of each mesh's own
-    vertices, faces or `topology.edges`. method "auto" is an exact one: `choose_method` says which, and why.
+    `contacts["vertices"]` numbers the vertices of `a`, then those of `b`; `elements` index each mesh's own vertices,
+    faces or `topology.edges`. Method "auto" is exact; `choose_method` returns its choice and the reason.
     """
     name = choose_method(a, b, within).name if method == AUTO else method
     return detector(name, a, b, within=within).find()

@@ -1,4 +1,4 @@
-"""Contacts with a surface that lies higher than the obstacle's own: what outer garments meet, over the inner ones."""
+"""Contacts with an offset surface of an obstacle, for outer garments that are worn over inner ones."""
 
 from collections.abc import Iterable
 from typing import ClassVar, Self
@@ -11,9 +11,9 @@ from .base import Detector, Finds, Forgetting
 
 
 class Lifted:
-    """Another detector's contacts, with the surface moved out by `lift` metres along each normal.
+    """Wrap a detector and offset the surface of its contacts by `lift` metres along each normal.
 
-    The other must look `lift` farther than what is asked for here.
+    The detection distance of the wrapped detector must be larger by `lift`.
     """
 
     name: ClassVar[str] = "lifted"
@@ -35,19 +35,19 @@ class Lifted:
 
 
 def bare(detector: Detector) -> Detector:
-    """The detector itself, under what lifts its contacts."""
+    """Return the detector without its `Lifted` wrappers."""
     return bare(detector.detector) if isinstance(detector, Lifted) else detector
 
 
 def forget(detectors: Iterable[Detector]) -> None:
-    """What they follow is of another run."""
+    """Reset the temporal state of detectors at the start of another run."""
     for one in map(bare, detectors):
         if isinstance(one, Forgetting):
             one.forget()
 
 
 def raised(contacts: Contacts, by: float) -> Contacts:
-    """The contacts with a surface that lies `by` metres higher."""
+    """Return the contacts with the surface offset by `by` metres along each normal."""
     found = np.array(contacts)
     found["anchor"] += by * found["normal"]
     found["distance"] -= by

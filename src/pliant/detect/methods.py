@@ -1,4 +1,4 @@
-"""Every detector by name: the list that the command line, the tests and the benchmark go through."""
+"""The registry of detectors by name, used by the command line, the tests and the benchmarks."""
 
 import inspect
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from .stochastic import ActivePairsDetector, StochasticTreeDetector
 from .tree.build import OPTIONS as TREE_OPTIONS
 from .tree.detector import TreeDetector
 
-_OWN = {"within", "more"}  # what a detector is given by those who make it
+_OWN = {"within", "more"}  # set by the caller that constructs the detector, not by users
 METHODS: dict[str, Any] = {
     detector.name: detector
     for detector in (
@@ -39,7 +39,7 @@ METHODS: dict[str, Any] = {
 
 
 def check_options(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a method by name; a TypeError for one that it has not, with those that it has."""
+    """Return the options of a method; raise a TypeError that lists the valid ones if one is unknown."""
     known: set[str] = set()
     makers = [METHODS[method], *([BoneFieldsDetector] if method == BoneFieldsDetector.name else [])]
     for parameter in (p for made in makers for p in inspect.signature(made).parameters.values()):
@@ -54,5 +54,5 @@ def check_options(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def method_name(name: str) -> str:
-    """The name as METHODS spells it; underscores will do for hyphens."""
+    """Return the name as spelled in METHODS; underscores are accepted for hyphens."""
     return choice("method", str(name).replace("_", "-"), tuple(METHODS))

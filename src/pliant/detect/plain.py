@@ -1,6 +1,6 @@
-"""Plain meshes: those whose pseudonormals and winding number give every point the same side (docs/inside.md).
+"""Plain meshes: those for which pseudonormals and winding number agree on the side of every point (docs/inside.md).
 
-A mesh is plain where it is closed and oriented, nothing crosses or touches, and in front of every face is the outside.
+A mesh is plain if it is closed, oriented outward, and free of self-intersections and self-touching.
 """
 
 import numpy as np
@@ -13,11 +13,11 @@ from .tree.crossings import crossings_of
 from .winding import INSIDE, OUTSIDE
 
 Floats = NDArray[np.float64]
-THIN = 1e-5  # of its longest edge: the height of a triangle below which rounding turns its normal noticeably
+THIN = 1e-5  # height of a triangle over its longest edge, below which rounding rotates its normal noticeably
 
 
 def is_plain(x: Floats, top: Topology, tree: Tree) -> bool:
-    """Whether pseudonormals tell the sides of welded faces at x; `tree` is a BVH of boxes over them."""
+    """Return whether the welded faces at x (n,3) are plain; `tree` is an AABB tree over them."""
     faces = top.faces
     if not len(faces) or not (top.use == 2).all() or top.flow.any() or (faces == np.roll(faces, 1, 1)).any():
         return False
@@ -30,7 +30,7 @@ def is_plain(x: Floats, top: Topology, tree: Tree) -> bool:
 
 
 def is_sliver_free(x: Floats, faces: NDArray[np.int32]) -> bool:
-    """Whether every face at x has a normal that rounding does not turn."""
+    """Return whether no face at x (n,3) is a sliver, so that all normals are accurate."""
     t = x[faces]
     sides = t - np.roll(t, 1, 1)
     longest = (sides**2).sum(2).max(1)
@@ -39,6 +39,6 @@ def is_sliver_free(x: Floats, faces: NDArray[np.int32]) -> bool:
 
 
 def _volume(t: Floats) -> float:
-    """Six times the signed volume of triangles (n,3,3), about their own centre."""
+    """Six times the signed volume of triangles (n,3,3), relative to their centroid."""
     t = t - t.mean((0, 1))
     return float(np.einsum("ij,ij->", t[:, 0], np.cross(t[:, 1], t[:, 2])))

@@ -1,4 +1,4 @@
-"""Which vertices of a mesh that moves are one: those that coincide at rest, as long as they stay together."""
+"""Welding of meshes in motion: vertices that coincide in the rest pose are welded as long as they stay together."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,10 +7,10 @@ from .base import Side
 
 
 class Seams:
-    """Follows the seams of one side or two. `sides` are those given, their meshes welded as they are by now.
+    """Tracks the seams of one or two sides. `sides` are those given, with meshes welded for the current positions.
 
-    Files split vertices along seams; the copies coincide in every pose, and whoever shares one is a neighbour. Copies
-    that have come apart are vertices like any others: of pattern pieces, or of boxes that stood side by side.
+    Files split vertices along seams; the copies coincide in every pose, and features that share one are adjacent.
+    Copies that have separated are independent vertices, as in pattern pieces or boxes that started side by side.
     """
 
     def __init__(self, *sides: Side | None) -> None:
@@ -18,8 +18,8 @@ class Seams:
         self.sides = self._rest
 
     def follow(self, *x: NDArray[np.float64]) -> bool:
-        """Whether copies came apart, or together again, since it was last asked: where each of the positions x (n,3)
-        of all sides has them together, they are one."""
+        """Update the welding and return whether it changed: copies are welded if they coincide in each of the position
+        arrays x (n,3) of all sides."""
         changed = False
         sides = []
         for rest, old in zip(self._rest, self.sides, strict=True):

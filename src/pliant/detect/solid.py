@@ -1,7 +1,7 @@
-"""The solid that a surface encloses, and how deep points are inside it. One definition for everybody: docs/inside.md.
+"""The solid enclosed by a surface, and penetration depth inside it. All methods share this definition: docs/inside.md.
 
 A point is inside where the winding number exceeds 1/2. Its depth is the distance to the *boundary of the solid*: faces
-with the inside on both sides (of a part within another, between parts that overlap) are buried and do not count.
+with the inside on both sides (of a part within another, between overlapping parts) are buried and ignored.
 """
 
 from collections.abc import Callable
@@ -25,58 +25,58 @@ from .winding import INSIDE, OUTSIDE, UNKNOWN, Floats, Winding
 
 Sides = NDArray[np.int8]
 Rows = NDArray[np.int64]
-HAIR = 2.0**-46  # of the coordinates: how far beside a face it is asked who is inside; thinner gaps are none
-FLAT = 4.0  # hairs: faces this near to each other's plane lie in it
-_FEW = 1000  # points for which no thread is woken
-_PIECES = 30_000_000  # of faces that others cross
+HAIR = 2.0**-46  # times the largest coordinate: offset from a face at which sides are tested; ignores thinner gaps
+FLAT = 4.0  # times HAIR: faces closer than this to each other's plane count as coplanar
+_FEW = 1000  # points up to which the loop runs on one thread
+_PIECES = 30_000_000  # largest number of pieces that intersecting faces are cut into
 
 
 class Outer(NamedTuple):
-    """The boundary of a solid: whole faces, and pieces of those that others cross, as triangles of their own."""
+    """The boundary of a solid as triangles: whole faces, and pieces of faces that others intersect."""
 
     surface: Surface
     blocks: Blocks
-    face: Rows  # (k,) the face that each triangle is, or is a piece of
+    face: Rows  # (k,) the source face of each triangle
 
 
 class Parts(NamedTuple):
-    """Faces, and pieces of those that others cross or lie on, that have one side above them and one below."""
+    """Faces, cut where others intersect or overlap them, so that each piece has one side in front and one behind."""
 
     triangles: Floats  # (k,3,3)
     normal: Floats  # (k,3) unit
-    face: Rows  # (k,) the face that each is, or is a piece of, ascending; those without area are left out
-    above: Sides  # (k,) before it
-    below: Sides  # (k,) behind it
+    face: Rows  # (k,) the source face of each piece, ascending; pieces without area are omitted
+    above: Sides  # (k,) side in front
+    below: Sides  # (k,) side behind
 
     @property
     def buried(self) -> NDArray[np.bool_]:
-        """(k,) which have the inside on both sides."""
+        """(k,) whether each piece has the inside on both sides."""
         return (self.above == INSIDE) & (self.below == INSIDE)
 
 
 class Told(NamedTuple):
-    """Answers for points (n,3), in the order that `ClosestPoints.query` gives them, and which side they are on."""
+    """Signed distances of points (n,3), with the fields of `ClosestPoints.query` in its order, and their sides."""
 
     distance: Floats  # (n,) negative inside, positive outside and where the side is unknown
     nearest: Floats  # (n,3)
     face: Rows  # (n,)
-    normal: Floats  # (n,3) unit direction that opens the gap
-    side: Sides  # (n,) INSIDE, OUTSIDE or UNKNOWN; on the surface is outside
+    normal: Floats  # (n,3) unit direction that increases the distance
+    side: Sides  # (n,) INSIDE, OUTSIDE or UNKNOWN; points on the surface are outside
 
 
 class Solid:
-    """What faces enclose, wherever their vertices are. Nothing is kept from one position to the next."""
+    """The solid enclosed by the faces of a topology, at any vertex positions; stores nothing that depends on them."""
 
     def __init__(self, topology: Topology) -> None:
         self.topology, self.faces, self.winding = topology, topology.faces, Winding(topology)
 
     @property
     def closed(self) -> bool:
-        """Whether every point off the surface has a side."""
+        """Whether every point off the surface is inside or outside."""
         return self.winding.closed
 
     def sides(self, x: Floats, points: Floats, blocks: Blocks | None = None, *, behind: bool = False) -> Sides:
-        """(n,) of points (n,3) for vertices at x; `blocks` that fit make it faster, `behind` as in `Winding.sides`."""
+        """Sides (n,) of points (n,3) for vertices at x; `blocks`: optional fitted BVH; `behind`: as in `Winding`."""
         return self.winding.sides(self.winding.numbers(x, points, blocks), behind=behind)
 
     def tell(
@@ -91,12 +91,12 @@ class Solid:
         behind: bool = False,
         plain: bool = False,
     ) -> Told:
-        """Signed distances of points whose nearest face and feature `found` (n,2) and barycentrics `place` (n,3) are
-        known. For points whose nearest face is buried both are written anew, from the `outer` surface. Of an open
-        surface no face is buried for sure, and all of them count.
+        """Return signed distances of points with known nearest face and feature `found` (n,2) and barycentrics `place`
+        (n,3). For points whose nearest face is buried both are overwritten from the `outer` surface. An open surface
+        has no provably buried faces; all are used.
 
-        `behind`: where the side is unknown, the distance is negative behind the nearest face, as an obstacle has it
-        that keeps things before it. `plain`: the surface is, see plain.py; the answers are the same, only sooner.
+        `behind`: where the side is unknown, the distance is negative behind the nearest face, as for obstacles that
+        keep objects in front of them. `plain`: the surface is plain (plain.py); same results, faster.
         """
         n, x = len(points), surface.x
         side = fronts(surface, points, found, place) if plain else self.sides(x, points, blocks, behind=behind)
@@ -111,11 +111,11 @@ class Solid:
                 _nearest.tell_distances(surface, points, found, place, side, *told)
         rows = np.flatnonzero((side == INSIDE) & unsure) if self.closed else np.zeros(0, np.int64)
         if len(rows):
-            # beyond the nearest point of the boundary a hair farther on is outside; else look closer
+            # a point just beyond the true boundary is outside; where it is inside, the nearest face is buried
             beyond = nearest[rows] + HAIR * np.abs(x).max() * normal[rows]
             rows = rows[self.sides(x, beyond, blocks) == INSIDE]
         if len(rows):
-            self._look_deeper(surface, points, rows, outer(), found, place, *told)
+            self._query_boundary(surface, points, rows, outer(), found, place, *told)
         side[(side == INSIDE) & (distance >= 0.0)] = OUTSIDE  # on the surface
         rows = np.flatnonzero(side == UNKNOWN) if behind else rows[:0]
         if len(rows):
@@ -123,7 +123,7 @@ class Solid:
             distance[rows], normal[rows] = -distance[rows], -normal[rows]
         return Told(distance, nearest, found[:, 0], normal, side)
 
-    def _look_deeper(
+    def _query_boundary(
         self,
         surface: Surface,
         points: Floats,
@@ -135,7 +135,7 @@ class Solid:
         nearest: Floats,
         normal: Floats,
     ) -> None:
-        """Answers for points `rows`, inside, from the boundary of the solid alone."""
+        """Overwrite the results of the inside points `rows` with those for the boundary of the solid."""
         if not len(outer.face):
             return
         p, n = points[rows], len(rows)
@@ -151,22 +151,22 @@ class Solid:
         place[rows] = barycentrics(surface.x[surface.faces[face]], q)
 
     def outer(self, x: Floats, tree: Tree, blocks: Blocks | None = None) -> Outer:
-        """The boundary of a closed solid at x, for a tree of boxes over the faces that fits."""
+        """Return the boundary of a closed solid at x; `tree` is a fitted AABB tree over the faces."""
         parts = self.parts(x, tree, blocks)
         kept = parts.above != parts.below
         triangles, normal, face = parts.triangles[kept], parts.normal[kept], parts.face[kept]
-        turn = parts.above[kept] == INSIDE  # outward: of faces that coincide some may look the other way
+        turn = parts.above[kept] == INSIDE  # orient outward: of coincident faces some may be reversed
         triangles[turn] = triangles[turn][:, ::-1]
         normal[turn] *= -1.0
         count = len(face)
         corners, none = np.arange(3 * count, dtype=np.int32).reshape(-1, 3), np.zeros((0, 3))
         x = triangles.reshape(-1, 3)
-        x.flags.writeable = corners.flags.writeable = False  # like those of a mesh: one compiled kernel serves both
+        x.flags.writeable = corners.flags.writeable = False  # as in a mesh, so that one compiled kernel serves both
         surface = Surface(x, corners, corners, normal, none, none)
         return Outer(surface, tree_of(surface), face)
 
     def parts(self, x: Floats, tree: Tree, blocks: Blocks | None = None) -> Parts:
-        """The faces at x, cut where they cross or lie on each other, and what is on either side of them."""
+        """Cut the faces at x where they intersect or overlap, and classify both sides of every piece."""
         hair = HAIR * float(np.abs(x).max(initial=0.0))
         pairs, beside = crossings_of(x, self.faces, tree), find_pairs(tree, within=FLAT * hair).pairs
         flat = np.empty(len(beside), np.bool_)
@@ -180,7 +180,7 @@ class Solid:
         return Parts(triangles, normal, face, above, below)
 
     def _pieces(self, x: Floats, pairs: NDArray[np.int32], hair: float) -> tuple[Floats, Rows]:
-        """Triangles (k,3,3) that no others cross, faces or pieces of them, and their faces (k,), ascending."""
+        """Return intersection-free triangles (k,3,3), faces or pieces of faces, and their faces (k,), ascending."""
         crossed = np.zeros(len(self.faces), np.bool_)
         crossed[pairs] = True
         both = np.concatenate([pairs, pairs[:, ::-1]])
@@ -191,8 +191,8 @@ class Solid:
         others, most = np.ascontiguousarray(both[:, 1]), _PIECES
         cut, of, count = _pieces.cut_faces(x, self.faces, which, start, others, hair, most)
         if count > most:
-            what = f"{count} pieces of faces that cross each other"
-            validate.budget(what, float("inf"), "take apart what overlaps, or use fewer faces")
+            what = f"{count} pieces of intersecting faces"
+            validate.budget(what, float("inf"), "separate the overlapping parts, or use fewer faces")
         whole = np.flatnonzero(~crossed)
         triangles, face = np.concatenate([x[self.faces[whole]], cut]), np.concatenate([whole, of])
         area = np.asarray(np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0]).any(1))
@@ -202,14 +202,14 @@ class Solid:
 
 
 def fronts(surface: Surface, points: Floats, found: Rows, place: Floats) -> Sides:
-    """(n,) 1 before, -1 behind the nearest feature, 0 where that cannot be told."""
+    """(n,) 1 in front of the nearest feature, -1 behind it, 0 where its pseudonormal does not decide."""
     side = np.empty(len(points), np.int8)
     worth(_nearest.tell_fronts, len(points), _FEW)(surface, points, found, place, side)
     return side
 
 
 def barycentrics(t: Floats, q: Floats) -> Floats:
-    """(k,3) of points q (k,3) that lie in triangles t (k,3,3)."""
+    """Barycentric coordinates (k,3) of points q (k,3) in triangles t (k,3,3)."""
     n = np.cross(t[:, 1] - t[:, 0], t[:, 2] - t[:, 0])
     n /= np.maximum(np.abs(n).max(1, keepdims=True), 1e-300)
     shares = np.stack([np.einsum("ij,ij->i", n, np.cross(t[:, k - 2] - q, t[:, k - 1] - q)) for k in range(3)], 1)

@@ -1,4 +1,4 @@
-"""Contacts of bodies of tetrahedra by hashed cells: every vertex inside, of any two bodies or of one with itself."""
+"""Spatial hashing of tetrahedral bodies: all vertices inside tets, between two bodies or within one."""
 
 from collections.abc import Sequence
 from typing import ClassVar, Self
@@ -22,14 +22,13 @@ DEPTHS = ("consistent", "nearest")
 
 @door
 class SpatialHashDetector:
-    """Every vertex that is in a tetrahedron of the other body, or of its own (`other=None`), however deep it is.
+    """Find every vertex inside a tetrahedron of the other body, or of its own (`other=None`), at any depth.
 
-    A vertex is reported once for each body that holds it, against a face of that body: the one that consistent depth
-    leads out to, or with `depth="nearest"` the nearest. What is outside is not reported, whatever `within` is. `cell`
-    is the size of a hash cell in metres, None for one that suits the tets. Where a side has no tets there is nothing to
-    be inside of: features closer than `within` are reported as brute force does it, through lists of cells. `more`
-    bodies than one are asked about together, each with itself and with all others, for the price of one. Directions of
-    consistent depth turn by little from one update to the next; `memory` is what that depends on.
+    A vertex is reported once for each body that contains it, against the face that consistent penetration depth leads
+    to, or with `depth="nearest"` the nearest face. Vertices outside are not reported, whatever `within` is. `cell` is
+    the size of a hash cell in metres; None derives it from the tets. If a side has no tets, features closer than
+    `within` are reported as by brute force. `more` bodies are tested in the same pass, each against itself and all
+    others. The directions of consistent depth rotate slowly from update to update; `memory` holds the state for this.
     """
 
     name: ClassVar[str] = "spatial-hash"
@@ -39,8 +38,8 @@ class SpatialHashDetector:
     gives: ClassVar[str] = "vertices inside, consistent depth"
     source: ClassVar[str] = "Teschner et al. 2005, section 5"
     follows: ClassVar[bool] = True
-    volume: ClassVar[bool] = True  # wants meshes with their tets, not their surfaces
-    many: ClassVar[bool] = True  # can ask about any number of bodies at once
+    volume: ClassVar[bool] = True  # takes meshes with tets, not their surfaces
+    many: ClassVar[bool] = True  # takes any number of bodies in one query
 
     def __init__(
         self,
@@ -58,7 +57,7 @@ class SpatialHashDetector:
         self._mutual = other is not None
         self._flat: BruteForceDetector | None = None
         if more and (other is not None or not all(len(side.mesh.tets) for side in self.sides)):
-            raise ValueError("more bodies are asked about together with one, all of tets; leave out other")
+            raise ValueError("more requires other=None and tets in every body; leave out other, or add tets")
         if not all(len(side.mesh.tets) for side in self.sides):
             self._flat = BruteForceDetector(one, other, within=within, max_bytes=max_bytes)
             return
@@ -68,11 +67,11 @@ class SpatialHashDetector:
         self._sew()
 
     def _sew(self) -> None:
-        """What follows from which vertices are one."""
+        """Rebuild all data that depend on the welding."""
         self.sides = self._seams.sides
         welded = [side.mesh.welded for side in self.sides]
         first = np.concatenate([[0], np.cumsum([mesh.n_vertices for mesh in welded])]).astype(np.int32)
-        # of vertices in one place, the first stands for all
+        # the first of each group of welded vertices represents it
         rows = [side.first + np.unique(side.mesh.weld_index, return_index=True)[1] for side in self.sides]
         self._rows: NDArray[np.int64] = np.concatenate(rows)
         x = np.concatenate([mesh.vertices for mesh in welded])
@@ -82,7 +81,7 @@ class SpatialHashDetector:
         self._out = ConsistentDepth(self.sides)
 
     def update(self, state: State) -> Self:
-        """Hash the vertices where they are now."""
+        """Hash the vertices at their current positions."""
         if self._flat is None:
             if self._seams.follow(state.x):
                 memory = self._out.memory
@@ -94,7 +93,7 @@ class SpatialHashDetector:
 
     @property
     def memory(self) -> NDArray[np.float64]:
-        """(k,10) what answers depend on beside positions; setting none of it forgets."""
+        """(k,10) the state besides positions that results depend on; set no rows to reset it."""
         return np.zeros((0, 10)) if self._flat is not None else self._out.memory
 
     @memory.setter
@@ -109,10 +108,10 @@ class SpatialHashDetector:
         return _contacts.sort(found)
 
     def inside(self) -> NDArray[np.int64]:
-        """(k,2) row of the vertex among all and number of the tet, those of the second side after those of the first,
-        at the positions of the last update."""
+        """(k,2) row of each vertex in `state.x` and index of the tet that contains it, at the positions of the last
+        update; tets of the second side are numbered after those of the first."""
         if self._flat is not None:
-            raise ValueError("a side without tets holds no vertices; use find()")
+            raise ValueError("a side without tets contains no vertices; use find()")
         pairs = self._hash.pairs()
         if self._mutual:
             vertices, tets = self._split

@@ -1,4 +1,4 @@
-"""Contacts by spheres around the corners and the centre of triangles, and by the middles of edges: cheap, adaptive."""
+"""Contacts by spherical implicit surfaces (Jung 2005): spheres on triangles and edge midpoints, refined adaptively."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple, Self
@@ -24,11 +24,11 @@ from .tree.near import NearPairs
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
 Tolerance = float | Callable[[Floats], Any]
-RADIUS = 2.0 / 3.0  # of the spheres, by the distance of the farthest corner from the centre
+RADIUS = 2.0 / 3.0  # radius of the spheres over the largest distance of a corner from the centroid
 
 
 class _Rows(NamedTuple):
-    """Of one side: its faces and its edges, and the balls of its vertices, faces and edges."""
+    """The rows of one side: its faces and edges, and the spheres of its vertices, face centres and edge midpoints."""
 
     faces: slice
     edges: slice
@@ -39,17 +39,17 @@ class _Rows(NamedTuple):
 
 @door
 class SphereSurfaceDetector:
-    """Pairs of features whose distance by spheres is at most `within`; `other=None` asks for self-contact.
+    """Find pairs of features whose approximate distance is at most `within`; `other=None` finds self-contact.
 
-    The distance is that to a point of the triangle (or of both edges), hence never less than the true one, and at most
-    `bound` more: so all that are nearer than `within` less the bound are found. How fine it is, by one of
+    The approximate distance is that to a point of the triangle (or of both edges), hence never less than the exact one
+    and at most `bound` larger: all pairs nearer than `within` minus `bound` are found. The refinement is set by one of
 
-    levels: 0 to 12; each halves the spheres;
-    tolerance: metres; triangles are split until their spheres are no larger, edges until they are no longer. With a
-        `camera` (3,), metres at one metre from it, and in proportion farther away; or a function that is given the
-        distances (n,) from it and says how many metres will do.
+    levels: 0 to 12; each level halves the spheres;
+    tolerance: metres; triangles are subdivided until their spheres are no larger, edges until they are no longer. With
+        a `camera` (3,): metres at a distance of one metre from it, growing in proportion; or a function that maps
+        distances (n,) from it to metres.
 
-    Neither means a tolerance of half of `within`. Against a closed mesh the distance is signed.
+    Default: a tolerance of half of `within`. Against a closed mesh the distance is signed.
     """
 
     name: ClassVar[str] = "sphere-surface"
@@ -83,7 +83,7 @@ class SphereSurfaceDetector:
         a = Cover(one.mesh.vertices, one.mesh.topology, self.one.weld, **tree)
         b = None
         if other is not None:
-            # numbers beyond those of the first side: the two are no neighbours
+            # weld indices disjoint from those of the first side, so that the two are never adjacent
             b = Cover(other.mesh.vertices, other.mesh.topology, self.other.weld + one.mesh.n_vertices, **tree)
         self._pool = Pool()
         self.near = NearPairs(a, b, cull=cull, max_bytes=max_bytes)
@@ -98,7 +98,7 @@ class SphereSurfaceDetector:
 
     @property
     def camera(self) -> Floats | None:
-        """Where it is seen from; may be changed before an update."""
+        """The viewpoint (3,) in metres; may be changed before an update."""
         return self._camera
 
     @camera.setter
@@ -107,7 +107,7 @@ class SphereSurfaceDetector:
         self._camera = None if place is None else validate.floats("camera", place, (3,))
 
     def update(self, state: State) -> Self:
-        """Follow the positions, and see how deep to go where."""
+        """Refit to the positions and choose the refinement level of each face and edge."""
         if self._seams.follow(state.x):
             self._sew()
         spheres, balls = self.spheres, self.spheres.balls
@@ -124,11 +124,11 @@ class SphereSurfaceDetector:
                 level[:] = self._deep(size, at)
             self._deepest = _deepest(spheres)
             if self._deepest[1] == 0:
-                balls[spheres.starts[2] :, 3] = 0.0  # nothing but middles counts
+                balls[spheres.starts[2] :, 3] = 0.0  # only edge midpoints are used
         return self
 
     def _sew(self) -> None:
-        """Vertices that were one have come apart, or together again."""
+        """Rebuild all data that depend on the welding."""
         sides = self._seams.sides
         self.one = Part.of(sides[0])
         self.other = self.one if self.same else Part.of(sides[1])
@@ -154,33 +154,33 @@ class SphereSurfaceDetector:
         return out
 
     def candidates(self) -> tuple[Rows, NDArray[np.int64]]:
-        """Pairs that the tree leaves over, as the kernel `narrow` takes them; see NearPairs.candidates."""
+        """Broad phase: return the candidates in the layout of the kernel `narrow`; see NearPairs.candidates."""
         return self.near.candidates(self.within)
 
     def narrow(self, found: Rows, counts: NDArray[np.int64]) -> None:
-        """Leave those of the candidates that are near, by their numbers in the meshes; in place."""
+        """Narrow phase, in place: keep the near candidates, with feature indices of the meshes."""
         if counts.any():
             _kernels.narrow(self.spheres, self.same, self._deepest, self.within, found, counts)
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """How much larger than the true distance that of any vertex and face, and of any two edges, may be: metres."""
+        """Largest excess in metres over the exact distance, of vertex-face pairs and of edge-edge pairs."""
         spheres, (radius, length) = self.spheres, self._sizes
         faces = radius * 0.5**spheres.face_level
         edges = length * 0.5**spheres.edge_level
         most = [float(edges[rows.edges].max(initial=0.0)) for rows in self._rows]
-        # rounding of coordinates, for who is far from the origin
+        # rounding error of coordinates, relevant far from the origin
         more = reach_of(0.0, *(cover.x for cover in (self._covers[0], self._covers[-1])))
         return float(faces.max(initial=0.0)) + more, 0.5 * (most[0] + most[-1]) + more
 
     @property
     def bound(self) -> float:
-        """The larger of both."""
+        """The larger of the two `bounds`, metres."""
         return max(self.bounds)
 
     @property
     def _sizes(self) -> tuple[Floats, Floats]:
-        """Radii of the spheres and lengths of the edges, metres."""
+        """Radii of the spheres and lengths of the edges, in metres."""
         spheres, (_, one, two) = self.spheres, self.spheres.starts
         return RADIUS * spheres.balls[one:two, 3], np.sqrt((spheres.edges**2).sum(1))
 
@@ -190,7 +190,7 @@ class SphereSurfaceDetector:
         return balls[one:two, :3], balls[two:, :3]
 
     def _levels(self) -> list[tuple[Rows, Rows]]:
-        """Of each side's faces and edges, in the order of its mesh."""
+        """Levels of the faces and edges of each side, in the order of its mesh."""
         spheres = self.spheres
         return [
             (spheres.face_level[rows.faces][faces], spheres.edge_level[rows.edges][edges])
@@ -198,7 +198,7 @@ class SphereSurfaceDetector:
         ]
 
     def _deep(self, size: Floats, at: Floats) -> Rows:
-        """How often to halve `size` (n,) metres at places (n,3)."""
+        """Return how often (n,) to halve `size` (n,) in metres at positions `at` (n,3)."""
         metres: Any = self.tolerance
         if self.camera is not None:
             far = np.sqrt(((at - self.camera) ** 2).sum(1))
@@ -214,14 +214,14 @@ class SphereSurfaceDetector:
 def _how_fine(
     within: float, levels: Any, tolerance: Tolerance | None, camera: Any
 ) -> tuple[int | None, Tolerance | None]:
-    """Levels or a tolerance, checked."""
+    """Validate the refinement options; return levels or a tolerance, the other being None."""
     if levels is not None and (tolerance is not None or camera is not None):
-        raise ValueError("levels says how deep to go everywhere; expected it alone, or tolerance, with a camera or not")
+        raise ValueError("levels sets a uniform refinement; expected it alone, or tolerance with or without camera")
     if levels is not None:
         return validate.whole("levels", levels, low=0, high=DEEPEST), None
     if tolerance is None:
         if camera is not None:
-            raise ValueError("camera was given without tolerance; say how many metres will do at one metre from it")
+            raise ValueError("camera was given without tolerance; give the tolerance in metres at one metre from it")
         return (None, 0.5 * within) if within > 0.0 else (DEEPEST, None)
     if callable(tolerance):
         if camera is None:
@@ -231,7 +231,7 @@ def _how_fine(
 
 
 def _metres(tolerance: Callable[[Floats], Any], far: Floats) -> Floats:
-    """What a function of the distance says, checked."""
+    """Evaluate a tolerance function at distances (n,) and validate its values."""
     metres = np.broadcast_to(np.asarray(tolerance(far), np.float64), far.shape)
     bad = np.flatnonzero(~(metres > 0.0))
     if len(bad):
@@ -240,7 +240,7 @@ def _metres(tolerance: Callable[[Floats], Any], far: Floats) -> Floats:
 
 
 def _room(covers: list[Cover]) -> tuple[Spheres, list[_Rows]]:
-    """For the vertices, triangles and edges of one cover or two, and which rows are whose."""
+    """Allocate the spheres of the vertices, triangles and edges of one cover or two; return also the rows of each."""
     skins = [cover.skin for cover in covers]
     names = [[skin.vertex[:, 0] for skin in skins], [skin.face for skin in skins], [skin.edge[:, 0] for skin in skins]]
     sizes = np.array([[len(part) for part in parts] for parts in names])
@@ -261,7 +261,7 @@ def _room(covers: list[Cover]) -> tuple[Spheres, list[_Rows]]:
 
 
 def _deepest(spheres: Spheres) -> NDArray[np.int64]:
-    """(2,) the largest level of faces and of edges."""
+    """(2,) the largest levels of faces and of edges."""
     return np.array([int(level.max(initial=0)) for level in (spheres.face_level, spheres.edge_level)])
 
 

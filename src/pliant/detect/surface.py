@@ -1,4 +1,4 @@
-"""Exact questions to a triangle surface: nearest point, signed distance. The referee of everything approximate."""
+"""Exact queries of a triangle surface: nearest point and signed distance. The referee of approximate methods."""
 
 import dataclasses
 import functools
@@ -20,18 +20,18 @@ from .solid import Outer, Sides, Solid, Told, fronts
 from .tree import tree as _tree
 
 Floats = NDArray[np.float64]
-WORTH = 0.5  # questions a face: so many pay for finding out whether a surface is plain
-_MOST_ITEMS = 64  # entries of the cell lists for each box, before cells become larger
+WORTH = 0.5  # queries per face after which the test for a plain surface pays off
+_MOST_ITEMS = 64  # cell-list entries per box, beyond which cells are enlarged
 
 
 def surface_of(mesh: Mesh) -> Surface:
-    """The kernel's view of a mesh."""
+    """Return the arrays of a mesh that kernels use."""
     edge_normals, vertex_normals = mesh.edge_normals, mesh.vertex_normals
     top = mesh.topology
     flat = ~mesh.face_normals.any(1)
     rough = top.use > 2
     if not top.border.any() and (flat.any() or rough.any()):
-        # a face without area hides one side of an edge, and at four faces the mean says nothing: zero stands for that
+        # zero marks undefined pseudonormals: beside faces without area, and at non-manifold edges
         edge_normals, vertex_normals = edge_normals.copy(), vertex_normals.copy()
         edge_normals[top.face_edges[flat]] = 0.0
         edge_normals[rough] = 0.0
@@ -41,12 +41,12 @@ def surface_of(mesh: Mesh) -> Surface:
 
 
 def bin_boxes(low: Floats, high: Floats) -> _cells.Cells:
-    """Cell lists of boxes; cells are twice as large as the mean box, larger where the lists would grow too long."""
+    """Bin boxes into a uniform grid; cells are twice as large as the mean box, larger if the lists get too long."""
     bottom, top = low.min(0), high.max(0)
     extent = top - bottom
-    if not np.isfinite(extent).all():  # no cell is large enough, and the search for one would never end
-        raise ValueError("positions are not finite; take shorter steps, or begin from positions that are")
-    # no smaller than what divides a coordinate of 1e12 into a cell number that fits
+    if not np.isfinite(extent).all():  # otherwise the search for a cell size would not terminate
+        raise ValueError("positions are not finite; use shorter time steps, or start from finite positions")
+    # not smaller than what maps the largest coordinate to a representable cell index
     tiny = max(1e-150, 1e-12 * float(np.abs([bottom, top]).max()))
     h = max(2.0 * float((high - low).mean()), float(extent.max()) / 256.0, tiny)
     h = max(h, float(np.prod(np.maximum(extent, h)) / max(4 * len(low), 4096)) ** (1.0 / 3.0))
@@ -65,7 +65,7 @@ def bin_boxes(low: Floats, high: Floats) -> _cells.Cells:
 
 
 class Enclosure:
-    """A surface that keeps its place, and the solid it encloses; the boundary of that is made when somebody asks."""
+    """A static surface and the solid it encloses; the boundary of the solid is computed on demand."""
 
     def __init__(self, surface: Surface, topology: Topology) -> None:
         self.surface, self.solid = surface, Solid(topology)
@@ -87,7 +87,7 @@ class Enclosure:
         return self.solid.sides(self.surface.x, points, self.blocks, behind=behind)
 
     def found(self, p: Floats, guess: NDArray[Any] | None = None) -> tuple[NDArray[np.int64], Floats]:
-        """The nearest face and feature (n,2) of points, and barycentrics (n,3); `guess` (n,): may be near, or -1."""
+        """Nearest face and feature (n,2) of points, and barycentrics (n,3); `guess` (n,): initial faces, or -1."""
         found, place = np.full((len(p), 2), -1, np.int64), np.empty((len(p), 3))
         if guess is not None:
             found[:, 0] = guess
@@ -97,9 +97,9 @@ class Enclosure:
     def told(
         self, p: Floats, guess: NDArray[Any] | None = None, *, behind: bool = False
     ) -> tuple[Told, NDArray[np.int64]]:
-        """Answers for points (n,3) that are known to be clean, and the face and feature (n,2) that were found."""
+        """Return the signed distances of validated points (n,3), and the nearest face and feature (n,2) of each."""
         found, place = self.found(p, guess)
-        # whether the surface is plain costs about as much as so many questions: who asks few need not know
+        # the test for a plain surface costs about as much as WORTH queries per face: skip it for few queries
         self._asked += len(p)
         plain = self._asked > WORTH * len(self.surface.faces) and self._plain
         told = self.solid.tell(
@@ -110,11 +110,11 @@ class Enclosure:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ClosestPoints:
-    """Nearest points on a mesh, exact, for any number of queries, and on which side of it points are (docs/inside.md).
+    """Exact nearest points on a mesh and signed distances, for any number of queries (docs/inside.md).
 
-    The distance is negative inside, positive outside and where the side is unknown. Outside, the nearest point is that
-    of all faces; inside, that of the boundary of the solid: faces that are buried inside it do not count. `behind`:
-    where the side is unknown, the distance is negative behind the nearest face, as obstacles have it.
+    The distance is negative inside, positive outside and where the side is unknown. Outside, all faces are considered;
+    inside, only the boundary of the solid: buried faces are ignored. `behind`: where the side is unknown, the distance
+    is negative behind the nearest face, as for obstacles.
     """
 
     mesh: Mesh
@@ -130,15 +130,15 @@ class ClosestPoints:
         return Enclosure(surface_of(welded), welded.topology)
 
     def query(self, points: Any, guess: Any = None) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
-        """Signed distance (n,), nearest point (n,3), its face (n,), and the unit direction that opens the gap (n,3).
+        """Signed distance (n,), nearest point (n,3), its face (n,), and the unit separation direction (n,3).
 
-        `guess` (n,): faces that may be near, such as those of the last frame; the answer is the same, only sooner.
+        `guess` (n,): initial faces, such as those of the last frame; speeds up the query, same results.
         """
         told, _ = self._enclosure.told(*self._asked(points, guess), behind=self.behind)
         return told.distance, told.nearest, told.face, told.normal
 
     def before(self, points: Any, guess: Any = None) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
-        """As `query`, but negative behind the nearest of all faces, inside or not: for who must stay before them."""
+        """As `query`, but the sign is negative behind the nearest of all faces, whatever the winding number is."""
         p, guess = self._asked(points, guess)
         found, place = self._enclosure.found(p, guess)
         side, n = fronts(self._enclosure.surface, p, found, place), len(p)
@@ -152,22 +152,22 @@ class ClosestPoints:
             rows = np.asarray(guess).reshape(-1, 1)
             guess = validate.indices("guess", rows, 1, self.mesh.n_faces, "faces").ravel()
             if len(guess) != len(p):
-                raise ValueError(f"guess has {len(guess)} entries; expected {len(p)}, one a point")
+                raise ValueError(f"guess has {len(guess)} entries; expected {len(p)}, one per point")
         return p, guess
 
     def sides(self, points: Any) -> Sides:
-        """(n,) -1 inside, 1 outside, 0 where it is unknown: beside the boundary of an open mesh, where the winding
-        number is within 0.1 of 1/2. Points on the surface are outside."""
+        """(n,) -1 inside, 1 outside, 0 unknown: near the boundary of an open mesh, where the winding number is within
+        0.1 of 1/2. Points on the surface are outside."""
         return self._enclosure.told(validate.floats("points", points, (None, 3)))[0].side
 
 
 @door
 def closest_point(mesh: Mesh, points: Any) -> tuple[Floats, Floats]:
-    """Signed distance (n,) of `points` (n,3) from a mesh, and the nearest point (n,3) on it; exact, any mesh.
+    """Signed distance (n,) of `points` (n,3) from any mesh, and the nearest point (n,3) on it; exact.
 
-    Inside is where the winding number exceeds 1/2, and the distance there is that to the boundary of the solid. Of an
-    open mesh the side may be unknown, and the distance is positive then: `ClosestPoints.sides` tells. For many
-    questions to one mesh keep a `ClosestPoints`: it builds its tree once.
+    Inside is where the winding number exceeds 1/2, and the distance there is that to the boundary of the solid. For an
+    open mesh the side may be unknown (see `ClosestPoints.sides`), and the distance is then positive. For repeated
+    queries of one mesh use a `ClosestPoints`, which builds its BVH once.
     """
     distance, nearest, _, _ = ClosestPoints(mesh).query(points)
     return distance, nearest

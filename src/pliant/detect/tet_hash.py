@@ -1,4 +1,4 @@
-"""TetHash: which vertices are in which tetrahedra, of any number of bodies at once. Exact."""
+"""TetHash: exact test of all vertices against all tetrahedra of any number of bodies, by spatial hashing."""
 
 import math
 from typing import Any, Self
@@ -14,22 +14,21 @@ from ..kernels.spatial_hash import LAST, Table
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 Rows = NDArray[np.int64]
-CELL = 1.0  # of the median box's longest side: the best of 0.1 to 10, see docs/detectors/spatial-hash.md
-_FINE = 2  # bits by which cells are shorter along x, where more of them cost nothing
-_SUB = 3  # bits of a coordinate below its cell, at least, before empty space is left out
-_SAMPLE = 4096  # tets that the cell size is taken from
-_DENSE = 16  # cells a vertex up to which every cell has a bucket of its own
-_PRIMES = (1, 73856093, 19349663)  # what rows are scattered by where they share buckets
-_FEW = 2000  # tets that one thread does sooner than two
+CELL = 1.0  # cell size over the median longest side of the tets' AABBs; the best of 0.1 to 10 (spatial-hash.md)
+_FINE = 2  # cells are 2**_FINE times shorter along x, where additional cells cost nothing
+_SUB = 3  # fewest fractional bits of a coordinate within its cell, before empty cells are compacted
+_SAMPLE = 4096  # tets sampled for the cell size
+_DENSE = 16  # cells per vertex up to which the grid is dense, with a bucket for every cell
+_PRIMES = (1, 73856093, 19349663)  # hash multipliers of the cell coordinates
+_FEW = 2000  # tets up to which one thread is faster than two
 
 
 class TetHash:
-    """Pairs of a vertex and a tetrahedron that holds it or is touched by it, unless the vertex is one of its corners.
+    """Pairs of a vertex and a tetrahedron that contains or touches it, except the tetrahedron's own corners.
 
-    x (n,3) are the vertices of all bodies, tets (m,4) rows of them; vertices that no tet has may be among them. `cell`
-    is the size of a cell in metres, at best about that of a tetrahedron's box; None takes it from the tets as they are
-    when they are given. A tet that is inside out holds what it would hold the other way round; one without volume,
-    exactly, has no inside and holds nothing.
+    x (n,3) are the vertices of all bodies, tets (m,4) index them; vertices without tets are allowed. `cell` is the cell
+    size in metres, best about the size of a tetrahedron's AABB; None derives it from the tets when they are set. An
+    inverted tet contains the same points as its mirrored orientation; one of exactly zero volume contains none.
     """
 
     def __init__(self, x: Any, tets: Any, *, cell: float | None = None) -> None:
@@ -37,7 +36,7 @@ class TetHash:
         self.set_tets(x, tets)
 
     def set_tets(self, x: Any, tets: Any) -> Self:
-        """Other tets (m,4) on vertices x (n,3), as many as there are now: after a cut, or when bodies come and go."""
+        """Replace the tets (m,4) and the vertices x (n,3), of any number: after a cut, or when bodies come and go."""
         p = validate.floats("x", x, (None, 3))
         self.tets: Ints = validate.indices("tets", tets, 4, len(p))
         self._corners = self.tets.view(np.uint32)
@@ -46,7 +45,7 @@ class TetHash:
         return self._place(p)
 
     def update(self, x: Any) -> Self:
-        """New positions (n,3) of the same vertices."""
+        """Set new positions (n,3) of the same vertices."""
         return self._place(validate.floats("x", x, self.x.shape))
 
     def _place(self, x: Floats) -> Self:
@@ -55,9 +54,9 @@ class TetHash:
         return self
 
     def pairs(self) -> Rows:
-        """(k,2) vertex and tet, in ascending order."""
+        """Return (k,2) vertex and tet, in ascending order."""
         counts, n = np.zeros(len(self._out), np.int64), len(self.tets)
-        # an eighth of the vertices are looked at as soon as a row is
+        # beyond this number of groups of four cells a tet is tested against all vertices
         most = len(self.x) // 8 + 4
         while True:
             launch = worth(_kernels.find_inside, n, _FEW)
@@ -65,18 +64,18 @@ class TetHash:
             if counts.max(initial=0) <= self._out.shape[1]:
                 break
             room = len(counts), 2 * int(counts.max())
-            told = f"{int(counts.sum())} vertices in tetrahedra"
-            validate.budget(told, 8.0 * room[0] * room[1], "look for tetrahedra that are far too large")
+            what = f"{int(counts.sum())} pairs of a vertex and a tetrahedron"
+            validate.budget(what, 8.0 * room[0] * room[1], "check for tetrahedra that are far too large")
             self._out = np.empty(room, np.int64)
         keys = np.concatenate([np.zeros(0, np.int64), *(row[:k] for row, k in zip(self._out, counts, strict=True))])
         keys.sort()
-        if self._table.mask >= 0 and len(keys):  # where cells share buckets, a vertex may have been met twice
+        if self._table.mask >= 0 and len(keys):  # with hash collisions a vertex may be found twice
             keys = keys[np.diff(keys, prepend=-1) > 0]
         return np.stack(np.divmod(keys, max(n, 1)), 1)
 
 
 def cell_of(x: Floats, tets: Ints) -> float:
-    """The default size of a cell: CELL times the median of the longest sides of boxes around tets."""
+    """Return the default cell size: CELL times the median of the longest sides of the tets' AABBs."""
     corners = x[tets[:: max(len(tets) // _SAMPLE, 1)]]
     sides = (corners.max(1) - corners.min(1)).max(1) if len(corners) else np.zeros(1)
     size = float(np.median(sides)) or float(sides.max())
@@ -84,7 +83,7 @@ def cell_of(x: Floats, tets: Ints) -> float:
 
 
 def table_of(x: Floats, h: float) -> Table:
-    """Vertices (n,3) sorted into cells of size h (a quarter along x)."""
+    """Sort vertices (n,3) into cells of size h (a quarter of it along x)."""
     n, box = len(x), np.zeros(6)
     if n:
         _kernels.bounds_of(x, box)
@@ -92,7 +91,7 @@ def table_of(x: Floats, h: float) -> Table:
     extent = float((box[3:] - box[:3]).max())
     cells = extent / h
     if cells < LAST >> _SUB:
-        # as many bits below a cell as there is room for; where all is in one cell, also more than there are
+        # as many fractional bits as fit in a word
         below = math.floor(math.log2(LAST / max(cells, 1e-9)))
         _kernels.to_words(x, box[:3], math.ldexp(1.0 / h, below), words)
         top = ((box[3:] - box[:3]) * math.ldexp(1.0 / h, below)).astype(np.int64)
@@ -105,8 +104,8 @@ def table_of(x: Floats, h: float) -> Table:
 
 
 def _without_gaps(x: Floats, h: float) -> tuple[int, Rows]:
-    """Bits below a cell, and coordinates (n,3), where 20 bits do not reach across: of cells that nothing is in, one
-    is left between two that are used. x are positive."""
+    """Return the number of fractional bits and integer coordinates (n,3) for extents beyond 20 bits: runs of empty
+    cells are compacted to one cell. x (n,3) is non-negative."""
     place = x / h
     cell = np.floor(place)
     whole, most = np.empty(x.shape, np.int64), 0
@@ -122,7 +121,7 @@ def _without_gaps(x: Floats, h: float) -> tuple[int, Rows]:
 
 
 def _sorted(vertices: Rows, bits: Rows, shape: Rows) -> Table:
-    """A bucket for every cell, or where most would be empty a table in which far cells meet."""
+    """Sort the vertices into a dense grid with a bucket per cell, or into a hash table if most cells are empty."""
     n, count = len(vertices), math.prod(shape.tolist())
     dense = count <= _DENSE * n + 1024
     rounds, mask = (1, -1) if dense else (2, (1 << (16 * n).bit_length()) - 1)

@@ -1,6 +1,6 @@
-"""Winding numbers: how often an oriented surface winds around points. What is inside is defined by them.
+"""Winding numbers of points with respect to an oriented surface; they define inside and outside (docs/inside.md).
 
-See docs/inside.md. `PointsInside` counts exactly, by rays, for surfaces without a boundary; `Winding` serves any.
+`PointsInside` counts exactly, by rays, for surfaces without a boundary; `Winding` accepts any surface.
 """
 
 import numpy as np
@@ -16,33 +16,33 @@ from ..topology import Topology
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
-MARGIN = 0.1  # of an open surface: winding numbers this near to 1/2 do not tell the side
-BEHIND = 0.1  # of an open surface: below this a point is not even behind it
+MARGIN = 0.1  # open surfaces: the side is unknown if the winding number is this close to 1/2
+BEHIND = 0.1  # open surfaces: a point with a smaller winding number is not behind the surface
 INSIDE, OUTSIDE, UNKNOWN = -1, 1, 0
-_SOME = 20_000  # faces that are gone through before a thread would have woken up
-_FEW = 256  # points for which no thread is woken
-_AFAR = 4.0  # times as far as a hole is large: from there on it is a dipole
+_SOME = 20_000  # faces up to which the loop runs on one thread
+_FEW = 256  # points up to which the loop runs on one thread
+_AFAR = 4.0  # distance over the radius of a hole, beyond which the hole is approximated by a dipole
 _MOST = 16384  # cells along a side
-# points a cell, and how many times as many columns as rows: columns of a row are read in one go
+# points per cell, and ratio of columns to rows: the columns of a row are contiguous in memory
 _PER_CELL, _FLAT = 0.5, 2.0
 
 
 class PointsInside:
-    """Winding numbers of points with respect to triangles whose vertices may move from one question to the next."""
+    """Winding numbers of points with respect to triangles whose vertices may move between queries."""
 
     def __init__(self, faces: Rows, n_vertices: int) -> None:
         self.faces = np.ascontiguousarray(faces).view(np.uint32)
         self._code = np.empty(n_vertices, np.uint32)
 
     def winding(self, x: Floats, points: Floats) -> Rows:
-        """(n,) how often the faces at vertices x wind around points (n,3): 1 inside and 0 outside a closed mesh, more
-        where it overlaps itself. A point on the surface counts as a hair beside it."""
+        """Winding numbers (n,) of points (n,3) for vertices at x: 1 inside and 0 outside a closed mesh, more where it
+        overlaps itself. A point on the surface is treated as if perturbed infinitesimally off it."""
         box = bounds_of(x)
         return self.count(x, points, box, shortest(box))
 
     def count(self, x: Floats, points: Floats, box: Floats, axis: int) -> Rows:
-        """(n,) faces by which rays upwards along the axis, from those of points (n,3) that are in a box, leave, minus
-        those by which they enter."""
+        """(n,) exits minus entries of rays cast from points (n,3) in the positive direction of the axis; 0 for points
+        outside the box."""
         near = np.flatnonzero(_within(points, box))
         found = np.zeros(len(points), np.int32)
         if len(near):
@@ -54,8 +54,8 @@ class PointsInside:
         return found
 
     def first_faces(self, x: Floats, points: Floats, own: Rows) -> tuple[Floats, Rows]:
-        """(n,) how far from each of points (n,3), along the axis, the nearest face is by which a ray from it leaves,
-        one way or the other, and (n,) that face; -1 for none. Faces at vertex own (n,) do not count."""
+        """Distance (n,) from points (n,3) along the shortest axis, in either direction, to the nearest face through
+        which a ray exits, and that face (n,), -1 for none. Faces at vertex own (n,) are ignored."""
         rays, order = self._rays(shortest(bounds_of(x)), points)
         self._codes(x, rays)
         depth, face = np.full((len(points), 2), np.inf), np.full((len(points), 2), -1, np.int32)
@@ -70,16 +70,16 @@ class PointsInside:
         worth(_rays.codes, len(x), _SOME)(x, rays, self._code)
 
     def _rays(self, axis: int, points: Floats) -> tuple[Rays, NDArray[np.int64]]:
-        """The points in cells across the axis, half as many as cells."""
+        """Bin the points into a grid of cells perpendicular to the axis, with two cells per point."""
         u, v = (axis + 1) % 3, (axis + 2) % 3
         around = bounds_of(points)
         size = np.maximum(around[1] - around[0], 1e-300)[[u, v]]
         cells = max(1.0, len(points) / _PER_CELL)
-        # as many as will do, in the ratio of the sides
+        # number of cells in proportion to the side lengths
         ratio = float(np.exp(0.5 * (np.log(size[0]) - np.log(size[1]))))
         width = round(min(max(_FLAT * np.sqrt(cells) * ratio, 1.0), _MOST))
         height = min(_MOST, max(1, round(cells / width)))
-        # half a cell is left over, so that the last point is in the last one
+        # half a cell of margin keeps the last point in the last cell
         scale = [min((count - 0.5) / side, 1e300) for count, side in zip((width, height), size, strict=True)]
         q, order = np.empty((len(points), 3)), np.empty(len(points), np.int64)
         start = np.zeros(width * height + 2, np.int64)
@@ -90,11 +90,11 @@ class PointsInside:
 
 
 class Winding:
-    """The generalised winding number of any oriented triangles, open or closed, at any positions of their vertices.
+    """The generalised winding number of oriented triangles, open or closed, at any vertex positions.
 
-    The boundary is that of the chain of faces: edges along which more faces run one way than the other. Without one
-    (`closed`) the number is whole and exact, whatever the faces: non-manifold, crossing, coincident, without area. Else
-    it is right to about 0.001.
+    The boundary is that of the chain of faces: edges traversed more often in one direction than in the other. Without
+    one (`closed`) the number is an exact integer even for non-manifold, intersecting, coincident or degenerate faces.
+    Otherwise its error is about 0.001.
     """
 
     def __init__(self, topology: Topology) -> None:
@@ -108,14 +108,14 @@ class Winding:
         self._start = np.searchsorted(self._piece, np.arange(int(piece.max(initial=-1)) + 2))
 
     def numbers(self, x: Floats, points: Floats, blocks: Blocks | None = None) -> Floats:
-        """(n,) of points (n,3) for vertices at x; a tree of boxes over the faces that fits makes it faster."""
+        """Winding numbers (n,) of points (n,3) for vertices at x; `blocks`: optional fitted BVH over the faces."""
         n = len(points)
         if not n or not len(self._rays.faces):
             return np.zeros(n)
         box = bounds_of(x)
         axis = shortest(box)
         if blocks is None:
-            box[0, axis] = box[0, axis] if self.closed else -np.inf  # a ray from below an open surface may meet it, too
+            box[0, axis] = box[0, axis] if self.closed else -np.inf  # rays from below may hit an open surface too
             found = self._rays.count(x, points, box, axis).astype(np.float64)
         else:
             found = np.empty(n)
@@ -126,7 +126,7 @@ class Winding:
         return found
 
     def _holes(self, x: Floats) -> Holes:
-        """The boundary, where its vertices are now."""
+        """Return the boundary loops at vertex positions x, with their dipole approximations."""
         start, ends = self._start, self._ends
         a, b = x[ends[:, 0]], x[ends[:, 1]]
         low, high = (least.reduceat(least(a, b), start[:-1]) for least in (np.minimum, np.maximum))
@@ -137,7 +137,7 @@ class Winding:
         return Holes(ends, self._flow, start, centre, far, area, np.concatenate([low, high], 1))
 
     def sides(self, numbers: Floats, *, behind: bool = False) -> NDArray[np.int8]:
-        """(n,) INSIDE, OUTSIDE or UNKNOWN, for winding numbers. `behind`: also behind a sheet is UNKNOWN."""
+        """(n,) INSIDE, OUTSIDE or UNKNOWN from winding numbers (n,). `behind`: UNKNOWN also behind a sheet."""
         if self.closed:
             return np.where(numbers > 0.5, INSIDE, OUTSIDE).astype(np.int8)
         side = np.where(numbers > 0.5 + MARGIN, INSIDE, OUTSIDE).astype(np.int8)
@@ -146,7 +146,7 @@ class Winding:
 
 
 def _pieces(ends: Rows) -> NDArray[np.int64]:
-    """(e,) number of the connected piece that each of edges (e,2) belongs to."""
+    """(e,) index of the connected component of each of edges (e,2)."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -159,17 +159,17 @@ def _pieces(ends: Rows) -> NDArray[np.int64]:
 
 
 def shortest(box: Floats) -> int:
-    """The axis along which a box is shortest: rays along it are short, and pixels lie across the rest."""
+    """Return the axis of the shortest side of a box (2,3); rays along it are shortest."""
     return int(np.argmin(box[1] - box[0]))
 
 
 def bounds_of(x: Floats) -> Floats:
-    """(2,3) box around points; column by column, which is four times as fast as along rows of three."""
+    """(2,3) AABB of points; computed per column, which is four times as fast as a reduction over rows of three."""
     return np.array([[x[:, k].min() for k in range(3)], [x[:, k].max() for k in range(3)]])
 
 
 def _within(points: Floats, box: Floats) -> NDArray[np.bool_]:
-    """Which of points are in a box; column by column, which is faster than along rows of three."""
+    """Return which points are in a box; computed per column, which is faster than over rows of three."""
     found = np.ones(len(points), np.bool_)
     for k in range(3):
         found &= (points[:, k] >= box[0, k]) & (points[:, k] <= box[1, k])

@@ -1,4 +1,4 @@
-"""The material between contacts: predict, relax, finish."""
+"""Dynamics of deformable bodies, without contacts: predict, relax, finish."""
 
 from .soft import SoftDynamics
 from .tets import TetDynamics

@@ -1,4 +1,4 @@
-"""All that is soft in a scene, cloths and solids, as one: predict, relax, finish."""
+"""All deformable bodies of a scene, cloths and solids, as one system: predict, relax, finish."""
 
 import numpy as np
 
@@ -11,7 +11,8 @@ from .xpbd import ClothDynamics
 
 
 class SoftDynamics:
-    """Moves the `rows` of the positions from the first soft body's to the last's; each material does its own share."""
+    """Advances the `rows` of the positions from the first to the last deformable body by the dynamics of each
+    material."""
 
     def __init__(self, scene: Scene) -> None:
         self.rows = scene.soft_rows
@@ -20,11 +21,11 @@ class SoftDynamics:
         self.gravity = scene.gravity
         self.cloths = ClothDynamics(scene) if scene.cloths else None
         self.solids = TetDynamics(scene) if scene.solids else None
-        self.lost = 0  # vertices that stayed where they were because their new place was not finite, in all
+        self.lost = 0  # total number of vertex moves undone because the new position was not finite
         self._parts = [part for part in (self.cloths, self.solids) if part is not None]
 
     def predict(self, state: State, dt: float) -> None:
-        """Remember where the step starts; move by velocity, gravity and what each material does to velocities."""
+        """Apply damping, air drag and gravity to v, store x in x_start, and advance x by v."""
         for part in self._parts:
             part.push(state, dt)
         _kernels.advance(state.x[self.rows], state.x_start[self.rows], state.v[self.rows], self.w, self.gravity, dt)
@@ -36,7 +37,7 @@ class SoftDynamics:
         self.tame(state)
 
     def finish(self, state: State, dt: float) -> None:
-        """Velocities from positions."""
+        """Compute velocities from positions."""
         self.tame(state)
         v = state.v[self.rows]
         np.subtract(state.x[self.rows], state.x_start[self.rows], out=v)
@@ -44,11 +45,11 @@ class SoftDynamics:
         state.time += dt
 
     def tame(self, state: State) -> None:
-        """What would leave the world, or all numbers, stays where the step started, and stands."""
+        """Reset vertices whose position is not finite or out of range to the start of the step, at rest."""
         self.lost += _kernels.tame(state.x[self.rows], state.x_start[self.rows], validate.LARGEST)
 
     def energy(self, state: State) -> dict[str, float]:
-        """Kinetic, elastic and gravitational energy in joules; the last from height zero."""
+        """Return kinetic, elastic and gravitational energy in joules; the last relative to the origin."""
         x, v, m = state.x[self.rows], state.v[self.rows], self.masses[:, None]
         return {
             "kinetic": float(0.5 * (m * v**2).sum()),

@@ -1,4 +1,4 @@
-"""Soft bodies of tetrahedra by XPBD in small steps: they resist change of shape and of volume, and rub inside."""
+"""Soft bodies of tetrahedra by XPBD with substeps: elastic resistance to change of shape and volume, and viscosity."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,16 +9,16 @@ from ..state import State
 from .xpbd import by_colour
 
 Floats = NDArray[np.float64]
-_WORTH_THREADS = 8000  # tets; below it some 40 launches, one a colour, cost more than they save
+_WORTH_THREADS = 8000  # tets; below it about 40 launches, one per colour, cost more than they save
 _UPPER = np.triu_indices(6)
-# the symmetric matrix of each strain: 00, 11, 22, and 01, 02, 12 twice, as engineers count shear
+# the symmetric matrix of each strain in Voigt notation: 00, 11, 22, and engineering shear 01, 02, 12
 _STRAINS = np.zeros((6, 3, 3))
 for _n, (_k, _l) in enumerate(((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))):
     _STRAINS[_n, _k, _l] = _STRAINS[_n, _l, _k] = 1.0
 
 
 class TetDynamics:
-    """All solids of a scene as one system of constraints, on the rows of the soft bodies as `ClothDynamics`."""
+    """All solids of a scene as one system of constraints, on the same rows as `ClothDynamics`."""
 
     def __init__(self, scene: Scene) -> None:
         self.rows = scene.soft_rows
@@ -48,12 +48,12 @@ class TetDynamics:
         self._before = np.empty((len(self.w), 3))
 
     def push(self, state: State, dt: float) -> None:
-        """Change velocities by internal friction."""
+        """Apply viscous damping to the velocities."""
         if self.tets.viscous[:, 0].any():
             _kernels.damp_tets(self.tets, 0, len(self.tets.tets), state.x[self.rows], state.v[self.rows], self.w, dt)
 
     def relax(self, state: State, dt: float) -> None:
-        """One sweep over all tetrahedra; what nothing holds is not turned by it."""
+        """Sweep once over all tetrahedra, preserving the angular momentum of unconstrained bodies."""
         x = state.x[self.rows]
         self._before[:] = x
         sweep = _kernels.relax_parallel if len(self.tets.tets) > _WORTH_THREADS else _kernels.relax_serial
@@ -61,7 +61,7 @@ class TetDynamics:
         _kernels.untwist(self.pieces, state.x_start[self.rows], self._before, x, self.masses)
 
     def answers(self, dt: float) -> _kernels.Answers:
-        """The inverse of every tetrahedron's system: in its own frame it is the same in every step of dt."""
+        """Return the inverse of every tetrahedron's system, which in its own frame is constant for a given dt."""
         if dt not in self._answers:
             energy = self.tets.energy * dt**2
             soft = np.full((len(energy), 3), np.inf)
@@ -74,12 +74,12 @@ class TetDynamics:
         return self._answers[dt]
 
     def elastic(self, state: State) -> float:
-        """Energy that the solids hold, joules."""
+        """Return the elastic energy of the solids, joules."""
         return float(_kernels.tets_energy(self.tets, state.x[self.rows]))
 
 
 def _pieces(tets: NDArray[np.int32], w: Floats) -> _kernels.Pieces:
-    """Connected bodies none of whose vertices is held."""
+    """Return the connected components without pinned or gripped vertices."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

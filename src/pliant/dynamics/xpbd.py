@@ -1,4 +1,4 @@
-"""Cloth by XPBD in small steps: triangles resist stretch and shear, hinges resist bending, the air drags."""
+"""Cloth by XPBD with substeps: triangles resist stretch and shear, hinges resist bending, air drag acts on faces."""
 
 from typing import Any
 
@@ -12,14 +12,14 @@ from ..state import State
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
-_WORTH_THREADS = 20000  # elements; below it launching threads costs more than they save
+_WORTH_THREADS = 20000  # hinges; below it launching threads costs more than they save
 
 
 class ClothDynamics:
     """All cloths of a scene as one system of constraints.
 
-    It works on `rows` of the positions only, from the first soft body's to the last's, so that the vertices of a large
-    body beside them cost nothing; its own arrays count from there.
+    Only the `rows` of the positions from the first to the last deformable body are processed, so that obstacles with
+    many vertices cost nothing; indices in its own arrays are relative to the first of these rows.
     """
 
     def __init__(self, scene: Scene) -> None:
@@ -43,7 +43,7 @@ class ClothDynamics:
         self._spare = np.empty((len(self.w), 3))
 
     def push(self, state: State, dt: float) -> None:
-        """Change velocities by internal friction and air."""
+        """Apply viscous damping and air drag to the velocities."""
         x, v = state.x[self.rows], state.v[self.rows]
         start, beside, rate = self._pairs
         if len(rate):
@@ -53,7 +53,7 @@ class ClothDynamics:
             _kernels.air_push(faces, x, v, self.wind, self.air, dt, self.w, self._start, self._beside)
 
     def _share(self, dt: float) -> Floats:
-        """How much of a neighbour's velocity a vertex takes in `dt`; fine meshes are held below what is stable."""
+        """Return the fraction of each velocity difference exchanged in `dt`, limited for stability."""
         if dt not in self._shares:
             start, beside, rate = self._pairs
             own = np.repeat(np.arange(len(self.w)), np.diff(start))
@@ -63,18 +63,18 @@ class ClothDynamics:
         return self._shares[dt]
 
     def relax(self, state: State, dt: float) -> None:
-        """One sweep over all constraints."""
+        """Sweep once over all constraints."""
         sweep = _kernels.relax_parallel if len(self.hinges.vertices) > _WORTH_THREADS else _kernels.relax_serial
         sweep(self.membrane, self.hinges, state.x[self.rows], self.w, dt)
 
     def elastic(self, state: State) -> float:
-        """Energy that stretch, shear and bending hold, joules."""
+        """Return the elastic energy of stretch, shear and bending, joules."""
         x = state.x[self.rows]
         return float(_kernels.membrane_energy(self.membrane, x) + _kernels.hinge_energy(self.hinges, x))
 
 
 def _viscosity(parts: list[Any], w: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
-    """Neighbours of every vertex as (start, rows) and the rate in kg/s at which momentum flows between them."""
+    """Return the neighbours of every vertex as (start, rows), and the viscous exchange rate of each pair, kg/s."""
     ends, rates = [np.zeros((0, 2), np.int64)], [np.zeros(0)]
     for body, mesh, first in parts:
         if body.material.damping == 0.0:
@@ -84,7 +84,7 @@ def _viscosity(parts: list[Any], w: Floats) -> tuple[NDArray[np.int64], NDArray[
         span = mesh.vertices[top.edges[:, 0]] - mesh.vertices[top.edges[:, 1]]
         length2 = np.maximum((span**2).sum(1), 1e-300)
         ends.append(top.edges.astype(np.int64) + first)
-        # the finite volume of a Laplacian: flux = viscosity * density * width / length, width = area / length
+        # finite-volume Laplacian: flux = viscosity * density * width / length, width = area / length
         rates.append(body.material.damping * body.material.density * area / length2)
     edges, rate = np.concatenate(ends), np.concatenate(rates)
     both, twice = np.concatenate([edges, edges[:, ::-1]]), np.concatenate([rate, rate])
@@ -94,7 +94,8 @@ def _viscosity(parts: list[Any], w: Floats) -> tuple[NDArray[np.int64], NDArray[
 
 
 def by_colour(elements: Ints) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """An order in which neighbours with one colour share no vertex, and where each colour starts."""
+    """Graph-colour `elements`: return their order by colour, and the start of each colour. Elements of a colour share
+    no vertex."""
     if not len(elements):
         return np.zeros(0, np.int64), np.zeros(1, np.int64)
     colours = np.empty(len(elements), np.int64)
@@ -104,7 +105,7 @@ def by_colour(elements: Ints) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def _membrane(parts: list[Any]) -> _kernels.Membrane:
-    """Triangles of all cloths; those without area have no rest shape and are left out."""
+    """Return the membrane elements of all cloths; triangles without area have no rest shape and are left out."""
     faces, rest = [np.zeros((0, 3), np.int32)], [np.zeros((0, 3))]
     compliance = [np.zeros((0, 2))]
     for body, mesh, first in parts:
@@ -127,7 +128,7 @@ def _membrane(parts: list[Any]) -> _kernels.Membrane:
 
 
 def _hinges(parts: list[Any]) -> _kernels.Hinges:
-    """Inner edges of all cloths that resist bending."""
+    """Return the bending elements of all cloths: interior edges with the opposite corners."""
     vertices, weights = [np.zeros((0, 4), np.int32)], [np.zeros((0, 4))]
     rest, compliance = [np.zeros(0)], [np.zeros(0)]
     for body, mesh, first in parts:
@@ -139,7 +140,7 @@ def _hinges(parts: list[Any]) -> _kernels.Hinges:
         hinges, k, area = hinges[good], k[good], area[good]
         bent = np.linalg.norm(np.einsum("ij,ijk->ik", k, mesh.vertices[hinges]), axis=1)
         scale = np.linalg.norm(mesh.vertices[hinges[:, 0]] - mesh.vertices[hinges[:, 1]], axis=1)
-        # below a millionth of the edge it is rounding, not curvature
+        # a rest curvature below a millionth of the edge is rounding
         vertices.append((hinges + first).astype(np.int32))
         weights.append(k)
         rest.append(np.where((bent < 1e-6 * scale) | body.flat, 0.0, bent))
@@ -151,9 +152,9 @@ def _hinges(parts: list[Any]) -> _kernels.Hinges:
 
 
 def hinge_weights(mesh: Mesh, hinges: Ints) -> tuple[Floats, Floats]:
-    """(h,4) weights of the Laplacian across each hinge a-b with corners c, d, and the (h,) area of its two triangles.
+    """Return Laplacian weights (h,4) of each hinge a-b with opposite corners c, d, and the area (h,) of its triangles.
 
-    Each corner pulls on the edge by the cotangents of the angles beside it (Bergou et al. 2006, the quadratic model).
+    The weights are sums of the cotangents of the angles at a and b (Bergou et al. 2006, quadratic bending model).
     """
     a, b, c, d = (mesh.vertices[hinges[:, i]] for i in range(4))
 

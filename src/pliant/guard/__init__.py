@@ -1,4 +1,4 @@
-"""The guard: cloth meets cloth and bodies as triangles, and in safe mode never passes through any."""
+"""The guard: triangle-level contact of cloth with cloth and bodies; safe mode prevents all intersections."""
 
 from .crossings import CrossingCount
 from .guard import Guard

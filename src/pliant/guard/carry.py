@@ -1,8 +1,9 @@
-"""Carry: bodies and grips go all of their way, and the cloth before them goes along.
+"""Carry: move bodies and grips by their full displacement, and carry the cloth in front of them along.
 
-What a body is about to hit goes as the body does, so that the gap between them never changes and one round may be any
-distance; its neighbours follow, the less the farther away they are, and what is pinned stays. Where cloth that is
-carried meets something else, it makes way. All vertices go the same share of their way at once: see kernels/carry.py.
+Cloth that a body is about to hit gets the displacement of that body, so the gap between them stays constant and one
+round may cover any distance. Its neighbours follow with a weight that falls off with distance; pins stay. Where carried
+cloth meets an obstacle, it is pushed aside. In each round all vertices advance by the same fraction of their
+displacements: see kernels/carry.py.
 """
 
 from typing import Protocol
@@ -16,31 +17,31 @@ from .pairs import Walls
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
 Flags = NDArray[np.bool_]
-SPREAD = 4.0  # how far from where it is pushed cloth is drawn along, over how far it is pushed
-SWEEPS = 12  # over all pairs, to make way
-MORE = 1.0001  # times as far, squared, that something must go to carry what is carried already
-IDLE = 10  # rounds that bring nothing and nobody new: then there is no room that this finds
-SOON = 3  # such rounds, once there was none
-STUCK = 0.1  # of a round's way: what goes farther than that goes on, along new normals
-LITTLE = 1e-3  # of what was left of the way: less than that is nothing
+SPREAD = 4.0  # radius of the cloth carried along, as a multiple of the displacement
+SWEEPS = 12  # over all pairs, when carried cloth is pushed aside
+MORE = 1.0001  # ratio of squared displacements above which a vertex that is carried already gets a new carrier
+IDLE = 10  # rounds without progress and without newly carried vertices before pairs are given up
+SOON = 3  # the same, after pairs were given up once
+STUCK = 0.1  # fraction of a round's displacement; above it the next round continues with new normals
+LITTLE = 1e-3  # fraction of the remaining displacement below which there is no progress
 
 
 class Overseer(Protocol):
-    """What a carry needs of the guard."""
+    """The interface of the guard that `Carry` uses."""
 
     thickness: float
 
     def along(self, x: Floats, way: Floats) -> tuple[float, Walls, Floats]:
-        """The share of a way (n,3) from x that can be overseen, all pairs that may meet on it, and by how much (n,)
-        each vertex may stray from it."""
+        """Return the fraction of the displacements `way` (n,3) from x for which the candidates are complete, the pairs
+        that may meet during it, and how far (n,) each vertex may deviate from it."""
 
     def give_up(self, pairs: Walls, which: Flags) -> None:
-        """Let some pairs (k,) meet from now on."""
+        """Stop guarding the pairs selected by `which` (k,)."""
 
 
 class Carry:
-    """For the cloth with `edges` (m,2), metres `long` at rest, on as many vertices as `free` (n,) has; bodies and grips
-    are the `driven` rows."""
+    """Carries cloth with `edges` (m,2) of rest length `long` (m,), metres. `free` (n,) marks the vertices that can
+    move; `driven` are the rows of bodies and grips."""
 
     def __init__(self, edges: Rows, long: Floats, free: Flags, driven: Rows, unit: float) -> None:
         from scipy.sparse import coo_array
@@ -53,12 +54,12 @@ class Carry:
         self._cloth[edges] = True
         self._pieces = connected_components(self._links, directed=False)[1]
         self._free, self._driven, self._unit = free, driven, unit
-        self.gone = np.zeros((n, 3))  # how far each vertex was carried
+        self.gone = np.zeros((n, 3))  # displacement by which each vertex was carried
         self.rounds = 0
 
     def bring(self, walls: Overseer, target: Floats, x: Floats, rounds: int) -> bool:
-        """Bring the driven rows of x to `target`, and cloth as far as they push it, in at most so many rounds; whether
-        they got there. Pairs that leave no room are given up, one lot after the other; all others stay apart."""
+        """Move the driven rows of x to `target`, and carry the cloth they push, in at most `rounds` rounds. Return
+        whether they arrived. Pairs that leave no room are given up in batches; all others stay separated."""
         free, driven = self._free, self._driven
         carried, e = np.zeros(len(x), np.bool_), np.zeros_like(x)
         self.gone[:], self.rounds = 0.0, 0
@@ -76,10 +77,10 @@ class Carry:
                 more = MORE if idle == 0 else np.inf
                 new = _kernels.join(*pairs.named, most, horizon, share, more, u, free, carried, e)
             if least < 1.0 and not new and not together:
-                # the cloth is sheared until its own features stop each other: all of it goes along
+                # shear has brought features of the cloth into contact: carry connected pieces as a whole
                 together, new = True, self._join_pieces(e, carried)
             if least < STUCK and not new:
-                # all of them are carried, and still some stop others: the next round they make way
+                # all vertices are carried and some pairs still block: project the displacements for the next round
                 wanted = np.maximum(pairs.kept, 0.5 * (pairs.kept + np.minimum(pairs.gaps, walls.thickness)))
                 other = u.copy()
                 _kernels.make_way(*pairs.named, wanted, x, np.full(len(x), np.inf), free, SWEEPS, other)
@@ -87,7 +88,7 @@ class Carry:
                 e[change], carried[change] = other[change] / share, True
                 if least * share <= LITTLE:
                     self._ease(pairs, most < horizon, radius, walls.thickness, x)
-                    least = 0.0  # the common way was for where things were
+                    least = 0.0  # the displacement was computed for the positions before easing
             x[free] += least * u[free]
             self.gone[free] += least * u[free]
             if least * share >= 1.0:
@@ -102,8 +103,8 @@ class Carry:
         return False
 
     def _join_pieces(self, e: Floats, carried: Flags) -> int:
-        """Let connected pieces of cloth of which nothing stays go as that of their grips does which goes farthest, or
-        that of their carried vertices; how many vertices these have."""
+        """Give connected pieces of cloth without static vertices the largest displacement of their grips, or else of
+        their carried vertices. Return the number of vertices of these pieces."""
         held = self._cloth & ~self._free
         length = np.where(carried | held, (e**2).sum(1), 0.0)
         order = np.lexsort((-length, ~(held & (length > 0.0))))
@@ -114,8 +115,8 @@ class Carry:
         return int(goes.sum())
 
     def _ease(self, pairs: Walls, tight: Flags, radius: Floats, thickness: float, x: Floats) -> None:
-        """Let cloth go away from what stops it while all that drives it waits: an edge that a pin holds at one end has
-        to turn before anything can go past it."""
+        """Move cloth away from blocking pairs while bodies and grips wait: an edge pinned at one end must rotate before
+        anything can pass it."""
         u = np.zeros_like(x)
         wanted = np.where(tight, np.maximum(pairs.kept, thickness), pairs.kept)
         _kernels.make_way(*pairs.named, wanted, x, radius, self._free, SWEEPS, u)
@@ -124,8 +125,8 @@ class Carry:
         self.gone[self._free] += u[self._free]
 
     def _field(self, e: Floats, carried: Flags, spread: float) -> Floats:
-        """(n,3) how far everything goes: what is carried or driven by its row of e, cloth near it as the nearest of
-        these, less with the distance along the cloth and near what stays."""
+        """Return the displacement field (n,3): carried and driven vertices get their row of e, cloth near them that of
+        the nearest, weighted by the distance along the cloth and towards static vertices."""
         from scipy.sparse.csgraph import dijkstra
 
         way = np.zeros_like(e)
@@ -148,7 +149,7 @@ class Carry:
 
 
 def _apart(pairs: Walls, x: Floats, u: Floats) -> tuple[float, Floats]:
-    """The share of u that all may go, and that each pair (k,) would let them."""
+    """Return the fraction of u that all vertices may move, and the fraction that each pair (k,) allows."""
     most = np.empty(len(pairs.kept))
     return float(_kernels.shares(*pairs.named, pairs.kept, x, u, most)), most
 

@@ -1,4 +1,4 @@
-"""How many triangles meet that should not, exactly: cloth with cloth, cloth with bodies, frame by frame."""
+"""Exact count of intersecting triangle pairs per frame: cloth with cloth, and cloth with bodies."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,25 +13,25 @@ Pairs = NDArray[np.int32]
 
 
 class CrossingCount:
-    """Counts pairs of triangles of a scene that meet, touching included; neighbours only where they have more in common
-    than what they share (see `Crossings`). One tree for each body, which follows it."""
+    """Counts the intersecting triangle pairs of a scene, touching included. Neighbours count only where they intersect
+    beyond their shared vertices or edge (see `Crossings`). Each body has one BVH, which is refitted."""
 
     def __init__(self, scene: Scene, x: Floats) -> None:
         self.parts = [_Part(scene, b, x) for b in range(len(scene.bodies))]
         self.soft, self.fixed, self._moving = scene.soft, scene.fixed, {*scene.soft, *scene.moving}
 
     def at(self, x: Floats) -> tuple[int, int]:
-        """Pairs of cloth with cloth, and of cloth with bodies, at positions x (n,3) of the whole scene."""
+        """Return the number of pairs of cloth with cloth and of cloth with bodies at positions x (n,3) of the scene."""
         self.move(x)
         own = sum(len(self.between(b, c)) for b, c in self._cloths)
         return own, self.with_bodies()
 
     def with_bodies(self) -> int:
-        """Pairs of cloth with bodies, where they were put last."""
+        """Return the number of pairs of cloth with bodies at the positions of the last `move`."""
         return sum(len(self.between(b, c)) for b in self.soft for c in self.fixed)
 
     def corners(self, x: Floats) -> list[tuple[int, int, Pairs]]:
-        """Bodies b and c and the corners (k,2,3), by their rows in x, of the pairs that meet there, where any do."""
+        """For each two bodies b, c that intersect at x: b, c and the corners (k,2,3) of the pairs, as rows of x."""
         self.move(x)
         found = []
         for b, c in [*self._cloths, *((b, c) for b in self.soft for c in self.fixed)]:
@@ -42,7 +42,7 @@ class CrossingCount:
         return found
 
     def move(self, x: Floats) -> None:
-        """Follow the bodies to positions x (n,3) of the whole scene."""
+        """Refit the BVHs to positions x (n,3) of the whole scene."""
         for b in self._moving:
             self.parts[b].move(x)
 
@@ -51,7 +51,7 @@ class CrossingCount:
         return [(b, c) for k, b in enumerate(self.soft) for c in self.soft[k:]]
 
     def between(self, b: int, c: int) -> Pairs:
-        """(k,2) faces of two bodies, or of one, that meet where they were put last."""
+        """Return the pairs (k,2) of intersecting faces of two bodies, or of one, as of the last `move`."""
         one, two = self.parts[b], self.parts[c]
         if b != c and ((one.low > two.high).any() or (two.low > one.high).any()):
             return np.zeros((0, 2), np.int32)
@@ -59,7 +59,7 @@ class CrossingCount:
 
 
 class _Part:
-    """The welded mesh of a body where it is now, in a tree."""
+    """The welded mesh of a body at its present positions, and its BVH."""
 
     def __init__(self, scene: Scene, b: int, x: Floats) -> None:
         self.rows = scene.rows(b)

@@ -1,9 +1,10 @@
-"""Guard: cloth meets cloth and bodies as triangles, and in safe mode never passes through any.
+"""Guard: triangle-level contact of cloth with cloth and bodies; safe mode prevents all intersections.
 
-What is near is looked up at some positions, and no vertex leaves the room around its own in which nothing can happen
-(see kernels/guard.py); before it would, things are looked up again. So a state without intersections stays so, whatever
-the forces, the speeds and the size of the step. Bodies and grips go where they are told and carry cloth along (see
-carry.py). Where they leave it no room, pairs are given up, counted, and guarded again when they are apart.
+A detection pass finds the near pairs at some positions and bounds how far each vertex may move before a pair that was
+not found could meet (see kernels/guard.py); before a vertex exceeds its bound, the pass is repeated. An intersection-
+free state thus stays so for any forces, speeds and step sizes. Bodies and grips follow their prescribed motion and
+carry cloth along (see carry.py). Where they leave it no room, pairs are given up, counted, and guarded again as soon as
+they are separated.
 """
 
 import logging
@@ -27,24 +28,24 @@ from .pairs import Other, Walls, among, beside, cover_of, keys, records, rows_of
 log = logging.getLogger("pliant.guard")
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
-ROUNDS = 6  # of looking and going on in a small step, before cloth that is still held back waits for the next one
-PATIENCE = 8  # rounds in which bodies wait for cloth that is pushed out of their way, before they carry it along
-FAST = 4.0  # how far bodies go in a small step, over how far one looks at most, for which they do not wait
-WORK = 40  # rounds for each small step of a frame, in which bodies carry cloth; then they go on without it
-AFTER = 2  # rounds in which cloth that was carried goes its own way
-FAR = 8.0  # how far cloth goes past others in one round, over how far one looks at most
-AROUND = 1.5  # of the thickness: how far around cloth to look at least
-REACH = 0.75  # of eps: how far around a body to look at first; cloth usually rests farther away
-LEAST = 0.01  # of the thickness: distance that is never used up
-ROUNDING = 2.0**-49  # of the largest coordinate: more than adding and subtracting may change a distance by
-THINNEST = 16.0  # times that: a thickness that can be told from it
+ROUNDS = 6  # detection passes with a limited move per substep; then cloth that is still blocked waits for the next
+PATIENCE = 8  # rounds in which bodies wait for cloth to be pushed out of their way before they carry it along
+FAST = 4.0  # displacement of a body per substep, over the largest query distance, above which it does not wait
+WORK = 40  # rounds of carrying per substep of a frame; after them bodies move on without the cloth
+AFTER = 2  # rounds in which carried cloth completes its own motion
+FAR = 8.0  # relative displacement of a pair in one round of carrying, over the largest query distance
+AROUND = 1.5  # of the thickness: smallest query distance around cloth
+REACH = 0.75  # of eps: initial query distance around a body; cloth usually rests farther away
+LEAST = 0.01  # of the thickness: gap that is always kept
+ROUNDING = 2.0**-49  # of the largest coordinate: bound of the rounding error of a distance
+THINNEST = 16.0  # times that bound: smallest thickness accepted
 _EVERYWHERE = np.array([-np.inf] * 3 + [np.inf] * 3)
 _NONE = np.zeros((0, 4), np.int32)
-BODY_SHARE = 0.5  # of eps: nearer than that to a body's triangles cloth is pushed away from them, too
+BODY_SHARE = 0.5  # of eps: contact offset between cloth and the triangles of a body
 
 
 class Guard:
-    """Contacts of all cloths of a scene with themselves, with each other and, in safe mode, with the bodies."""
+    """Contacts of all deformable bodies of a scene with themselves, each other and, in safe mode, the obstacles."""
 
     def __init__(self, scene: Scene, state: State) -> None:
         self.safe = scene.self_contact == "safe"
@@ -53,14 +54,14 @@ class Guard:
         lowest = THINNEST * ROUNDING * float(np.abs(state.x[scene.soft_rows]).max(initial=0.0))
         if self.safe and self.thickness < lowest:
             raise ValueError(
-                f"thickness = {self.thickness:g} m cannot be told from the rounding of coordinates as large as the "
-                f"cloth's; choose at least {lowest:.2g} m, or move the scene nearer to the origin"
+                f"thickness = {self.thickness:g} m is within the rounding error of the cloth's coordinates; "
+                f"choose at least {lowest:.2g} m, or move the scene nearer to the origin"
             )
         self._cloth = Projection(scene, eps=self.thickness)
         self._bodies = Projection(scene, eps=BODY_SHARE * scene.eps, obstacles=True)
         count = int(scene.first[-1])
         soft = cover_of(scene, scene.soft, state.x, count)
-        # what lies inside a solid touches nothing: nobody asks where it goes
+        # interior vertices of a solid have no contacts and are not guarded
         skin = np.zeros(count, np.bool_)
         skin[soft.top.faces] = True
         self.rows = np.flatnonzero((scene.inverse_masses > 0.0) & skin).astype(np.int32)
@@ -80,29 +81,29 @@ class Guard:
         self._free = scene.inverse_masses > 0.0
         long = np.linalg.norm(state.x[links[:, 0]] - state.x[links[:, 1]], axis=1)
         self._carry = Carry(links, long, self._free, self.driven, self._largest)
-        self._locked = _NONE  # pairs (k,4) that touch in this frame, and cannot be opened
-        self._left = 0  # rounds of this frame in which cloth may still be carried
-        self._given_up = np.zeros((count, len(scene.bodies)), np.bool_)  # vertices, and bodies they are not kept from
-        self._tangled = self.safe  # whether any triangles meet, as far as is known
+        self._locked = _NONE  # pairs (k,4) that touch in this frame and cannot be opened
+        self._left = 0  # rounds of carrying left in this frame
+        self._given_up = np.zeros((count, len(scene.bodies)), np.bool_)  # [vertex, body]: that pair is not guarded
+        self._tangled = self.safe  # whether triangles may intersect
         self._exact = CrossingCount(scene, state.x) if self.safe else None
         self.seen = state.x.copy()
-        self._at = state.x.copy()  # where all was free the last time
-        self._way = np.zeros_like(state.x)  # how far each vertex is expected to go from where it was seen
-        self._steps = 0  # small steps of this frame that are left after the present one
+        self._at = state.x.copy()  # the last positions known to be free of intersections
+        self._way = np.zeros_like(state.x)  # expected displacement of each vertex from `seen`
+        self._steps = 0  # substeps of this frame after the present one
         self._gone = False
-        self._calm = True  # nothing was held back in this frame
+        self._calm = True  # no vertex was held back in this frame
         self.part = np.ones(count)
         self.contacts = self.touching = _contacts.empty()
         self._radius = np.zeros(count)
         self.looks, self.forced = 0, 0
-        self.unheld = 0  # pairs of features that were given up, in all
+        self.unheld = 0  # total number of pairs of features given up
         self._first = True
 
     def look(self, x: Floats, stride: float, way: Floats | None = None, *, far: float = 0.0) -> float:
-        """Find all that is near at positions x, or comes near while everything goes its `way` (n,3) from there.
+        """Detection pass: find all pairs that are near at x, or come near under the displacements `way` (n,3).
 
-        `stride` is how far things go in a small step. `far`: go as much of the way as brings nothing farther than this
-        past anything. Returns how much of the way that is.
+        `stride` is the largest displacement of a substep. `far` limits the relative displacement of any pair: only that
+        fraction of the way is considered. Return the fraction.
         """
         self.looks += 1
         reach = min(max(self.thickness + (1.0 if self.safe else 8.0) * stride, AROUND * self.thickness), self._largest)
@@ -113,7 +114,7 @@ class Guard:
         self._first = False
         share = self._expect(x, way, reach, far)
         self.contacts = self._records(self._near, self._near.a, self._near.a, reach)
-        # pushing alone takes half of what is beyond the thickness, so that no pair comes within it without being known
+        # in push mode each vertex may use half of the distance beyond the thickness, so that no pair enters it unseen
         radius = _kernels.SHARE * reach if self.safe else 0.49 * (reach - self.thickness)
         self.seen[:] = self._at[:] = x
         self._gone = False
@@ -135,7 +136,7 @@ class Guard:
         return share
 
     def _kept(self, found: Contacts) -> Contacts:
-        """Those of contacts that are still kept apart."""
+        """Return the contacts that are still guarded."""
         v, (one, two) = found["vertices"], found["bodies"].T
         split = np.where(found["kind"] == _contacts.VERTEX_FACE, 1, 2)
         free = np.zeros(len(found), np.bool_)
@@ -144,7 +145,7 @@ class Guard:
         return found[~free]
 
     def _expect(self, x: Floats, way: Floats | None, reach: float, far: float) -> float:
-        """Take everything to go its `way`, or as much of it as does not bring too many pairs near; how much that is."""
+        """Expect the displacements `way`, or a fraction that keeps the candidates few; return the fraction."""
         self._way[:] = 0.0 if way is None else way
         self._drifts = way is not None
         if way is None:
@@ -153,7 +154,7 @@ class Guard:
         for rows, box in [(self.rows, _EVERYWHERE), *((b.rows[: b.moves * len(b.rows)], b.box) for b in self._others)]:
             most = max(most, _kernels.fastest(self.rows, rows, x, way, box, reach))
         if not far and most > self._largest * (self._steps + 1):
-            # not even the present small step: then better as if all stood
+            # less than the present substep: assume no motion instead
             self._way[:], self._drifts = 0.0, False
             return 0.0
         share = min(1.0, (far or self._largest) / most) if most > 0.0 else 1.0
@@ -166,7 +167,7 @@ class Guard:
         return share
 
     def _look_at(self, body: Other) -> Contacts:
-        """Contacts with a body, and the room that is left where there are none."""
+        """Return the contacts with a body, and bound the motion of vertices that have none."""
         soft = self._near.a
         found = self._records(body.near, soft, body.near.b, body.reach)
         share = _kernels.SHARE if body.moves else _kernels.STILL
@@ -174,7 +175,7 @@ class Guard:
         least = _kernels.far_from(soft.skin.corners, soft.at.boxes, body.box, *drifts, body.reach, share, self._radius)
         if body.moves:
             self._radius[body.rows] = np.minimum(self._radius[body.rows], _kernels.SHARE * least)
-        # the next look of this frame goes farther where that is cheap, and less far where it is not
+        # adapt the query distance of the next pass in this frame to the number of candidates
         if self._drifts:
             return found
         if len(found) > 4 * len(self.rows):
@@ -184,20 +185,20 @@ class Guard:
         return found
 
     def apply(self, state: State, dt: float) -> None:
-        """Push apart what is too near, with friction; the pairs were found at the last look."""
+        """Project pairs that are too near apart, with friction; the pairs are those of the last detection pass."""
         for found, response in ((self.contacts, self._cloth), (self.touching, self._bodies)):
             _kernels.refresh(found, state.x)
             response.begin(found, state)
             response.apply(found, state, dt)
 
     def forget(self, state: State) -> None:
-        """Nothing was pushed in this small step."""
+        """Clear the impulses of this substep."""
         for found, response in ((self.contacts, self._cloth), (self.touching, self._bodies)):
             response.begin(found, state)
 
     def begin(self, state: State, dt: float, steps: int = 1) -> None:
-        """A new frame of `steps` small ones of dt, with nothing remembered of the last one: so a run that is stopped
-        and resumed is the same."""
+        """Begin a frame of `steps` substeps of dt. Nothing is kept from the last frame, so a resumed run is bitwise
+        identical."""
         speed = max(float((state.v[rows] ** 2).sum(1).max(initial=0.0)) for rows in (self.rows, self.driven))
         for body in self._others:
             body.reach = REACH * self.eps
@@ -205,7 +206,7 @@ class Guard:
         unsure = self._tangled or self.forced > 0
         if unsure:
             self._given_up[:] = False
-        # a speed that is not finite says nothing about where anything will be
+        # no prediction from a speed that is not finite
         known = bool(np.isfinite(speed))
         now = state.x, speed**0.5 * dt if known else 0.0, state.v * (dt * steps) if known else None
         self.look(*now)
@@ -220,41 +221,41 @@ class Guard:
             self._tell_touching(state)
 
     def _tell_touching(self, state: State) -> None:
-        """Count the pairs that could not be opened: nobody can tell on which side of each other their features are."""
+        """Count the pairs that could not be opened; the sides of their features are undetermined."""
         locked = self._walls.gaps <= 2.0 * self._rounding
         if locked.any():
             self._locked, self._walls = self._walls.vertices[locked], self._walls[~locked]
             self.unheld += len(self._locked)
-            said = "%d pairs of features touch but for rounding at %.3f s, with no room to open them"
+            said = "%d pairs of features touch within rounding at %.3f s and there is no room to separate them"
             self._force(said, len(self._locked), state.time)
 
     def _force(self, said: str, *values: float) -> None:
-        """Count that something could not be kept apart, and say so the first time."""
+        """Count a failure to keep pairs separated, and warn at the first one."""
         self.forced += 1
         if self.forced == 1:
-            log.warning("safe mode: " + said + "; what cannot be kept apart may intersect", *values)
+            log.warning("safe mode: " + said + "; these pairs are no longer guarded and may intersect", *values)
 
     def near(self, x: Floats) -> tuple[Walls, Floats, float, float]:
-        """What opening sees, see `opening.Overseer`."""
+        """Implement `opening.Overseer`."""
         self.look(x, 0.0)
         return self._walls, self._radius, self._least, self._rounding
 
     def meeting(self, x: Floats) -> Rows:
-        """Corners (k,6) of all pairs of triangles that meet at x."""
+        """Return the corners (k,6) of all intersecting pairs of triangles at x."""
         found = self._exact.corners(x) if self._exact else []
         return np.concatenate([np.zeros((0, 6), np.int32), *(corners.reshape(-1, 6) for _, _, corners in found)])
 
     def _rounding_at(self, x: Floats) -> float:
-        """By how much rounding may change distances between things at x, metres."""
+        """Return a bound of the rounding error of distances at x, metres."""
         return ROUNDING * max(float(np.abs(x[rows]).max(initial=0.0)) for rows in (self.rows, self.driven))
 
     def follow(self, state: State) -> None:
-        """Look again where pairs that were too far away may have come within the thickness; safe mode does it later."""
+        """Push mode: detect again if an unknown pair may be within the thickness; safe mode does so in `keep`."""
         if not self.safe and not self._expected(state.x):
             self.look(state.x, self._stride(state), (state.x - state.x_start) * self._steps)
 
     def keep(self, state: State, dt: float) -> None:
-        """Let nothing go where it could touch: up to the bounds, look again, push apart, go on."""
+        """Limit the motion to what is proved free: move up to the bounds, detect again, project, continue."""
         if not self.safe:
             return
         target = state.x
@@ -265,13 +266,13 @@ class Guard:
         if self._gone:
             self.look(x, stride, self._ahead(state, x) if self._calm else None)
             self.apply(state, dt)
-        # cloth cannot be pushed out of the way of what is faster than that: by now that is beyond it
+        # cloth cannot be pushed out of the way of a faster body, which has already passed it
         fast = _kernels.farthest(self.driven, x, target) > FAST * self._largest
         for rounds in range(PATIENCE):
             left, driven = self._go(target, x)
             if driven >= 1.0 and (left == 0 or rounds >= ROUNDS):
                 break
-            # what is held back does not go where it was expected to
+            # a vertex that is held back does not follow its expected displacement
             self._calm = False
             if driven < 1.0 and (fast or rounds == PATIENCE - 1):
                 self._carry_along(state, dt, x)
@@ -282,8 +283,8 @@ class Guard:
         self._at[:], self._gone = target, True
 
     def _carry_along(self, state: State, dt: float, x: Floats) -> None:
-        """Bring x to where bodies and grips are at the end of the small step, and the cloth along; then let the cloth
-        go on by what it was not carried."""
+        """Move bodies and grips in x to their positions at the end of the substep and carry the cloth along; then let
+        the cloth complete the part of its own motion by which it was not carried."""
         target, begin, before = state.x, x.copy(), self.unheld
         arrived = self._carry.bring(self, target, x, max(self._left, 1))
         self._left -= self._carry.rounds
@@ -291,7 +292,7 @@ class Guard:
             x[self.driven] = target[self.driven]
             self.give_up(self._walls, self._walls.crossed(self.seen, x))
         if self.unheld > before or not arrived:
-            self._force("bodies and grips leave cloth no room at %.3f s, and go on", state.time)
+            self._force("bodies and grips leave the cloth no room at %.3f s and move on without it", state.time)
         free, gone = self._free, np.linalg.norm(self._carry.gone, axis=1)
         own = 1.0 - gone / max(float(gone.max()), 1e-300)
         target[free] = x[free] + own[free, None] * (target - begin)[free]
@@ -302,12 +303,12 @@ class Guard:
                 break
 
     def along(self, x: Floats, way: Floats) -> tuple[float, Walls, Floats]:
-        """What a carry sees, see `Overseer`."""
+        """Implement `carry.Overseer`."""
         share = self.look(x, 0.0, way, far=FAR * self._largest)
         return share, self._walls, self._radius
 
     def give_up(self, pairs: Walls, which: NDArray[np.bool_]) -> None:
-        """Let some pairs (k,) meet from now on: until the next frame, and as long as their triangles do."""
+        """Stop guarding the pairs selected by `which` (k,), until the next frame and as long as they intersect."""
         self.unheld += int(which.sum())
         v, split = pairs.vertices[which], np.where(pairs.kinds[which] == _contacts.VERTEX_FACE, 1, 2)
         for k in range(4):
@@ -315,22 +316,22 @@ class Guard:
             self._given_up[v[:, k], self._body_of[other]] = True
 
     def _recover(self, x: Floats) -> None:
-        """What meets has no side, and is not kept apart; all that was given up and does not meet by now is."""
+        """Guard given-up pairs again unless they intersect: intersecting triangles have no defined side."""
         found = self.crossed(x)
         self._tangled = bool(found)
         for b, c, corners in found:
             self._given_up[corners[:, 0], c] = self._given_up[corners[:, 1], b] = True
 
     def crossed(self, x: Floats) -> list[tuple[int, int, Rows]]:
-        """Bodies and corners (k,2,3) of all pairs of triangles that meet at x: none as long as all were kept apart."""
+        """Return bodies and corners (k,2,3) of intersecting triangle pairs at x; empty while all were guarded."""
         return self._exact.corners(x) if self._exact and (self._tangled or self.forced) else []
 
     def _ahead(self, state: State, x: Floats) -> Floats:
-        """How far everything will go from x to the end of the frame, if it keeps its speed."""
+        """Return the displacements from x to the end of the frame at constant velocity."""
         return np.asarray((state.x - x) + (state.x - state.x_start) * self._steps)
 
     def _expected(self, target: Floats) -> bool:
-        """Whether everything is about where it was expected to be at some moment."""
+        """Whether all vertices are within their bounds of the expected motion at one common time."""
         go = self.seen, self._way, target
         one, two = (_kernels.progress(rows, *go) for rows in (self.rows, self.driven))
         whole = one[1] + two[1]
@@ -338,7 +339,7 @@ class Guard:
         return not any(_kernels.strays(rows, self._radius, *go, t) for rows in (self.rows, self.driven))
 
     def _arrives(self, target: Floats) -> bool:
-        """Whether all can go to `target` at once."""
+        """Whether all vertices can move to `target` at once."""
         if not self._expected(target):
             return False
         self.part[:] = 1.0
@@ -347,7 +348,7 @@ class Guard:
         return not count or float(self.part.min()) >= 1.0
 
     def _go(self, target: Floats, x: Floats) -> tuple[int, float]:
-        """Bring x as far towards `target` as is safe: how many vertices are not there, and what part bodies went."""
+        """Move x towards `target` as far as is safe; return how many vertices fall short, and the bodies' fraction."""
         if self._arrives(target):
             x[self.rows], x[self.driven] = target[self.rows], target[self.driven]
             return 0, 1.0
@@ -355,9 +356,9 @@ class Guard:
             _kernels.within_ball(rows, self._radius, self.seen, target, self.part)
         self.part[self.driven] = self.part[self.driven].min(initial=1.0)
         held = np.zeros(len(self._walls.room), np.bool_)
-        while True:  # every round but the last holds one pair more
+        while True:  # every iteration but the last holds at least one more pair
             count = self._walls.limit(self.seen, target, self.part, held)
-            # what is driven keeps its shape: all of it goes as far as the least can
+            # bodies and grips keep their shape: all driven vertices move by the smallest fraction among them
             driven = float(self.part[self.driven].min(initial=1.0))
             self.part[self.driven] = driven
             if not count or driven >= 1.0:
@@ -366,18 +367,18 @@ class Guard:
         return _kernels.go(self.rows, self.part, self.seen, target, x), driven
 
     def _stride(self, state: State) -> float:
-        """How far anything goes in this small step."""
+        """Return the largest displacement in this substep, metres."""
         return max(_kernels.farthest(rows, state.x_start, state.x) for rows in (self.rows, self.driven))
 
     def finish(self, state: State, dt: float) -> None:
-        """Correct v for what was pushed."""
+        """Correct v for the projected contacts."""
         for found, response in ((self.contacts, self._cloth), (self.touching, self._bodies)):
             response.finish(found, state, dt)
         self._steps = max(self._steps - 1, 0)
 
     @property
     def found(self) -> Contacts:
-        """Pairs nearer than they should be, for a frame."""
+        """The contacts within the contact offset, for a frame."""
         parts = [(self.contacts, self.thickness), (self.touching, self._bodies.eps)]
         return _contacts.join([found[found["distance"] <= eps] for found, eps in parts])
 
@@ -385,7 +386,7 @@ class Guard:
         return records(pairs, a, b, reach, self._way if self._drifts else None, self._body_of)
 
     def _rest(self, soft: Cover, x: Floats, links: Rows) -> NDArray[np.int64]:
-        """Keys of pairs of near neighbours that are closer than the thickness from the start: these are not pushed."""
+        """Return keys of pairs of mesh neighbours within the thickness at the start; these are not pushed apart."""
         soft.move(x)
         close = self._records(self._near, soft, soft, self.thickness)
         if not len(close):

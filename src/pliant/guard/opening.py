@@ -1,8 +1,8 @@
-"""Opening: pairs that start nearer than the guard keeps pairs apart are moved that far apart first.
+"""Opening: pairs that start closer than the smallest gap the guard keeps are first separated to that gap.
 
-A vertex on an edge that it is no end of, as closing a T-junction leaves it, has a distance of rounding to that edge:
-it could pass through without the guard seeing it. Slivers a little thicker than that lock: every turn of the surface
-would bring their sides nearer to each other. Both are opened by a few hundredths of the thickness.
+A vertex on an edge of which it is not an end, as left by closing a T-junction, is within rounding of that edge: it
+could pass through unnoticed. Slivers slightly thicker than that lock, because every rotation of the surface brings
+their sides closer together. Both are opened by a few hundredths of the thickness.
 """
 
 from typing import Protocol
@@ -17,20 +17,20 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
 SWEEPS = 50  # over all pairs in one round
 ROUNDS = 6  # each with new normals
-TIGHT = 0.5  # of the distance that is always kept: below that a pair is opened
-WANTED = 2.0  # times that distance: what it is opened to
-SMALLEST = 1.0 / 16  # of a round's displacement that is still tried
+TIGHT = 0.5  # of the gap that is always kept: a pair below it is opened
+WANTED = 2.0  # times that gap: a pair is opened to it
+SMALLEST = 1.0 / 16  # smallest fraction of a round's displacement that is tried
 
 
 class Overseer(Protocol):
-    """What opening needs of the guard."""
+    """The interface of the guard that opening uses."""
 
     def near(self, x: Floats) -> tuple[Walls, Floats, float, float]:
-        """All pairs that are near at x, how far (n,) each vertex may go without meeting others, the distance that is
-        always kept and the rounding of distances."""
+        """Return the near pairs at x, how far (n,) each vertex may move without meeting other pairs, the gap that is
+        always kept, and the rounding error of distances."""
 
     def meeting(self, x: Floats) -> Rows:
-        """Corners (k,6) of all pairs of triangles that meet at x, exactly."""
+        """Return the corners (k,6) of all intersecting pairs of triangles at x, by the exact test."""
 
 
 def is_tight(walls: Walls, least: float) -> bool:
@@ -39,9 +39,9 @@ def is_tight(walls: Walls, least: float) -> bool:
 
 
 def open_up(guard: Overseer, free: NDArray[np.bool_], x: Floats) -> bool:
-    """Move the free vertices of x until no pair is tight, as far as there is room; whether anything moved.
+    """Move the free vertices of x until no pair is tight, as far as there is room. Return whether anything moved.
 
-    Triangles that do not meet at first never do; pairs that only touch are often apart in the end.
+    No new intersections are created; pairs that only touch are usually separated.
     """
     moved, met = False, guard.meeting(x)
     for _ in range(ROUNDS):
@@ -50,7 +50,7 @@ def open_up(guard: Overseer, free: NDArray[np.bool_], x: Floats) -> bool:
             break
         u, touching = np.zeros_like(x), walls.gaps <= 2.0 * rounding
         wanted = np.where(walls.gaps < WANTED * least, WANTED * least, walls.kept)
-        # a pair without any direction gets one when its neighbours have made way
+        # a pair without a separation direction gets one once its neighbours have moved
         wanted[touching & (walls.separations(x) <= 2.0 * rounding)] = -np.inf
         _kernels.make_way(*walls.named, wanted, x, radius, free, SWEEPS, u)
         u *= _kernels.shares(*walls.named, np.where(touching, -np.inf, walls.kept), x, u, np.empty(len(wanted)))

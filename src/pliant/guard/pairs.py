@@ -1,4 +1,4 @@
-"""What the guard is made of: the faces of some bodies in one tree, and pairs of features by name."""
+"""Parts of the guard: the faces of several bodies in one BVH, and the pairs of features that are kept separated."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -24,12 +24,12 @@ _ONE, _TWO = np.array([1.0, -1 / 3, -1 / 3, -1 / 3]), np.array([0.5, 0.5, -0.5, 
 
 @dataclasses.dataclass(eq=False)
 class Other:
-    """A body beside the cloth."""
+    """An obstacle and its candidate pairs with the cloth."""
 
     near: NearPairs
     rows: Rows
     moves: bool
-    reach: float = 0.0  # how far around it to look
+    reach: float = 0.0  # query distance around it, metres
 
     @property
     def box(self) -> Floats:
@@ -38,8 +38,8 @@ class Other:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Walls:
-    """Pairs of features that are kept apart, each along its normal: vertices (k,4), kinds (k,), normals (k,3), the
-    gaps (k,) there are, the room (k,) each side may use up, and the gap (k,) that is always kept."""
+    """Pairs of features that are kept separated along their normals: vertices (k,4), kinds (k,), normals (k,3), present
+    gaps (k,), the room (k,) each side may use, and the gap (k,) that is always kept; metres."""
 
     vertices: Rows
     kinds: NDArray[np.uint8]
@@ -50,7 +50,7 @@ class Walls:
 
     @classmethod
     def of(cls, found: Contacts, x: Floats, least: float, rounding: float) -> "Walls":
-        """Of contacts found at x; gaps below `least` are kept as they are, but for `rounding`."""
+        """Make the pairs of contacts found at x; gaps below `least` are kept at their size less `rounding`."""
         gaps, room, kept = (np.empty(len(found)) for _ in range(3))
         pairs = found["vertices"].copy(), found["kind"].copy(), found["normal"].copy()
         _kernels.room_of(*pairs, x, least, rounding, gaps, room, kept)
@@ -67,24 +67,24 @@ class Walls:
         return self.vertices, self.kinds, self.normals
 
     def crossed(self, seen: Floats, x: Floats) -> NDArray[np.bool_]:
-        """Which pairs (k,) are no longer apart along their normal when vertices go from `seen` to x."""
+        """Return which pairs (k,) are no longer separated along their normal when vertices move from `seen` to x."""
         out = np.empty(len(self.room), np.bool_)
         _carry.broken(*self.named, seen, x - seen, out)
         return out
 
     def separations(self, x: Floats) -> Floats:
-        """(k,) how far the centroids of the two sides of each pair at x are apart along its normal."""
+        """Return the distance (k,) between the centroids of the two sides of each pair at x along its normal."""
         height = ((x[self.vertices] - x[self.vertices[:, :1]]) * self.normals[:, None]).sum(2)
         first = np.where((self.kinds == _contacts.VERTEX_FACE)[:, None], _ONE, _TWO)
         return np.asarray((height * first).sum(1))
 
     def limit(self, seen: Floats, target: Floats, part: Floats, held: NDArray[np.bool_]) -> int:
-        """Lower part (n,) of the ways from `seen` to `target`; how many pairs were held anew."""
+        """Reduce the fractions `part` (n,) of moves from `seen` to `target`; return the number of newly held pairs."""
         return int(_kernels.limit(*self.named, self.room, self.kept, seen, target, part, held))
 
 
 def beside(contacts: Contacts, edges: Rows, count: int) -> NDArray[np.bool_]:
-    """Which contacts (k,) are of features that no more than two of `edges` (m,2), on `count` vertices, lie between."""
+    """Return which contacts (k,) join features at most two of `edges` (m,2), on `count` vertices, apart."""
     from scipy.sparse import coo_array
 
     both = np.concatenate([edges, edges[:, ::-1]])
@@ -101,20 +101,20 @@ def beside(contacts: Contacts, edges: Rows, count: int) -> NDArray[np.bool_]:
 
 
 def among(rows: Rows, some: Rows) -> NDArray[np.bool_]:
-    """Which rows (k,c) are among `some` (m,c)."""
+    """Return which rows (k,c) are among `some` (m,c)."""
     whole = np.concatenate([some, rows])
     _, number = np.unique(whole, axis=0, return_inverse=True)
     return np.isin(number[len(some) :], number[: len(some)])
 
 
 def keys(contacts: Contacts) -> NDArray[np.int64]:
-    """A number for each pair of features of one detector."""
+    """Return a key for each pair of features of one detector."""
     e = contacts["elements"].astype(np.int64)
     return np.asarray(contacts["kind"].astype(np.int64) << 62 | e[:, 0] << 31 | e[:, 1], np.int64)
 
 
 def records(pairs: NearPairs, a: Cover, b: Cover, reach: float, way: Floats | None, body_of: Rows) -> Contacts:
-    """Contacts of two covers, or of one with itself: pairs within `reach`, or that come so near on their `way`."""
+    """Return contacts of two covers, or of one with itself: pairs within `reach`, now or along the way (n,3)."""
     there, back, edges = pairs.within(reach, drifting=way is not None)
     out = np.empty(len(there) + len(back) + len(edges), _contacts.CONTACT)
     unclear, zero, none = np.empty(len(out), np.bool_), np.zeros(2, np.int32), np.zeros(0)
@@ -135,14 +135,14 @@ def rows_of(scene: Scene, b: int) -> Rows:
 
 
 def cover_of(scene: Scene, bodies: Sequence[int], x: Floats, count: int) -> Cover:
-    """All faces of some bodies as one cover, on the one array of positions."""
+    """Return all faces of some bodies as one cover over the scene's array of positions."""
     faces = [scene.bodies[b].mesh.welded.faces + np.int32(scene.first[b]) for b in bodies]
     top = Topology.of(np.concatenate([np.zeros((0, 3), np.int32), *faces]), count)
     return Cover(x, top, np.arange(count), lone=False)
 
 
 def spacing(top: Topology, x: Floats) -> float:
-    """How far to look at most: nearer than neighbours usually are, so that flat cloth finds nothing."""
+    """Return the largest query distance: below the usual distance of neighbours, so flat cloth has no candidates."""
     if not len(top.edges):
         return 0.0
     span = x[top.edges[:, 0]] - x[top.edges[:, 1]]

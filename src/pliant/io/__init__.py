@@ -1,6 +1,6 @@
-"""Mesh files in and out: one table from extension to reader and writer.
+"""Reading and writing mesh files: one table maps each extension to its reader and writer.
 
-Only `MeshFileError` leaves a reader, whatever the file holds. Files are read in metres with y up unless told otherwise.
+Readers raise only `MeshFileError`, whatever the file contains. Files are read in metres with y up by default.
 """
 
 import importlib
@@ -19,10 +19,10 @@ from ..validate import UNITS, choice, number, size_text
 from .reading import Input, Parts, default_limit, read_input
 from .source import Source
 
-if TYPE_CHECKING:  # its kernels need a compiler, which reading a mesh does not
+if TYPE_CHECKING:  # its kernels need a compiler; reading a mesh does not
     from ..character import Character
 
-# rows of the turn that brings an axis up: x up (x,y,z) -> (-y,x,z), z up (x,y,z) -> (x,z,-y)
+# rows of the rotation from the file's up axis to y: x up (x,y,z) -> (-y,x,z), z up (x,y,z) -> (x,z,-y)
 _TURNS = {
     "x": [[0, -1, 0], [1, 0, 0], [0, 0, 1]],
     "y": [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
@@ -30,7 +30,7 @@ _TURNS = {
 }
 
 _BEGINS = {b"glTF": ".glb", b"ply": ".ply", b"PK": ".npz", b"OFF": ".off", b"$Mesh": ".msh", b"# vtk": ".vtk"}
-PARTED = (".obj", ".glb", ".gltf")  # files that hold several things by name
+PARTED = (".obj", ".glb", ".gltf")  # formats that can hold several named objects
 # extension -> module.function, imported when first needed: (read a mesh, write a mesh, write clips)
 FORMATS: dict[str, tuple[str | None, str | None, str | None]] = {
     ".obj": ("obj.read", "writing.write_obj", "writing.write_obj_sequence"),
@@ -63,13 +63,15 @@ def load(
     up: str = "y",
     max_bytes: int | None = None,
 ) -> Mesh:
-    """Read a surface from OBJ, PLY, STL, OFF, GLB, glTF or npz, or a mesh of tets (or a surface) from npz, Gmsh .msh,
+    """Read a surface from OBJ, PLY, STL, OFF, GLB, glTF or npz, or a tet mesh (or a surface) from npz, Gmsh .msh,
     MEDIT .mesh, TetGen .node and .ele, VTK .vtk and .vtu; each also as `.gz`.
 
-    `units` the file is in: m, cm, mm, in, ft or metres per unit. `up`: its axis that points up; the mesh is turned so
-    that y does. Polygons become fans of triangles; the file's vertices keep their order. A bad file is a MeshFileError.
+    `units`: the unit of the file, one of m, cm, mm, in, ft, or a number of metres per unit. `up`: the file's up axis;
+    the mesh is rotated so that y is up. Polygons are triangulated as fans; the file's vertex order is kept. An invalid
+    file raises MeshFileError.
 
-    `part`: only what has this name, a node or mesh of a GLB or glTF with all below it, an object or group of an OBJ.
+    `part`: read only the node or mesh of that name in a GLB or glTF, with its descendants, or the object or group of
+    that name in an OBJ.
     """
     factor = _factor(units)
     choice("axis", up, ("x", "y", "z"))
@@ -80,7 +82,7 @@ def load(
     check_part(target, part)
     file = read_input(target, default_limit() if max_bytes is None else max_bytes, part)
     try:
-        # what overflows or was never a number is found by the checks, which name its place
+        # the checks below find overflows and NaNs and report where they are
         with np.errstate(all="ignore"):
             parts = reader(file)
         if not len(parts.faces):
@@ -98,16 +100,16 @@ def load(
 
 
 def _other_kind(path: pathlib.Path, data: bytes) -> str:
-    """The ending that the first bytes ask for, where it is another than the file's."""
+    """Return the extension that the first bytes indicate if it differs from the file's, else an empty string."""
     found = next((kind for begin, kind in _BEGINS.items() if data.startswith(begin)), "")
     return found if found != extension(path) and FORMATS.get(found) != FORMATS.get(extension(path)) else ""
 
 
 def check_part(path: pathlib.Path, part: str | None) -> None:
-    """Raise where a part is asked for of a kind of file that has none."""
+    """Raise MeshFileError if a part is requested from a format that has no named parts."""
     if part is not None and extension(path) not in PARTED:
-        also = "; its clips are named by clip" if extension(path) == ".npz" else ""
-        raise MeshFileError(path, "", f"part {part!r} was asked for; only {', '.join(PARTED)} files have parts{also}")
+        also = "; use clip to choose one of its clips" if extension(path) == ".npz" else ""
+        raise MeshFileError(path, "", f"part {part!r} was requested; only {', '.join(PARTED)} files have parts{also}")
 
 
 @door
@@ -119,9 +121,10 @@ def load_character(
     up: str = "y",
     max_bytes: int | None = None,
 ) -> "Character":
-    """Read a character from GLB or glTF: its mesh, bones, weights, morph targets and clips; else a MeshFileError.
+    """Read a character from GLB or glTF: its mesh, bones, weights, morph targets and clips.
 
-    `part`, `units` and `up` as for `load`. A mesh that merely hangs on a node is held by a bone of its own, that node.
+    `part`, `units` and `up` as for `load`. A mesh without a skin is bound to one bone, its node. An invalid file raises
+    MeshFileError.
     """
     factor = _factor(units)
     choice("axis", up, ("x", "y", "z"))
@@ -139,7 +142,7 @@ def load_character(
 
 
 def is_animated(path: str | os.PathLike[str], max_bytes: int | None = None) -> bool:
-    """Whether a file is a GLB or glTF with at least one clip."""
+    """Return True if the file is a GLB or glTF with at least one clip."""
     target = pathlib.Path(path)
     if extension(target) not in (".glb", ".gltf"):
         return False
@@ -155,7 +158,7 @@ def save_character(path: str | os.PathLike[str], character: "Character") -> None
     from ..character import Character
 
     if not isinstance(character, Character):
-        raise wrong("character", character, "a Character, as load_character gives it")
+        raise wrong("character", character, "a Character, as load_character returns it")
     if pathlib.Path(path).suffix.lower() != ".glb":
         raise ValueError(f"cannot write a character as {pathlib.Path(path).suffix!r} ({path}); expected .glb")
     from .gltf_character_write import write_character
@@ -165,7 +168,7 @@ def save_character(path: str | os.PathLike[str], character: "Character") -> None
 
 def _mesh(file: Input, parts: Parts, factor: float, up: str) -> Mesh:
     turned = np.array(_TURNS[up])
-    # by whole quarters, so exact; adding zero clears the minus of -0
+    # rotation by quarter turns, hence exact; adding zero turns -0 into 0
     x = (
         parts.vertices[:, np.abs(turned).argmax(1)] * turned.sum(1) * factor + 0.0
         if up != "y"
@@ -206,10 +209,10 @@ def save(path: str | os.PathLike[str], mesh: Mesh) -> None:
     """Write a mesh as OBJ, PLY, STL, OFF, GLB, npz or USD, with its tets as npz, Gmsh .msh, MEDIT .mesh or VTK .vtk, in
     metres with y up.
 
-    The old file stands until the new one does.
+    An existing file is replaced atomically.
 
-    A mesh loaded from OBJ or GLB goes back into a copy of that file: vertex order, texture coordinates, materials,
-    textures, skins kept, positions replaced.
+    A mesh loaded from OBJ or GLB is written into a copy of that file: positions are replaced; vertex order, texture
+    coordinates, materials, textures and skins are kept.
     """
     if not mesh.n_faces and extension(pathlib.Path(path)) != ".npz":
         raise ValueError(f"{mesh.name!r} has no faces to write")
@@ -218,9 +221,9 @@ def save(path: str | os.PathLike[str], mesh: Mesh) -> None:
 
 @door
 def save_animation(path: str | os.PathLike[str], clips: Sequence[Clip], fps: float) -> list[pathlib.Path]:
-    """Write clips as animated GLB, npz or USD, as PC2, or as a sequence of OBJ files, `name_0000.obj` and on.
+    """Write clips as animated GLB, npz or USD, as PC2, or as a sequence of OBJ files, `name_0000.obj`, ...
 
-    Returns the files that were written: PC2 has one for each clip that bends, a sequence one for each frame.
+    Returns the paths of the written files: PC2 has one per deforming clip, a sequence one per frame.
     """
     number("fps", fps, above=0.0)
     if not clips:
@@ -232,7 +235,7 @@ def save_animation(path: str | os.PathLike[str], clips: Sequence[Clip], fps: flo
 
 
 def check_libraries(path: str | os.PathLike[str]) -> None:
-    """Raise ValueError where this ending is written through a library that is not there; nothing is written yet."""
+    """Raise ValueError if writing this extension needs a library that is not installed; nothing is written."""
     if pathlib.Path(path).suffix.lower() in (".usdc", ".usd"):
         from .usd import require
 
@@ -240,7 +243,7 @@ def check_libraries(path: str | os.PathLike[str]) -> None:
 
 
 def _function(path: pathlib.Path, use: int) -> Callable[..., Any]:
-    """The reader (0), writer (1) or animation writer (2) for this extension."""
+    """Return the reader (0), writer (1) or animation writer (2) for this extension."""
     kind = extension(path) if use == 0 else path.suffix.lower()
     entry = FORMATS.get(kind, (None, None, None))[use]
     if entry is None:
@@ -254,18 +257,18 @@ def _function(path: pathlib.Path, use: int) -> Callable[..., Any]:
 
 
 def extension(path: pathlib.Path) -> str:
-    """Lower-case extension, `.gz` taken off."""
+    """Return the lower-case extension without `.gz`."""
     name = path.name.lower().removesuffix(".gz")
     return pathlib.PurePath(name).suffix
 
 
 def size_warning(mesh: Mesh) -> str | None:
-    """A sentence when the mesh is implausibly large or small for metres, with a guess; None when it is not."""
+    """Return a warning with a guess of the unit if the size in metres is implausible, else None."""
     sides = mesh.bounds[1] - mesh.bounds[0]
     largest = float(sides.max())
     word = ("wide", "tall", "deep")[int(np.argmax(sides))]
     if largest > 100.0:
-        # a person is 170 cm, a brain 170 mm: below a kilometre both are likely
+        # a person measures 170 cm, a brain 170 mm: below 1000 both units are likely
         guess, use = ("centimetres or ", "cm or --units mm") if largest < 1000.0 else ("", "mm")
         return f"the mesh is {largest:.4g} m {word}; is it in {guess}millimetres? use --units {use}"
     if largest < 1e-3:

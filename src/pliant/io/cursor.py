@@ -1,4 +1,4 @@
-"""Reading words, numbers and raw arrays from the bytes of a file one after the other; every failure knows its place."""
+"""Sequential reading of words, numbers and raw arrays from the bytes of a file; every error names its position."""
 
 import itertools
 import re
@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from .reading import Input
 
 _WORD = re.compile(rb"\S+")
-_MANY = 4096  # words from which on splitting all that is left is faster than to look for them one by one
+_MANY = 4096  # number of words above which one split is faster than searching word by word
 
 
 class Cursor:
-    """A place in a file's content. `text` may be given instead, as long as its line breaks are the file's."""
+    """A read position in a file's content, or in `text`, which must have the same line breaks as the file."""
 
     def __init__(self, file: Input, text: bytes | None = None) -> None:
         self.file = file
@@ -27,12 +27,12 @@ class Cursor:
         return self.line_of(self.at)
 
     def line_of(self, at: int) -> str:
-        """The line of a byte, in words."""
+        """Return "line N" for a byte offset."""
         number = self.data.count(b"\n", 0, at) + 1
         return f"line {number}"
 
     def places(self, words: int) -> Callable[[int], str]:
-        """Names the line of a row, where rows of that many words begin here."""
+        """Return a function from row to "line N", for rows of `words` words that begin at the current position."""
         start = self.at
 
         def line(row: int) -> str:
@@ -42,7 +42,7 @@ class Cursor:
         return line
 
     def bytes_of(self, wide: int) -> Callable[[int], str]:
-        """Names the byte of a row, where rows of that many bytes begin here."""
+        """Return a function from row to "byte N", for rows of `wide` bytes that begin at the current position."""
         start = self.at
         return lambda row: f"byte {start + row * wide}"
 
@@ -51,7 +51,7 @@ class Cursor:
         return len(self.data) - self.at
 
     def word(self, what: str) -> bytes:
-        """The next word; `what` was expected there."""
+        """Read the next word; `what` names the expected item in errors."""
         found = _WORD.search(self.data, self.at)
         if found is None:
             raise self.file.fail("end of file", f"expected {what} (truncated?)")
@@ -59,12 +59,12 @@ class Cursor:
         return found.group()
 
     def peek(self) -> bytes:
-        """The next word, which stays the next; empty at the end."""
+        """Return the next word without consuming it; empty at the end of the file."""
         found = _WORD.search(self.data, self.at)
         return found.group() if found else b""
 
     def line(self, what: str) -> bytes:
-        """What is left of this line, its end passed."""
+        """Read the rest of the current line and move to the next one."""
         if self.at >= len(self.data):
             raise self.file.fail("end of file", f"expected {what} (truncated?)")
         end = self.data.find(b"\n", self.at)
@@ -73,29 +73,29 @@ class Cursor:
         return text
 
     def skip(self, word: bytes) -> bool:
-        """Go behind the next `word`, if there is one."""
+        """Move past the next occurrence of `word`; return False if there is none."""
         found = self.data.find(word, self.at)
         if found >= 0:
             self.at = found + len(word)
         return found >= 0
 
     def whole(self, what: str, low: int = 0, high: int = 2**62) -> int:
-        """A whole number in low..high; `what` names it."""
+        """Read an integer in low..high; `what` names it in errors."""
         return int(self.wholes(1, what, low, high)[0])
 
     def count(self, what: str, size: float) -> int:
-        """How many of something that takes at least `size` bytes follow: refused where that many cannot."""
+        """Read the number of items of at least `size` bytes each; raise if the rest of the file cannot hold them."""
         n = self.whole(f"the number of {what}")
         self.need(n, size, what)
         return n
 
     def need(self, n: int, size: float, what: str) -> None:
-        """Refuse `n` things of at least `size` bytes that the rest of the file cannot hold."""
+        """Raise if the rest of the file cannot hold `n` items of at least `size` bytes each."""
         if n * size > self.left + 1:
             raise self.file.fail(self.where, f"{n} {what} declared, but {self.left} bytes are left (truncated?)")
 
     def wholes(self, n: int, what: str, low: int = -(2**62), high: int = 2**62) -> NDArray[np.int64]:
-        """`n` whole numbers in low..high."""
+        """Read `n` integers in low..high."""
         values = self._numbers(n, what, int, np.int64, "a whole number")
         bad = (values < low) | (values > high)
         if bad.any():
@@ -105,7 +105,7 @@ class Cursor:
         return values
 
     def floats(self, n: int, what: str) -> NDArray[np.float64]:
-        """`n` numbers."""
+        """Read `n` numbers."""
         return self._numbers(n, what, float, np.float64, "a number")
 
     def _numbers(self, n: int, what: str, kind: Callable[[bytes], Any], dtype: Any, word: str) -> NDArray[Any]:
@@ -148,7 +148,7 @@ class Cursor:
         return words
 
     def raw(self, n: int, dtype: Any, what: str) -> NDArray[Any]:
-        """`n` items of a NumPy dtype as they lie in the file; native byte order."""
+        """Read `n` binary items of a NumPy dtype; without a prefix in the dtype the byte order is native."""
         kind = np.dtype(dtype)
         if n < 0 or n * kind.itemsize > self.left:
             raise self.file.fail(

@@ -1,8 +1,8 @@
-"""What readers of finite element files share: elements of several kinds become one mesh, tets or triangles.
+"""Shared by the readers of finite element files: elements of several types become one mesh of tets or triangles.
 
-Tets make a mesh of tets whose faces are their surface; triangles and quadrilaterals beside them, which are its copy or
-lie inside, are passed over, as are lines and points. Without tets they are the mesh. Other solids, and elements with
-nodes on their edges, are refused: a mesh with a part missing would be worse.
+If the file has tets, the mesh consists of them and their surface; triangles and quadrilaterals (copies of the surface,
+or interior) are ignored, as are lines and points. Without tets, triangles and quadrilaterals are the mesh. Other solids
+and higher-order elements raise an error rather than leave a hole in the mesh.
 """
 
 import logging
@@ -16,7 +16,7 @@ from ..topology import tet_surface
 from .reading import Input, Parts, fan
 
 _log = logging.getLogger(__name__)
-# kinds of elements, by the number of their nodes
+# element types and their numbers of nodes
 POINT, LINE, TRIANGLE, QUAD, TET = "point", "line", "triangle", "quadrilateral", "tetrahedron"
 NODES = {POINT: 1, LINE: 2, TRIANGLE: 3, QUAD: 4, TET: 4}
 Where = Callable[[int], str]
@@ -24,27 +24,27 @@ Rows = Callable[[NDArray[np.int64]], NDArray[np.int64]]
 
 
 def refuse(file: Input, where: str, what: str) -> Exception:
-    """An element that no mesh is made of."""
+    """Return the error for an element type that is not supported."""
     return file.fail(
         where, f"{what} are not read; expected triangles, quadrilaterals or tetrahedra with nodes at their corners only"
     )
 
 
 class Elements:
-    """Blocks of elements as they come, node numbers as in the file."""
+    """Blocks of elements in file order, with the node numbers of the file."""
 
     def __init__(self) -> None:
         self.blocks: dict[str, list[tuple[NDArray[np.int64], Where]]] = {TRIANGLE: [], QUAD: [], TET: []}
 
     def add(self, kind: str, nodes: NDArray[np.int64], where: Where) -> None:
-        """Rows (k,n) of nodes; `where` names the place of a row. Points and lines are dropped here."""
+        """Add node rows (k,n); `where` maps a row to its position in the file. Points and lines are ignored."""
         if kind in self.blocks and len(nodes):
             self.blocks[kind].append((nodes, where))
 
     def parts(
         self, file: Input, x: NDArray[np.float64], rows: Callable[[NDArray[np.int64]], NDArray[np.int64]]
     ) -> Parts:
-        """The mesh; `rows` turns node numbers into rows of `x`, -1 where there is no such node."""
+        """Return the mesh; `rows` maps node numbers to rows of `x`, -1 for an unknown node."""
         tets = self._rows(file, TET, len(x), rows)
         if len(tets):
             return filled(file, x, tets)
@@ -66,7 +66,7 @@ class Elements:
 
 
 def by_tag(tags: NDArray[np.int64]) -> Rows:
-    """From node numbers of a file to rows: of nodes with the same number the first counts."""
+    """Return a function from node numbers to rows; of nodes with the same number the first is used."""
     order = np.argsort(tags, kind="stable")
     ranked = tags[order]
 
@@ -80,15 +80,15 @@ def by_tag(tags: NDArray[np.int64]) -> Rows:
 
 
 def filled(file: Input, x: NDArray[np.float64], tets: NDArray[np.int64]) -> Parts:
-    """A mesh of tets and their surface.
+    """Return a tet mesh with its surface.
 
-    Tets that are all inside out are turned: the file counts corners the other way. Where only some are, they stay as
-    they are (`mesh.issues` counts them); if neighbours disagree about the order of corners, too, these tets are merely
-    listed in the wrong order, and the faces on them are turned to look outward.
+    If all tets are inverted, the file uses the opposite corner order, and they are reordered. If only some are, they
+    are kept (`mesh.issues` counts them); if, in addition, neighbours disagree about the orientation of a shared side,
+    these tets are only listed in the wrong order, and their surface faces are flipped to point outward.
     """
     turn = tet_turns(x, tets)
     if (turn < 0).any() and not (turn > 0).any():
-        _log.info("%s: all tets are inside out, so their corners are counted the other way", file.path)
+        _log.info("%s: all tets are inverted; their corner order is reversed", file.path)
         tets, turn = tets[:, [0, 1, 3, 2]], -turn
     try:
         faces = tet_surface(tets)
@@ -97,15 +97,15 @@ def filled(file: Input, x: NDArray[np.float64], tets: NDArray[np.int64]) -> Part
     except ValueError as error:
         raise file.fail("", str(error)) from None
     if not len(faces):
-        raise file.fail("", f"the {len(tets)} tets have no surface: each side is there twice (duplicate tets?)")
+        raise file.fail("", f"the {len(tets)} tets have no surface: each side occurs twice (duplicate tets?)")
     return Parts(x, faces, tets=tets)
 
 
 def consistent(tets: NDArray[np.int64]) -> bool:
-    """True where neighbours count the corners of the side between them in opposite ways: inverted tets are then bent
-    inside out, and not only listed that way."""
+    """Return True if neighbours list every shared side with opposite orientations; inverted tets are then geometrically
+    inverted, not only listed in the wrong order."""
     sides = tets[:, [[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]]].reshape(-1, 3)
-    # the lowest corner first: two ways are left
+    # rotate the lowest corner to the front: two orientations remain
     first = np.argmin(sides, 1)
     turned = np.take_along_axis(sides, (first[:, None] + np.arange(3)) % 3, 1)
     order = np.lexsort(np.sort(turned, 1).T)

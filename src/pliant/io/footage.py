@@ -1,4 +1,4 @@
-"""Animations in: a mesh and where its vertices are, frame by frame, from any file or files that say so."""
+"""Reading animations: a mesh and its vertex positions per frame, from a single file or a sequence of files."""
 
 import itertools
 import logging
@@ -20,9 +20,9 @@ from .named import clips_of
 from .reading import Input, default_limit, read_input
 
 log = logging.getLogger("pliant.io")
-FPS = 30.0  # of files that do not say
-_FASTEST = 240.0  # frames a second that keys may ask for
-_MANY, _SPARSE = 20_000, 20  # frames of a clip, and for each of its keys: beyond both a key's time is hardly meant
+FPS = 30.0  # frames per second if the file gives none
+_FASTEST = 240.0  # largest frame rate derived from keyframes
+_MANY, _SPARSE = 20_000, 20  # frames of a clip, and frames per keyframe; beyond both a keyframe time is likely an error
 
 
 @door
@@ -37,12 +37,12 @@ def load_clip(
     up: str = "y",
     max_bytes: int | None = None,
 ) -> tuple[Clip, float]:
-    """A mesh that moves, and its frames a second.
+    """Read an animated mesh; return it with its frames per second.
 
-    path: a mesh file (one frame); a GLB or glTF whose bones or morph targets are animated (`clip` by name, or its
-    first; sampled at `fps`, by default as often as it has keys); an npz as `save_animation` writes it, or a mesh in npz
-    form with `frames` (T,n,3); a folder of numbered mesh files, or a pattern such as `frames/skirt_*.obj`. `points`: a
-    PC2 point cache that moves the mesh. `part`, `units`, `up` and `max_bytes` as for `load`.
+    path: a mesh file (one frame); a GLB or glTF whose bones or morph targets are animated (`clip` by name. Default: its
+    first; sampled at `fps`. Default: its keyframe rate); an npz as `save_animation` writes it, or a mesh in npz form
+    with `frames` (T,n,3); a folder of numbered mesh files, or a pattern such as `frames/skirt_*.obj`. `points`: a PC2
+    point cache with the positions of the mesh. `part`, `units`, `up` and `max_bytes` as for `load`.
     """
     choice("axis", up, ("x", "y", "z"))
     if not isinstance(units, str):
@@ -51,7 +51,7 @@ def load_clip(
     options: dict[str, Any] = {"part": part, "units": units, "up": up, "max_bytes": max_bytes}
     rate = FPS if fps is None else number("fps", fps, above=0.0, high=1e6)
     if clip is not None and (points is not None or target.is_dir() or any(c in target.name for c in "*?")):
-        raise MeshFileError(target, "", f"clip {clip!r} was asked for; only .glb, .gltf and .npz files have clips")
+        raise MeshFileError(target, "", f"clip {clip!r} was requested; only .glb, .gltf and .npz files have clips")
     if points is not None:
         mesh = load(target, **options)
         return Clip(mesh, _turned(_pc2(pathlib.Path(points), mesh, max_bytes), units, up)), rate
@@ -60,12 +60,12 @@ def load_clip(
     kind = extension(target)
     check_part(target, part)
     if kind == ".pc2":
-        raise MeshFileError(target, "", "a point cache has no faces; give its mesh, and this file as its points")
+        raise MeshFileError(target, "", "a point cache has no faces; give its mesh, and this file as points")
     if kind in (".glb", ".gltf") and (clip is not None or is_animated(target, max_bytes)):
         return _played(target, clip, fps, options)
     if clip is not None and kind != ".npz":
         raise MeshFileError(
-            target, "", f"has no clips, and clip {clip!r} was asked for; only .glb, .gltf and .npz have them"
+            target, "", f"has no clips, and clip {clip!r} was requested; only .glb, .gltf and .npz have them"
         )
     if kind == ".npz":
         found = _npz(target, clip, max_bytes)
@@ -80,8 +80,10 @@ def load_clip(
 def pair_clips(
     garment: str | os.PathLike[str], body: str | os.PathLike[str], clip: str | None, body_clip: str | None
 ) -> tuple[str | None, str | None, str]:
-    """Which clips garment and body play: the same one, where only one is named or none and both have it; and a sentence
-    where they play different ones that nobody asked for, else nothing."""
+    """Choose the clips of garment and body: the same clip if at most one is named and both have it.
+
+    Returns both names and a warning, empty unless the clips differ without both being named.
+    """
     ours, theirs = clips_of(garment), clips_of(body)
     if not ours or not theirs or (clip is not None and body_clip is not None):
         return clip, body_clip, ""
@@ -112,20 +114,20 @@ def _played(target: pathlib.Path, clip: str | None, fps: float | None, options: 
     count = int(np.floor(animation.duration * rate + 1e-6)) + 1
     keys = max((len(track.times) for track in animation.tracks), default=0)
     if fps is None and count > max(_MANY, _SPARSE * keys):
-        lasts = f"clip {clip!r} lasts {animation.duration:g} s with {keys} keys, {count} frames at {rate:g} a second"
-        raise MeshFileError(target, "", f"{lasts}; ask for as many as you want with fps")
+        lasts = f"clip {clip!r} lasts {animation.duration:g} s with {keys} keyframes, {count} frames at {rate:g} fps"
+        raise MeshFileError(target, "", f"{lasts}; choose the frame rate with fps")
     need = 24.0 * count * character.mesh.n_vertices
     if need > (options["max_bytes"] or default_limit()):
-        raise MeshFileError(target, "", f"{count} frames need {size_text(need)}; ask for fewer with fps")
+        raise MeshFileError(target, "", f"{count} frames need {size_text(need)}; choose a lower fps")
     frames = np.stack([character.shape(clip, t / rate) for t in range(count)])
     if count > 1 and len(names) > 1 and (frames == frames[0]).all():
         what = f"part {options['part']!r} of {target}" if options["part"] else str(target)
-        log.warning("clip %r does not move %s; it stands still", clip, what)
+        log.warning("clip %r does not move %s; it is static", clip, what)
     return Clip(character.mesh.moved(frames[0]), frames), rate
 
 
 def _rate(animation: Any) -> float:
-    """Keys a second of the track that has most of them; a whole number where that is near."""
+    """Return the highest keyframe rate of all tracks, in 1/s, rounded to an integer if it is near one."""
     steps = [np.diff(track.times) for track in animation.tracks if len(track.times) > 2]
     gaps = [float(np.median(step[step > 0.0])) for step in steps if (step > 0.0).any()]
     if not gaps:
@@ -135,7 +137,7 @@ def _rate(animation: Any) -> float:
 
 
 def _sequence(target: pathlib.Path, options: dict[str, Any]) -> Clip:
-    """Mesh files of one topology, ordered by the last number in their names."""
+    """Read mesh files of one topology, ordered by the last number in their names."""
     from . import FORMATS
 
     folder, pattern = (target, "*") if target.is_dir() else (target.parent, target.name)
@@ -152,13 +154,13 @@ def _sequence(target: pathlib.Path, options: dict[str, Any]) -> Clip:
         other = mesh if not k else load(file, **options)
         if other.vertices.shape != mesh.vertices.shape or not np.array_equal(other.faces, mesh.faces):
             had, has = (f"{m.n_vertices} vertices and {m.n_faces} faces" for m in (mesh, other))
-            raise MeshFileError(file, "", f"{has}, or in another order than {files[0].name} ({had}); not one animation")
+            raise MeshFileError(file, "", f"{has}, topology differs from {files[0].name} ({had}); not one animation")
         frames[k] = other.vertices
     return Clip(mesh, frames)
 
 
 def _number(path: pathlib.Path) -> tuple[str, int, str]:
-    """Names without their last number first, so that 10 comes after 9."""
+    """Return a sort key: the name up to its last number, then that number, so that 10 comes after 9."""
     found = list(re.finditer(r"\d+", path.name))
     if not found:
         return path.name, -1, path.name
@@ -167,7 +169,7 @@ def _number(path: pathlib.Path) -> tuple[str, int, str]:
 
 
 def _pc2(path: pathlib.Path, mesh: Mesh, max_bytes: int | None) -> NDArray[np.float32]:
-    """(T,n,3) of a point cache with as many points as the mesh has vertices."""
+    """Read the positions (T,n,3) of a point cache; n must be the mesh's number of vertices."""
     file = read_input(path, default_limit() if max_bytes is None else max_bytes)
     head = 32
     if file.data[:12] != b"POINTCACHE2\0" or len(file.data) < head:
@@ -187,8 +189,7 @@ def _pc2(path: pathlib.Path, mesh: Mesh, max_bytes: int | None) -> NDArray[np.fl
 
 
 def _npz(path: pathlib.Path, clip: str | None, max_bytes: int | None) -> tuple[Mesh, NDArray[Any], float | None] | None:
-    """Mesh, frames and rate of one clip, the first without a name; None where the file holds a mesh that does not
-    move."""
+    """Return mesh, frames and rate of the named clip (None: the first), or None if the file holds a static mesh."""
     import io
     import zipfile
 
@@ -204,7 +205,7 @@ def _npz(path: pathlib.Path, clip: str | None, max_bytes: int | None) -> tuple[M
             if not there:
                 return None
             if clip is None and len(there) > 1:
-                log.warning("%s holds clips %s; its first is taken, clip names another", path, ", ".join(there))
+                log.warning("%s holds clips %s; the first is used, choose another with clip", path, ", ".join(there))
             key = there[clip or next(iter(there))]
             frames = array_of(file, archive, key, "f", (None, None, 3))
             faces = array_of(file, archive, key.replace("frames", "faces"), "iu", (None, 3))
@@ -220,8 +221,8 @@ def _npz(path: pathlib.Path, clip: str | None, max_bytes: int | None) -> tuple[M
 
 
 def _npz_clips(file: Input, archive: Any) -> dict[str, str]:
-    """Names of the clips, each with the array of its frames; one without a name, or with that of another, is known by
-    its number; where another has that for a name, by the next that is free."""
+    """Return the name of each clip and of its frames array. A clip with no name, or a duplicate one, is named by its
+    index, or by the next number that is not already a name."""
     arrays = set(archive.namelist())
     if "frames.npy" in arrays:
         return {"0": "frames"}
@@ -238,7 +239,7 @@ def _npz_clips(file: Input, archive: Any) -> dict[str, str]:
 
 
 def _npz_name(file: Input, archive: Any, k: int) -> str:
-    """Empty where there is none, or none that is a text."""
+    """Return the stored name of clip `k`; empty if it has none or it is not text."""
     from .npz import array_of
 
     try:

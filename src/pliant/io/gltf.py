@@ -1,4 +1,4 @@
-"""glTF and GLB as one mesh: every triangle of the default scene, placed by its node or its skin."""
+"""glTF and GLB as one mesh: all triangles of the default scene, transformed by their node or skin."""
 
 import dataclasses
 from typing import Any
@@ -15,7 +15,7 @@ _TRIANGLES, _STRIP, _FAN = 4, 5, 6
 
 @dataclasses.dataclass(eq=False)
 class Block:
-    """A run of the mesh's vertices that came from one POSITION accessor at one node."""
+    """A contiguous range of mesh vertices from one POSITION accessor at one node."""
 
     node: int  # -1 for a file without nodes
     mesh: int
@@ -28,7 +28,7 @@ class Block:
 
 @dataclasses.dataclass
 class GltfSource(Source):
-    """The document and where the mesh's vertices are in it."""
+    """The document and the location of the mesh's vertices in it."""
 
     document: Document
     blocks: list[Block]
@@ -36,12 +36,12 @@ class GltfSource(Source):
 
 
 def read(file: Input) -> Parts:
-    """Parse a .gltf or .glb file; materials are named with their base colour, skins stand in their default pose."""
+    """Parse a .gltf or .glb file; materials keep name and base colour, skins are in the pose of their nodes."""
     return Reader(Document(file)).read()
 
 
 class Reader:
-    """Everything of the default scene, piece by piece."""
+    """Collects the meshes of the default scene, node by node."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
@@ -80,7 +80,7 @@ class Reader:
         return parts
 
     def _place(self, nodes: list[Json]) -> tuple[list[int], NDArray[np.float64]]:
-        """Roots of the default scene and the world matrix (4,4) of every node; a node has one parent and no cycle."""
+        """Return the roots of the default scene and the world matrices (nodes,4,4); raise unless nodes form trees."""
         doc = self.document
         parent = self.parent = np.full(len(nodes), -1)
         for k, node in enumerate(nodes):
@@ -130,7 +130,7 @@ class Reader:
         return out
 
     def _reached(self, nodes: list[Json], roots: list[int]) -> set[int]:
-        """The nodes under `roots`."""
+        """Return `roots` and all their descendants."""
         seen: set[int] = set()
         stack = list(roots)
         while stack:
@@ -141,7 +141,7 @@ class Reader:
         return seen
 
     def _wanted(self, nodes: list[Json], reached: set[int]) -> list[int]:
-        """Nodes with a mesh in the file's order, wherever they hang in the tree; of a part those under its name."""
+        """Return the nodes with a mesh in file order; for a part, those below the node of that name."""
         part = self.file.part
         bearing = sorted(k for k in reached if "mesh" in nodes[k])
         if part is None:
@@ -154,7 +154,7 @@ class Reader:
         return found
 
     def _wanted_meshes(self) -> list[int]:
-        """All meshes of a file without nodes, or those of the part."""
+        """Return the meshes of a file without nodes, or those of the part."""
         part, names = self.file.part, [mesh.get("name") for mesh in self.document.items("meshes")]
         if part is not None and part not in names:
             raise self.file.no_part(str(name) for name in names if name)
@@ -173,7 +173,7 @@ class Reader:
                 raise self.file.fail(where, "has no attributes")
             mode = doc.whole(primitive, "mode", where, _TRIANGLES)
             if mode not in (_TRIANGLES, _STRIP, _FAN) or "POSITION" not in attributes:
-                continue  # points and lines are no surface
+                continue  # points and lines are not part of a surface
             if (m, p) not in self._shapes:
                 shape = [attributes.get(a) for a in ("POSITION", "JOINTS_0", "WEIGHTS_0", "JOINTS_1", "WEIGHTS_1")]
                 self._shapes[m, p] = repr((shape, primitive.get("targets")))
@@ -208,7 +208,7 @@ class Reader:
         return block
 
     def _morph(self, node: Json, mesh: Json, primitive: Json, count: int, where: str) -> NDArray[np.float64] | None:
-        """What the morph targets add at their default weights."""
+        """Return the displacement (count,3) of the morph targets at their default weights, or None."""
         doc = self.document
         targets = doc.array(primitive, "targets", where)
         given = node.get("weights", mesh.get("weights"))
@@ -223,14 +223,14 @@ class Reader:
                     raise self.file.fail(f"{where}.targets", f"{len(delta)} entries for {count} vertices")
                 self.work += count + 1000
                 if self.work > 64 * doc.most:
-                    raise self.file.fail(f"{where}.targets", "too many morph targets at work for this file")
+                    raise self.file.fail(f"{where}.targets", "too many active morph targets for the size of this file")
                 total += w * delta
         return total if total.any() else None
 
     def _skin(
         self, k: int, node: Json, attributes: Json, count: int, world: NDArray[np.float64], where: str
     ) -> NDArray[np.float64] | None:
-        """(count,3,4) blended joint matrices in the pose the nodes stand in, or None without a skin."""
+        """Return blended joint matrices (count,3,4) in the current pose of the nodes, or None without a skin."""
         doc = self.document
         if "skin" not in node or "JOINTS_0" not in attributes or "WEIGHTS_0" not in attributes:
             return None
@@ -249,13 +249,13 @@ class Reader:
             for c in range(4):
                 blend += weight[:, c, None, None] * bones[index[:, c], :3]
                 total += weight[:, c]
-        # a vertex without weights follows the first joint, as it would with a weight of one
+        # a vertex without weights is bound to the first joint with weight 1
         free = ~(np.abs(total) > 1e-12)
         blend[free], total[free] = bones[0, :3], 1.0
         return blend / total[:, None, None]
 
     def _joints(self, index: Any, where: str, world: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(j,4,4) from the bind pose to where the joints are."""
+        """Return matrices (j,4,4) from the bind pose to the current pose of the joints."""
         self.document.item("skins", index, where)
         if int(index) not in self._bones:
             joints, inverse = self._bind(index, where, len(world))
@@ -263,7 +263,7 @@ class Reader:
         return self._bones[int(index)]
 
     def _bind(self, index: Any, where: str, n_nodes: int) -> tuple[list[int], NDArray[np.float64]]:
-        """The joints of a skin and their inverse bind matrices (j,4,4)."""
+        """Return the joints of a skin and their inverse bind matrices (j,4,4)."""
         doc = self.document
         skin = doc.item("skins", index, where)
         name = f"skins[{index}]"
@@ -299,10 +299,10 @@ class Reader:
         else:
             faces = np.stack([index[:-2], index[1:-1], index[2:]], 1)
             faces[1::2, :2] = faces[1::2, 1::-1]
-        if mode != _TRIANGLES:  # strips turn corners with triangles that have none
+        if mode != _TRIANGLES:  # strips are joined by degenerate triangles
             a, b, c = faces.T
             faces = faces[(a != b) & (b != c) & (a != c)]
-        # a mirroring node turns every triangle over; glTF says to turn it back
+        # glTF: a mirroring node transform reverses the winding order
         if np.median(np.linalg.det(block.matrix[..., :3])) < 0:
             faces = faces[:, ::-1]
         self.n_faces += len(faces)
@@ -317,7 +317,7 @@ class Reader:
         self.material += [index_of]
 
     def _texture(self, primitive: Json, faces: NDArray[np.int64], count: int, where: str) -> NDArray[np.float64] | None:
-        """(m,3,2) with v upwards, as in Mesh; glTF's points down."""
+        """Return texture coordinates (m,3,2) with v up, as in Mesh; in glTF v points down."""
         if "TEXCOORD_0" not in primitive["attributes"]:
             return None
         uv = self.document.accessor(primitive["attributes"]["TEXCOORD_0"], ("VEC2",), f"{where}.TEXCOORD_0")

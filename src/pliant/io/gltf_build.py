@@ -1,4 +1,4 @@
-"""A GLB under construction: accessors added one by one, whole documents merged in, only what is used written out."""
+"""Builder of a GLB file: adds accessors, merges whole documents and writes only the referenced data."""
 
 import copy
 import json
@@ -17,12 +17,13 @@ _COMPONENTS = {"f4": 5126, "u2": 5123, "u4": 5125}
 _KINDS = {1: "SCALAR", 2: "VEC2", 3: "VEC3", 4: "VEC4", 16: "MAT4"}
 VERTICES, INDICES = 34962, 34963
 _MERGED = ("accessors", "materials", "textures", "images", "samplers", "meshes", "skins", "cameras", "animations")
-# extensions whose references are known here, so that what nothing refers to may be left out
+# extensions whose references are resolved here, so that unreferenced entries may be dropped
 _KNOWN = ("KHR_materials_", "KHR_texture_", "EXT_texture_", "KHR_lights_punctual", "KHR_mesh_quantization")
 
 
 class Builder:
-    """`json` without buffers; `views` refer to parts of bytes, joined into one buffer at the end."""
+    """The document under construction: `json` without buffers; buffer views refer to `parts`, which `write` joins into
+    one buffer."""
 
     def __init__(self) -> None:
         self.json: Json = {"asset": {"version": "2.0", "generator": f"pliant {__version__}"}}
@@ -31,7 +32,7 @@ class Builder:
         self.lights = 0
 
     def trial(self) -> "Builder":
-        """A copy to try something on."""
+        """Return a copy that can be modified and discarded."""
         other = copy.copy(self)
         other.json, other.parts, other.roots = copy.deepcopy(self.json), list(self.parts), list(self.roots)
         return other
@@ -48,7 +49,7 @@ class Builder:
         return self.json[name][index]
 
     def view(self, data: bytes | memoryview, target: int | None = None, stride: int | None = None) -> int:
-        """A buffer view of its own part."""
+        """Add a buffer view with a part of its own; return its index."""
         self.parts.append(data)
         entry: Json = {"part": len(self.parts) - 1, "byteOffset": 0, "byteLength": len(data)}
         if target is not None:
@@ -58,7 +59,7 @@ class Builder:
         return self.add("bufferViews", entry)
 
     def accessors(self, arrays: NDArray[Any], target: int | None = None, *, bounds: bool = False) -> list[int]:
-        """One accessor for each (count, width) of `arrays` (k, count, width), all in one buffer view."""
+        """Add one accessor for each (count, width) of `arrays` (k, count, width), all in one buffer view."""
         data = np.ascontiguousarray(arrays, arrays.dtype.newbyteorder("<"))
         _, count, width = data.shape
         stride = width * data.dtype.itemsize if target == VERTICES and len(data) > 1 else None
@@ -82,12 +83,12 @@ class Builder:
         return self.accessors(array[None], target, bounds=bounds)[0]
 
     def indices(self, faces: NDArray[Any]) -> int:
-        # 65535 would mean "start a new strip" in 16 bits
+        # in 16 bits the index 65535 means primitive restart
         kind = np.uint16 if faces.max(initial=0) < 65535 else np.uint32
         return self.accessor(faces.astype(kind).reshape(-1, 1), INDICES)
 
     def merge(self, document: Document, *, animations: bool) -> dict[str, int]:
-        """Append a document; returns by how much each kind of index has grown. Its scene becomes no root yet."""
+        """Append a document; return the offset added to each kind of index. Its nodes are not added to `roots`."""
         source = copy.deepcopy(document.json)
         if not animations:
             source.pop("animations", None)
@@ -122,7 +123,7 @@ class Builder:
         return grown
 
     def _embed(self, document: Document, image: Json) -> None:
-        """Take a picture that lies beside the document into the file; one that is not there keeps its name."""
+        """Embed an external image file; keep the URI if the file is missing."""
         uri = image.get("uri")
         if not isinstance(uri, str):
             return
@@ -148,7 +149,7 @@ class Builder:
             del self.json["extensions"]
 
     def write(self, stream: IO[bytes]) -> None:
-        """The finished file."""
+        """Write the GLB file."""
         out = {name: value for name, value in self.json.items() if value != []}
         out["scene"] = 0
         out["scenes"] = [{"nodes": self.roots}]
@@ -163,7 +164,7 @@ class Builder:
         total = 12 + 8 + len(text) + ((8 + size + tail) if size else 0)
         if total >= 1 << 32:
             raise ValueError(
-                f"a GLB file ends at 4 GiB, this one would have {size_text(total)}; write .npz, or fewer frames"
+                f"a GLB file is limited to 4 GiB, this one would have {size_text(total)}; write .npz, or fewer frames"
             )
         stream.write(b"glTF" + (2).to_bytes(4, "little") + total.to_bytes(4, "little"))
         stream.write(len(text).to_bytes(4, "little") + b"JSON" + text)
@@ -174,7 +175,7 @@ class Builder:
             stream.write(b"\0" * tail)
 
     def _buffer(self, out: Json) -> tuple[list[bytes | memoryview], int]:
-        """The bytes that live views refer to, in the order of the parts; views get their place in the one buffer."""
+        """Return the bytes covered by buffer views, in the order of the parts, and set the offset of each view."""
         by_part: dict[int, list[Json]] = {}
         out["bufferViews"] = [dict(view) for view in out.get("bufferViews", [])]
         for view in out["bufferViews"]:
@@ -184,7 +185,7 @@ class Builder:
         for part in sorted(by_part):
             views = sorted(by_part[part], key=lambda v: int(v["byteOffset"]))
             start = stop = -1
-            runs: list[tuple[int, int, list[Json]]] = []  # stretches that views cover without a hole
+            runs: list[tuple[int, int, list[Json]]] = []  # contiguous ranges covered by views
             for view in views:
                 begin, end = view["byteOffset"], view["byteOffset"] + view["byteLength"]
                 if begin > stop or not runs:
@@ -207,7 +208,7 @@ class Builder:
 
 
 def _checked(value: Any, count: int) -> int:
-    """An index below `count`; the reader has only looked at what it needed."""
+    """Return an index below `count`, else raise; the reader validates only the entries it uses."""
     if isinstance(value, bool) or value != int(value) or not 0 <= value < count:
         raise ValueError(f"{value!r} does not point into {count} entries")
     return int(value)
@@ -217,11 +218,11 @@ def _lights(source: Json) -> list[Any]:
     return source.get("extensions", {}).get("KHR_lights_punctual", {}).get("lights", [])
 
 
-_Reference = Iterator[tuple[Any, Any, str]]  # the container, the key in it, and the array it points into
+_Reference = Iterator[tuple[Any, Any, str]]  # container, key in it, and name of the array that the index refers to
 
 
 def _texture_infos(value: Any) -> _Reference:
-    """Every `...Texture: {index}` in a material, extensions included."""
+    """Yield every `...Texture: {index}` in a material, extensions included."""
     if isinstance(value, dict):
         for key, inner in value.items():
             if key.endswith("Texture") and isinstance(inner, dict) and "index" in inner:
@@ -304,7 +305,7 @@ _REFERENCES = {
 
 
 def _drop_unused(out: Json) -> None:
-    """Leave out meshes, accessors and buffer views that nothing refers to any more (replaced positions, say)."""
+    """Remove unreferenced meshes, skins, accessors and buffer views, for example replaced positions."""
     for kind in ("meshes", "skins", "accessors", "bufferViews"):
         entries = out.get(kind, [])
         if not entries:
@@ -315,7 +316,7 @@ def _drop_unused(out: Json) -> None:
                 found += [(holder, key) for holder, key, name in references(entry) if name == kind]
         used = sorted({holder[key] for holder, key in found})
         new = {old: k for k, old in enumerate(used)}
-        # two owners may share a holder (the targets of a mesh's primitives): it is renumbered once
+        # a holder shared by two owners (the targets of a mesh's primitives) is renumbered once
         for holder, key in {(id(holder), key): (holder, key) for holder, key in found}.values():
             holder[key] = new[holder[key]]
         out[kind] = [entries[k] for k in used]

@@ -1,4 +1,4 @@
-"""glTF and GLB as a character: bones from skins and from nodes that carry a mesh, weights, morph targets, clips."""
+"""glTF and GLB as a character: bones (joints of skins and nodes with a mesh), weights, morph targets and clips."""
 
 import dataclasses
 import functools
@@ -16,31 +16,31 @@ from .gltf_clips import read_clips, unique
 from .gltf_document import Document, Json
 from .reading import Input, check_positions
 
-LOW, HIGH = 0.5, 2.0  # what weights that a program has not made sum to 1 may sum to; beyond it they are wrong
+LOW, HIGH = 0.5, 2.0  # sums of weights that are normalised to 1; others raise an error
 Floats = NDArray[np.float64]
 _log = logging.getLogger(__name__)
 NO_TURN = [0.0, 0.0, 0.0, 1.0]
 
 
 def read(file: Input, frame: Floats) -> Character:
-    """Parse a .gltf or .glb file; `frame` (3,3) takes its coordinates to metres with y up."""
+    """Parse a .gltf or .glb file; `frame` (3,3) maps its coordinates to metres with y up."""
     return _CharacterReader(Document(file), frame).character()
 
 
 @dataclasses.dataclass
 class _Held:
-    """A block of vertices and what holds them."""
+    """A block of vertices with its joints, weights and morph targets."""
 
     x: Floats  # (count,3) in the accessor's coordinates, morphs at their defaults
     node: int
-    skin: int  # -1: the node itself holds them
+    skin: int  # -1: bound to the node itself
     joints: NDArray[Any]  # (count,8) of the skin
     weights: Floats  # (count,8)
     targets: Floats | None  # (m,count,3)
 
 
 class _CharacterReader(Reader):
-    """The mesh as `Reader` finds it, and for each block of vertices its bones."""
+    """Reads the mesh as `Reader` does, and the bones of each block of vertices."""
 
     def __init__(self, document: Document, frame: Floats) -> None:
         super().__init__(document)
@@ -77,7 +77,7 @@ class _CharacterReader(Reader):
                 materials=parts.materials,
                 source=source,
             )
-            # what a writer compares with is the pose the nodes stand in
+            # writers compare positions with the pose of the nodes in the file
             source.placed[:, :3] = self.frame[:3, :3]
             source.vertices = parts.vertices @ self.frame[:3, :3].T
             joints = np.concatenate([bones[h.joints] for bones, h in zip(bones_of, self.held)])
@@ -111,10 +111,10 @@ class _CharacterReader(Reader):
         return int(index)
 
     def _stand(self) -> tuple[list[Floats], list[NDArray[np.int64]]]:
-        """For every block the matrix (4,4) that places its bind shape in the world, and the bones of its joints.
+        """Return for every block the matrix (4,4) from its bind shape to the world, and the bones of its joints.
 
-        A skin's shape stands where the joint has it that is above all those which hold its vertices; whatever else a
-        file's bind shape is measured in (centimetres, z up), this is as large and as upright as the character is.
+        The bind shape of a skin is placed by the nearest common ancestor of the joints in use, which gives it the size
+        and orientation of the character, whatever units and axes the file's bind shape has.
         """
         stands: dict[tuple[int, int], Floats] = {}
         found: dict[tuple[int, int], NDArray[np.int64]] = {}
@@ -135,19 +135,19 @@ class _CharacterReader(Reader):
                 found[key][row] = self._bone(joints[row], skin, inverse[row] @ back)
             spare += [(j, skin, inverse[row] @ back) for row, j in enumerate(joints)]
         holding = {node for node, _, _ in self.bones}
-        for node, skin, back in spare:  # joints that hold nothing are bones too, once
+        for node, skin, back in spare:  # joints without vertices become bones too, once each
             if node not in holding:
                 self._bone(node, skin, back)
                 holding.add(node)
         return [stands[key] for key in keys], [found[key] for key in keys]
 
     def _common(self, joints: list[int], used: NDArray[Any]) -> int:
-        """The joint (its row) nearest above all of the `used` ones, itself perhaps one; else the uppermost of all."""
+        """Return the row of the nearest common ancestor joint (possibly one of `used`), else of the topmost joint."""
         below = np.zeros(len(self.nodes), np.int64)
         below[np.array(joints)[used]] = 1
         total = int(below.sum())
         rows = {j: row for row, j in reversed(list(enumerate(joints)))}
-        for k in np.argsort(-self._depths, kind="stable").tolist():  # the deepest that has all is met first
+        for k in np.argsort(-self._depths, kind="stable").tolist():  # the deepest common ancestor comes first
             if below[k] == total and k in rows:
                 return rows[k]
             if self.parent[k] >= 0:
@@ -163,7 +163,7 @@ class _CharacterReader(Reader):
 
     @functools.cached_property
     def _depths(self) -> NDArray[np.int64]:
-        """(nodes,) how many ancestors each has."""
+        """Number of ancestors of each node, (nodes,)."""
         depth = np.full(len(self.parent), -1)
         for k in range(len(depth)):
             above, chain = k, []
@@ -175,7 +175,7 @@ class _CharacterReader(Reader):
         return depth
 
     def _influences(self, attributes: Json, count: int, where: str) -> tuple[NDArray[Any], Floats]:
-        """Joints and weights (count,8), the weights of a vertex made to sum to 1."""
+        """Return joints and weights (count,8); the weights of each vertex are normalised to sum to 1."""
         doc = self.document
         joints, weights = np.zeros((count, 8), np.int64), np.zeros((count, 8))
         for part, suffix in enumerate(("_0", "_1")):
@@ -184,7 +184,7 @@ class _CharacterReader(Reader):
             for name in ("JOINTS", "WEIGHTS"):
                 if f"{name}{suffix}" not in attributes:
                     raise self.file.fail(where, f"has a skin, but no {name}{suffix}")
-            # the reader of meshes has checked that they fit
+            # `Reader._skin` has validated their sizes
             found = doc.accessor(attributes[f"JOINTS{suffix}"], ("VEC4",), where)
             joints[:, 4 * part : 4 * part + 4] = found
             weights[:, 4 * part : 4 * part + 4] = doc.accessor(attributes[f"WEIGHTS{suffix}"], ("VEC4",), where)
@@ -202,13 +202,11 @@ class _CharacterReader(Reader):
                 )
         off = float(np.abs(total - 1.0).max())
         if off > 0.01:
-            _log.warning(
-                "%s: weights of %s sum to 1 only within %.2g; divided by their sum", self.file.name, where, off
-            )
+            _log.warning("%s: weights of %s sum to 1 only within %.2g; normalised", self.file.name, where, off)
         return joints, weights / total[:, None]
 
     def _targets(self, k: int, node: Json, mesh: Json, primitive: Json, count: int, where: str) -> Floats | None:
-        """(m,count,3) of the morph targets."""
+        """Return the displacements (m,count,3) of the morph targets, or None."""
         doc = self.document
         targets = doc.array(primitive, "targets", where)
         if not targets:
@@ -234,7 +232,7 @@ class _CharacterReader(Reader):
         return moves
 
     def _assembled(self, mesh: Mesh, joints: NDArray[Any], morphs: tuple[Morph, ...]) -> Character:
-        """Nodes and bones in an order in which parents come first, under one more node, the frame."""
+        """Build the character with nodes and bones sorted parents first, below one extra root node, the frame."""
         order = np.argsort(self._depths, kind="stable").tolist()
         row = {-1: 0} | {k: r + 1 for r, k in enumerate(order)}
         skeleton = self._skeleton(order, row)
@@ -256,7 +254,7 @@ class _CharacterReader(Reader):
         )
 
     def _bone_parents(self, order: list[int], sequence: list[int]) -> NDArray[np.int32]:
-        """(b,) the bone of the nearest ancestor that has one; of several the one of the same skin."""
+        """Return (b,) the bone of the nearest ancestor node that has one; of several, that of the same skin."""
         at: dict[int, dict[int, int]] = {}  # node -> skin -> bone
         for new, b in enumerate(sequence):
             node, skin, _ = self.bones[b]
@@ -299,7 +297,7 @@ class _CharacterReader(Reader):
 
 
 def _standing(matrix: Floats) -> tuple[Floats, Floats]:
-    """The matrix (4,4) and its inverse; where it flattens space, the matrix that leaves all as it is, twice."""
+    """Return the matrix (4,4) and its inverse, or two identity matrices if it is singular."""
     with np.errstate(all="ignore"):
         try:
             inverse: Floats = np.linalg.inv(matrix).astype(np.float64)

@@ -1,4 +1,4 @@
-"""A character as a skinned GLB: nodes, one mesh, one skin, morph targets and every clip, in single precision."""
+"""Writing a character as a skinned GLB: nodes, one mesh, one skin, morph targets and all clips, in float32."""
 
 import os
 
@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 
 def write_character(path: str | os.PathLike[str], character: Character) -> None:
-    """One GLB; texture seams split vertices, which then come behind the character's own."""
+    """Write one GLB; vertices duplicated at texture seams follow the character's own vertices."""
     builder = Builder()
     body = put_character(builder, character, (0.8, 0.6, 0.5))
     for name, clip in character.clips.items():
@@ -28,7 +28,7 @@ def write_character(path: str | os.PathLike[str], character: Character) -> None:
 
 
 def put_character(builder: Builder, character: Character, color: tuple[float, float, float]) -> int:
-    """Add its nodes, its mesh and its skin; returns the node of the mesh."""
+    """Add its nodes, mesh and skin; return the node of the mesh."""
     before = builder.count("nodes")
     rows = len(character.skeleton.parents)
     nodes = _nodes(builder, character, before)
@@ -42,7 +42,7 @@ def put_character(builder: Builder, character: Character, color: tuple[float, fl
 
 
 def put_keys(track: GltfTrack, clip: Animation, first: int) -> None:
-    """Play a clip that has a key for each frame within the animation of `track`; its nodes start at `first`."""
+    """Add a clip with one keyframe per frame to the animation of `track`; its nodes start at `first`."""
     for part in clip.tracks:
         node, at = divmod(part.column, 10)
         path = next(name for name, place in PARTS.items() if place == (at, part.width))
@@ -50,7 +50,7 @@ def put_keys(track: GltfTrack, clip: Animation, first: int) -> None:
 
 
 def _nodes(builder: Builder, character: Character, before: int) -> list[int]:
-    """The skeleton's nodes, in order; returns the node of each bone."""
+    """Add the skeleton's nodes in order; return the node of each bone."""
     skeleton = character.skeleton
     names = {int(k): name for k, name in zip(reversed(character.nodes), reversed(character.names))}
     numbers = skeleton.rest[: 10 * len(skeleton.parents)].reshape(-1, 10)
@@ -67,7 +67,7 @@ def _nodes(builder: Builder, character: Character, before: int) -> list[int]:
         builder.add("nodes", entry)
     found: list[int] = []
     for name, k in zip(character.names, (before + character.nodes).tolist()):
-        if k in found:  # two bones of one node: a skin may name it only once
+        if k in found:  # two bones share a node, but a skin may list it only once
             child = builder.add("nodes", {"name": name})
             builder.entry("nodes", k).setdefault("children", []).append(child)
             k = child

@@ -1,4 +1,4 @@
-"""The animations of a glTF document as clips, every sampler distrusted (glTF 2.0, section 3.11)."""
+"""The animations of a glTF document as clips; every sampler is validated (glTF 2.0, section 3.11)."""
 
 from typing import Any
 
@@ -12,12 +12,12 @@ from .gltf_document import Document
 _INTERPOLATIONS = {"STEP": "step", "LINEAR": "linear", "CUBICSPLINE": "cubic"}
 _KINDS = {"translation": "VEC3", "rotation": "VEC4", "scale": "VEC3", "weights": "SCALAR"}
 Floats = NDArray[np.float64]
-# of a node of the file: its row in the skeleton, its first morph weight, the defaults of those
+# node of the file -> its row in the skeleton, its first morph weight, the default morph weights
 Columns = dict[int, tuple[int, int, Floats]]
 
 
 def read_clips(document: Document, columns: Columns, n_rows: int) -> dict[str, Animation]:
-    """Every animation by its name; what drives neither a node nor a morph weight is left out."""
+    """Return all animations by name; channels that drive neither a node nor a morph weight are ignored."""
     clips, size = [], 0
     for a, entry in enumerate(document.items("animations")):
         where = f"animations[{a}]"
@@ -29,13 +29,13 @@ def read_clips(document: Document, columns: Columns, n_rows: int) -> dict[str, A
                 tracks.append(track)
                 size += track.times.size + track.values.size
                 if size > 8 * document.most:
-                    raise document.file.fail(where, "more keys than a file of this size can hold")
+                    raise document.file.fail(where, "more keyframes than a file of this size can hold")
         clips.append(Animation(tuple(tracks)))
     return dict(zip(clip_names(document), clips))
 
 
 def clip_names(document: Document) -> list[str]:
-    """Of every animation, in the file's order."""
+    """Return the name of every animation, in file order."""
     names = [entry.get("name") for entry in document.items("animations")]
     return unique([name if isinstance(name, str) and name else f"animation {a}" for a, name in enumerate(names)])
 
@@ -63,7 +63,7 @@ def _track(
         raise doc.file.fail(f"nodes[{node}]", f"has a matrix, but {animation} drives its {path}")
     each = 3 if kind == "cubic" else 1
     if values.size != len(times) * each * width:
-        wanted = f"{len(times)} keys of {width} numbers" + (", each with two tangents" if each == 3 else "")
+        wanted = f"{len(times)} keyframes of {width} numbers" + (", each with two tangents" if each == 3 else "")
         raise doc.file.fail(where, f"{values.size} numbers for {wanted}")
     shape = (len(times), 3, width) if each == 3 else (len(times), width)
     column = n_rows * NODE + first if path == "weights" else Skeleton.column(row, path)
@@ -88,8 +88,8 @@ def _keys(doc: Document, sampler: Any, kind: str, where: str) -> tuple[Floats, F
 
 
 def unique(names: list[str]) -> list[str]:
-    """The names, with a number behind one that was there before."""
-    taken: dict[str, int] = {}  # what was given out, and the last number behind it
+    """Return the names, with a number appended to duplicates."""
+    taken: dict[str, int] = {}  # names in use, with the last number appended to each
     for name in names:
         found = name
         while found in taken:

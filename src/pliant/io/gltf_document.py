@@ -1,4 +1,4 @@
-"""A glTF document in hand: JSON and buffers, every number in them distrusted (glTF 2.0, Khronos)."""
+"""A glTF document: JSON and buffers, with validated access to all entries (glTF 2.0, Khronos)."""
 
 import base64
 import binascii
@@ -16,7 +16,7 @@ from .reading import Input
 _COMPONENTS = {5120: "i1", 5121: "u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
 _WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
 _COMPRESSED = ("KHR_draco_mesh_compression", "EXT_meshopt_compression", "KHR_meshopt_compression")
-# these change what a surface looks like, not where it is
+# required extensions that affect appearance only, not geometry
 _HARMLESS = ("KHR_materials_", "KHR_texture_", "EXT_texture_", "KHR_lights_", "KHR_mesh_quantization", "KHR_xmp")
 _JSON, _BIN = 0x4E4F534A, 0x004E4942
 
@@ -24,7 +24,7 @@ Json = dict[str, Any]
 
 
 class Document:
-    """`json` and the bytes of every buffer."""
+    """The parsed `json` and the bytes of every buffer."""
 
     def __init__(self, file: Input) -> None:
         self.file = file
@@ -40,9 +40,9 @@ class Document:
         self.buffers: list[bytes] = []
         for k, buffer in enumerate(self.items("buffers")):
             self.buffers.append(self._buffer(k, buffer, binary))
-        # instancing multiplies vertices: a small file must not become a large mesh
+        # limit for instancing, so that a small file cannot become a huge mesh
         self.most = max(250_000, 8 * (self.size + sum(map(len, self.buffers))))
-        self.file = dataclasses.replace(file, data=b"")  # a mesh keeps its document; the bytes once are enough
+        self.file = dataclasses.replace(file, data=b"")  # a mesh keeps its document; do not hold the bytes twice
 
     def _refuse_extensions(self) -> None:
         required = self.json.get("extensionsRequired", [])
@@ -75,7 +75,7 @@ class Document:
         return data[:length]
 
     def link(self, uri: str, where: str) -> bytes:
-        """The bytes behind a `data:` URI or a file in the model's own folder; nothing else is followed."""
+        """Return the bytes of a `data:` URI or of a file in the model's own folder; other URIs raise."""
         if uri[:5].lower() == "data:":
             head, comma, body = uri.partition(",")
             if not comma or not head.lower().endswith(";base64"):
@@ -96,7 +96,7 @@ class Document:
             raise self.file.fail(where, f"{said!r} cannot be opened ({error.strerror})") from None
 
     def items(self, name: str) -> list[Json]:
-        """A top-level array of objects; empty where absent."""
+        """Return a top-level array of objects; empty if absent."""
         if name not in self._items:
             found = self.json.get(name, [])
             if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):
@@ -105,7 +105,7 @@ class Document:
         return self._items[name]
 
     def item(self, name: str, index: Any, where: str) -> Json:
-        """Entry `index` of a top-level array."""
+        """Return entry `index` of a top-level array."""
         entries = self.items(name)
         k = self.checked(index, where, high=len(entries) - 1)
         return entries[k]
@@ -123,7 +123,7 @@ class Document:
         return self.checked(entry.get(key), f"{where}.{key}", low=low)
 
     def numbers(self, value: Any, length: int, where: str) -> NDArray[np.float64]:
-        """An array of `length` finite numbers."""
+        """Return a JSON array of `length` finite numbers."""
         good = isinstance(value, list) and len(value) == length
         if not good or not all(isinstance(v, int | float) and abs(v) < 1e300 for v in value):
             raise self.file.fail(where, f"expected {length} numbers, found {_short(value)}")
@@ -136,7 +136,7 @@ class Document:
         return found
 
     def accessor(self, index: Any, kinds: tuple[str, ...], where: str) -> NDArray[Any]:
-        """(count, width) values, normalised integers as floats, sparse entries put in."""
+        """Return values (count, width), normalised integers as floats, sparse entries applied."""
         entry = self.item("accessors", index, where)
         where = f"accessors[{index}]"
         kind = entry.get("type")
@@ -166,7 +166,7 @@ class Document:
         return np.dtype(_COMPONENTS[kind])
 
     def _view(self, index: Any, offset: int, dtype: np.dtype[Any], count: int, width: int, where: str) -> NDArray[Any]:
-        """(count, width) straight from a buffer view, nothing copied."""
+        """Return values (count, width) of a buffer view without copying."""
         view = self.item("bufferViews", index, f"{where}.bufferView")
         name = f"bufferViews[{index}]"
         k = self.checked(view.get("buffer"), f"{name}.buffer", high=len(self.buffers) - 1)
@@ -203,7 +203,7 @@ class Document:
 
 
 def _glb(file: Input) -> tuple[bytes, bytes | None]:
-    """The JSON and the binary chunk of a GLB."""
+    """Return the JSON and the binary chunk of a GLB."""
     data = file.data
     if len(data) < 20:
         raise file.fail("byte 0", f"a GLB header needs 20 bytes, the file has {len(data)} (truncated?)")
@@ -255,6 +255,6 @@ def _parse(file: Input, text: bytes) -> Json:
 
 def _short(value: Any) -> str:
     if isinstance(value, int) and value.bit_length() > 200:
-        return "a huge number"  # printing it may take minutes or be refused
+        return "a huge number"  # converting it to text may take minutes or raise
     text = repr(value) if not isinstance(value, list | dict) else type(value).__name__
     return text if len(text) <= 60 else text[:57] + "..."

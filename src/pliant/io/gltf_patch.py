@@ -1,4 +1,4 @@
-"""A clip put into the document its mesh was loaded from: positions replaced, frames as morph targets, the rest kept."""
+"""Writing a clip into the document its mesh was loaded from: positions replaced, frames as morph targets."""
 
 import copy
 from typing import Any
@@ -12,13 +12,13 @@ from .gltf_build import VERTICES
 from .gltf_document import Json
 from .gltf_shape import Normals, Singles, Track, morph_targets, paint_material, unit
 
-Inverse = tuple[NDArray[Any], NDArray[Any]]  # (3,3) and (3,), or one of each a vertex
+Inverse = tuple[NDArray[Any], NDArray[Any]]  # (3,3) and (3,), or one of each per vertex
 
 
 def inverses(source: GltfSource) -> list[Inverse] | None:
-    """Per block the way from the mesh's to the accessor's coordinates: subtract the shift, apply the inverse.
+    """Return per block the map from mesh to accessor coordinates: subtract the shift, then apply the inverse matrix.
 
-    None where a node or a skin flattens space and there is no way back.
+    None if the matrix of a node or skin is singular.
     """
     turn, shift = source.placed[:, :3], source.placed[:, 3]
     found = []
@@ -32,7 +32,7 @@ def inverses(source: GltfSource) -> list[Inverse] | None:
 
 
 class Patch:
-    """A clip put into the document its mesh was loaded from."""
+    """Writes a clip into the document its mesh was loaded from; everything else in the document is kept."""
 
     def __init__(self, track: Track, clip: Clip, source: GltfSource, inverses: list[Inverse], normals: bool) -> None:
         self.builder, self.track, self.clip, self.source = track.builder, track, clip, source
@@ -50,7 +50,7 @@ class Patch:
                 mesh = block.mesh + self.grown["meshes"]
                 nodes[block] = self.builder.add("nodes", {"mesh": mesh}) if same is None else same
             roots = list(dict.fromkeys(nodes.values()))
-            if self.source.partly and animations:  # the meshes that are not of the part, too
+            if self.source.partly and animations:  # also the meshes outside the part
                 shown = {block.mesh for block in self.source.blocks}
                 others = [k for k in range(len(self.source.document.items("meshes"))) if k not in shown]
                 roots += [self.builder.add("nodes", {"mesh": k + self.grown["meshes"]}) for k in others]
@@ -76,16 +76,16 @@ class Patch:
         self._lift_skins(list(dict.fromkeys(nodes.values())))
 
     def _leave_out(self, members: set[int]) -> None:
-        """In a scene of clips there is only the part; the rest of its file would stand still beside it."""
+        """Remove the meshes outside the part, which would be static copies in a scene of clips."""
         for k in range(self.grown["nodes"], self.builder.count("nodes")):
             if k not in members:
                 for key in ("mesh", "skin", "weights"):
                     self.builder.entry("nodes", k).pop(key, None)
 
     def _separate(self, nodes: list[int]) -> None:
-        """Give each node a mesh of its own where they share one: they move apart."""
+        """Give nodes that share a mesh separate copies, because they deform differently."""
         taken: set[int] = set()
-        if self.source.partly:  # others that are not in the mesh stay where they are
+        if self.source.partly:  # nodes outside the part keep the shared mesh
             others = range(self.grown["nodes"], self.builder.count("nodes"))
             taken = {self.builder.entry("nodes", k).get("mesh", -1) for k in others if k not in nodes}
         for node in nodes if self.moved else []:
@@ -103,7 +103,7 @@ class Patch:
             x[t] = local if block.offset is None or not self.clip.still else local - block.offset
         primitives = [mesh["primitives"][p] for p in block.primitives]
         position = self.builder.accessor(x[0], VERTICES, bounds=True)
-        shared: dict[Any, tuple[int | None, list[Json]]] = {}  # by the NORMAL accessor: what replaces it
+        shared: dict[Any, tuple[int | None, list[Json]]] = {}  # NORMAL accessor -> its replacement and morph targets
         for primitive in primitives:
             attributes = primitive["attributes"]
             key = attributes.get("NORMAL")
@@ -112,14 +112,15 @@ class Patch:
             normal, targets = shared[key]
             attributes["POSITION"] = position
             for holder in (attributes, *primitive.get("targets", [])):
-                holder.pop("TANGENT", None)  # a stale one is worse than the viewer's own
+                holder.pop("TANGENT", None)  # outdated; viewers compute tangents themselves
             if normal is not None:
                 attributes["NORMAL"] = normal
             if not self.clip.still:
                 primitive["targets"] = targets
 
     def _shading(self, block: Block, key: int | None, inverse: Inverse, x: Singles) -> tuple[int | None, list[Json]]:
-        """New normals where the file had some, hard edges kept: vertices share one when place and old normal agree."""
+        """Recompute normals if the file has some; vertices with equal position and old normal share one, which keeps
+        hard edges."""
         if key is None:
             return None, morph_targets(self.builder, x, None)
         old = key - self.grown["accessors"]
@@ -133,7 +134,7 @@ class Patch:
         own = (faces[:, 0] >= block.start) & (faces[:, 0] < stop)  # no face joins two blocks
         smooth = Normals(faces[own] - block.start, group.ravel())
         frames = self.clip.frames if self.normals else self.clip.frames[:1]
-        # a normal goes with the inverse transpose of the matrix, so it comes back with the transpose
+        # normals transform by the inverse transpose, so the inverse map is the transpose
         back = np.linalg.inv(inverse[0])
         n = np.stack([unit(np.einsum("...ji,...j->...i", back, smooth(f[block.start : stop]))) for f in frames])
         return self.builder.accessor(n[0], VERTICES), morph_targets(self.builder, x, n if self.normals else None)
@@ -145,7 +146,7 @@ class Patch:
                 mesh["primitives"][p]["material"] = paint_material(self.builder, entry, self.clip.color)
 
     def _fill_targets(self, node: int) -> None:
-        """Lines and points beside the triangles stay where they are, but glTF wants targets of them too."""
+        """Add zero morph targets to static line and point primitives; glTF requires equal counts within a mesh."""
         count = len(self.clip.frames) - 1
         entry = self.builder.entry("nodes", node)
         entry.pop("weights", None)
@@ -169,9 +170,9 @@ class Patch:
         return int(self.builder.entry("nodes", node)["mesh"]) - self.grown["meshes"]
 
     def _lift_skins(self, members: list[int]) -> None:
-        """Skinned nodes ignore their place in the tree, and viewers disagree about it: they go to the top.
+        """Move skinned nodes to the root: glTF ignores their own transform, but not all viewers do.
 
-        A node keeps its number, so that the order of the vertices stays; what hangs on it moves to a new one.
+        A node keeps its index and with it the vertex order; its transform and children move to a new node.
         """
         nodes = self.builder.json["nodes"]
         skins = self.builder.json.get("skins", [])
@@ -198,7 +199,7 @@ class Patch:
             self.builder.roots.append(k)
 
     def _retarget(self, k: int, new: int | None) -> None:
-        """Animations of the place of node `k` go to `new`, or away where it had no effect."""
+        """Redirect transform animations of node `k` to `new`; remove them if `new` is None."""
         animations = self.builder.json.get("animations", [])
         for animation in animations:
             kept = []
@@ -212,14 +213,14 @@ class Patch:
         animations[:] = [animation for animation in animations if animation["channels"]]
 
     def _normalise_weights(self, block: Block, mesh: Json) -> None:
-        """Skin weights that add up to one, as glTF wants and as the reader took them."""
+        """Normalise skin weights to sum to 1, as glTF requires and as the reader interpreted them."""
         document = self.source.document
         for p in block.primitives:
             attributes = mesh["primitives"][p]["attributes"]
             names = [name for name in ("WEIGHTS_0", "WEIGHTS_1") if name in attributes]
             places = [attributes[name] - self.grown["accessors"] for name in names]
             if any(k >= len(document.items("accessors")) for k in places):
-                continue  # done already, for another node with this mesh
+                continue  # already done for another node with this mesh
             old = [document.accessor(k, ("VEC4",), name) for k, name in zip(places, names)]
             if not old or any(weights.dtype != np.float32 for weights in old):
                 continue

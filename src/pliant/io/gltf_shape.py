@@ -1,4 +1,4 @@
-"""Pieces that every GLB is made of: the animation, morph targets, normals, materials, vertices split at seams."""
+"""Components shared by the GLB writers: animation, morph targets, normals, materials, vertices split at seams."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ Singles = NDArray[np.float32]
 
 
 class Track:
-    """The one animation of a file."""
+    """The single animation of a written file."""
 
     def __init__(self, builder: Builder, fps: float) -> None:
         self.builder, self.fps = builder, fps
@@ -22,13 +22,13 @@ class Track:
         self._times: dict[bytes, int] = {}
 
     def onto(self, builder: Builder) -> "Track":
-        """A copy that adds to another builder."""
+        """Return a copy that adds to another builder."""
         other = Track(builder, self.fps)
         other.samplers, other.channels, other._times = list(self.samplers), list(self.channels), dict(self._times)
         return other
 
     def add(self, node: int, path: str, frames: NDArray[Any], values: NDArray[Any], how: str) -> None:
-        """`values` (keys, width) of `path` at `frames`; equal key times are stored once."""
+        """Add `values` (keyframes, width) of `path` at `frames`; equal keyframe times are stored once."""
         times = (np.asarray(frames, np.float64) / self.fps).astype(np.float32)
         key = times.tobytes()
         if key not in self._times:
@@ -40,7 +40,7 @@ class Track:
         self.channels.append({"sampler": len(self.samplers) - 1, "target": target})
 
     def frames(self, node: int, first: int, last: int) -> None:
-        """Weights that show frame `first`, then each target in turn."""
+        """Add morph weights that show frame `first`, then each target in turn."""
         count = last - first
         weights = np.concatenate([np.zeros((1, count)), np.eye(count)])
         self.add(node, "weights", np.arange(first, last + 1), weights, "LINEAR")
@@ -61,7 +61,7 @@ def paint_material(builder: Builder, material: Json, color: tuple[float, float, 
 
 
 def morph_targets(builder: Builder, x: Singles, normal: Singles | None) -> list[Json]:
-    """A morph target for every frame after the first, as differences to it."""
+    """Return a morph target for every frame after the first, as differences from the first."""
     if len(x) < 2:
         return []
     targets: list[Json] = [{"POSITION": k} for k in builder.accessors(x[1:] - x[0], VERTICES, bounds=True)]
@@ -72,7 +72,7 @@ def morph_targets(builder: Builder, x: Singles, normal: Singles | None) -> list[
 
 
 class Normals:
-    """Smooth unit normals (n,3) from positions: area-weighted, summed over vertices of one group."""
+    """Computes smooth unit normals (n,3) from positions: area-weighted, summed over vertices of one group."""
 
     def __init__(self, faces: NDArray[Any], group: NDArray[Any]) -> None:
         self.faces, self.group = faces, group
@@ -87,7 +87,7 @@ class Normals:
 
 
 def unit(vectors: NDArray[Any]) -> Singles:
-    """Unit vectors; (0, 1, 0) where there is no direction, because glTF allows nothing shorter than one."""
+    """Normalise vectors; zero vectors become (0, 1, 0), because glTF requires unit length."""
     largest = np.abs(vectors).max(-1, keepdims=True, initial=0.0)
     scaled = np.divide(vectors, largest, out=np.zeros(vectors.shape), where=largest > 0)
     scaled[largest[..., 0] == 0] = (0.0, 1.0, 0.0)
@@ -95,10 +95,10 @@ def unit(vectors: NDArray[Any]) -> Singles:
 
 
 def split_seams(mesh: Mesh) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64] | None]:
-    """Vertices as glTF wants them, one texture coordinate each.
+    """Duplicate vertices so that each has one texture coordinate, as glTF requires.
 
     Returns take (N,), the mesh vertex of each (the first n are the mesh's own, in order), faces (m,3), and uv (N,2)
-    with v downwards, or None.
+    with v down, or None.
     """
     n = mesh.n_vertices
     if mesh.uv is None:
@@ -109,7 +109,7 @@ def split_seams(mesh: Mesh) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArr
     _, first, inverse = np.unique(rows.view("V24").ravel(), return_index=True, return_inverse=True)
     inverse = inverse.ravel()
     owner = corner[first]
-    # the pair a vertex shows first stays at the vertex's own row
+    # the first texture coordinate of a vertex stays at the vertex's own row
     home = np.full(n, len(corner), np.int64)
     np.minimum.at(home, owner, first)
     own = home[owner] == first

@@ -1,4 +1,4 @@
-"""Meshes and clips as GLB: into the document they came from, or as new nodes with one morph target per frame."""
+"""Writing meshes and clips as GLB: into their source document, or as new nodes with one morph target per frame."""
 
 import logging
 import os
@@ -19,11 +19,11 @@ from .gltf_patch import Patch, inverses
 from .gltf_shape import Normals, Track, morph_targets, paint_material, split_seams
 
 _log = logging.getLogger(__name__)
-MOST_TARGETS = 512  # of one node; longer clips go on in the next node (viewers keep targets in texture layers)
+MOST_TARGETS = 512  # per node; longer clips continue in another node (viewers store targets in texture layers)
 
 
 def write_mesh(path: str | os.PathLike[str], mesh: Mesh) -> None:
-    """One mesh at rest; a document it came from keeps its skins and animations."""
+    """Write one static mesh; its source document keeps its skins and animations."""
     track = Track(Builder(), 1.0)
     track = _put(Clip(mesh, mesh.vertices[None]), track, animations=True)
     with atomic_write(path) as stream:
@@ -31,7 +31,8 @@ def write_mesh(path: str | os.PathLike[str], mesh: Mesh) -> None:
 
 
 def write_clips(path: str | os.PathLike[str], clips: Sequence[Clip], fps: float, *, normals: bool = True) -> None:
-    """All clips in one scene, played by one animation. Without `normals` half the size, shaded as at the start."""
+    """Write all clips into one scene with one animation. Without `normals` the file has half the size, and shading
+    stays as in the first frame."""
     track = Track(Builder(), fps)
     for clip in clips:
         track = _put(clip, track, animations=False, normals=normals)
@@ -41,7 +42,7 @@ def write_clips(path: str | os.PathLike[str], clips: Sequence[Clip], fps: float,
 
 
 def _put(clip: Clip, track: Track, *, animations: bool, normals: bool = True) -> Track:
-    """Add a clip; the track, and the builder it adds to, come back because a failed attempt is thrown away."""
+    """Add a clip; return the track to continue with, because a failed attempt is discarded with its builder."""
     if clip.skin is not None and len(clip.skin.clips) == 1:
         first = track.builder.count("nodes")
         put_character(track.builder, clip.skin, clip.color)
@@ -52,15 +53,15 @@ def _put(clip: Clip, track: Track, *, animations: bool, normals: bool = True) ->
         back = inverses(source)
         try:
             if back is not None:
-                # its nodes may hang in a tree of others: there vertices move, not nodes
+                # its nodes may have parents: animate the vertices instead of the nodes
                 clip = clip.unrolled()
                 attempt = track.onto(track.builder.trial())
-                with np.errstate(invalid="ignore"):  # old normals may be anything; they only tell edges apart
+                with np.errstate(invalid="ignore"):  # old normals may be invalid; they only mark hard edges
                     Patch(attempt, clip, source, back, normals).put(animations=animations, paint=not animations)
                 return attempt
         except (LookupError, TypeError, ValueError, AttributeError, RecursionError, MeshFileError) as error:
-            # the reader looked only at the geometry; what else the document says may be damaged
-            _log.warning("%s: not put back into its own document (%s); written alone", clip.mesh.name, error)
+            # the reader validates only the geometry; other entries of the document may be damaged
+            _log.warning("%s: not written into its source document (%s); written alone", clip.mesh.name, error)
     if animations and isinstance(source, GltfSource) and source.partly:
         _log.warning("%s: written alone, without the other parts of its file", clip.mesh.name)
     _put_new(track.builder, clip, track, normals)
@@ -68,7 +69,7 @@ def _put(clip: Clip, track: Track, *, animations: bool, normals: bool = True) ->
 
 
 def _put_new(builder: Builder, clip: Clip, track: Track, normals: bool) -> None:
-    """A mesh of its own: vertices in order, copies for texture seams behind them, a primitive per material."""
+    """Add a new mesh: vertices in order, duplicates for texture seams after them, one primitive per material."""
     mesh = clip.mesh
     take, faces, uv = split_seams(mesh)
     material = np.zeros(mesh.n_faces, np.int64) if mesh.material is None else mesh.material
@@ -112,7 +113,7 @@ def _put_new(builder: Builder, clip: Clip, track: Track, normals: bool) -> None:
 
 
 def _take_turns(builder: Builder, nodes: list[int], spans: list[tuple[int, int]], track: Track) -> None:
-    """Show one node at a time: the others are scaled to nothing."""
+    """Show one node at a time by scaling the others to zero."""
     for node, (first, last) in zip(nodes, spans):
         keys = sorted({0, first, last if last < spans[-1][1] else first})
         shown = [1.0 if first <= key and (key < last or last == spans[-1][1]) else 0.0 for key in keys]
@@ -122,7 +123,7 @@ def _take_turns(builder: Builder, nodes: list[int], spans: list[tuple[int, int]]
 
 
 def _ride(builder: Builder, node: int, poses: NDArray[np.float64], track: Track) -> None:
-    """Move a node as a whole: turns as quaternions, between frames the short way, and translations."""
+    """Animate the rigid motion of a node: rotations as quaternions along the shorter arc, and translations."""
     turns, at = quaternions(poses[:, :, :3]), poses[:, :, 3]
     builder.entry("nodes", node).update(rotation=turns[0].tolist(), translation=at[0].tolist())
     if len(poses) > 1:
@@ -131,9 +132,9 @@ def _ride(builder: Builder, node: int, poses: NDArray[np.float64], track: Track)
 
 
 def quaternions(r: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(m,4) x y z w of rotations (m,3,3), each on the side of the one before it."""
+    """Return quaternions (m,4), x y z w, of rotations (m,3,3), each in the hemisphere of its predecessor."""
     d = np.stack([r[:, 0, 0], r[:, 1, 1], r[:, 2, 2]], 1)
-    # squares of x y z w times four; the largest is never near zero, the others follow from it
+    # four times the squares of x y z w; the largest is bounded away from zero and determines the others
     square = np.concatenate([1.0 + 2.0 * d - d.sum(1, keepdims=True), 1.0 + d.sum(1, keepdims=True)], 1)
     product = np.empty((len(r), 4, 4))
     for i in range(3):
@@ -151,6 +152,6 @@ def quaternions(r: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _spans(count: int, most: int) -> list[tuple[int, int]]:
-    """First and last frame of each piece of at most `most` targets; a piece starts where the last one ended."""
+    """Return first and last frame of each span of at most `most` targets; consecutive spans share a frame."""
     starts = list(range(0, max(count - 1, 1), most))
     return [(start, min(start + most, count - 1)) for start in starts]

@@ -1,4 +1,4 @@
-"""Gmsh .msh: version 1.0, 2.x and 4.1, ascii and binary. Nodes and elements; names, fields and the rest are skipped."""
+"""Gmsh .msh: versions 1.0, 2.x and 4.1, ascii and binary. Reads nodes and elements; other sections are skipped."""
 
 import functools
 
@@ -18,7 +18,7 @@ _OTHERS = {
     9: "triangles of 6 nodes",
     11: "tetrahedra of 10 nodes",
 }
-Nodes = tuple[NDArray[np.int64], NDArray[np.float64], Where]  # numbers, positions, and the place of a row
+Nodes = tuple[NDArray[np.int64], NDArray[np.float64], Where]  # tags, positions, and the file position of a row
 
 
 def read(file: Input) -> Parts:
@@ -62,8 +62,8 @@ def _shown(word: bytes) -> str:
 
 
 def _section(cursor: Cursor, name: bytes, binary: bool) -> None:
-    """Go to the content of a section, past those before it."""
-    if binary and cursor.skip(b"\n" + name):  # what comes before may hold any bytes
+    """Move to the content of a section, skipping those before it."""
+    if binary and cursor.skip(b"\n" + name):  # preceding binary sections may contain any bytes
         cursor.line("a line break")
         return
     while not binary and cursor.peek():
@@ -87,7 +87,7 @@ def _nodes_2(cursor: Cursor, binary: bool, order: str) -> Nodes:
     bad = ~((values[:, 0] == np.floor(values[:, 0])) & (np.abs(values[:, 0]) < 2**53))
     if bad.any():
         k = int(np.argmax(bad))
-        raise cursor.file.fail(place(k), f"the number of a node is {values[k, 0]:g}; expected a whole one")
+        raise cursor.file.fail(place(k), f"the node number is {values[k, 0]:g}; expected a whole number")
     return values[:, 0].astype(np.int64), np.ascontiguousarray(values[:, 1:]), place
 
 
@@ -123,7 +123,7 @@ def _nodes_4(cursor: Cursor, binary: bool, order: str) -> Nodes:
 
 
 def _head_4(cursor: Cursor, binary: bool, order: str, what: str) -> tuple[int, int, str]:
-    """How many blocks a section of version 4.1 has, how many `what` in all of them, and where it says so."""
+    """Read the header of a version 4.1 section: number of blocks, total number of `what`, and its file position."""
     byte = cursor.at
     counts = cursor.raw(4, order + "u8", "counts") if binary else cursor.wholes(4, f"counts of {what}", 0)
     blocks, total = (int(c) for c in counts[:2])
@@ -138,7 +138,7 @@ def _same_4(cursor: Cursor, head: str, what: str, declared: int, total: int) -> 
 
 
 def _block_4(cursor: Cursor, binary: bool, order: str, what: str) -> tuple[int, int, int, int]:
-    """Three numbers of a block and how many `what` it has."""
+    """Read a block header: three numbers and its number of `what`."""
     if binary:
         a, b, c = cursor.raw(3, order + "i4", "block headers").tolist()
         n = int(cursor.raw(1, order + "u8", "block sizes")[0])
@@ -195,7 +195,7 @@ def _read_1(file: Input, cursor: Cursor) -> Parts:
 
 
 def _each(cursor: Cursor, n: int, version_1: bool) -> Elements:
-    """Elements one by one: number, type, then two regions and a count of nodes, or a count of tags and these."""
+    """Read elements one by one: number, type, then two regions and the node count (version 1) or the tags."""
     end = cursor.data.find(b"$E", cursor.at)  # $EndElements or $ENDELM
     text = cursor.data[cursor.at :] if end < 0 else cursor.data[cursor.at : end]
     place = cursor.places(1)
@@ -234,7 +234,7 @@ def _line(place: Where, starts: list[int], row: int) -> str:
 
 
 def _other(file: Input, where: str, kind: int) -> Exception:
-    """For an element that no mesh is made of."""
+    """Return the error for an element type that is not supported."""
     return refuse(file, where, f"{_OTHERS.get(kind, 'curved or solid elements')} (type {kind})")
 
 

@@ -1,4 +1,4 @@
-"""Height maps: grey PNG pictures whose brightness is a height, 16 bits a pixel (or 8, which shows as steps)."""
+"""Height maps: grey PNG images whose brightness is the height, 16 bits per pixel (or 8, with visible steps)."""
 
 import io
 import os
@@ -14,33 +14,33 @@ from ..validate import size_text
 from .reading import Input, default_limit, read_input
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
-_MOST_PACKED = 1040  # times smaller than its pixels is the least that deflate makes of a picture
+_MOST_PACKED = 1040  # upper bound of the compression ratio of deflate
 _KINDS = {0: "grey", 2: "colour", 3: "a palette", 4: "grey with transparency", 6: "colour with transparency"}
 
 
 @door
 def load_heights(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> NDArray[np.float64]:
-    """The brightness (rows, columns) of a grey PNG, 0 black to 1 white, the first row on top; else a MeshFileError.
+    """Read the brightness (rows, columns) of a grey PNG, 0 black to 1 white, top row first.
 
-    `HeightGrid.of_picture` makes a grid of it.
+    `HeightGrid.of_picture` builds a grid from it. An invalid file raises MeshFileError.
     """
     limit = default_limit() if max_bytes is None else max_bytes
     file = read_input(pathlib.Path(path), limit)
     width, height, depth = _head(file)
-    # as float64, and once more while it is unpacked
+    # the float64 result and the decoded pixels
     if 12.0 * width * height > limit:
         needed = f"{width} x {height} pixels need {size_text(12.0 * width * height)}, limit {size_text(limit)}"
-        raise file.fail("", f"{needed}; make the picture smaller or raise max_bytes")
+        raise file.fail("", f"{needed}; use a smaller image or raise max_bytes")
     if height * (1 + width * depth // 8) > _MOST_PACKED * len(file.data):
         raise file.fail("byte 16", f"{width} x {height} pixels cannot be in {len(file.data)} bytes; it is damaged")
     values = _pixels(file)
     if values.shape != (height, width):
-        raise file.fail("", f"{values.shape} pixels came out of a picture of {(height, width)}; it is damaged")
+        raise file.fail("", f"{values.shape} pixels decoded, but the header declares {(height, width)}; it is damaged")
     return values / float((1 << depth) - 1)
 
 
 def _head(file: Input) -> tuple[int, int, int]:
-    """Width, height and bits a pixel; refuses what is no grey PNG."""
+    """Return width, height and bits per pixel; raise unless the file is a grey PNG."""
     if not file.data.startswith(_SIGNATURE):
         raise file.fail("", "not a PNG file; save the height map as a grey PNG of 16 bits")
     if len(file.data) < 33 or file.data[12:16] != b"IHDR":
@@ -48,7 +48,7 @@ def _head(file: Input) -> tuple[int, int, int]:
     width, height, depth, kind = struct.unpack(">IIBB", file.data[16:26])
     if kind != 0 or depth not in (8, 16):
         what = f"{_KINDS.get(kind, f'of colour type {kind}')}, {depth} bits"
-        raise file.fail("byte 24", f"it is {what}; a height map is grey, 16 (or 8) bits a pixel")
+        raise file.fail("byte 24", f"it is {what}; a height map must be grey, 16 (or 8) bits per pixel")
     if width < 2 or height < 2:
         raise file.fail("byte 16", f"{width} x {height} pixels; expected at least 2 x 2")
     return width, height, depth
@@ -59,7 +59,7 @@ def _pixels(file: Input) -> NDArray[np.float64]:
 
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of its size, which was looked at before
+            warnings.simplefilter("ignore")  # the size was checked above
             with Image.open(io.BytesIO(file.data), formats=("PNG",)) as image:
                 image.load()
                 return np.asarray(image).astype(np.float64)

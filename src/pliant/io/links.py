@@ -1,4 +1,4 @@
-"""Names of files inside files: followed only when they stay in the model's own folder."""
+"""References to other files: followed only if the target lies in the model's own folder."""
 
 import pathlib
 import re
@@ -6,7 +6,7 @@ import urllib.parse
 
 
 def inside(folder: pathlib.Path, name: str) -> pathlib.Path | None:
-    """The file `name` means, or None where it is absolute, has a scheme, or leaves `folder` (links followed)."""
+    """Return the file `name`, or None if it is missing, absolute, has a scheme or resolves outside `folder`."""
     if not name or "\0" in name or "\\" in name or name.startswith("/") or re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", name):
         return None
     try:
@@ -20,5 +20,5 @@ def inside(folder: pathlib.Path, name: str) -> pathlib.Path | None:
 
 
 def percent_decoded(uri: str) -> str:
-    """A URI reference as a file name."""
+    """Convert a URI reference to a file name."""
     return urllib.parse.unquote(uri, errors="replace")

@@ -1,4 +1,4 @@
-"""MEDIT .mesh (INRIA): ascii; its binary form .meshb is refused."""
+"""MEDIT .mesh (INRIA): ascii only; the binary form .meshb raises an error."""
 
 import re
 
@@ -8,7 +8,7 @@ from .cursor import Cursor
 from .elements import QUAD, TET, TRIANGLE, Elements, refuse
 from .reading import Input, Parts, as_text, check_positions
 
-# keywords in lower case: writers differ in theirs
+# keywords in lower case, because programs differ in case
 _READ = {b"triangles": (TRIANGLE, 3), b"quadrilaterals": (QUAD, 4), b"tetrahedra": (TET, 4)}
 _REFUSED = (b"hexahedra", b"prisms", b"pyramids", b"wedges", b"tetrahedrap2", b"trianglesp2")
 _KEYWORD = re.compile(rb"[A-Za-z]\w*")
@@ -16,7 +16,7 @@ _COMMENT = re.compile(rb"#[^\n]*")
 
 
 def read(file: Input) -> Parts:
-    """Parse a .mesh file: vertices, triangles, quadrilaterals, tetrahedra; other sections are passed over."""
+    """Parse a .mesh file: vertices, triangles, quadrilaterals, tetrahedra; other sections are skipped."""
     text = as_text(file).data
     cursor = Cursor(file, _COMMENT.sub(b"", text) if b"#" in text else text)
     if cursor.word("'MeshVersionFormatted'").lower() != b"meshversionformatted":
@@ -25,7 +25,7 @@ def read(file: Input) -> Parts:
     x = None
     found = Elements()
     while True:
-        # what a section holds beyond what is known of it is passed over
+        # skip data up to the next keyword
         keyword = _KEYWORD.search(cursor.data, cursor.at)
         if keyword is None or keyword.group().lower() == b"end":
             break
@@ -53,5 +53,5 @@ def read(file: Input) -> Parts:
 
 
 def read_binary(file: Input) -> Parts:
-    """Refuse a .meshb file, and say what to do."""
+    """Raise for a .meshb file, with advice on what to do."""
     raise file.fail("byte 0", "binary MEDIT files are not read; save it as ascii (.mesh), or as Gmsh .msh or .vtk")

@@ -1,4 +1,4 @@
-"""The names of the things that one file holds, for `part`."""
+"""Names of the clips and parts in a file."""
 
 import os
 import pathlib
@@ -10,7 +10,7 @@ from .reading import default_limit, read_input
 
 
 def clips_of(path: str | os.PathLike[str], max_bytes: int | None = None) -> list[str]:
-    """Names of the clips of a GLB or glTF, in the file's order; of others, and of what cannot be read, none."""
+    """Return the clip names of a GLB or glTF in file order; empty for other formats and unreadable files."""
     target = pathlib.Path(path)
     if extension(target) not in (".glb", ".gltf") or not target.is_file():
         return []
@@ -24,8 +24,8 @@ def clips_of(path: str | os.PathLike[str], max_bytes: int | None = None) -> list
 
 
 def parts_of(path: str | os.PathLike[str], max_bytes: int | None = None) -> list[str]:
-    """Names of the objects of an OBJ or of the nodes with a mesh of a GLB or glTF, in the file's order; of others, and
-    of what cannot be read, none."""
+    """Return the object names of an OBJ, or the names of the nodes with a mesh of a GLB or glTF, in file order; empty
+    for other formats and unreadable files."""
     target = pathlib.Path(path)
     kind = extension(target)
     try:

@@ -1,4 +1,4 @@
-"""npz as `save` writes it: the arrays of a Mesh by name, read without NumPy's own loader and without pickles."""
+"""npz as `save` writes it: the arrays of a Mesh by name, read without NumPy's loader and without pickle."""
 
 import io
 import math
@@ -22,7 +22,7 @@ BROKEN = (
 
 
 def read(file: Input) -> Parts:
-    """Vertices and faces, and tets, uv and material where they are; other arrays are passed over."""
+    """Read vertices and faces, and tets, uv and material if present; other arrays are ignored."""
     try:
         with zipfile.ZipFile(io.BytesIO(file.data)) as archive:
             return _parts(file, archive)
@@ -56,7 +56,7 @@ def _parts(file: Input, archive: zipfile.ZipFile) -> Parts:
 def array_of(
     file: Input, archive: zipfile.ZipFile, name: str, kinds: str, shape: tuple[int | None, ...]
 ) -> NDArray[Any] | None:
-    """One member, its size known before it is unpacked; None where absent."""
+    """Read one array, checking its size before unpacking; None if absent."""
     where = f"{name}.npy"
     if where not in archive.namelist():
         return None
@@ -70,7 +70,7 @@ def array_of(
         raise file.fail(where, f"npy version {version}")
     header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that a file of Python 2 takes longer
+        warnings.simplefilter("ignore")  # headers written by Python 2
         found, fortran, dtype = header(stream)
     if dtype.kind not in kinds or len(found) != len(shape) or any(s not in (None, f) for s, f in zip(shape, found)):
         raise file.fail(where, f"has shape {found} and dtype {dtype}")

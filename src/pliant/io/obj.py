@@ -1,4 +1,4 @@
-"""Wavefront OBJ: positions, texture coordinates, polygons, materials; everything else is carried along as text."""
+"""Wavefront OBJ: positions, texture coordinates, polygons, materials; all other lines are kept as text."""
 
 import dataclasses
 import pathlib
@@ -13,21 +13,21 @@ from .reading import Input, Parts, as_text, check_positions, fan
 from .source import Source, digest
 
 _NUMERIC = (b"v", b"vt", b"f")
-_SPELT = {b"V": b"v", b"VT": b"vt", b"F": b"f", b"fo": b"f", b"FO": b"f", b"O": b"o", b"G": b"g"}  # otherwise, rarely
+_SPELT = {b"V": b"v", b"VT": b"vt", b"F": b"f", b"fo": b"f", b"FO": b"f", b"O": b"o", b"G": b"g"}  # rare variants
 
 
 @dataclasses.dataclass
 class ObjSource(Source):
-    """The file as it was, so that only its positions need to be replaced when it is written again."""
+    """The original text, so that writing the mesh again replaces only its positions."""
 
     text: bytes
-    vertex_lines: NDArray[np.int64]  # number of the line of each vertex, from 0
-    libraries: list[pathlib.Path]  # the .mtl files that were found
-    face_lines: frozenset[int]  # numbers of the lines of its faces
+    vertex_lines: NDArray[np.int64]  # line number of each vertex, from 0
+    libraries: list[pathlib.Path]  # the existing .mtl files
+    face_lines: frozenset[int]  # line numbers of its faces
 
 
 def read(file: Input) -> Parts:
-    """Parse an OBJ file; polygons become fans, vertices keep their order."""
+    """Parse an OBJ file; polygons are triangulated as fans, the vertex order is kept."""
     file = as_text(file)
     lines = _lines(file.data)
     x, uv = array("d"), array("d")
@@ -90,11 +90,11 @@ def read(file: Input) -> Parts:
         vertices, of_vertices = vertices[used], of_vertices[used]
     faces = flat[triangles].reshape(-1, 3)
     parts = Parts(vertices, faces)
-    # corners without texture coordinates get (0, 0) when others have them
+    # if only some corners have texture coordinates, the others get (0, 0)
     if (flat_uv >= 0).any() and np.isfinite(texture).all() and np.abs(texture).max() < 1e12:
         parts.uv = np.concatenate([texture, np.zeros((1, 2))])[flat_uv[triangles]]
     found = []
-    for name in libraries:  # one name with spaces, or several
+    for name in libraries:  # one name with spaces, or several names
         for part in dict.fromkeys([name, *name.split()]):
             target = inside(file.path.parent, part.decode("utf-8", "replace"))
             if target is not None:
@@ -108,7 +108,7 @@ def read(file: Input) -> Parts:
 
 
 class _Groups:
-    """Which object and which groups the next face is of, and whether a part is one of them."""
+    """The current object and groups; `wanted` is True if the requested part is one of them."""
 
     def __init__(self, part: str | None) -> None:
         self.part, self.wanted = part, part is None
@@ -116,13 +116,13 @@ class _Groups:
         self._now: dict[bytes, tuple[str, ...]] = {b"o": (), b"g": ()}
 
     def enter(self, key: bytes, line: bytes) -> None:
-        """A line `o NAME`, or `g NAME ...`: several groups, or one whose name has spaces."""
+        """Process a line `o NAME` or `g NAME ...`: several groups, or one whose name has spaces."""
         if self.part is None:
             return
         _, *rest = line.decode("utf-8", "replace").split(None, 1)
         whole = rest[0].strip() if rest else ""
         names = dict.fromkeys([whole, *(whole.split() if key == b"g" else ())])
-        if key == b"o":  # with an object its groups end
+        if key == b"o":  # a new object resets the groups
             self._now[b"g"] = ()
         self.known |= dict.fromkeys(name for name in names if name)
         self._now[key] = tuple(names)
@@ -130,7 +130,7 @@ class _Groups:
 
 
 def _lines(data: bytes) -> list[bytes]:
-    """Lines without comments behind numbers, continuations joined (leaving empty lines, so that numbers stay true)."""
+    """Return the lines without trailing comments, continuations joined (empty lines keep the line numbers valid)."""
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     lines = data.split(b"\n")
@@ -156,7 +156,7 @@ def _key(line: bytes) -> bytes:
 
 
 def _face(words: list[bytes], n_v: int, n_t: int, corners: "array[int]", corner_uv: "array[int]") -> None:
-    """Append the corners of one `f` line; negative indices count back from the newest vertex."""
+    """Append the corners of one `f` line; negative indices count back from the latest vertex."""
     if len(words) < 4:
         raise ValueError
     if not any(b"/" in word for word in words):
@@ -206,7 +206,7 @@ def _why(key: bytes, words: list[bytes]) -> str:
 
 
 def _materials(parts: Parts, names: dict[bytes, int], libraries: list[pathlib.Path], chosen: NDArray[np.int64]) -> None:
-    """One material per `usemtl` name, with the colour its library gives; faces before the first get a plain one."""
+    """Set one material per `usemtl` name, with the colour of its library; faces before the first get a default."""
     found: dict[bytes, dict[str, Any]] = {}
     for library in libraries:
         found |= _library(library)
@@ -218,7 +218,7 @@ def _materials(parts: Parts, names: dict[bytes, int], libraries: list[pathlib.Pa
 
 
 def _library(target: pathlib.Path) -> dict[bytes, dict[str, Any]]:
-    """Colours and texture names of an .mtl; what cannot be read is passed over."""
+    """Read colours and texture names of an .mtl file; unreadable entries are ignored."""
     found: dict[bytes, dict[str, Any]] = {}
     current: dict[str, Any] = {}
     try:

@@ -1,6 +1,6 @@
-"""OFF, the Geomview format, with its prefixes (ST, C, N, 4) and comments; colours and normals are passed over.
+"""OFF, the Geomview format, with its prefixes (ST, C, N, 4) and comments; colours and normals are ignored.
 
-Its keyword may be left out, as Geomview allows, where the counts come first.
+As in Geomview, the keyword is optional if the file begins with the counts.
 """
 
 import re
@@ -15,7 +15,7 @@ _COUNTS = re.compile(rb"\d+\s")
 
 
 def read(file: Input) -> Parts:
-    """Parse an OFF file; polygons become fans."""
+    """Parse an OFF file; polygons are triangulated as fans."""
     file = as_text(file)
     start = heading(file.data)
     head = _HEAD.match(file.data, start)
@@ -29,7 +29,7 @@ def read(file: Input) -> Parts:
     number, words = lines[0]
     if words[0].upper() == b"BINARY":
         raise file.fail(f"line {number}", "binary OFF is not read; save it as ascii, or as PLY")
-    while len(words) < 3 and len(lines) > 1 and len(lines[1][1]) == 1:  # one count a line
+    while len(words) < 3 and len(lines) > 1 and len(lines[1][1]) == 1:  # one count per line
         words = words + lines.pop(1)[1]
     try:
         n_vertices, n_faces = int(words[0]), int(words[1])
@@ -75,7 +75,7 @@ def read(file: Input) -> Parts:
 
 
 def _content(file: Input, start: int) -> list[tuple[int, list[bytes]]]:
-    """Lines that say something, as (number, words), comments taken off."""
+    """Return the non-empty lines as (number, words), without comments."""
     first = file.data[:start].count(b"\n") + 1
     found = []
     for number, line in enumerate(file.data[start:].splitlines(), first):

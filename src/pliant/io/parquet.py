@@ -1,4 +1,4 @@
-"""Tables as Parquet, where pyarrow is installed."""
+"""Writing tables as Parquet; requires pyarrow."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from ..files import atomic_write
 
 
 def write_parquet(path: str | os.PathLike[str], columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> None:
-    """One row group; a column of several kinds of values becomes text."""
+    """Write one row group; a column of mixed types is written as text."""
     import pyarrow
     from pyarrow import parquet
 

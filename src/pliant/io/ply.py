@@ -25,7 +25,7 @@ _UV = (("s", "t"), ("u", "v"), ("texture_u", "texture_v"))
 class _Property:
     name: str
     type: str  # NumPy type code without byte order
-    count: str | None  # of the length, for lists
+    count: str | None  # type code of the length, for lists
 
 
 @dataclasses.dataclass
@@ -37,7 +37,7 @@ class _Element:
 
 @dataclasses.dataclass
 class _List:
-    """A list property: all values in a row, and how many belong to each element."""
+    """A list property: all values concatenated, and the number of values of each element."""
 
     values: NDArray[Any]
     counts: NDArray[np.int64]
@@ -47,7 +47,7 @@ _Columns = dict[str, Any]  # property name -> array, or _List
 
 
 def read(file: Input) -> Parts:
-    """Parse a PLY file; polygons become fans, triangle strips triangles."""
+    """Parse a PLY file; polygons are triangulated as fans, triangle strips are expanded."""
     order, elements, start = _header(file)
     body = _Ascii(file, start) if order == "ascii" else _Binary(file, start, order)
     columns: dict[str, _Columns] = {}
@@ -85,7 +85,7 @@ def _faces(file: Input, columns: dict[str, _Columns], x: NDArray[np.float64]) ->
 def _texture(
     columns: dict[str, _Columns], polygons: _List, flat: NDArray[Any], triangles: NDArray[Any]
 ) -> NDArray[np.float64] | None:
-    """(m,3,2) from the faces' own texcoord lists, else from the vertices; None where there are none or bad ones."""
+    """Return (m,3,2) from the texcoord lists of the faces, else from the vertices; None if absent or invalid."""
     own = columns["face"].get("texcoord")
     uv: NDArray[np.float64] | None = None
     if isinstance(own, _List) and (own.counts == 2 * polygons.counts).all():
@@ -103,12 +103,12 @@ def _texture(
 def _whole(file: Input, values: NDArray[Any]) -> NDArray[np.int64]:
     if values.dtype.kind == "f" and not (np.isfinite(values) & (np.floor(values) == values)).all():
         raise file.fail("faces", "vertex indices are not whole numbers")
-    # an unsigned 64-bit index beyond the range wraps to a negative one, which the check of the range refuses
+    # an out-of-range unsigned 64-bit index wraps to a negative one, which the range check rejects
     return values.astype(np.int64)
 
 
 def _strips(file: Input, strips: _List, count: int) -> NDArray[np.int64]:
-    """Triangles of strips separated by -1, every second one turned round."""
+    """Return the triangles of strips separated by -1; every second one has its winding reversed."""
     flat = _whole(file, strips.values)
     a, b, c = flat[:-2], flat[1:-1], flat[2:]
     check_indices(file, flat[flat != -1], count, lambda k: "tristrips")
@@ -125,14 +125,14 @@ def _strips(file: Input, strips: _List, count: int) -> NDArray[np.int64]:
 
 
 def _header(file: Input) -> tuple[str, list[_Element], int]:
-    """Byte order ("ascii", "<", ">"), the elements, and where the body starts."""
+    """Return the byte order ("ascii", "<", ">"), the elements, and the offset of the body."""
     data = file.data
     begin = _MAGIC.match(data)
     if begin is None:
         raise file.fail("byte 0", "not a PLY file: it does not start with 'ply'")
     order = ""
     elements: list[_Element] = []
-    # the first line says how lines end (old Macs: a bare CR), so that a body that starts with LF keeps that byte
+    # the first line defines the line ending (CR on old Macs), so that a binary body that starts with LF keeps it
     at = begin.start(1)
     before = len(data[:at].splitlines()) - (at > 0)  # blank lines
     ends = [data.find(c, at, at + 4096) for c in (b"\r\n", b"\r", b"\n")]
@@ -180,16 +180,16 @@ def _property(file: Input, where: str, words: list[str]) -> _Property:
 
 
 class _Ascii:
-    """The body as numbers; where the lines break does not matter."""
+    """The body as numbers; line breaks are treated as white space."""
 
     def __init__(self, file: Input, start: int) -> None:
         self.file = file
         self.at = 0
-        self.bad = ""  # the line of the first word that is no number, beyond which nothing is read
+        self.bad = ""  # line of the first word that is not a number; reading stops there
         pieces = []
         line = file.data[:start].count(b"\n") + 1
         while start < len(file.data) and not self.bad:
-            # in pieces, because words take ten times the memory of their numbers
+            # in chunks, because words take ten times the memory of their numbers
             stop = file.data.find(b"\n", start + _CHUNK) + 1 or len(file.data)
             text = file.data[start:stop]
             pieces.append(self._numbers(text, line))
@@ -235,7 +235,7 @@ class _Ascii:
         return int(value)
 
     def _plain(self, element: _Element) -> _Columns | None:
-        """All rows of one width: lists as long as in the first row. None where that is not so."""
+        """Read rows of equal width, all lists as long as in the first row; None if the rows differ."""
         widths = []
         at = self.at
         for p in element.properties:
@@ -308,7 +308,7 @@ class _Binary:
         return self._plain(element) or self._mixed(element)
 
     def _plain(self, element: _Element) -> _Columns | None:
-        """All rows of one size: lists as long as in the first row. None where that is not so."""
+        """Read rows of equal size, all lists as long as in the first row; None if the rows differ."""
         data, at = self.file.data, self.at
         fields: list[tuple[Any, ...]] = []
         for k, p in enumerate(element.properties):

@@ -1,4 +1,4 @@
-"""A file's bytes behind a door: limits before memory, and one kind of error."""
+"""Reading a file's bytes: size limits are checked before allocation, and all errors are `MeshFileError`."""
 
 import dataclasses
 import gzip
@@ -16,32 +16,32 @@ from numpy.typing import NDArray
 from ..errors import MeshFileError
 from ..validate import LARGEST, size_text
 
-MAX_RATIO = 1000  # a packed file may grow this much, beyond 4 MiB a hundred times; real meshes stay below 40
+MAX_RATIO = 1000  # largest compression ratio, 100 beyond 4 MiB; real meshes stay below 40
 _CHUNK = 1 << 20
-_NAMED = 20  # parts in an error
+_NAMED = 20  # parts listed in an error
 _UTF8, _OTHER_MARKS = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")
 _BLANK = re.compile(rb"(?:\s|#[^\n]*(?:\n|\Z))*")
 
 
 @dataclasses.dataclass(frozen=True)
 class Input:
-    """The whole content of one file, unpacked, and the word for what is wrong with it."""
+    """The complete, unpacked content of one file; `fail` creates its errors."""
 
     path: pathlib.Path
     data: bytes
     max_bytes: int
-    part: str | None = None  # what is asked for of a file that holds several things by name
+    part: str | None = None  # name of the requested object, for formats with several named objects
 
     @property
     def name(self) -> str:
-        """The part's name, or the file's without folder and extension."""
+        """The name of the part, or of the file without folder and extension."""
         return self.part or self.path.name.split(".")[0] or self.path.name
 
     def fail(self, where: str, why: str) -> MeshFileError:
         return MeshFileError(self.path, where, why)
 
     def no_part(self, known: Iterable[str]) -> MeshFileError:
-        """The part that was asked for is not among the `known`."""
+        """Return the error for a requested part that is not among `known`."""
         names = list(dict.fromkeys(known))
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
         return self.fail(
@@ -51,7 +51,7 @@ class Input:
 
 @dataclasses.dataclass
 class Parts:
-    """What a reader found, in the file's own order, units and axes; see `Mesh` for the shapes."""
+    """The result of a reader, in the file's order, units and axes; see `Mesh` for the array shapes."""
 
     vertices: NDArray[np.float64]
     faces: NDArray[Any]
@@ -63,9 +63,9 @@ class Parts:
 
 
 def as_text(file: Input) -> Input:
-    """The same file without the byte order mark that editors put first, and with LF where its lines end in CR alone.
+    """Return the file without a UTF-8 byte order mark, and with LF line endings if it has only CR.
 
-    The numbers of its lines stay as they were. Text of two bytes a character is refused.
+    Line numbers do not change. UTF-16 text raises an error.
     """
     data = file.data
     if data.startswith(_OTHER_MARKS):
@@ -77,13 +77,13 @@ def as_text(file: Input) -> Input:
 
 
 def heading(data: bytes) -> int:
-    """Where the content of a text file begins: behind blank lines and comments (# to the end of a line)."""
+    """Return the offset of the first content of a text file, after blank lines and comments (# to end of line)."""
     found = _BLANK.match(data)
     return found.end() if found else 0
 
 
 def default_limit() -> int:
-    """The largest file read into memory, unpacked: 2 GiB or a quarter of this machine's memory."""
+    """Return the default size limit of an unpacked file: 2 GiB or a quarter of this machine's memory."""
     try:
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
@@ -92,7 +92,7 @@ def default_limit() -> int:
 
 
 def read_input(path: pathlib.Path, max_bytes: int, part: str | None = None) -> Input:
-    """Read `path`, unpacking `.gz`; refuses what is too big before it is in memory."""
+    """Read `path`, unpacking `.gz`; raise before allocation if it is too large."""
     try:
         if path.is_dir():
             raise MeshFileError(path, "", "is a folder; give a file name")
@@ -102,7 +102,7 @@ def read_input(path: pathlib.Path, max_bytes: int, part: str | None = None) -> I
             size = os.fstat(stream.fileno()).st_size
             if size > max_bytes:
                 raise MeshFileError(path, "", f"the file has {size_text(size)}, limit {size_text(max_bytes)}")
-            data = stream.read(size + 1)  # exact: Python allocates what it is asked for
+            data = stream.read(size + 1)  # with a size, Python allocates exactly that much
     except FileNotFoundError:
         raise MeshFileError(path, "", "no such file") from None
     except (OSError, ValueError) as error:
@@ -116,7 +116,7 @@ def read_input(path: pathlib.Path, max_bytes: int, part: str | None = None) -> I
 
 
 def _gunzip(path: pathlib.Path, data: bytes, max_bytes: int) -> bytes:
-    """Unpack in steps, so that a bomb is noticed while it is still small."""
+    """Unpack in chunks, so that a decompression bomb is detected early."""
     limit = min(max_bytes, MAX_RATIO * len(data), max(4 << 20, 100 * len(data)))
     out = bytearray()
     with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
@@ -135,7 +135,7 @@ def _gunzip(path: pathlib.Path, data: bytes, max_bytes: int) -> bytes:
 
 
 def check_positions(file: Input, x: NDArray[np.float64], where: Callable[[int], str]) -> None:
-    """Every coordinate finite and within +-1e12, or an error that names the place of the row."""
+    """Raise unless all coordinates are finite and within +-1e12; `where` maps a row to its file position."""
     bad = ~(np.abs(x) <= LARGEST).all(1)
     if bad.any():
         row = int(np.argmax(bad))
@@ -145,7 +145,7 @@ def check_positions(file: Input, x: NDArray[np.float64], where: Callable[[int], 
 
 
 def check_indices(file: Input, index: NDArray[Any], count: int, where: Callable[[int], str]) -> None:
-    """Every entry of a flat `index` in 0..count-1; `where` names the place of an entry."""
+    """Raise unless all entries of a flat `index` are in 0..count-1; `where` maps an entry to its file position."""
     bad = (index < 0) | (index >= count)
     if bad.any():
         k = int(np.argmax(bad))

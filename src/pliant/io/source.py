@@ -1,4 +1,4 @@
-"""What a reader leaves with a Mesh so that a writer can put new positions into the file it came from."""
+"""The source of a loaded Mesh, from which a writer can produce the same file with new positions."""
 
 import dataclasses
 import hashlib
@@ -12,19 +12,19 @@ from ..mesh import Mesh
 
 @dataclasses.dataclass
 class Source:
-    """The base of every format's own source.
+    """Base class of the sources of all formats.
 
-    `placed` (3,4) maps the file's coordinates to the mesh's (units and the axis that is up); `vertices` are the mesh's
-    as loaded; `load` fills in both.
+    `placed` (3,4) maps file coordinates to mesh coordinates (units and up axis); `vertices` are those of the mesh as
+    loaded; `load` sets both.
     """
 
     faces: bytes  # digest of the triangles
-    partly: bool = dataclasses.field(default=False, init=False)  # the file holds more than the mesh, a part of it
+    partly: bool = dataclasses.field(default=False, init=False)  # the mesh is one part of a larger file
     placed: NDArray[np.float64] = dataclasses.field(default_factory=lambda: np.eye(3, 4), init=False)
     vertices: NDArray[np.float64] = dataclasses.field(default_factory=lambda: np.zeros((0, 3)), init=False)
 
     def fits(self, mesh: Mesh) -> bool:
-        """The mesh still has the vertices and faces of the file, moved or not."""
+        """Return True if the mesh still has the topology of the file; positions may differ."""
         return mesh.n_vertices == len(self.vertices) and digest(mesh.faces) == self.faces
 
     def moved(self, x: NDArray[Any]) -> bool:
@@ -32,5 +32,5 @@ class Source:
 
 
 def digest(faces: NDArray[Any]) -> bytes:
-    """A fingerprint of (m,3) faces."""
+    """Return a hash of faces (m,3)."""
     return hashlib.blake2b(np.ascontiguousarray(faces, "<i4").tobytes(), digest_size=16).digest()

@@ -1,4 +1,4 @@
-"""STL: triangles without neighbours, ascii or binary; `Mesh.welded` joins them again."""
+"""STL: unconnected triangles, ascii or binary; `Mesh.welded` connects them."""
 
 import dataclasses
 from array import array
@@ -14,7 +14,7 @@ _NAMING = (b"solid", b"endsolid")
 
 
 def read(file: Input) -> Parts:
-    """Parse an STL file. Binary ones may start with `solid` too, so the length decides before the word does."""
+    """Parse an STL file. Binary files may also start with `solid`, so the file length is tested first."""
     data = file.data
     declared = int.from_bytes(data[80:84], "little") if len(data) >= _HEADER else -1
     exact = len(data) == _HEADER + _RECORD.itemsize * declared
@@ -28,7 +28,7 @@ def read(file: Input) -> Parts:
 
 
 def _text(file: Input) -> Input | None:
-    """The file as text, where it begins as an ascii STL does; NUL or Ctrl-Z behind its end is taken off."""
+    """Return the file as text without trailing NUL or Ctrl-Z if it begins like an ascii STL, else None."""
     text = as_text(file)
     text = dataclasses.replace(text, data=text.data.rstrip(b"\0\x1a \t\r\n"))
     start = heading(text.data)
@@ -43,7 +43,7 @@ def _binary(file: Input, declared: int) -> NDArray[np.float64]:
         )
     left = len(file.data) - _HEADER
     need = declared * _RECORD.itemsize
-    # a tail shorter than a triangle is some exporter's mark; a longer one means that the count is wrong
+    # some exporters append less than one triangle; a longer remainder means that the count is wrong
     if not need <= left < need + _RECORD.itemsize:
         raise file.fail(
             "byte 80", f"{declared} triangles declared, which needs {need} bytes; {left} are there (truncated?)"
@@ -52,9 +52,9 @@ def _binary(file: Input, declared: int) -> NDArray[np.float64]:
 
 
 def _ascii(file: Input) -> NDArray[np.float64]:
-    """Line by line: three `vertex` lines in every `facet`, and an `endsolid` at the end."""
+    """Parse line by line: three `vertex` lines in every `facet`, and `endsolid` at the end."""
     x = array("d")
-    corners = -1  # in the facet that is open, -1 outside
+    corners = -1  # in the current facet, -1 outside
     solid = False
     for number, line in enumerate(file.data.splitlines(), 1):
         words = line.lower().split()
@@ -66,7 +66,7 @@ def _ascii(file: Input) -> NDArray[np.float64]:
             words = line.split(b"#", 1)[0].lower().split()
             if not words:
                 continue
-            key = b"".join(words[:2]) if words[0] == b"end" else words[0]  # "end facet" as some write it
+            key = b"".join(words[:2]) if words[0] == b"end" else words[0]  # some programs write "end facet"
         if key == b"vertex":
             if corners < 0 or len(words) != 4 or b"_" in line:  # Python reads 1_0 as ten
                 raise file.fail(where, "expected 'vertex x y z' inside a facet")

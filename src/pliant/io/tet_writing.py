@@ -1,4 +1,4 @@
-"""Meshes of tets, or of triangles where there are none, as Gmsh .msh, MEDIT .mesh and VTK .vtk; ascii, all digits."""
+"""Writing tet meshes, or triangle meshes without tets, as Gmsh .msh, MEDIT .mesh and VTK .vtk; ascii, all digits."""
 
 import os
 
@@ -10,11 +10,11 @@ from ..mesh import Mesh
 from .writing import write_rows
 
 Path = str | os.PathLike[str]
-_ROWS = 4096  # lines put together before they are written
+_ROWS = 4096  # lines formatted per write
 
 
 def write_gmsh(path: Path, mesh: Mesh) -> None:
-    """Version 4.1, one block of nodes and one of elements."""
+    """Write version 4.1, one block of nodes and one of elements."""
     rows, dim, kind = (mesh.tets, 3, 4) if len(mesh.tets) else (mesh.faces, 2, 2)
     n, k = mesh.n_vertices, len(rows)
     with atomic_write(path) as stream:
@@ -42,7 +42,7 @@ def write_medit(path: Path, mesh: Mesh) -> None:
 
 
 def write_vtk(path: Path, mesh: Mesh) -> None:
-    """Legacy version 3.0, which every reader of VTK files knows."""
+    """Write legacy version 3.0, which all VTK readers support."""
     rows, kind = (mesh.tets, 10) if len(mesh.tets) else (mesh.faces, 5)
     k, wide = rows.shape
     title = " ".join(mesh.name.split())[:200] or "mesh"
@@ -58,7 +58,7 @@ def write_vtk(path: Path, mesh: Mesh) -> None:
 
 
 def _lines(rows: NDArray[np.int64]) -> list[bytes]:
-    """Whole numbers, a row a line, in pieces."""
+    """Format integers, one row per line, in chunks."""
     form = " ".join(["%d"] * rows.shape[1]) + "\n"
     return [
         "".join(form % tuple(row) for row in rows[k : k + _ROWS].tolist()).encode() for k in range(0, len(rows), _ROWS)

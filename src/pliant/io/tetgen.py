@@ -1,4 +1,4 @@
-"""TetGen: points in a .node file, tets in the .ele file beside it; either may be named."""
+"""TetGen: points in a .node file and tets in the .ele file next to it; either path may be given."""
 
 import pathlib
 import re
@@ -14,7 +14,7 @@ _COMMENT = re.compile(rb"#[^\n]*")
 
 
 def read(file: Input) -> Parts:
-    """Parse both files. Numbers of points start at 0 or 1, as the first point says."""
+    """Parse both files. Points are numbered from 0 or 1, given by the number of the first point."""
     name = file.path.name
     packed = name.lower().endswith(".gz")
     stem = pathlib.PurePath(name[:-3] if packed else name)
@@ -31,7 +31,7 @@ def _partner(file: Input, stem: str, suffix: str) -> Input:
         path = file.path.with_name(stem + ending)
         if path.is_file():
             return read_input(path, file.max_bytes)
-    raise file.fail("", f"a TetGen mesh is two files, and {stem}{suffix} is not beside this one")
+    raise file.fail("", f"a TetGen mesh is two files, and {stem}{suffix} is not in the same folder")
 
 
 def _cursor(file: Input) -> Cursor:
@@ -40,7 +40,7 @@ def _cursor(file: Input) -> Cursor:
 
 
 def _points(file: Input) -> tuple[NDArray[np.float64], int]:
-    """Positions and the number of the first point."""
+    """Return positions and the number of the first point."""
     cursor = _cursor(file)
     n = cursor.count("points", 8)
     dimension, attributes, marks = cursor.wholes(
@@ -61,7 +61,7 @@ def _points(file: Input) -> tuple[NDArray[np.float64], int]:
     wrong = rows[:, 0] != first + np.arange(n)
     if wrong.any():
         k = int(np.argmax(wrong))
-        raise file.fail(place(k), f"point {first + k:g} was expected, {rows[k, 0]:g} found")
+        raise file.fail(place(k), f"expected point {first + k:g}, found {rows[k, 0]:g}")
     x = np.ascontiguousarray(rows[:, 1:4])
     check_positions(file, x, place)
     return x, int(first)
@@ -78,7 +78,7 @@ def _tets(file: Input, first: int, count: int) -> NDArray[np.int64]:
     width = 5 + attributes
     cursor.need(n, 2 * width, "tets")
     place = cursor.places(width)
-    # attributes may be any numbers, and those of nodes are exact far beyond what there can be
+    # read as floats because attributes may be any number; node numbers up to 2**53 are exact
     values = cursor.floats(n * width, "tets (number, four nodes ...)").reshape(-1, width)[:, 1:5]
     bad = ~((values >= first) & (values < first + count) & (values == np.floor(values)))
     if bad.any():

@@ -1,7 +1,7 @@
-"""Meshes and clips as USD: text (`.usda`) by a writer of our own, binary (`.usdc`, `.usd`) through the extra `[usd]`.
+"""Writing meshes and clips as USD: text (`.usda`) directly, binary (`.usdc`, `.usd`) through the extra `[usd]`.
 
-Pixar: Universal Scene Description, schemas UsdGeom. A body is an Xform with one Mesh; what bends has points for every
-frame, what moves as a whole one transform for every frame.
+Pixar: Universal Scene Description, schemas UsdGeom. A body is an Xform with one Mesh; a deforming mesh has points for
+every frame, a rigidly moving one a transform for every frame.
 """
 
 import importlib.util
@@ -22,28 +22,28 @@ from .gltf_shape import Normals
 
 Path = str | os.PathLike[str]
 EXTRA = "pip install 'pliant[usd]'"
-_ROWS = 4096  # put together before they are written
+_ROWS = 4096  # rows formatted per write
 
 
 def write_mesh(path: Path, mesh: Mesh) -> None:
-    """One mesh at rest, as text."""
+    """Write one static mesh as text."""
     write_clips(path, [Clip(mesh, mesh.vertices[None])], 24.0)
 
 
 def write_clips(path: Path, clips: Sequence[Clip], fps: float) -> None:
-    """All clips on one stage, as text; a frame is a time code, and 0 the first."""
+    """Write all clips on one stage as text; each frame is one time code, starting at 0."""
     with atomic_write(path) as stream:
         for line in _stage(clips, fps):
             stream.write(line.encode())
 
 
 def write_mesh_binary(path: Path, mesh: Mesh) -> None:
-    """One mesh at rest, as a crate file."""
+    """Write one static mesh as a crate file."""
     write_clips_binary(path, [Clip(mesh, mesh.vertices[None])], 24.0)
 
 
 def write_clips_binary(path: Path, clips: Sequence[Clip], fps: float) -> None:
-    """The same stage as a crate file, which is smaller and opens faster; needs usd-core."""
+    """Write the same stage as a crate file, which is smaller and loads faster; needs usd-core."""
     require(path)
     from pxr import Sdf
 
@@ -58,7 +58,7 @@ def write_clips_binary(path: Path, clips: Sequence[Clip], fps: float) -> None:
 
 
 def require(path: Path) -> None:
-    """Raise where binary USD cannot be written; asked before the work, too."""
+    """Raise ValueError if binary USD cannot be written; also called before a simulation starts."""
     if importlib.util.find_spec("pxr") is None:
         ending = pathlib.Path(path).suffix
         raise ValueError(f"{ending} ({path}) needs usd-core: {EXTRA}; or write .usda, which needs nothing")
@@ -82,7 +82,7 @@ def _stage(clips: Sequence[Clip], fps: float) -> Iterator[str]:
 
 
 def _transforms(clip: Clip) -> Iterator[str]:
-    """Rows of matrices are images of the axes and the origin: USD multiplies from the left."""
+    """Yield the transforms; USD uses row vectors, so rows of a matrix are the images of the axes and the origin."""
     if clip.poses is None:
         return
     rows = np.zeros((len(clip.poses), 4, 4))
@@ -95,7 +95,7 @@ def _transforms(clip: Clip) -> Iterator[str]:
 
 def _mesh(clip: Clip) -> Iterator[str]:
     mesh, frames = clip.mesh, clip.frames
-    # nothing but the sides of a cloth says which way it looks
+    # cloth is visible from both sides
     yield '        def Mesh "Surface"\n        {\n            uniform bool doubleSided = 1\n'
     yield from _attribute("float3[]", "extent", (_vectors(np.stack([x.min(0), x.max(0)])) for x in frames), 12)
     yield f"            int[] faceVertexCounts = [{', '.join(['3'] * mesh.n_faces)}]\n"
@@ -112,7 +112,7 @@ def _mesh(clip: Clip) -> Iterator[str]:
 
 
 def _colours(clip: Clip) -> Iterator[str]:
-    """One for all, or one for each face where the mesh has materials; linear RGB."""
+    """Yield one colour for all faces, or one per face if the mesh has materials; linear RGB."""
     mesh = clip.mesh
     if mesh.material is None or not mesh.materials:
         values, how = np.array([clip.color], np.float64), "constant"
@@ -123,7 +123,7 @@ def _colours(clip: Clip) -> Iterator[str]:
 
 
 def _attribute(kind: str, name: str, values: Any, indent: int, metadata: str = "") -> Iterator[str]:
-    """A value, or a value for each time code where there are several; written one by one, since runs are long."""
+    """Yield an attribute with one value, or with one value per time code; values are consumed one at a time."""
     pad, values = " " * indent, iter(values)
     first, second = next(values), next(values, None)
     end = f" (\n{pad}    {metadata}\n{pad})\n" if metadata else "\n"
@@ -139,7 +139,7 @@ def _attribute(kind: str, name: str, values: Any, indent: int, metadata: str = "
 
 
 def _vectors(rows: NDArray[Any], digits: int = 9) -> str:
-    """Tuples of numbers; nine digits bring the same float32 back."""
+    """Format rows as tuples; nine digits represent a float32 exactly."""
     one = "(" + ", ".join([f"%.{digits}g"] * rows.shape[1]) + "), "
     parts = []
     for k in range(0, len(rows), _ROWS):
@@ -149,7 +149,7 @@ def _vectors(rows: NDArray[Any], digits: int = 9) -> str:
 
 
 def _names(clips: Sequence[Clip]) -> Iterator[str]:
-    """Letters, digits and underscores, no digit first, no two the same."""
+    """Yield unique names of letters, digits and underscores that do not start with a digit."""
     used: set[str] = set()
     for clip in clips:
         word = "".join(c if c.isascii() and c.isalnum() else "_" for c in clip.mesh.name) or "mesh"

@@ -11,7 +11,7 @@ from .elements import LINE, NODES, POINT, QUAD, TET, TRIANGLE, Elements, Where, 
 from .reading import Input, Parts, as_text, check_positions
 
 KINDS = {1: POINT, 3: LINE, 5: TRIANGLE, 9: QUAD, 10: TET}
-PASSED = (2, 4)  # several points or a broken line, of any length
+PASSED = (2, 4)  # ignored: poly-vertex and poly-line cells, of any length
 OTHERS = {6: "triangle strips", 7: "polygons", 8: "pixels", 11: "voxels", 12: "hexahedra", 13: "wedges", 14: "pyramids"}
 TYPES = {
     b"float": "f4",
@@ -31,7 +31,7 @@ _HEAD = re.compile(rb"\s*#\s*vtk\s+DataFile\s+Version\s+(\d)\.(\d)\s*\Z", re.IGN
 
 
 def read(file: Input) -> Parts:
-    """Parse a legacy .vtk file; data on points and cells is passed over."""
+    """Parse a legacy .vtk file; point and cell data are ignored."""
     text = as_text(file).data
     cursor = Cursor(file, text)
     cursor.at = len(text) - len(text.lstrip())
@@ -90,7 +90,7 @@ def _grid(cursor: Cursor, binary: bool, new: bool) -> Parts:
 def assembled(
     file: Input, start: NDArray[np.int64], nodes: NDArray[np.int64], types: NDArray[np.int64], where: Where
 ) -> Elements:
-    """Cells with `nodes[start[k]:start[k + 1]]` of VTK's types, by kind."""
+    """Group cells `nodes[start[k]:start[k + 1]]` with VTK `types` by element type."""
     if len(types) != len(start) - 1:
         raise file.fail("", f"{len(start) - 1} cells but {len(types)} cell types")
     count, found = np.diff(start), Elements()
@@ -125,7 +125,7 @@ def _values(cursor: Cursor, binary: bool, n: int, dtype: str, what: str) -> NDAr
 
 
 def _cells(cursor: Cursor, binary: bool) -> tuple[NDArray[np.int64], NDArray[np.int64], Where]:
-    """Versions before 5: each cell is its number of nodes and these."""
+    """Read cells of versions before 5: each is its number of nodes, then the nodes."""
     file, n = cursor.file, cursor.count("cells", 2)
     size = cursor.count("numbers of cells", 2)
     cell_line = cursor.where
@@ -145,10 +145,10 @@ def _cells(cursor: Cursor, binary: bool) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 def _cells_5(cursor: Cursor, binary: bool) -> tuple[NDArray[np.int64], NDArray[np.int64], Where]:
-    """Version 5: offsets of the cells, one more than there are, and the nodes of all."""
+    """Read cells of version 5: one more offset than cells, then the nodes of all cells."""
     n, size = cursor.count("offsets", 1), cursor.count("nodes of cells", 1)
     if n == 0:
-        raise cursor.file.fail(cursor.where, "no offsets of cells; expected at least one")
+        raise cursor.file.fail(cursor.where, "no cell offsets; expected at least one")
     parts = []
     for name, count in ((b"OFFSETS", n), (b"CONNECTIVITY", size)):
         if cursor.word(name.decode()).upper() != name:
@@ -160,13 +160,13 @@ def _cells_5(cursor: Cursor, binary: bool) -> tuple[NDArray[np.int64], NDArray[n
 
 
 def check_offsets(file: Input, start: NDArray[np.int64], size: int) -> None:
-    """From 0 to the number of nodes, never down."""
+    """Raise unless the offsets rise from 0 to the number of nodes without decreasing."""
     if start[0] != 0 or start[-1] != size or (np.diff(start) < 0).any():
         raise file.fail("offsets", f"expected numbers that rise from 0 to {size}, the number of nodes of all cells")
 
 
 def _pass_field(cursor: Cursor, binary: bool) -> None:
-    """Arrays of a FIELD: name, components, tuples, type, values."""
+    """Skip the arrays of a FIELD: name, components, tuples, type, values."""
     cursor.word("the name of the field")
     for _ in range(cursor.count("arrays", 4)):
         cursor.word("the name of an array")

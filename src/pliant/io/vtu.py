@@ -1,7 +1,6 @@
 """VTK XML unstructured grids (.vtu): ascii, base64 or appended arrays, plain or packed with zlib.
 
-The XML is read by expat as a stream; a document type, and so any entity, is refused, which is all it takes to make
-a small file stay small.
+The XML is parsed by expat as a stream. A document type declaration raises an error, which rules out entity expansion.
 """
 
 import base64
@@ -38,7 +37,7 @@ _APPENDED = re.compile(rb"<AppendedData[^>]*>")
 
 @dataclasses.dataclass
 class _Array:
-    """A DataArray of Points or Cells: its attributes, its text, and the line it starts at."""
+    """A DataArray of Points or Cells: attributes, text, and the line where it starts."""
 
     attributes: dict[str, str]
     line: int
@@ -52,7 +51,7 @@ class _Piece:
 
 
 class _Document:
-    """What the tags say, and where appended data begins."""
+    """The parsed tags and the offset of appended data."""
 
     def __init__(self, file: Input) -> None:
         self.file = file
@@ -62,7 +61,7 @@ class _Document:
         self._open: _Array | None = None
         appended = _APPENDED.search(file.data)
         xml = file.data if appended is None else file.data[: appended.start()]
-        # appended data may be raw bytes, which no XML parser would read
+        # appended data may be raw bytes, which are not valid XML
         self.encoding = b"base64" if appended and b"base64" in appended.group() else b"raw"
         underscore = -1 if appended is None else file.data.find(b"_", appended.end())
         self.start = underscore + 1
@@ -107,7 +106,7 @@ class _Document:
 
 
 def read(file: Input) -> Parts:
-    """Parse a .vtu file; its pieces become one mesh, data on points and cells is passed over."""
+    """Parse a .vtu file; its pieces become one mesh, point and cell data are ignored."""
     document = _Document(file)
     if document.head.get("type") != "UnstructuredGrid":
         kind = document.head.get("type", "nothing")
@@ -151,7 +150,7 @@ def _number(file: Input, piece: _Piece, name: str) -> int:
 
 
 def _array(document: _Document, piece: _Piece, name: str, count: int | None) -> NDArray[Any]:
-    """The values of an array; `count` of them, or any number."""
+    """Read the values of an array; raise unless there are `count`, if given."""
     file, found = document.file, piece.arrays.get(name)
     if found is None:
         if count == 0 or (count is None and _number(file, piece, "NumberOfCells") == 0):
@@ -207,14 +206,15 @@ def _binary(document: _Document, found: _Array, form: str, kind: str, where: str
 
 
 def _plain(file: Input, source: bytes, coded: bool, head: str, where: str) -> bytes:
-    """A number of bytes, then these; both together in base64."""
+    """Read a byte count and that many bytes; base64 encodes both together."""
     size = np.dtype(head).itemsize
     n = int(_numbers(file, _decoded(file, source, coded, size, where), head, 1, where)[0])
     return _decoded(file, source, coded, size + n, where)[size:]
 
 
 def _unpacked(file: Input, source: bytes, coded: bool, head: str, where: str) -> bytes:
-    """Number of blocks, their size, that of the last, their packed sizes; then, in base64 anew, the blocks."""
+    """Read the number of blocks, their size, the size of the last and the compressed sizes, then the blocks; in base64
+    the two parts are encoded separately."""
     size = np.dtype(head).itemsize
     blocks, full, last = _numbers(file, _decoded(file, source, coded, 3 * size, where), head, 3, where).tolist()
     limit = min(file.max_bytes, max(4 << 20, 100 * len(file.data)))
@@ -239,7 +239,7 @@ def _unpacked(file: Input, source: bytes, coded: bool, head: str, where: str) ->
 
 
 def _decoded(file: Input, source: bytes, coded: bool, n: int, where: str) -> bytes:
-    """The first `n` bytes of what is raw or in base64."""
+    """Return the first `n` bytes of raw or base64 data."""
     need = 4 * -(-n // 3) if coded else n
     if need > len(source):
         raise file.fail(where, f"{n} bytes declared, {len(source)} characters are there (truncated?)")

@@ -1,4 +1,4 @@
-"""Meshes as text and plain binary: OBJ, PLY, STL, OFF, npz; clips as PC2, npz and OBJ sequences."""
+"""Writing meshes as OBJ, PLY, STL, OFF and npz, and clips as PC2, npz and OBJ sequences."""
 
 import dataclasses
 import os
@@ -15,18 +15,18 @@ from ..mesh import Mesh
 from .obj import ObjSource
 
 Path = str | os.PathLike[str]
-_ROWS = 4096  # lines put together before they are written
+_ROWS = 4096  # lines formatted per write
 
 
 def write_obj(path: Path, mesh: Mesh, library: Path | None = None) -> None:
-    """Into the file it came from where there is one (texture coordinates, groups, materials kept), else a new one.
+    """Write into a copy of the source file (texture coordinates, groups, materials kept), if any, else a new file.
 
-    library: the .mtl file of its colours, there already, for those who write many; without it, one beside it.
+    library: an existing .mtl file with its colours, for sequences. Default: a new one next to the file.
 
-    Coordinates have the 17 digits that bring the same float64 back. `vn` lines are kept only when nothing has moved.
+    Coordinates are written with up to 17 digits and read back exactly. `vn` lines are kept only if nothing has moved.
     """
     source = mesh.source
-    if isinstance(source, ObjSource) and source.fits(mesh):  # with libraries of its own
+    if isinstance(source, ObjSource) and source.fits(mesh):  # has its own material libraries
         _write_patched(pathlib.Path(path), mesh, source)
     else:
         beside = pathlib.Path(path).with_suffix(".mtl")
@@ -36,7 +36,7 @@ def write_obj(path: Path, mesh: Mesh, library: Path | None = None) -> None:
 
 
 def _write_patched(path: pathlib.Path, mesh: Mesh, source: ObjSource) -> None:
-    """The source's lines with other positions; the rest of a `v` line (colours) stays."""
+    """Write the lines of the source with new positions; the rest of a `v` line (colours) is kept."""
     moved_all = not np.array_equal(source.placed, np.eye(3, 4))
     turned = moved_all or source.moved(mesh.vertices)
     rows = {int(line): k for k, line in enumerate(source.vertex_lines)}
@@ -62,12 +62,12 @@ def _write_patched(path: pathlib.Path, mesh: Mesh, source: ObjSource) -> None:
 
 
 def _placed(line: bytes, matrix: NDArray[np.float64], unit: bool) -> bytes:
-    """A line of a position or of a normal that is of another part, in the coordinates that are written."""
+    """Transform a position or normal line of another part to the coordinates of the written file."""
     words = line.split()
-    matrix = matrix / np.abs(matrix).max() if unit else matrix  # of a turn by quarters and a factor the turn alone
+    matrix = matrix / np.abs(matrix).max() if unit else matrix  # the rotation without the unit factor
     try:
         x = matrix @ np.array([float(word) for word in words[1:4]])
-    except ValueError:  # of no face, and not looked at by the reader
+    except ValueError:  # not used by any face, hence not validated by the reader
         return line
     return b" ".join([words[0], " ".join(map(repr, x.tolist())).encode(), *words[4:]])
 
@@ -80,7 +80,7 @@ def _without_normals(line: bytes) -> bytes:
 
 
 def _write_library(path: pathlib.Path, mesh: Mesh) -> None:
-    """The colours of its materials, where it has any."""
+    """Write the colours of its materials, if it has any."""
     if mesh.material is None or not mesh.materials:
         return
     with atomic_write(path) as stream:
@@ -104,7 +104,7 @@ def _write_new(path: pathlib.Path, mesh: Mesh, library: str) -> None:
             texture = inverse.reshape(-1, 3) + 1
         order = [np.arange(mesh.n_faces)]
         if colored and mesh.material is not None:
-            starts = np.flatnonzero(np.diff(mesh.material)) + 1  # runs, so that the faces keep their order
+            starts = np.flatnonzero(np.diff(mesh.material)) + 1  # runs of one material keep the order of the faces
             order = np.split(order[0], starts)
         for run in order:
             if colored and mesh.material is not None and len(run):
@@ -125,14 +125,14 @@ def _word(material: dict[str, Any], k: int) -> str:
 
 
 def write_rows(stream: IO[bytes], head: str, rows: NDArray[np.float64]) -> None:
-    """Lines of numbers in the shortest form that reads back as the same float64."""
+    """Write lines of numbers in the shortest form that reads back as the same float64."""
     for k in range(0, len(rows), _ROWS):
         lines = [head + " ".join(map(repr, row)) + "\n" for row in rows[k : k + _ROWS].tolist()]
         stream.write("".join(lines).encode())
 
 
 def write_ply(path: Path, mesh: Mesh) -> None:
-    """Binary, little endian, float64 positions; texture coordinates as lists on the faces."""
+    """Write binary, little endian, float64 positions; texture coordinates as lists on the faces."""
     fields: list[tuple[Any, ...]] = [("n", "u1"), ("v", "<i4", (3,))]
     texture = ""
     if mesh.uv is not None:
@@ -154,7 +154,7 @@ def write_ply(path: Path, mesh: Mesh) -> None:
 
 
 def write_stl(path: Path, mesh: Mesh) -> None:
-    """Binary; the format has float32 and no shared vertices."""
+    """Write binary STL; the format has float32 positions and no shared vertices."""
     rows = np.zeros(mesh.n_faces, np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")]))
     rows["normal"], rows["corners"] = mesh.face_normals, mesh.vertices[mesh.faces]
     with atomic_write(path) as stream:
@@ -172,7 +172,7 @@ def write_off(path: Path, mesh: Mesh) -> None:
 
 
 def write_npz(path: Path, mesh: Mesh) -> None:
-    """Arrays by their names in Mesh; no pickles."""
+    """Write the arrays under their names in Mesh, without pickle."""
     arrays: dict[str, Any] = {"vertices": mesh.vertices, "faces": mesh.faces, "tets": mesh.tets}
     if mesh.uv is not None:
         arrays["uv"] = mesh.uv
@@ -183,7 +183,7 @@ def write_npz(path: Path, mesh: Mesh) -> None:
 
 
 def write_clips_npz(path: Path, clips: Sequence[Clip], fps: float) -> None:
-    """`fps`, and for clip k `frames_k` (T,n,3), `faces_k` (m,3) and `name_k`."""
+    """Write `fps`, and for clip k `frames_k` (T,n,3), `faces_k` (m,3) and `name_k`."""
     arrays: dict[str, Any] = {"fps": np.float64(fps)}
     for k, clip in enumerate(clips):
         frames = clip.unrolled().frames
@@ -193,10 +193,10 @@ def write_clips_npz(path: Path, clips: Sequence[Clip], fps: float) -> None:
 
 
 def write_pc2(path: Path, clips: Sequence[Clip], fps: float) -> list[pathlib.Path]:
-    """Each clip that bends, or moves where none does, as a point cache; returns the files.
+    """Write each deforming clip, or each moving clip if none deforms, as a point cache; return the paths.
 
-    A file holds one mesh: with several their names are put behind, `name-skirt.pc2` and `name-body.pc2`. Header
-    (version, points, start, frames a sample, samples), then float32.
+    A file holds one mesh: with several, mesh names are appended, `name-skirt.pc2` and `name-body.pc2`. Header
+    (version, points, start, frames per sample, samples), then float32.
     """
     moving = [c for c in clips if c.bends] or [c.unrolled() for c in clips if not c.still] or list(clips)
     target, written = pathlib.Path(path), []
@@ -211,15 +211,15 @@ def write_pc2(path: Path, clips: Sequence[Clip], fps: float) -> list[pathlib.Pat
 
 
 def write_obj_sequence(path: Path, clips: Sequence[Clip], fps: float) -> list[pathlib.Path]:
-    """`name_0000.obj`, `name_0001.obj` ... for a moving clip, `name.obj` for what stands still.
+    """Write `name_0000.obj`, `name_0001.obj` ... for a moving clip, `name.obj` for a static one.
 
-    With several clips of a kind their meshes' names are put behind: `name-cloth_0000.obj`. Returns the files.
+    With several moving or several static clips, mesh names are appended: `name-cloth_0000.obj`. Returns the paths.
     """
     target, written = pathlib.Path(path), []
     for clip, name in zip(clips, _names(target.stem, clips)):
         library = target.with_name(f"{name}.mtl")  # one for all frames
         source = clip.mesh.source
-        if isinstance(source, ObjSource) and source.partly:  # the rest of its file would stand still beside it
+        if isinstance(source, ObjSource) and source.partly:  # the rest of its file would appear as static copies
             clip = dataclasses.replace(clip, mesh=dataclasses.replace(clip.mesh, source=None))
             source = None
         if not (isinstance(source, ObjSource) and source.fits(clip.mesh)):
@@ -231,7 +231,7 @@ def write_obj_sequence(path: Path, clips: Sequence[Clip], fps: float) -> list[pa
 
 
 def _names(stem: str, clips: Sequence[Clip]) -> Iterator[str]:
-    used: set[tuple[bool, str]] = set()  # frames have a number behind the name, so the two kinds do not meet
+    used: set[tuple[bool, str]] = set()  # names of frames end with a number, so the two kinds cannot collide
     for clip in clips:
         alone = sum(other.still == clip.still for other in clips) == 1
         word = "".join(c if c.isalnum() or c in "-_" else "_" for c in clip.mesh.name) or "mesh"

@@ -1,4 +1,4 @@
-"""Who touches whom in a triangle mesh, as kernels: faces around each vertex, the face across each edge, normals."""
+"""Connectivity kernels for triangle meshes: faces around each vertex, the face across each edge, face normals."""
 
 import math
 from typing import NamedTuple
@@ -9,24 +9,24 @@ from .edge import cross_exactly
 from .jit import kernel, prange
 from .vec import cross, dot, load, norm2, scale, store, sub
 
-CHUNK = 2048  # faces or vertices a thread takes at a time
-BORDER, MANY = -1, -2  # what `across` says of an edge with one face, and of one with more than two
-RING = 64  # faces around a vertex that are compared with each other; more are looked through for each edge
-THINNEST = 1e-9  # of the unit of length: a face narrower than this is not told from its longest edge
+CHUNK = 2048  # faces or vertices per task of a thread
+BORDER, MANY = -1, -2  # values of `across` for a boundary edge, and for a non-manifold edge (more than two faces)
+RING = 64  # faces around a vertex compared pairwise; with more, the ring is scanned for each edge
+THINNEST = 1e-9  # in units of length: a face narrower than this is treated as degenerate
 
 
 class Fan(NamedTuple):
     x: np.ndarray  # (n,3) vertices, in cells from the grid's origin
     faces: np.ndarray  # (m,3) i4
-    normals: np.ndarray  # (m,3) unit, zero where a face has no width
-    across: np.ndarray  # (m,3) i4: beyond the edge from corner j to j+1 lies face f: 2 f (+ 1 if it runs the same way)
+    normals: np.ndarray  # (m,3) unit; zero for degenerate faces
+    across: np.ndarray  # (m,3) i4: face g across the edge from corner j to j+1 as 2 g (+ 1: same direction in both)
     start: np.ndarray  # (n+1,) i4: faces around vertex v are ring[start[v]:start[v+1]], ascending
     ring: np.ndarray  # (3m,) i4
 
 
 @kernel
 def count_faces(faces, count):
-    """Add to `count` (n+1,), shifted by one, how many corners lie at each vertex."""
+    """Add the number of corners at each vertex to `count` (n+1,), shifted by one."""
     for f in range(len(faces)):
         for c in range(3):
             count[faces[f, c] + 1] += 1
@@ -43,7 +43,7 @@ def fill_rings(faces, cursor, ring):
 
 @kernel
 def face_normal(a, b, c):
-    """Unit normal, right also for slivers; zero for a face without width."""
+    """Return the unit normal, accurate for slivers too; zero for a degenerate face."""
     e, f = sub(b, a), sub(c, a)
     n = cross(e, f)
     g = sub(c, b)
@@ -58,7 +58,7 @@ def face_normal(a, b, c):
 
 @kernel(parallel=True)
 def to_cells(vertices, origin, h, x):
-    """Vertices (n,3) in metres to `x` in cells from the grid's origin."""
+    """Convert vertices (n,3) from metres to `x` in cells from the grid's origin."""
     for c in prange(-(-len(x) // CHUNK)):
         for v in range(c * CHUNK, min(len(x), (c + 1) * CHUNK)):
             for k in range(3):
@@ -75,7 +75,7 @@ def fill_normals(fan):
 
 @kernel
 def across_one(faces, start, ring, f, v, w):
-    """The one face that holds v and w besides f."""
+    """Return the only face other than f that contains v and w, encoded as in `Fan.across`."""
     found = BORDER
     for at in range(start[v], start[v + 1]):
         g = ring[at]
@@ -90,10 +90,10 @@ def across_one(faces, start, ring, f, v, w):
 
 @kernel
 def across_range(faces, start, ring, first, last, across):
-    """For each edge that leaves vertices first..last-1 the one face on its other side.
+    """Find the face across each edge that starts at vertices first..last-1.
 
-    The next and last corners of all faces around a vertex are compared with each other: each face is read once, not
-    once for every edge of its neighbours.
+    The next and previous corners of all faces around a vertex are compared with each other, so that each face is read
+    once instead of once for every edge of its neighbours.
     """
     ahead, behind, corner = np.empty(RING, np.int32), np.empty(RING, np.int32), np.empty(RING, np.int32)
     for v in range(first, last):
@@ -102,7 +102,7 @@ def across_range(faces, start, ring, first, last, across):
         for r in range(count if plain else 0):
             f = ring[o + r]
             a, b, c = faces[f, 0], faces[f, 1], faces[f, 2]
-            # a face that holds a vertex twice has edges of no length
+            # a face that contains a vertex twice has edges of zero length
             plain = plain and a != b and b != c and c != a
             ahead[r], behind[r] = b if a == v else c if b == v else a, c if a == v else a if b == v else b
             corner[r] = 0 if a == v else 1 if b == v else 2
@@ -114,7 +114,7 @@ def across_range(faces, start, ring, first, last, across):
                     hit = (ahead[s] == w) | (behind[s] == w)
                     hits += hit
                     one = s if hit and s != r else one
-                # the face itself is one of them
+                # the face itself is one of the hits
                 found = BORDER if hits == 1 else 2 * ring[o + one] + (ahead[one] == w)
                 across[f, corner[r]] = found if hits < 3 else MANY
             else:
@@ -132,5 +132,5 @@ def fill_across(fan):
 
 @kernel
 def corner_angle(e, f):
-    """Between two edges; atan2 keeps its precision where acos loses it."""
+    """Angle between two edges; atan2 stays accurate where acos loses precision."""
     return math.atan2(math.sqrt(norm2(cross(e, f))), dot(e, f))

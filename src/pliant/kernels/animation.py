@@ -1,7 +1,7 @@
-"""Numbers that follow keys, and a tree of nodes placed by them (glTF 2.0, sections 3.5.3, 3.11 and appendix C).
+"""Keyframe interpolation and the node hierarchy that it poses (glTF 2.0, sections 3.5.3, 3.11 and appendix C).
 
-A pose is one row of numbers: for each node translation (3), rotation x y z w (4) and scale (3), then whatever else keys
-may drive. Matrices are (3,4): [A | t].
+A pose is one row of numbers: translation (3), rotation x y z w (4) and scale (3) of each node, then any other animated
+values. Matrices are (3,4): [A | t].
 """
 
 import math
@@ -12,38 +12,38 @@ import numpy as np
 from .jit import kernel
 
 STEP, LINEAR, TURN, CUBIC, CUBIC_TURN = range(5)
-NODE = 10  # numbers of a node in a pose
+NODE = 10  # values per node in a pose
 
 
 class Tracks(NamedTuple):
-    """Every track of a clip, end to end."""
+    """All tracks of a clip, concatenated."""
 
-    key: np.ndarray  # (c+1,) i8: track c has the keys key[c]..key[c+1]-1
-    times: np.ndarray  # (k,) f8 seconds, not falling within a track
-    first: np.ndarray  # (c,) i8 where its values start; those of a cubic key are tangent, value, tangent
+    key: np.ndarray  # (c+1,) i8: track c has the keyframes key[c]..key[c+1]-1
+    times: np.ndarray  # (k,) f8 seconds, non-decreasing within a track
+    first: np.ndarray  # (c,) i8 start of its values; a cubic keyframe stores in-tangent, value, out-tangent
     values: np.ndarray  # (v,) f8
     kind: np.ndarray  # (c,) i8 STEP ... CUBIC_TURN
-    width: np.ndarray  # (c,) i8 numbers it drives
-    column: np.ndarray  # (c,) i8 the first of them in a pose
+    width: np.ndarray  # (c,) i8 number of values it animates
+    column: np.ndarray  # (c,) i8 column of the first of them in a pose
 
 
 @kernel
 def slerp(a, b, s):
-    """From unit quaternion `a` to `b` the short way."""
+    """Spherical linear interpolation from unit quaternion `a` to `b` along the shorter arc."""
     if a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] < 0.0:
         b = (-b[0], -b[1], -b[2], -b[3])
     apart = (a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 + (a[2] - b[2]) ** 2 + (a[3] - b[3]) ** 2
     along = (a[0] + b[0]) ** 2 + (a[1] + b[1]) ** 2 + (a[2] + b[2]) ** 2 + (a[3] + b[3]) ** 2
     angle = 2.0 * math.atan2(math.sqrt(apart), math.sqrt(along))
     u, v = 1.0 - s, s
-    if angle > 1e-6:  # below it sin(s angle) / sin(angle) is s to the last digit
+    if angle > 1e-6:  # below this, sin(s angle) / sin(angle) equals s to the last digit
         u, v = math.sin(u * angle) / math.sin(angle), math.sin(v * angle) / math.sin(angle)
     return (u * a[0] + v * b[0], u * a[1] + v * b[1], u * a[2] + v * b[2], u * a[3] + v * b[3])
 
 
 @kernel
 def hermite(p, m, q, n, s):
-    """The cubic from p with slope m to q with slope n, both per unit of s."""
+    """Cubic Hermite interpolation from p with slope m to q with slope n, both per unit of s."""
     s2 = s * s
     s3 = s2 * s
     return (2.0 * s3 - 3.0 * s2 + 1.0) * p + (s3 - 2.0 * s2 + s) * m + (3.0 * s2 - 2.0 * s3) * q + (s3 - s2) * n
@@ -51,7 +51,7 @@ def hermite(p, m, q, n, s):
 
 @kernel
 def key_before(times, first, last, time):
-    """The last key of first..last-1 at or before `time`; the first where none is."""
+    """Return the last keyframe of first..last-1 at or before `time`, or the first if there is none."""
     low, high = first, last
     while high - low > 1:
         middle = (low + high) // 2
@@ -64,7 +64,7 @@ def key_before(times, first, last, time):
 
 @kernel
 def follow(tracks, c, time, out):
-    """Put what track `c` says at `time` into the pose `out` (p,)."""
+    """Write the value of track `c` at `time` into the pose `out` (p,)."""
     times, values, width = tracks.times, tracks.values, tracks.width[c]
     begin, end, kind, column = tracks.key[c], tracks.key[c + 1], tracks.kind[c], tracks.column[c]
     k = key_before(times, begin, end, time)
@@ -92,7 +92,7 @@ def follow(tracks, c, time, out):
 
 @kernel
 def sample(tracks, times, out):
-    """Follow every track at `times` (t,) into the poses `out` (t,p); before and after its keys it holds still."""
+    """Evaluate every track at `times` (t,) into the poses `out` (t,p); constant before and after the keyframes."""
     for t in range(len(times)):
         pose = out[t]
         for c in range(len(tracks.column)):
@@ -101,7 +101,7 @@ def sample(tracks, times, out):
 
 @kernel
 def local(translation, turn, scale):
-    """Rows of the matrix that scales, turns by a quaternion of any length but zero, and moves."""
+    """Return the rows of the matrix that scales, rotates by a non-zero quaternion of any length, and translates."""
     x, y, z, w = turn
     size = math.sqrt(x * x + y * y + z * z + w * w)
     size = size if size > 0.0 else 1.0
@@ -116,7 +116,9 @@ def local(translation, turn, scale):
 
 @kernel
 def place(poses, parents, matrices, given, out):
-    """(t,n,3,4) where poses (t,p) put the nodes; node k stands by matrices[k] where given[k]. Parents come first."""
+    """Compute the world matrices `out` (t,n,3,4) of the nodes in poses (t,p); matrices[k] replaces the local matrix of
+    node k where given[k]. Parents precede their children.
+    """
     for t in range(len(poses)):
         for k in range(len(parents)):
             p, above = k * NODE, parents[k]
@@ -142,7 +144,7 @@ def place(poses, parents, matrices, given, out):
 
 @kernel
 def bring_back(world, nodes, inverse, out):
-    """(t,b,3,4) of bones: the matrix of each one's node times its inverse bind matrix."""
+    """Compute the bone matrices (t,b,3,4): the world matrix of each bone's node times its inverse bind matrix."""
     for t in range(len(world)):
         for k in range(len(nodes)):
             n = nodes[k]

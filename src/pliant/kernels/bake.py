@@ -1,7 +1,7 @@
-"""Bake a narrow band of signed distances into bricks: tiles of nodes, each owned by one thread, so that none race.
+"""Bake a narrow band of signed distances into bricks. Each tile of nodes is owned by one thread (no races).
 
-A tile gets lists of the faces, edges and vertices whose region (regions.py) may hold one of its nodes, lowers its
-nodes to them, and packs what came into reach into bricks.
+Each tile gets lists of the faces, edges and vertices whose region (regions.py) may contain one of its nodes, takes the
+minimum distance at its nodes, and packs the nodes within reach into bricks.
 """
 
 import math
@@ -15,10 +15,10 @@ from .regions import DOUBTFUL, NEAR_BORDER, SLACK, TILE, boxes_range, cones_rang
 from .triangle import nearest2
 from .vec import load, sub
 
-BRICK = 4  # nodes along the side of a brick
+BRICK = 4  # nodes along each side of a brick
 PER_TILE = (TILE // BRICK) ** 3
 FACES, EDGES, VERTICES = 0, 1, 2  # kinds of items
-FEW = 8  # tiles; a box of more is looked at tile by tile
+FEW = 8  # tiles; a box of more is tested tile by tile
 
 
 class Bins(NamedTuple):
@@ -28,22 +28,22 @@ class Bins(NamedTuple):
 
 class Packed(NamedTuple):
     values: np.ndarray  # (slots,64,64) f4, metres; nan beyond the band
-    rim: np.ndarray  # (slots,64) u8: bit q set where node q of the brick is nearest to an open border
-    doubt: np.ndarray  # (slots,64) u8: bit q set where the pseudonormal does not tell the side of node q
-    places: np.ndarray  # (slots,64) u1: which brick of the tile
+    rim: np.ndarray  # (slots,64) u8: bit q set where node q of the brick is nearest to a boundary edge
+    doubt: np.ndarray  # (slots,64) u8: bit q set where the pseudonormal does not determine the sign at node q
+    places: np.ndarray  # (slots,64) u1: index of the brick in its tile
     counts: np.ndarray  # (slots,) i8: bricks in use
     examined: np.ndarray  # (slots,) i8
 
 
 @kernel
 def tiles_of(low, high, tiles):
-    """First and last tile of an axis that may hold nodes in low..high."""
+    """Return the first and last tile along an axis that may contain nodes in low..high."""
     return max(0, math.ceil(low - SLACK) // TILE), min(tiles - 1, math.floor(high + SLACK) // TILE)
 
 
 @kernel
 def face_boxes(fan, items, reach, prism, tiles, first, last, boxes):
-    """Tiles that hold what lies above or below a face (`prism`), or anywhere within reach of it."""
+    """Bound the tiles of the prism above and below each face (`prism`), or of everything within reach of it."""
     x, faces, normals = fan.x, fan.faces, fan.normals
     for at in range(first, last):
         f = items[at]
@@ -77,7 +77,7 @@ def vertex_boxes(fan, items, reach, tiles, first, last, boxes):
 
 @kernel(parallel=True)
 def fill_boxes(fan, kind, items, reach, prism, tiles, boxes):
-    """boxes (k,6) i2: the first and last tile of each axis that the regions of `items` may reach into."""
+    """Fill boxes (k,6) i2: the first and last tile along each axis that the regions of `items` may overlap."""
     for c in prange(-(-len(boxes) // CHUNK)):
         first, last = c * CHUNK, min(len(boxes), (c + 1) * CHUNK)
         if kind == FACES:
@@ -90,7 +90,7 @@ def fill_boxes(fan, kind, items, reach, prism, tiles, boxes):
 
 @kernel
 def is_far(fan, kind, item, i, j, k, reach):
-    """Whether all of a tile is out of reach of the face (whose edge) `item` is."""
+    """Return whether a whole tile is out of reach of the face `item`, or of the face whose edge `item` is."""
     if kind == VERTICES:
         return False
     x, faces = fan.x, fan.faces
@@ -102,7 +102,7 @@ def is_far(fan, kind, item, i, j, k, reach):
 
 @kernel
 def count_range(fan, kind, items, boxes, reach, tiles, wanted, first, last, count):
-    """Add to `count` (tiles,) how many of items first..last-1 each of the `wanted` tiles gets."""
+    """Add to `count` (tiles,) the number of items first..last-1 that fall into each of the `wanted` tiles."""
     for b in range(first, last):
         i_0, j_0, k_0, i_1, j_1, k_1 = boxes[b]
         many = (i_1 - i_0 + 1) * (j_1 - j_0 + 1) * (k_1 - k_0 + 1) > FEW
@@ -130,7 +130,7 @@ def fill_range(fan, kind, items, boxes, reach, tiles, wanted, first, last, curso
 
 @kernel(parallel=True)
 def count_tiles(fan, kind, items, boxes, reach, tiles, wanted, count):
-    """Add to `count` (parts,tiles) how many items each of the `wanted` tiles gets from each part of the items."""
+    """Add to `count` (parts,tiles) the number of items of each part that fall into each of the `wanted` tiles."""
     parts, n = len(count), len(boxes)
     for p in prange(parts):
         first, last = p * n // parts, (p + 1) * n // parts
@@ -139,7 +139,7 @@ def count_tiles(fan, kind, items, boxes, reach, tiles, wanted, count):
 
 @kernel(parallel=True)
 def fill_tiles(fan, kind, items, boxes, reach, tiles, wanted, cursor, out):
-    """Write the items of each tile in their order; those of part p from cursor[p, tile] on."""
+    """Write the items of each tile in order; those of part p start at cursor[p, tile]."""
     parts, n = len(cursor), len(boxes)
     for p in prange(parts):
         first, last = p * n // parts, (p + 1) * n // parts
@@ -184,13 +184,13 @@ def bake_tiles(fan, reach, h, paper, order, tiles, faces, edges, vertices, out):
 
 @kernel
 def node_of(q):
-    """Where in its tile node `q` of a brick lies, from the brick's first."""
+    """Return the position in its tile of node `q` of a brick, relative to the first node of the brick."""
     return (q >> 4) * TILE * TILE + ((q >> 2) & 3) * TILE + (q & 3)
 
 
 @kernel
 def pack(best, mark, h, s, out):
-    """Write the bricks of a tile that hold a distance into slot `s`; returns how many."""
+    """Write the bricks of a tile that contain a distance into slot `s`; return their number."""
     values = out.values
     count, side = 0, TILE // BRICK
     for place in range(PER_TILE):
@@ -212,7 +212,7 @@ def pack(best, mark, h, s, out):
 
 @kernel
 def bits(mark, o, which):
-    """Of the brick at i, j, k: bit q set where node q bears the mark `which`."""
+    """Return bits for the brick at i, j, k: bit q is set where node q has the mark `which`."""
     total = np.uint64(0)
     for q in range(BRICK**3):
         if mark[o + node_of(q)] & which:

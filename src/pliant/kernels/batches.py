@@ -1,4 +1,4 @@
-"""Loops over rows of four points, one primitive a row."""
+"""Loops over rows of four points, one pair of primitives per row."""
 
 from . import vec
 from .edge import edge_edge_distance

@@ -1,8 +1,8 @@
-"""Boxes that ride on bones: which triangles of a skin may be near a point (Pelechano et al., sections 4.2 to 4.5).
+"""Bone-attached bounding boxes: find the triangles of a skin near a point (Pelechano et al., sections 4.2 to 4.5).
 
-A box turns with its bone but never shrinks or shears with it, so that metres in a box are metres outside and an offset
-means the same in both. Every vertex of the skin has a range in its box, found over the clip; while it stays there, what
-was sorted into lists once is right.
+A box rotates with its bone but is never scaled or sheared by it, so that distances and offsets are the same in box and
+world coordinates. Every vertex of the skin has a range in its box, computed over the clip; while it stays within that
+range, the precomputed lists are valid.
 """
 
 import math
@@ -14,40 +14,40 @@ from . import vec
 from .jit import kernel, prange
 from .triangle import normal
 
-CHUNK = 32  # points that a thread looks up at a time, neighbours in space
-ENTRIES = 2048  # vertices of the skin that a thread checks at a time
+CHUNK = 32  # points per task of a thread, neighbours in space
+ENTRIES = 2048  # vertices of the skin checked per task of a thread
 
 
 class Boxes(NamedTuple):
-    """Triangles are in rows: by box, then by the slab their middle is in. Box coordinates in metres."""
+    """Triangles are stored in rows: by box, then by the slab of their centroid. Box coordinates in metres."""
 
-    low: np.ndarray  # (b,3) corner of each box, its skin over the whole clip
+    low: np.ndarray  # (b,3) lower corner of each box, which bounds its skin over the whole clip
     high: np.ndarray  # (b,3)
-    begin: np.ndarray  # (b,) where slab 0 begins along the first axis
-    per: np.ndarray  # (b,) slabs a metre
-    start: np.ndarray  # (b*slabs+1,) i4: from slab k look at items[start[k]:start[k+1]]
+    begin: np.ndarray  # (b,) start of slab 0 along the first axis
+    per: np.ndarray  # (b,) slabs per metre
+    start: np.ndarray  # (b*slabs+1,) i4: candidates in slab k are items[start[k]:start[k+1]]
     items: np.ndarray  # (k,) i4 rows of triangles
-    home: np.ndarray  # (b*slabs+1,) i4: rows home[k]..home[k+1]-1 have their middle in slab k
-    around: np.ndarray  # (b*slabs,6) f4 box around those, low and high
-    bounds: np.ndarray  # (m,6) f4 box around each triangle over the clip, rounded outward
+    home: np.ndarray  # (b*slabs+1,) i4: rows home[k]..home[k+1]-1 have their centroid in slab k
+    around: np.ndarray  # (b*slabs,6) f4 bounding box of those, low and high
+    bounds: np.ndarray  # (m,6) f4 bounding box of each triangle over the clip, rounded outward
     corners: np.ndarray  # (m,3) i4 vertices
-    face: np.ndarray  # (m,) i4 number of the face
+    face: np.ndarray  # (m,) i4 face index
     slabs: int
 
 
 class Placed(NamedTuple):
-    """Where the boxes are."""
+    """World placement of the boxes."""
 
     turn: np.ndarray  # (b,3,4) from the world to box coordinates
-    world: np.ndarray  # (b,6) low and high corner of the box around each box
-    ball: np.ndarray  # (b,4) middle of each box and half its diagonal
+    world: np.ndarray  # (b,6) low and high corner of each box's AABB in the world
+    ball: np.ndarray  # (b,4) centre and half diagonal of each box: its bounding sphere
 
 
 @kernel
 def frames(matrices, bone, centre, out):
-    """Rigid frames (b,3,4) that follow bones: the directions of the matrix made square, the place of the centre.
+    """Compute the rigid frames (b,3,4) of bones: the orthonormalised axes of the matrix and the position of the centre.
 
-    A matrix without room for three directions (a bone scaled to nothing) leaves the frame along the world's axes.
+    A matrix of rank below three (a bone scaled to zero) leaves the frame along the world axes.
     """
     for k in range(len(bone)):
         m, c = matrices[bone[k]], vec.load(centre, k)
@@ -65,7 +65,7 @@ def frames(matrices, bone, centre, out):
 
 @kernel
 def place(frame, axes, low, high, placed):
-    """Bring boxes with `axes` (b,3,3 in their frames, as columns) to their frames."""
+    """Transform boxes with `axes` (b,3,3, columns in their frames) by their frames."""
     turn, world, ball = placed.turn, placed.world, placed.ball
     for k in range(len(frame)):
         half = 0.0
@@ -89,7 +89,7 @@ def place(frame, axes, low, high, placed):
 
 @kernel
 def coordinates(turn, box, vertex, x, out):
-    """Box coordinates (e,3) of pairs of a box and a vertex."""
+    """Box coordinates (e,3) of (box, vertex) pairs."""
     for e in range(len(box)):
         k, p = box[e], vec.load(x, vertex[e])
         for a in range(3):
@@ -98,7 +98,7 @@ def coordinates(turn, box, vertex, x, out):
 
 @kernel
 def outside_range(turn, box, vertex, span, x, first, last, left):
-    """Which of the pairs first..last-1, in the order of boxes, left their `span` (e,6); returns how many."""
+    """Mark the pairs first..last-1, sorted by box, that left their `span` (e,6); return their number."""
     count, k = 0, -1
     for e in range(first, last):
         if box[e] != k:
@@ -119,7 +119,7 @@ def outside_range(turn, box, vertex, span, x, first, last, left):
 
 @kernel(parallel=True)
 def outside(turn, box, vertex, span, x, left, counts):
-    """`outside_range` for all pairs; counts (chunks,)."""
+    """Apply `outside_range` to all pairs; counts (chunks,)."""
     n = len(box)
     for c in prange(-(-n // ENTRIES)):
         counts[c] = outside_range(turn, box, vertex, span, x, c * ENTRIES, min(n, (c + 1) * ENTRIES), left)
@@ -127,10 +127,10 @@ def outside(turn, box, vertex, span, x, left, counts):
 
 @kernel
 def follow(x, kept, box, vertex, way, moved):
-    """Bring `kept` to x (n,3); moved (b,7) are the least and the greatest ways of the vertices of each box along each
-    axis, and what no way is longer than. Returns the longest of all.
+    """Update `kept` to x (n,3) and fill moved (b,7): the least and greatest displacement of the vertices of each box
+    along each axis, and an upper bound of their length. Return the greatest displacement of all.
 
-    box, vertex (e,): the vertices of each box, see `coordinates`; way (n,3) is room for the ways.
+    box, vertex (e,): the vertices of each box, see `coordinates`; way (n,3) is workspace for the displacements.
     """
     longest = 0.0
     for i in range(len(x)):
@@ -151,9 +151,9 @@ def follow(x, kept, box, vertex, way, moved):
 
 @kernel
 def over_plane(p, a, b, c):
-    """(d2, feature, u, v, w) of p over a triangle, seen along the axis nearest to its normal; far where it is beside.
+    """Return (d2, feature, u, v, w) of p above a triangle, along the dominant axis of its normal; infinite beside it.
 
-    The paper's test: the foot on the triangle's plane, then a question in two dimensions.
+    This is the paper's test: the foot point on the plane of the triangle, then a test in two dimensions.
     """
     n = normal(a, b, c)
     x, y, z = abs(n[0]), abs(n[1]), abs(n[2])

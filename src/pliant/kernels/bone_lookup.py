@@ -1,4 +1,4 @@
-"""Points against boxes that ride on bones: the slab says which triangles to measure; what is far is searched for."""
+"""Point queries against bone-attached boxes: slabs give the triangles to test; distant points use a nearest search."""
 
 import math
 
@@ -13,7 +13,7 @@ from .triangle import nearest2
 
 @kernel
 def boxes_near(world, points, which, first, last, reach, near):
-    """Boxes that some of the points which[first:last] may be in; returns how many."""
+    """Collect the boxes that may contain some of the points which[first:last]; return their number."""
     x_0, y_0, z_0, x_1, y_1, z_1 = np.inf, np.inf, np.inf, -np.inf, -np.inf, -np.inf
     for t in range(first, last):
         p = vec.load(points, which[t])
@@ -30,7 +30,7 @@ def boxes_near(world, points, which, first, last, reach, near):
 
 @kernel
 def single_below(a):
-    """In single precision, no more than a: numbers of one kind compare twice as fast."""
+    """Round a down to single precision: comparisons of equal types are twice as fast."""
     return np.float32(a - 1.2e-7 * abs(a))
 
 
@@ -41,10 +41,9 @@ def single_above(a):
 
 @kernel
 def look_range(boxes, placed, x, points, which, first, last, reach, exact, found, place):
-    """Nearest triangles no farther than `reach` from the points which[first:last]: found (n,3) face (or -1), feature,
-    row of the triangle (or as it was); place (n,3) barycentrics. Returns how many were looked at, and measured.
-
-    Ties go to the lower face, so that the order of boxes and lists does not matter.
+    """Find the nearest triangles within `reach` of the points which[first:last]: found (n,3) face (or -1), feature, row
+    of the triangle (or unchanged); place (n,3) barycentric coordinates. Return the numbers of triangles visited and
+    measured. Ties go to the lower face, so that the result does not depend on the order of boxes and lists.
     """
     turn, low, high, begin, per, start = placed.turn, boxes.low, boxes.high, boxes.begin, boxes.per, boxes.start
     items, bounds, corners, face, slabs = boxes.items, boxes.bounds, boxes.corners, boxes.face, boxes.slabs
@@ -82,14 +81,14 @@ def look_range(boxes, placed, x, points, which, first, last, reach, exact, found
                     best, b_face, b_feature, b_row = d_2, f, np.int64(feature), np.int64(r)
                     b_u, b_v, b_w = u, v, w
         found[i, 0], found[i, 1] = b_face, b_feature
-        found[i, 2] = b_row if b_row >= 0 else found[i, 2]  # else as it was: a search may begin there
+        found[i, 2] = b_row if b_row >= 0 else found[i, 2]  # else unchanged: a search may start there
         place[i, 0], place[i, 1], place[i, 2] = b_u, b_v, b_w
     return looked, measured
 
 
 @kernel(parallel=True)
 def look(boxes, placed, x, points, which, reach, exact, found, place, counts):
-    """`look_range` for all of `which`; counts (chunks,2)."""
+    """Apply `look_range` to all of `which`; counts (chunks,2)."""
     n = len(which)
     for c in prange(-(-n // CHUNK)):
         last = min(n, (c + 1) * CHUNK)
@@ -100,7 +99,7 @@ def look(boxes, placed, x, points, which, reach, exact, found, place, counts):
 
 @kernel
 def gap2(x_0, y_0, z_0, x_1, y_1, z_1, q, slack):
-    """Squared distance of q from a box, a little less against rounding. Numbers, since arrays cost more to hand on."""
+    """Lower bound of the squared distance of q from a box. Scalars are cheaper to pass than arrays."""
     x = max(max(x_0 - q[0], q[0] - x_1) - slack, 0.0)
     y = max(max(y_0 - q[1], q[1] - y_1) - slack, 0.0)
     z = max(max(z_0 - q[2], q[2] - z_1) - slack, 0.0)
@@ -109,7 +108,7 @@ def gap2(x_0, y_0, z_0, x_1, y_1, z_1, q, slack):
 
 @kernel
 def first_guess(ball, p):
-    """The box whose ball is nearest to p."""
+    """Return the box whose bounding sphere is nearest to p."""
     best, guess = np.inf, 0
     for b in range(len(ball)):
         gap = math.sqrt(vec.norm2((ball[b, 0] - p[0], ball[b, 1] - p[1], ball[b, 2] - p[2]))) - ball[b, 3]
@@ -120,11 +119,11 @@ def first_guess(ball, p):
 
 @kernel
 def search_one(boxes, placed, x, p, row, most, slack):
-    """The nearest triangle no farther than `most`, or however far it is where that is infinite, `row` (or -1) to begin
-    with: its squared distance (or that of `most`), what `look_range` says of it, and counts.
+    """Find the nearest triangle within `most` (which may be infinite), starting from `row` (or -1). Return its squared
+    distance (or that of `most`), face, feature, row and barycentric coordinates as in `look_range`, and the counts.
 
-    A box lies in its ball, a slab's triangles in their box, a triangle in its own: whatever is farther away than the
-    best so far is passed over.
+    Boxes lie in their bounding spheres, the triangles of a slab in its box, a triangle in its own box: every volume
+    farther away than the best distance so far is culled.
     """
     turn, ball, around, home, bounds = placed.turn, placed.ball, boxes.around, boxes.home, boxes.bounds
     corners, face, low, high, slabs = boxes.corners, boxes.face, boxes.low, boxes.high, boxes.slabs
@@ -167,21 +166,21 @@ def search_one(boxes, placed, x, p, row, most, slack):
 
 @kernel
 def judge_range(boxes, placed, x, points, which, first, last, side, slack, found, place, clear):
-    """For points which[first:last] that nothing was found near, on which `side` (k,) of the skin they are: those inside
-    (-1) get their nearest triangle, for the others `clear` (n,) says by how much they are clear of the skin at least.
+    """Handle points which[first:last] without a triangle within reach. Points inside the skin (`side` (k,) is -1) get
+    their nearest triangle; for the others clear (n,) becomes a lower bound of the distance to the skin.
 
-    A point outside that is farther from the skin than from its neighbour vouches for it, so that few are searched for.
-    Returns how many triangles were looked at, and measured.
+    A measured point outside whose clearance exceeds the distance to its neighbour bounds the neighbour's clearance too,
+    so that few points are searched. Return the numbers of triangles visited and measured.
     """
-    spots, count = np.empty((last - first, 4)), 0
+    balls, count = np.empty((last - first, 4)), 0
     looked, measured = 0, 0
     for t in range(first, last):
         i = which[t]
-        p, sure = vec.load(points, i), 0.0
+        p, bound = vec.load(points, i), 0.0
         for k in range(count if side[t] >= 0 else 0):
-            sure = max(sure, spots[k, 3] - vec.norm(vec.sub(p, vec.load(spots, k))))
-        if sure > slack:
-            clear[i] = sure - slack
+            bound = max(bound, balls[k, 3] - vec.norm(vec.sub(p, vec.load(balls, k))))
+        if bound > slack:
+            clear[i] = bound - slack
             continue
         d_2, f, feature, row, u, v, w, one, two = search_one(boxes, placed, x, p, found[i, 2], np.inf, slack)
         looked, measured = looked + one, measured + two
@@ -189,15 +188,15 @@ def judge_range(boxes, placed, x, points, which, first, last, side, slack, found
         vec.store(place, i, (u, v, w))
         if side[t] >= 0:
             found[i, 0], clear[i] = -1, math.sqrt(d_2)
-            spots[count, 3] = clear[i]
-            vec.store(spots, count, p)
+            balls[count, 3] = clear[i]
+            vec.store(balls, count, p)
             count += 1
     return looked, measured
 
 
 @kernel(parallel=True)
 def judge(boxes, placed, x, points, which, side, slack, found, place, clear, counts):
-    """`judge_range` for all of `which`; counts (chunks,2)."""
+    """Apply `judge_range` to all of `which`; counts (chunks,2)."""
     n = len(which)
     for c in prange(-(-n // CHUNK)):
         last = min(n, (c + 1) * CHUNK)
@@ -208,7 +207,7 @@ def judge(boxes, placed, x, points, which, side, slack, found, place, clear, cou
 
 @kernel
 def gather(wanted, points, found, place, rows, pairs, at, where):
-    """Points (ascending) something was found for: their rows, face and feature, positions, barycentrics."""
+    """Collect the points (ascending) with a result: rows, face and feature, positions, barycentric coordinates."""
     count = 0
     for i in range(len(points)):
         if wanted[i] and found[i, 0] >= 0:
@@ -221,7 +220,7 @@ def gather(wanted, points, found, place, rows, pairs, at, where):
 
 @kernel
 def fill_middles(rows, ends, faces, first, pairs, where, nearest, normal, distance, v, bodies, out):
-    """Records of middles of edges against the point of the skin that is nearest, which has the skin's velocity."""
+    """Write records of edge midpoints against the nearest point of the skin, which has the velocity of the skin."""
     for c in range(len(out)):
         e, f = rows[c], pairs[c, 0]
         record = out[c]
@@ -235,7 +234,7 @@ def fill_middles(rows, ends, faces, first, pairs, where, nearest, normal, distan
 
 @kernel(parallel=True)
 def look_everywhere(x, faces, points, found, distance):
-    """Every point against every triangle, for comparison: the nearest face and its distance."""
+    """Test every point against every triangle, for comparison: the nearest face and its distance."""
     for i in prange(len(points)):
         p, best, face = vec.load(points, i), np.inf, -1
         for f in range(len(faces)):

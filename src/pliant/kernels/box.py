@@ -1,4 +1,4 @@
-"""Axis-aligned boxes as two tuples, the lowest and the highest corner. Closed: boxes that touch overlap."""
+"""Axis-aligned boxes (AABB) as two tuples, the lowest and the highest corner. Closed: boxes that touch overlap."""
 
 from .jit import kernel
 
@@ -21,7 +21,7 @@ def of_triangle(a, b, c):
 
 @kernel
 def merge(low_a, high_a, low_b, high_b):
-    """The smallest box around two."""
+    """Return the smallest box around two boxes."""
     return (
         (min(low_a[0], low_b[0]), min(low_a[1], low_b[1]), min(low_a[2], low_b[2])),
         (max(high_a[0], high_b[0]), max(high_a[1], high_b[1]), max(high_a[2], high_b[2])),
@@ -30,7 +30,7 @@ def merge(low_a, high_a, low_b, high_b):
 
 @kernel
 def inflate(low, high, r):
-    """The box grown by r on every side."""
+    """Return the box expanded by r on every side."""
     return (low[0] - r, low[1] - r, low[2] - r), (high[0] + r, high[1] + r, high[2] + r)
 
 

@@ -1,4 +1,4 @@
-"""Distances in bricks of 4 x 4 x 4 nodes around the surface, and an index that finds them."""
+"""Sparse distance field: bricks of 4 x 4 x 4 nodes around the surface, and an index of them."""
 
 from typing import NamedTuple
 
@@ -9,23 +9,23 @@ from .grid import trilinear
 from .jit import kernel, prange
 from .regions import TILE
 
-CHUNK = 64  # bricks a thread takes at a time
-POINTS = 16384  # points a thread samples at a time
-PARTS = 8  # or less, where there are not as many for each
-BLOCK = 512  # points that are located, then fetched, then interpolated
-KEPT = 64  # bricks that are unpacked at a time
-SIX, SEVEN = np.uint64(6), np.uint64(7)  # bits of a node's number in its brick, and in an unpacked one
+CHUNK = 64  # bricks per task of a thread
+POINTS = 16384  # points per task of a thread at most
+PARTS = 8  # tasks at least
+BLOCK = 512  # points located, then fetched, then interpolated together
+KEPT = 64  # bricks kept unpacked at a time
+SIX, SEVEN = np.uint64(6), np.uint64(7)  # bits of a node index in a brick, and in an unpacked brick
 LOW, HALF = np.uint64(127), np.uint64(32)  # mask of the latter; bits of a float32
-NANS = np.uint64(0x7FC000007FC00000)  # two of them
+NANS = np.uint64(0x7FC000007FC00000)  # two float32 nans
 ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
-# bits of a brick's nodes with i = 0, j = 0, k = 0
+# bits of the nodes of a brick with i = 0, j = 0, k = 0
 I_FIRST, J_FIRST, K_FIRST = np.uint64(0xFFFF), np.uint64(0x000F000F000F000F), np.uint64(0x1111111111111111)
 
 
 class Bricks(NamedTuple):
     values: np.ndarray  # (n,64) f4 signed distance, metres, z fastest; nan beyond the band; brick 0 is all nan
-    index: np.ndarray  # (bx,by,bz) i4: the brick at nodes 4 i, 4 j, 4 k; 0 where there is none
-    rim: np.ndarray  # (n,) u8: bit q set where node q is nearest to an open border; or empty
+    index: np.ndarray  # (bx,by,bz) i4: the brick at nodes 4 i, 4 j, 4 k; 0 if there is none
+    rim: np.ndarray  # (n,) u8: bit q set where node q is nearest to a boundary edge; or empty
     jump: np.ndarray  # (n,) u8: bit q set where the sign jumps in the cell above node q without a surface; or empty
     origin: np.ndarray  # (3,) metres
     size: np.ndarray  # (3,) i8 nodes along each axis
@@ -34,7 +34,7 @@ class Bricks(NamedTuple):
 
 @kernel
 def brick_at(t, place, tiles):
-    """Brick i, j, k of the grid that is number `place` of tile `t`."""
+    """Return the grid position i, j, k of brick `place` of tile `t`."""
     side = TILE // BRICK
     i = t // (tiles[1] * tiles[2]) * side + place // (side * side)
     return i, t // tiles[2] % tiles[1] * side + place // side % side, t % tiles[2] * side + place % side
@@ -42,7 +42,7 @@ def brick_at(t, place, tiles):
 
 @kernel(parallel=True)
 def gather(order, start, packed, tiles, values, rim, doubt, index):
-    """Copy slot s of `packed`, which is tile order[s], to rows start[s] on."""
+    """Copy slot s of `packed`, which holds tile order[s], to the rows from start[s] on."""
     for s in prange(len(order)):
         for b in range(packed.counts[s]):
             to = start[s] + b
@@ -55,7 +55,7 @@ def gather(order, start, packed, tiles, values, rim, doubt, index):
 
 @kernel(parallel=True)
 def splice(old, new, replaced, start, tiles, values, rim, index):
-    """Bricks of the `replaced` tiles from `new`, of the others from `old`, those of tile t from start[t] on."""
+    """Merge bricks: `replaced` tiles from `new`, the others from `old`; those of tile t start at start[t]."""
     places = (TILE // BRICK) ** 3
     for t in prange(len(replaced)):
         to = start[t]
@@ -74,7 +74,7 @@ def splice(old, new, replaced, start, tiles, values, rim, index):
 
 @kernel(parallel=True)
 def expand(bricks, values):
-    """The dense grid (nx,ny,nz) of all nodes."""
+    """Expand to the dense grid (nx,ny,nz) of all nodes."""
     v, index = bricks.values, bricks.index
     for i in prange(values.shape[0]):
         for j in range(values.shape[1]):
@@ -84,7 +84,7 @@ def expand(bricks, values):
 
 @kernel(parallel=True)
 def expand_jumps(bricks, jump):
-    """The dense cells (nx-1,ny-1,nz-1) u1 of the bits."""
+    """Expand the jump bits to dense cells (nx-1,ny-1,nz-1) u1."""
     bits, index = bricks.jump, bricks.index
     for i in prange(jump.shape[0]):
         for j in range(jump.shape[1]):
@@ -95,7 +95,7 @@ def expand_jumps(bricks, jump):
 
 @kernel(parallel=True)
 def signs(values, above, below):
-    """Bit q set where node q of a brick is above zero, and where it is below."""
+    """Set bit q of `above` where node q of a brick is positive, and of `below` where it is negative."""
     for c in prange(-(-len(values) // CHUNK)):
         for b in range(c * CHUNK, min(len(values), (c + 1) * CHUNK)):
             up, down = np.uint64(0), np.uint64(0)
@@ -107,14 +107,14 @@ def signs(values, above, below):
 
 @kernel
 def joined(a, b, shift, mask):
-    """Bits of the nodes or of their next ones along an axis; `b` is the next brick, `mask` the axis' first nodes."""
+    """Bits of nodes or of their successors along an axis; `b` is the next brick, `mask` the first nodes of the axis."""
     next_ = np.uint64(a & ~mask) >> np.uint64(shift) | np.uint64(b & mask) << np.uint64(3 * shift)
     return a | next_
 
 
 @kernel
 def cells_with(bits, index, i, j, k):
-    """Of brick i, j, k: bit q set where any corner of the cell above node q has its bit set."""
+    """Return bits of brick i, j, k: bit q is set where any corner of the cell above node q has its bit set."""
     ni, nj, nk = index.shape
     corner = (np.uint64(0), np.uint64(0))
     for a in range(2):
@@ -133,9 +133,9 @@ def cells_with(bits, index, i, j, k):
 
 @kernel(parallel=True)
 def mark_jumps(bricks, above, below, jump):
-    """Set the bits of cells with both signs and no surface between them: interpolation would invent one there.
+    """Set the bits of cells with both signs and no surface in between, where interpolation creates a false surface.
 
-    Either a corner is nearest to an open border, or two corners are farther from the surface than from each other.
+    There a corner is nearest to a boundary edge, or two are farther from the surface than from each other.
     """
     values, index, rim, h = bricks.values, bricks.index, bricks.rim, bricks.h
     ni, nj, nk = index.shape
@@ -159,7 +159,7 @@ def mark_jumps(bricks, above, below, jump):
 
 @kernel
 def too_steep(d, h):
-    """Whether corners of a cell differ by more than their distance, which only a sign that jumps can do."""
+    """Return whether corners of a cell differ by more than their distance, which is possible only if the sign jumps."""
     edge, face, room = 1.0001 * h, 1.4144 * h, 1.7323 * h
     far = False
     for p in range(8):
@@ -171,7 +171,7 @@ def too_steep(d, h):
 
 @kernel
 def cell(values, index, i, j, k):
-    """Values at the corners of cell i, j, k, z fastest, as float64."""
+    """Return the values at the corners of cell i, j, k, z fastest, as float64."""
     i_0, j_0, k_0, i_1, j_1, k_1 = i >> 2, j >> 2, k >> 2, (i + 1) >> 2, (j + 1) >> 2, (k + 1) >> 2
     x_0, y_0, z_0 = (i & 3) << 4, (j & 3) << 2, k & 3
     x_1, y_1, z_1 = ((i + 1) & 3) << 4, ((j + 1) & 3) << 2, (k + 1) & 3
@@ -189,9 +189,9 @@ def cell(values, index, i, j, k):
 
 @kernel
 def locate(points, first, count, origin, per, size, shape, share, brick, at):
-    """Where points first..first+count-1 (flat) lie: the brick, the share of the cell along each axis, and `at`.
+    """Locate points first..first+count-1 (flat): the brick, the fractions along the cell, and the node index `at`.
 
-    No branches and flat arrays with constant strides, so that it becomes vector code, as does `interpolate`.
+    Branch-free with flat arrays and constant strides, so that it vectorises, as does `interpolate`.
     """
     row, plane = shape[2], shape[1] * shape[2]
     x_end, y_end, z_end = size[0] - 1.0, size[1] - 1.0, size[2] - 1.0
@@ -199,7 +199,7 @@ def locate(points, first, count, origin, per, size, shape, share, brick, at):
         p = np.uint64(3 * first) + np.uint64(3 * s)
         x, y = (points[p] - origin[0]) * per, (points[p + ONE] - origin[1]) * per
         z = (points[p + TWO] - origin[2]) * per
-        # compared as floats, because a far point's cell number may not fit an integer
+        # compared as floats, because the cell index of a distant point may overflow an integer
         inside = (x >= 0.0) & (x < x_end) & (y >= 0.0) & (y < y_end) & (z >= 0.0) & (z < z_end)
         x, y, z = x if inside else 0.0, y if inside else 0.0, z if inside else 0.0
         i, j, k = np.int32(x), np.int32(y), np.int32(z)
@@ -212,13 +212,13 @@ def locate(points, first, count, origin, per, size, shape, share, brick, at):
 
 @kernel
 def pair(nodes, p, q):
-    """Two float32 nodes in one word: moved together, and looked at as floats again by `interpolate`."""
+    """Pack two float32 nodes into one word: moved together, and reinterpreted as floats by `interpolate`."""
     return np.uint64(nodes[p]) | np.uint64(nodes[q]) << HALF
 
 
 @kernel
 def unpack(nodes, index, shape, brick, q, room):
-    """Pairs along z for the cells of `brick`: 5 x 5 x 4 from room[q] on; anything beyond the grid."""
+    """Unpack pairs along z for the cells of `brick`: 5 x 5 x 4 from room[q] on; arbitrary beyond the grid."""
     i, j, k = brick // (shape[1] * shape[2]), brick // shape[2] % shape[1], brick % shape[2]
     b_x = shape[1] * shape[2] if i + 1 < shape[0] else 0
     b_y, b_z = shape[2] if j + 1 < shape[1] else 0, 1 if k + 1 < shape[2] else 0
@@ -235,10 +235,10 @@ def unpack(nodes, index, shape, brick, q, room):
 
 @kernel
 def look_up(nodes, index, shape, brick, place):
-    """The four pairs of the cell above node `place` of a brick, read one by one."""
+    """Return the four pairs of the cell above node `place` of a brick, read one by one."""
     a, b, c = place >> 4, (place >> 2) & 3, place & 3
     x_0, y_0, z_0 = np.uint64(a << 4), np.uint64(b << 2), np.uint64(c)
-    # the next node along an axis is in this brick or the first of the next one
+    # the next node along an axis is in this brick or is the first node of the next brick
     x_1, y_1, z_1 = np.uint64(((a + 1) & 3) << 4), np.uint64(((b + 1) & 3) << 2), np.uint64((c + 1) & 3)
     b_x = brick + np.uint64(((a + 1) >> 2) * shape[1] * shape[2])
     b_y, b_z = np.uint64(((b + 1) >> 2) * shape[2]), np.uint64((c + 1) >> 2)
@@ -256,11 +256,11 @@ def look_up(nodes, index, shape, brick, place):
 
 @kernel
 def fetch(nodes, index, jump, shape, eager, count, brick, at, met, kept, room, corners):
-    """The corners of each cell, as pairs along z; nan beyond the band and where the sign jumps.
+    """Fetch the corners of each cell as pairs along z; nan beyond the band and where the sign jumps.
 
-    A brick that is met again is unpacked, and 4 x 4 x 4 of them are kept: along a surface nearly all points find their
-    corners there, and then a brick is unpacked at once (`eager`; returns whether to be next time). Unsigned, so that no
-    index is looked at for being negative.
+    A brick that is needed again is unpacked and cached, 4 x 4 x 4 bricks in all: along a surface nearly all points find
+    their corners in the cache, and then bricks are unpacked at first use (`eager`; the return value is the setting for
+    the next call). Unsigned indices avoid the check for negative ones.
     """
     missed = 0
     for s in range(count):
@@ -292,7 +292,7 @@ def fetch(nodes, index, jump, shape, eager, count, brick, at, met, kept, room, c
 
 @kernel
 def interpolate(corners, share, first, count, per, distance, gradient):
-    """Distance and gradient (flat) of points first..first+count-1 from their float32 corners."""
+    """Interpolate distance and gradient (flat) of points first..first+count-1 from their float32 corners."""
     for s in range(count):
         p = 2 * s
         c = (
@@ -313,7 +313,7 @@ def interpolate(corners, share, first, count, per, distance, gradient):
 
 @kernel
 def sample_range(bricks, points, first, last, distance, gradient):
-    """Signed distance and gradient at points first..last-1; nan beyond the band, and where a sign jumps."""
+    """Sample signed distance and gradient at points first..last-1; nan beyond the band and where the sign jumps."""
     nodes, index, jump = bricks.values.view(np.uint32).reshape(-1), bricks.index.reshape(-1), bricks.jump
     origin = (bricks.origin[0], bricks.origin[1], bricks.origin[2])
     size, shape, per = (bricks.size[0], bricks.size[1], bricks.size[2]), bricks.index.shape, 1.0 / bricks.h

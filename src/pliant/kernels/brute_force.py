@@ -1,7 +1,7 @@
-"""All vertex-face and edge-edge pairs within a distance, exactly. Cell lists cull only what cannot matter.
+"""All vertex-face and edge-edge pairs within a distance, exactly; cell lists cull only pairs that cannot be in contact.
 
-Each finder runs twice: with `out` empty it counts, then it fills; so nothing is ever cut off and the order does not
-depend on threads.
+Each function runs twice: with an empty `out` it counts, then it fills. Nothing is truncated, and the order is
+independent of the number of threads.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ from .triangle import closest_on_triangle, point_triangle_distance
 
 @kernel
 def one_vertex(x, rest, i, j):
-    """Whether rows i and j are one vertex: the same row, or copies that coincide at rest and where they are now."""
+    """Return whether rows i and j are one vertex: the same row, or copies that coincide both at rest and now."""
     if i == j:
         return True
     same = x[i, 0] == x[j, 0] and x[i, 1] == x[j, 1] and x[i, 2] == x[j, 2]
@@ -26,9 +26,9 @@ def one_vertex(x, rest, i, j):
 
 @kernel
 def faces_near(cells, x_a, i, x_b, faces_b, rest, within, out, at):
-    """Faces of b within reach of vertex `i` of a, ascending; written to out[at:] unless that is empty.
+    """Find the faces of b within reach of vertex `i` of a, ascending; written to out[at:] unless `out` is empty.
 
-    rest (n,3) are the positions at rest of a mesh against itself, whose neighbours are left out; else empty.
+    rest (n,3): the rest positions of a mesh tested against itself, whose neighbours are excluded; otherwise empty.
     """
     p = vec.load(x_a, i)
     a, b, c = (p[0] - cells.origin[0]) / cells.h, (p[1] - cells.origin[1]) / cells.h, (p[2] - cells.origin[2]) / cells.h
@@ -61,7 +61,7 @@ def box_of_edge(x, edges, e, within):
 
 @kernel
 def edges_near(cells, x_a, edges_a, e, x_b, edges_b, low_b, rest, within, out, at):
-    """Edges of b within reach of edge `e` of a; a pair that shares several cells counts only in the first of them.
+    """Find the edges of b within reach of edge `e` of a; a pair in several cells counts only in the first of them.
 
     `rest` as in `faces_near`.
     """
@@ -92,7 +92,7 @@ def edges_near(cells, x_a, edges_a, e, x_b, edges_b, low_b, rest, within, out, a
 
 @kernel
 def neighbours(x, rest, edges, e, f):
-    """Whether two edges of one mesh share a vertex."""
+    """Return whether two edges of one mesh share a vertex."""
     i, j, k, h = edges[e, 0], edges[e, 1], edges[f, 0], edges[f, 1]
     if one_vertex(x, rest, i, k) or one_vertex(x, rest, i, h):
         return True
@@ -101,7 +101,7 @@ def neighbours(x, rest, edges, e, f):
 
 @kernel(parallel=True)
 def vertex_face_pairs(cells, x_a, x_b, faces_b, rest, within, start, out):
-    """Count into start[i+1] when `out` is empty, else fill out[start[i]:]; `rest` as in `faces_near`."""
+    """Count into start[i+1] if `out` is empty, otherwise fill out[start[i]:]; `rest` as in `faces_near`."""
     for i in prange(len(x_a)):
         count = faces_near(cells, x_a, i, x_b, faces_b, rest, within, out, start[i])
         if out.shape[0] == 0:
@@ -118,7 +118,7 @@ def edge_edge_pairs(cells, x_a, edges_a, x_b, edges_b, low_b, rest, within, star
 
 @kernel
 def across(p, q, side, spare):
-    """Unit normal and signed distance from q to p; `spare` is the direction where rounding leaves none."""
+    """Return the unit normal and signed distance from q to p; `spare` is the direction if p and q coincide."""
     gap = vec.sub(p, q)
     if touching(gap, p, q):
         return spare, vec.dot(gap, spare)
@@ -128,7 +128,7 @@ def across(p, q, side, spare):
 
 @kernel(parallel=True)
 def vertex_face_geometry(surface, x, pairs, side, weights, normal, distance):
-    """Weights, normal and distance of each (vertex, face) pair; `side` (n,) is -1 for vertices inside."""
+    """Compute weights, normal and distance of each (vertex, face) pair; `side` (n,) is -1 for vertices inside."""
     for c in prange(len(pairs)):
         p = vec.load(x, pairs[c, 0])
         a, b, d = corners(surface, pairs[c, 1])
@@ -141,7 +141,7 @@ def vertex_face_geometry(surface, x, pairs, side, weights, normal, distance):
 
 @kernel(parallel=True)
 def edge_edge_geometry(x_a, edges_a, x_b, edges_b, normals_b, pairs, weights, normal, distance):
-    """The same for (edge, edge) pairs; where they cross, the normal is at right angles to both, away from b."""
+    """Compute the same for (edge, edge) pairs; where edges cross, the normal is perpendicular to both, away from b."""
     for m in prange(len(pairs)):
         a, b = vec.load(x_a, edges_a[pairs[m, 0], 0]), vec.load(x_a, edges_a[pairs[m, 0], 1])
         c, d = vec.load(x_b, edges_b[pairs[m, 1], 0]), vec.load(x_b, edges_b[pairs[m, 1], 1])

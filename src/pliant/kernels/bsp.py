@@ -1,7 +1,7 @@
-"""A distance that is linear in each cell of a binary space partition: samples of a cell, its fit, its split, sampling.
+"""Piecewise linear signed distance on a binary space partition: samples of a cell, its fit, its split, evaluation.
 
 After J. Wu and L. Kobbelt, "Piecewise linear approximation of signed distance fields", 2003. Coordinates are those of
-the unit cube, distances are in sides of it.
+the unit cube; distances are in side lengths of the cube.
 """
 
 from typing import NamedTuple
@@ -11,27 +11,27 @@ import numpy as np
 from . import vec
 from .jit import kernel, prange
 
-CHUNK = 4096  # points a thread samples at a time
-CELLS = 16  # cells a thread fits at a time
-FEWEST = 0.125  # of the samples must lie on either side of a split
-PIVOTS = 8  # edges walked along on the way to a corner
-JUMP_NEAR = 0.25  # a cell that only crosses a jump of the sign is cut until it is this small beside its distance
+CHUNK = 4096  # points per task of a thread
+CELLS = 16  # cells per task of a thread
+FEWEST = 0.125  # minimum share of the samples on each side of a split
+PIVOTS = 8  # edges followed on the path to a corner
+JUMP_NEAR = 0.25  # a cell that only crosses a jump of the sign is split until its size is this fraction of its distance
 
 
 class Partition(NamedTuple):
-    linear: np.ndarray  # (nodes,4) f4 a x + b y + c z + e: the plane of a split, or the distance in a leaf
-    child: np.ndarray  # (nodes,) i4 the child where the plane is negative, the other one follows; 0 in a leaf
+    linear: np.ndarray  # (nodes,4) f4 a x + b y + c z + e: the split plane, or the distance in a leaf
+    child: np.ndarray  # (nodes,) i4 child on the negative side of the plane, the other one follows; 0 in a leaf
     origin: np.ndarray  # (3,) metres
     side: float  # of the cube, metres
 
 
 @kernel
 def go(linear, child, parent, node, p, way):
-    """From `p` along `way` to the hull of the node's cell: how far, and the normal of the wall there."""
+    """Cast a ray from `p` along `way` to the hull of the node's cell: the distance, and the normal of the wall hit."""
     far, wall = np.inf, (0.0, 0.0, 0.0)
     tiny = 1e-12 * vec.norm(way)
     for k in range(3):
-        # a wall one already walks along does not stop
+        # walls parallel to the ray are not hit
         if abs(way[k]) > tiny:
             t = ((1.0 if way[k] > 0.0 else 0.0) - p[k]) / way[k]
             if t < far:
@@ -50,7 +50,7 @@ def go(linear, child, parent, node, p, way):
 
 @kernel
 def to_edge(linear, child, parent, node, q, way, wall):
-    """From `q` on a wall along it, as near to `way` as it allows: to the next wall."""
+    """From `q` on a wall, follow the direction closest to `way` within the wall to the next wall."""
     along = vec.sub(way, vec.scale(wall, vec.dot(way, wall) / max(vec.norm2(wall), 1e-300)))
     far, second = go(linear, child, parent, node, q, along)
     return vec.madd(q, along, far), second
@@ -58,9 +58,9 @@ def to_edge(linear, child, parent, node, q, way, wall):
 
 @kernel
 def to_corner(linear, child, parent, node, q, way, a, b):
-    """From `q` where walls a and b meet along edges that lead on in direction `way`, to a corner far out.
+    """From `q`, where walls a and b meet, follow edges in direction `way` to an extreme corner.
 
-    Sharp corners are the farthest ones in many directions, and there a fit is worst.
+    Sharp corners are extreme in many directions, and the fit is worst there.
     """
     c = a
     for turn in range(PIVOTS):
@@ -82,7 +82,7 @@ def to_corner(linear, child, parent, node, q, way, a, b):
 
 @kernel(parallel=True)
 def draw(linear, child, parent, nodes, start, ways, shares, out):
-    """Hit and run: points `out` (n,2 m,3) in the cells of `nodes`, m inside and m on the hull, from `start` (n,3)."""
+    """Hit-and-run sampling: `out` (n,2 m,3) in the cells of `nodes`, m inside and m on the hull, from `start` (n,3)."""
     for cell in prange(len(nodes)):
         node, p = nodes[cell], vec.load(start, cell)
         for m in range(ways.shape[1]):
@@ -101,7 +101,7 @@ def draw(linear, child, parent, nodes, start, ways, shares, out):
 
 @kernel
 def mean_of(x, part, which):
-    """Mean of the rows of `x` with part == which, and how many they are."""
+    """Mean of the rows of `x` with part == which, and their number."""
     total, count = (0.0, 0.0, 0.0), 0
     for i in range(len(x)):
         if part[i] == which:
@@ -111,9 +111,9 @@ def mean_of(x, part, which):
 
 @kernel
 def fit_linear(x, d, normal, part, which):
-    """Least squares: a, b, c, e and the sum of squares left, for the samples with part == which.
+    """Least-squares fit a, b, c, e and its residual sum of squares, for the samples with part == which.
 
-    Where the samples lie in a plane or on a line they do not say how d changes across; the mean normal does.
+    Where the samples lie in a plane or on a line, they do not determine the gradient across it; the mean normal does.
     """
     m, count = mean_of(x, part, which)
     g, _ = mean_of(normal, part, which)
@@ -125,7 +125,7 @@ def fit_linear(x, d, normal, part, which):
     for i in range(len(d)):
         if part[i] == which:
             r = vec.sub(vec.load(x, i), m)
-            # what the mean normal leaves unsaid
+            # residual after the mean normal
             e = d[i] - mean_d - vec.dot(g, r)
             xx, xy, xz = xx + r[0] * r[0], xy + r[0] * r[1], xz + r[0] * r[2]
             yy, yz, zz = yy + r[1] * r[1], yz + r[1] * r[2], zz + r[2] * r[2]
@@ -142,7 +142,7 @@ def fit_linear(x, d, normal, part, which):
 
 @kernel
 def solve(xx, xy, xz, yy, yz, zz, b):
-    """The solution of a symmetric positive 3x3 system."""
+    """Solve a symmetric positive 3x3 system."""
     r0, r1, r2 = (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)
     c0, c1, c2 = vec.cross(r1, r2), vec.cross(r2, r0), vec.cross(r0, r1)
     det = vec.dot(r0, c0)
@@ -154,7 +154,7 @@ def solve(xx, xy, xz, yy, yz, zz, b):
 
 @kernel
 def principal(x):
-    """Mean of the rows of `x` and the direction in which they spread most."""
+    """Mean of the rows of `x` and their principal direction."""
     m, v = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     for i in range(len(x)):
         m = vec.madd(m, vec.load(x, i), 1.0 / len(x))
@@ -163,7 +163,7 @@ def principal(x):
         r = vec.sub(vec.load(x, i), m)
         if vec.norm2(r) > far:
             far, v = vec.norm2(r), vec.unit(r)
-    # from the farthest sample a few steps are enough; a plane need not be the very best
+    # from the farthest sample a few power iterations suffice; the plane need not be optimal
     for _ in range(8):
         w = (0.0, 0.0, 0.0)
         for i in range(len(x)):
@@ -175,7 +175,7 @@ def principal(x):
 
 @kernel
 def divide(x, plane, part):
-    """part[i] = 1 above the plane, 0 below; how many are above."""
+    """Set part[i] to 1 above the plane and 0 below; return the number above."""
     above = 0
     for i in range(len(x)):
         part[i] = plane[0] * x[i, 0] + plane[1] * x[i, 1] + plane[2] * x[i, 2] + plane[3] >= 0.0
@@ -193,11 +193,11 @@ def unit_plane(n, e):
 
 @kernel
 def best_split(x, d, normal, part):
-    """The plane after which two linear functions fit best, out of three.
+    """Choose, out of three planes, the split after which two linear functions fit best.
 
-    Samples are parted in two by the direction in which their normals spread most. Where the functions of the two parts
-    are equal lies the bisector between two pieces of the surface, the first plane; the second is halfway between the
-    parts; the third halves the cell across its longest direction, which always gets on.
+    The samples are divided into two clusters along the direction in which their normals vary most. The first plane is
+    where the linear functions of the two clusters are equal, the bisector of two pieces of the surface; the second lies
+    halfway between the clusters; the third halves the cell across its longest direction, which always makes progress.
     """
     middle, longest = principal(x)
     halves = unit_plane(longest, -vec.dot(longest, middle))
@@ -223,7 +223,7 @@ def best_split(x, d, normal, part):
 
 @kernel
 def sign_jumps(x, d, lean):
-    """Whether samples of opposite sign are farther from the surface than from each other, or beside a border."""
+    """Whether samples of opposite sign are farther from the surface than from each other, or near a boundary edge."""
     for i in range(len(d)):
         for j in range(i):
             if d[i] * d[j] < 0.0:
@@ -235,7 +235,7 @@ def sign_jumps(x, d, lean):
 
 @kernel
 def spread(x, d):
-    """How far samples are from the first one at most, and the smallest |d|."""
+    """Greatest distance of the samples from the first one, and the smallest |d|."""
     wide, near = 0.0, np.inf
     for i in range(len(x)):
         wide = max(wide, vec.norm(vec.sub(vec.load(x, i), vec.load(x, 0))))
@@ -245,9 +245,9 @@ def spread(x, d):
 
 @kernel
 def decide_range(x, d, normal, lean, tolerance, relative, first, last, done, linear, seeds):
-    """For cells first..last-1 with samples x (n,m,3): the linear function if it fits (done), or the plane of a split.
+    """Decide cells first..last-1 with samples x (n,m,3): the linear function if it fits (done), else a split plane.
 
-    `seeds` (n,2,3): a point in either half. A cell that crosses a jump of the sign ends as nan.
+    `seeds` (n,2,3): a point in either half. A cell that crosses a jump of the sign becomes nan.
     """
     part = np.zeros(x.shape[1], np.int64)
     for c in range(first, last):
@@ -284,7 +284,7 @@ def decide(x, d, normal, lean, tolerance, relative, done, linear, seeds):
 
 @kernel
 def sample_range(tree, points, first, last, distance, gradient):
-    """Signed distance and gradient at points first..last-1; nan outside the cube, and where a sign jumps."""
+    """Sample signed distance and gradient at points first..last-1; nan outside the cube and where the sign jumps."""
     linear, child = tree.linear, tree.child
     for at in range(first, last):
         x = (points[at, 0] - tree.origin[0]) / tree.side

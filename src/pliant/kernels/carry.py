@@ -1,9 +1,8 @@
-"""Cloth that bodies carry along: how far all may go together, who is pushed, and who makes way.
+"""Cloth carried along by bodies: how far all vertices can move together, which are pushed, and which give way.
 
-All vertices go on straight lines by their rows of u, and all of them by the same share t of it. Along its normal the
-gap of a pair is then a concave function of t, and linear between any two vertices of its sides: the greatest t that
-keeps the pair apart is a quotient. Cloth that goes as the body behind it does has a gap that never changes, however far
-both go.
+All vertices move on straight lines by the same share t of their rows of u. Along its normal the gap of a pair is then a
+concave function of t, and linear for any two vertices of its sides: the greatest t that keeps the pair separated is a
+quotient. The gap of cloth that moves with the body behind it stays constant for any distance.
 """
 
 import math
@@ -14,12 +13,12 @@ from .guard import KEPT
 from .jit import kernel
 from .triangle import closest_on_triangle
 
-HALVINGS = 8  # of a way, to find how much of it a plane that turns allows
+HALVINGS = 8  # of a displacement, to find the share that a rotating plane allows
 
 
 @kernel
 def shares(vertices, kinds, normals, kept, x, u, most):
-    """Fill most (k,), the greatest share of u (n,3), up to 1, at which each pair is `kept` apart; returns the least."""
+    """Fill most (k,): the greatest share of u (n,3), at most 1, that keeps each pair `kept` apart; return the least."""
     least = 1.0
     for c in range(len(kept)):
         n, split = vec.load(normals, c), 1 if kinds[c] == 0 else 2
@@ -43,13 +42,13 @@ def shares(vertices, kinds, normals, kept, x, u, most):
 
 @kernel
 def turning_share(vertices, c, split, n, x, u, kept, enough):
-    """The greatest of the shares 1, 1/2, 1/4, ... of u at which pair c is apart by a plane that turns with it; 0 where
-    none of them is more than `enough`.
+    """Return the greatest of the shares 1, 1/2, 1/4, ... of u at which a plane that rotates with pair c separates it; 0
+    if none of them exceeds `enough`.
 
-    The plane is spanned by two directions, each of which goes evenly from where it is to where it will be: one between
-    two vertices of the pair, and the one across it. Its normal is then a quadratic of the share, and the gap of two
-    vertices along it a cubic, which is nowhere less than the least of its Bernstein coefficients. What turns rigidly by
-    less than 120 degrees is apart all the way: along a normal that stands still thin things would stop each other.
+    The plane is spanned by two directions, each interpolated linearly from its initial to its final value: one between
+    two vertices of the pair, and one perpendicular to it. Its normal is then quadratic in the share, and the gap of two
+    vertices along it a cubic, bounded below by its least Bernstein coefficient. Pairs that rotate rigidly by less than
+    120 degrees stay separated; with a fixed normal, thin parts would block each other.
     """
     far, one, two = -1.0, 0, 0
     for a in range(4):
@@ -58,13 +57,13 @@ def turning_share(vertices, c, split, n, x, u, kept, enough):
             if vec.norm2(vec.cross(d, n)) > far:
                 far, one, two = vec.norm2(vec.cross(d, n)), vertices[c, a], vertices[c, b]
     along = vec.sub(vec.load(x, one), vec.load(x, two))
-    drawn = vec.sub(vec.load(u, one), vec.load(u, two))
+    relative = vec.sub(vec.load(u, one), vec.load(u, two))
     share = 1.0
     for _ in range(HALVINGS):
         if share <= enough:
             return 0.0
         m, apart = normal_at(vertices, c, split, x, u, share)
-        if apart > kept and turns(vertices, c, split, n, m, along, vec.madd(along, drawn, share), x, u, share, kept):
+        if apart > kept and turns(vertices, c, split, n, m, along, vec.madd(along, relative, share), x, u, share, kept):
             return share
         share *= 0.5
     return 0.0
@@ -72,8 +71,9 @@ def turning_share(vertices, c, split, n, x, u, kept, enough):
 
 @kernel
 def turns(vertices, c, split, n, m, along, later, x, u, share, kept):
-    """Whether pair c is `kept` apart all the way to x + share u by the plane whose normal turns from n to m, while the
-    direction `along` becomes `later`."""
+    """Return whether pair c stays `kept` apart up to x + share u along the plane whose normal rotates from n to m,
+    while the direction `along` becomes `later`.
+    """
     e, f = across(along, n), across(later, m)
     middle = vec.scale(vec.add(vec.cross(e, vec.cross(m, f)), vec.cross(f, vec.cross(n, e))), 0.5)
     kept *= max(1.0, vec.norm(middle))
@@ -94,7 +94,7 @@ def turns(vertices, c, split, n, m, along, later, x, u, share, kept):
 
 @kernel
 def across(d, n):
-    """The unit vector of d's part across the unit vector n; zero where there is none."""
+    """Unit vector of the component of d perpendicular to the unit vector n; zero if there is none."""
     d = vec.madd(d, n, -vec.dot(d, n))
     length = vec.norm(d)
     return vec.scale(d, 1.0 / length) if length > 0.0 else d
@@ -102,7 +102,7 @@ def across(d, n):
 
 @kernel
 def normal_at(vertices, c, split, x, u, share):
-    """The unit normal between the nearest points of pair c at x + share u, and their distance."""
+    """Unit normal between the nearest points of pair c at x + share u, and their distance."""
     i, j, k, h = vertices[c, 0], vertices[c, 1], vertices[c, 2], vertices[c, 3]
     o = vec.load(x, i)
     p = vec.scale(vec.load(u, i), share)
@@ -121,11 +121,11 @@ def normal_at(vertices, c, split, x, u, share):
 
 @kernel
 def join(vertices, kinds, normals, most, horizon, share, more, u, free, carried, e):
-    """Let the free vertices of all pairs that stop before the part `horizon` of u go as that of their four does that
-    goes farthest: then nothing changes between them.
+    """Let the free vertices of all pairs that stop before the share `horizon` of u move with the vertex of their four
+    that moves farthest, so that their gap stays constant.
 
-    carried (n,) says which are carried already, e (n,3) how far in all, of which u is the `share`; only what goes
-    `more` times as far, squared, changes these. Returns how many are new.
+    carried (n,) marks vertices already carried, e (n,3) their total displacement, of which u is the `share`; only a
+    displacement `more` times as large, squared, replaces it. Return the number of new ones.
     """
     new = 0
     for c in range(len(most)):
@@ -150,10 +150,10 @@ def join(vertices, kinds, normals, most, horizon, share, more, u, free, carried,
 
 @kernel
 def make_way(vertices, kinds, normals, wanted, x, radius, free, sweeps, u):
-    """Change u of free vertices until the sides of each pair end at least `wanted` (k,) apart, or `sweeps` are over.
+    """Change u of free vertices until each pair ends at least `wanted` (k,) apart, for at most `sweeps` sweeps.
 
-    Projections onto half-spaces, one after the other: they come to a place where all pairs are apart if there is one.
-    No u leaves the ball of `radius` (n,) around where it is at first. Returns how many sweeps it took.
+    Successive projections onto half-spaces, which converge to a point of their intersection if there is one. No u
+    leaves the ball of `radius` (n,) around its initial value. Return the number of sweeps.
     """
     way = u.copy()
     for sweep in range(sweeps):
@@ -184,7 +184,7 @@ def make_way(vertices, kinds, normals, wanted, x, radius, free, sweeps, u):
 
 @kernel
 def within(a, middle, radius):
-    """a, or the point towards it on the sphere around `middle`."""
+    """Return a, projected onto the ball around `middle`."""
     d = vec.sub(a, middle)
     length = vec.norm(d)
     return a if length <= KEPT * radius else vec.madd(middle, d, KEPT * radius / length)
@@ -192,7 +192,7 @@ def within(a, middle, radius):
 
 @kernel
 def broken(vertices, kinds, normals, x, u, out):
-    """Mark in out (k,) the pairs whose sides overlap along their normal after all of u; returns how many."""
+    """Mark in out (k,) the pairs whose sides overlap along their normal after the full u; return their number."""
     count = 0
     for c in range(len(out)):
         n, split = vec.load(normals, c), 1 if kinds[c] == 0 else 2

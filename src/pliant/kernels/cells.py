@@ -1,4 +1,4 @@
-"""Lists of boxes by cell: which triangles or edges may be near. They cull only what cannot matter."""
+"""Uniform grid with a list of boxes per cell: broad phase for triangles or edges. Culling is conservative."""
 
 import math
 from typing import NamedTuple
@@ -10,26 +10,26 @@ from .jit import kernel
 
 
 class Cells(NamedTuple):
-    # arrays, not tuples: a parallel loop cannot take a tuple inside a tuple
+    # arrays instead of tuples: a parallel loop does not support nested tuples
     origin: np.ndarray  # (3,) metres
     h: float  # cell size, metres
     shape: np.ndarray  # (3,) i8 cells along x, y, z
-    start: np.ndarray  # (cells+1,) i8 where each cell's list begins
+    start: np.ndarray  # (cells+1,) i8 start of each cell's list
     items: np.ndarray  # (total,) i4 ascending within a cell
 
 
 @kernel
 def clamped_cell(x, origin, h, count):
-    """Cell of coordinate `x`, or the nearest one; clamped while it is a float, because the integer may not fit.
+    """Cell of coordinate `x`, clamped to the grid while still a float, because the integer may overflow.
 
-    Insertion and query must both come here: floor(.3/.1) is 2 and floor(.3*(1/.1)) is 3.
+    Insertion and query must both use this function: floor(.3/.1) is 2 and floor(.3*(1/.1)) is 3.
     """
     return int(math.floor(min(max((x - origin) / h, 0.0), count - 1.0)))
 
 
 @kernel
 def cell_box(origin, h, shape, low, high):
-    """First and last cell along each axis of the box low..high."""
+    """First and last cell along each axis that the box low..high overlaps."""
     return (
         clamped_cell(low[0], origin[0], h, shape[0]),
         clamped_cell(low[1], origin[1], h, shape[1]),
@@ -42,7 +42,7 @@ def cell_box(origin, h, shape, low, high):
 
 @kernel
 def count_items(low, high, origin, h, shape, count):
-    """Add to `count` (cells+1,), shifted by one, how many boxes touch each cell."""
+    """Add to `count` (cells+1,), shifted by one, the number of boxes that overlap each cell."""
     for e in range(len(low)):
         i0, j0, k0, i1, j1, k1 = cell_box(origin, h, shape, vec.load(low, e), vec.load(high, e))
         for i in range(i0, i1 + 1):
@@ -53,7 +53,7 @@ def count_items(low, high, origin, h, shape, count):
 
 @kernel
 def fill_items(low, high, cells, cursor):
-    """Write each box's number into the cells it touches; `cursor` starts as a copy of cells.start."""
+    """Write the index of each box into the cells it overlaps; `cursor` starts as a copy of cells.start."""
     shape = cells.shape
     for e in range(len(low)):
         i0, j0, k0, i1, j1, k1 = cell_box(cells.origin, cells.h, shape, vec.load(low, e), vec.load(high, e))

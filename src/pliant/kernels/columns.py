@@ -1,10 +1,10 @@
-"""What layers mean: stretches of the axis inside one body or inside two, and how sure that is of the whole pixel.
+"""Evaluate layered depth images: intervals of the axis inside one body or inside two, and error bounds over each pixel.
 
-A pixel speaks for its square by its centre. Where no face of a body comes into the square at some depth, the body is
-there everywhere or nowhere. The stretches of the axis that faces do come into, as they lie over the square, are in
-doubt; but where the faces of one body alone do, the volume under them is known: the sum of their heights times the
-area that each has over the square, entries less exits. What is left in doubt is where faces of both bodies come, which
-is along the line where their surfaces meet.
+Each pixel is represented by the ray through its centre. Where no face of a body lies over the pixel square at some
+depth, the body covers the square there entirely or not at all. Depth intervals with faces over the square are
+uncertain; but where only faces of one body occur, the volume below them is known: the sum of their heights times their
+areas over the square, entries minus exits. Only intervals with faces of both bodies remain uncertain, along the curve
+where the surfaces intersect.
 """
 
 from typing import NamedTuple
@@ -14,42 +14,42 @@ import numpy as np
 from .jit import kernel, prange
 from .raster import SUB, side
 
-PIXELS = 256  # a thread takes at a time
+PIXELS = 256  # per task of a thread
 
 
 class Seen(NamedTuple):
-    """A body as the rays see it."""
+    """Layers and uncertain intervals of a body."""
 
-    start: np.ndarray  # (pixels+2,) where the layers of each pixel begin
+    start: np.ndarray  # (pixels+2,) start of the layers of each pixel
     depth: np.ndarray  # (k,) metres, ascending in each pixel
-    face: np.ndarray  # (k,) the face, ~face where a ray leaves
-    first: np.ndarray  # (pixels,) where the stretches in doubt of each pixel begin
-    last: np.ndarray  # (pixels,) and end
-    doubt: np.ndarray  # (m,4) from and to which depth, area, volume, as `doubts` makes them
-    simple: bool  # it does not overlap itself, so that the volume under its faces is its own
+    face: np.ndarray  # (k,) the face; ~face where the ray exits
+    first: np.ndarray  # (pixels,) start of the uncertain intervals of each pixel
+    last: np.ndarray  # (pixels,) their end
+    doubt: np.ndarray  # (m,4) lowest and highest depth, area, volume, as computed by `doubts`
+    simple: bool  # the body does not overlap itself, so that the volume below its faces is its own
 
 
 @kernel
 def _squares(a, b, c, count):
-    """Squares (first, stop) of 0..count-1 that snapped coordinates reach, with one step to spare for the snapping."""
+    """Pixels (first, stop) in 0..count-1 that snapped coordinates overlap, widened by one step for the snapping."""
     return max((min(a, b, c) - 1) // SUB, 0), min((max(a, b, c) + 1) // SUB + 1, count)
 
 
 @kernel
 def _misses(ax, ay, bx, by, facing, x, y):
-    """Whether the square around a centre, a step wider, lies beyond the edge a-b."""
+    """Return whether the square around a centre, widened by one step, lies outside the edge a-b."""
     reach = (abs(bx - ax) + abs(by - ay)) * (SUB // 2 + 1)
     return -facing * side(ax, ay, bx, by, x, y) + reach < 0
 
 
 @kernel
 def _doubt(a, b, c, row, column, margin):
-    """Depths (low, high) that the face abc, places in pixels, can have over a square; never too narrow."""
+    """Conservative depth range (low, high) of the face abc, in pixel coordinates, over a pixel square."""
     low, high = min(a[2], b[2], c[2]), max(a[2], b[2], c[2])
     ux, uy, uz = b[0] - a[0], b[1] - a[1], b[2] - a[2]
     vx, vy, vz = c[0] - a[0], c[1] - a[1], c[2] - a[2]
     nx, ny, nz = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
-    # a plane that is nearly along the rays has no slope to rely on
+    # a plane nearly parallel to the rays has no reliable slope
     if abs(nz) > 1e-9 * (abs(ux) + abs(uy)) * (abs(vx) + abs(vy)):
         middle = a[2] - (nx * (column + 0.5 - a[0]) + ny * (row + 0.5 - a[1])) / nz
         reach = (abs(nx) + abs(ny)) / abs(nz) * (0.5 + 2.0 / SUB) * (1.0 + 1e-6)
@@ -59,7 +59,7 @@ def _doubt(a, b, c, row, column, margin):
 
 @kernel
 def _cut(p, n, out, axis, at, way):
-    """The polygon p[:n] where way * (place - at) is not negative along an axis, into out; its number of corners."""
+    """Clip the polygon p[:n] to way * (coordinate - at) >= 0 along an axis, into out; return its number of corners."""
     m = 0
     for i in range(n):
         j = i + 1 if i + 1 < n else 0
@@ -77,8 +77,9 @@ def _cut(p, n, out, axis, at, way):
 
 @kernel
 def _share(a, b, c, row, column, low, p, q):
-    """Of the face abc over a square: its area (squares), negative where the axis enters, and its height above `low`
-    times that. p, q (8,3) is room."""
+    """Clip the face abc to a pixel square: its signed area (in pixels, negative for entries), and its height above
+    `low` times that area. p, q (8,3) are workspace.
+    """
     for k in range(3):
         p[0, k], p[1, k], p[2, k] = a[k], b[k], c[k]
     n = 3
@@ -97,10 +98,10 @@ def _share(a, b, c, row, column, low, p, q):
 
 @kernel
 def doubts(x, screen, p, faces, box, first, last, pixel, out):
-    """Depths that faces first..last-1 come to over the squares of the screen; how many there are.
+    """Compute the depth ranges of faces first..last-1 over the pixel squares of the screen; return their number.
 
-    Written while there is room: pixel (m,), and in a row of out (m,4) from and to which depth, the face's area over the
-    square and its height above box[0] times that. What lies before or behind box (2,) is left out.
+    Written while there is space: pixel (m,), and in out (m,4) the lowest and highest depth, the area of the face over
+    the square, and its height above box[0] times that area. Faces entirely before or behind box (2,) are skipped.
     """
     u, v, axis, n = (screen.axis + 1) % 3, (screen.axis + 2) % 3, screen.axis, 0
     margin = 1e-13 * max(abs(box[0]), abs(box[1]), abs(box[1] - box[0]))
@@ -139,8 +140,9 @@ def doubts(x, screen, p, faces, box, first, last, pixel, out):
 
 @kernel(parallel=True)
 def all_doubts(x, screen, p, faces, box, size, start, count, pixel, out):
-    """`doubts` of pieces of `size` faces, from start (pieces,) on, with room for count (pieces,), which becomes how
-    many there are."""
+    """Apply `doubts` to blocks of `size` faces: block i writes from start[i] on, with space for count[i] rows; count
+    (blocks,) becomes the number found.
+    """
     for c in prange(len(count)):
         first, last, to, n = c * size, min(len(faces), (c + 1) * size), start[c], count[c]
         count[c] = doubts(x, screen, p, faces, box, first, last, pixel[to : to + n], out[to : to + n])
@@ -148,8 +150,9 @@ def all_doubts(x, screen, p, faces, box, size, start, count, pixel, out):
 
 @kernel
 def gather_doubts(pixel, found, start, out):
-    """Rows of found (n,4) in the order of their pixels into out (n,4); those of pixel k are start[k]:start[k+1]. start
-    (pixels+2,) begins as zeros."""
+    """Sort the rows of found (n,4) by pixel into out (n,4); pixel k has start[k]:start[k+1]. start (pixels+2,),
+    initially zero, is filled too.
+    """
     for m in range(len(pixel)):
         start[pixel[m] + 2] += 1
     for k in range(2, len(start)):
@@ -163,7 +166,7 @@ def gather_doubts(pixel, found, start, out):
 
 @kernel
 def _unite(doubt, first, last):
-    """Rows first..last-1 as few that are apart, in order, in the same place; the row after them."""
+    """Merge overlapping intervals in rows first..last-1 in place, in order; return the end of the merged rows."""
     stop = first
     for m in range(first, last):
         low, high, area, moment, at = doubt[m, 0], doubt[m, 1], doubt[m, 2], doubt[m, 3], stop
@@ -174,7 +177,7 @@ def _unite(doubt, first, last):
             low, high = min(low, doubt[through, 0]), max(high, doubt[through, 1])
             area, moment = area + doubt[through, 2], moment + doubt[through, 3]
             through += 1
-        # rows at..through-1 become one; what lies behind them moves by as many as there are less
+        # rows at..through-1 become one; the rows behind them are shifted
         shift = 1 - (through - at)
         if shift > 0:
             for k in range(stop - 1, through - 1, -1):
@@ -191,7 +194,7 @@ def _unite(doubt, first, last):
 
 @kernel(parallel=True)
 def unite(start, doubt, stop):
-    """Into stop (pixels,) where the united stretches of each pixel end."""
+    """Merge the intervals of each pixel and write their ends into stop (pixels,)."""
     for c in prange(-(-len(stop) // PIXELS)):
         for k in range(c * PIXELS, min(len(stop), (c + 1) * PIXELS)):
             stop[k] = _unite(doubt, start[k], start[k + 1])
@@ -199,17 +202,19 @@ def unite(start, doubt, stop):
 
 @kernel
 def _under(row, low, inside):
-    """Volume (squares times metres) of a body over a square, within a stretch that only its own faces come into;
-    `inside`: whether it is behind it."""
+    """Volume (pixels times metres) of a body over a pixel within an interval that contains only its own faces;
+    `inside`: whether the ray is inside the body behind the interval.
+    """
     return row[3] - (row[0] - low) * row[2] + (row[1] - row[0] if inside else 0.0)
 
 
 @kernel
 def _meet(z_a, f_a, u_a, z_b, f_b, u_b, simple, low, least, at, room, out):
-    """One pixel: layers (depth, face) and doubts of two bodies. Metres in both, surely and possibly, and stretches.
+    """Intersect two bodies along one pixel, given by layers (depth, face) and uncertain intervals. Return the metres in
+    both (best estimate, lower bound, upper bound) and the number of intervals inside both.
 
-    simple (2,): neither overlaps itself.
-    Stretches longer than `least` go to rows at.. of out (m,2) while there is room; their number comes last.
+    simple (2,): whether each body is free of self-overlap. Intervals longer than `least` are written to rows at.. of
+    out (m,2) while there is space.
     """
     i, j, k, m = 0, 0, 0, 0
     w_a, w_b, z, since, n, alone = 0, 0, -np.inf, 0.0, 0, False
@@ -237,7 +242,7 @@ def _meet(z_a, f_a, u_a, z_b, f_b, u_b, simple, low, least, at, room, out):
             k += 1
         while m < 2 * len(u_b) and u_b[m >> 1, m & 1] <= z:
             m += 1
-        if alone:  # until the stretch ends
+        if alone:  # until the interval ends
             if k & 1 == 0 and m & 1 == 0:
                 alone, part = False, 0.0
                 if doubt_a and w_b > 0:
@@ -277,8 +282,9 @@ def _meet_range(one, two, low, least, first, last, lengths, start, out):
 
 @kernel(parallel=True)
 def meet(one, two, low, least, lengths, start, out):
-    """Into lengths (pixels,4) metres in both bodies: as well as is known, surely, possibly; and the number of stretches
-    of the rays through the centres, which go from start (pixels+1,) on into out (m,2)."""
+    """Fill lengths (pixels,4): metres inside both bodies (best estimate, lower bound, upper bound), and the number of
+    intervals along the central rays, which are written to out (m,2) from start (pixels+1,) on.
+    """
     for c in prange(-(-len(lengths) // PIXELS)):
         first, last = c * PIXELS, min(len(lengths), (c + 1) * PIXELS)
         _meet_range(one, two, low, least, first, last, lengths, start, out)
@@ -286,9 +292,9 @@ def meet(one, two, low, least, lengths, start, out):
 
 @kernel
 def stretches(start, depth, face, least, shortest, first, out, pixel):
-    """Where a body is wound around `least` times or more, for longer than `shortest`: how many stretches.
+    """Find intervals longer than `shortest` where the winding number is at least `least`; return their number.
 
-    Into out (m,3) the depths (m) and how far it is wound at most, and pixel (m,), while there is room.
+    Written while there is space: out (m,3) with both depths (metres) and the greatest winding number, and pixel (m,).
     """
     n = first
     for k in range(len(start) - 2):
@@ -308,7 +314,7 @@ def stretches(start, depth, face, least, shortest, first, out, pixel):
 
 @kernel(parallel=True)
 def inside(screen, start, depth, face, points, found):
-    """Into found (n,) how often the layers wind around points (n,3), each taken to the centre of its pixel."""
+    """Fill found (n,) with the winding numbers of points (n,3), each evaluated on the central ray of its pixel."""
     u, v, axis = (screen.axis + 1) % 3, (screen.axis + 2) % 3, screen.axis
     for c in prange(-(-len(points) // PIXELS)):
         for i in range(c * PIXELS, min(len(points), (c + 1) * PIXELS)):

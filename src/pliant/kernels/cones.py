@@ -1,31 +1,33 @@
-"""Patches of a mesh that cannot touch themselves: normal cones with the contour condition (Volino and
-Magnenat-Thalmann, Efficient self-collision detection on smoothly discretized surface animations, 1994), for distances.
+"""Self-collision culling: patches of a mesh that cannot touch themselves, by normal cones with the contour condition
+(Volino and Magnenat-Thalmann, Efficient self-collision detection on smoothly discretized surface animations, 1994),
+extended to distances.
 
-A patch is the triangles of a node of a tree. Let n be an axis, D a distance, and let "seen" mean projected along n. Let
+A patch is the set of triangles of a BVH node. Let n be an axis, D a distance, and "projected" mean along n. Assume:
 
-1. every inner edge of the patch have two faces that run through it in opposite directions, and the other edges form
-   one loop, the contour, that passes every vertex once (topology: found once);
-2. every triangle a b c have ((b - a) x (c - a)) . n / (its longest edge) > D: it is seen from above, and all of its
-   altitudes are seen longer than D, being twice the area that is seen over an edge that is not seen longer than it is;
-3. every vertex of the contour be seen farther than D from every edge of the contour that does not hold it, and no two
-   edges of the contour be seen to cross.
+1. every inner edge of the patch has two faces that contain it in opposite directions, and the other edges form one
+   loop, the contour, that passes every vertex once (topology, determined once);
+2. every triangle a b c has ((b - a) x (c - a)) . n / (its longest edge) > D: it faces upwards, and all of its
+   projected altitudes exceed D, since they are twice the projected area over a projected edge length, which is at most
+   the edge length;
+3. every projected vertex of the contour is farther than D from every contour edge that does not contain it, and no two
+   projected contour edges cross.
 
-Then all pairs of the patch, vertex and face or edge and edge, that have no vertex in common are farther apart than D:
+Then all vertex-face and edge-edge pairs of the patch without a common vertex are farther apart than D:
 
-- The seen triangles are a planar triangulation. Inner edges cancel in the boundary of the sum of all seen triangles,
-  so over any point off the edges lie as many triangles as the contour winds round it: 0 or 1, for it is simple. So
-  triangles overlap nowhere. An inner edge has its faces on both sides and an inner vertex is surrounded, so nothing
-  else can touch them; and the contour does not touch itself by 3.
-- In the plane, disjoint edges, or a vertex and a triangle that does not hold it, are nearest at a vertex v and a point
-  q of an edge that does not hold v. If the segment v q starts in a triangle of v, it reaches the side opposite to v,
-  and that is an altitude; along an edge of v, it reaches the other end, which is no nearer. Otherwise it leaves the
-  patch at v, a vertex of the contour, and comes back at the latest in q through an edge of the contour. That one does
-  not hold v, or v q would have started along it; so 3 speaks about it.
-- Nothing is nearer than it is seen.
+- The projected triangles are a planar triangulation. Inner edges cancel in the boundary of the sum of all projected
+  triangles, so the number of triangles over any point off the edges is the winding number of the contour: 0 or 1,
+  since the contour is simple. Hence triangles do not overlap. An inner edge has its faces on both sides and an inner
+  vertex is surrounded, so nothing else can touch them; and the contour does not touch itself by 3.
+- In the plane, disjoint edges, or a vertex and a triangle that does not contain it, are nearest at a vertex v and a
+  point q of an edge that does not contain v. If the segment v q starts in a triangle of v, it reaches the side opposite
+  to v, which is at least an altitude away; along an edge of v, it reaches the other end, which is no nearer. Otherwise
+  it leaves the patch at v, a vertex of the contour, and re-enters at q at the latest through a contour edge. That edge
+  does not contain v, or v q would have started along it; so 3 applies to it.
+- A distance is never less than its projection.
 
-The genus does not matter, nor how the faces lie around a vertex. Rounding: D is larger than the distance asked for
-by MARGIN of the size of the mesh, a thousand times what all computations here can lose (differences of coordinates are
-right to one ulp of themselves, so every error is a few ulps of the longest length in it).
+Neither the genus nor the arrangement of faces around a vertex matters. Rounding: D exceeds the requested distance by
+MARGIN of the size of the mesh, a thousand times the error of all computations here (differences of coordinates are
+accurate to one ulp of themselves, so every error is a few ulps of the longest length involved).
 """
 
 import math
@@ -38,26 +40,26 @@ from .jit import kernel, prange
 from .skin import PARTS
 
 MARGIN = 1e-12
-BLOCK = 8  # edges of a contour that are told apart by one box
-SAMPLES = 256  # triangles that choose the axis
+BLOCK = 8  # contour edges that share a bounding box
+SAMPLES = 256  # triangles that determine the axis
 
 
 class Patches(NamedTuple):
-    """What is known of the patches of a tree before anything moves, and room for what is not."""
+    """Topology of the patches of a BVH, and workspace for their geometry."""
 
-    start: np.ndarray  # (nodes+1,) i8 the contour of node i is rows[start[i]:start[i+1]]; none where 1. does not hold
+    start: np.ndarray  # (nodes+1,) i8 the contour of node i is rows[start[i]:start[i+1]]; empty if condition 1 fails
     rows: np.ndarray  # (k,) i4 vertices along the contours
-    twin: np.ndarray  # (m,3) i4 rows where the corners of each triangle must lie, too; (0,3) where no vertex has copies
-    slope: np.ndarray  # (3,m) (b - a) x (c - a) over the longest edge of each, zero where a triangle has none
-    seen: np.ndarray  # (k,2) contours in the plane
+    twin: np.ndarray  # (m,3) i4 rows that must coincide with the corners of each triangle; (0,3) without copies
+    slope: np.ndarray  # (3,m) (b - a) x (c - a) over the longest edge of each triangle, zero if degenerate
+    seen: np.ndarray  # (k,2) contours projected onto the plane
 
 
 @kernel
 def contours(nodes, welded, rows, mates, least, start, out):
-    """The contours of nodes with at least `least` triangles, or, where `out` has no room, their lengths in start[1:].
+    """Find the contours of nodes with at least `least` triangles or, if `out` is empty, their lengths in start[1:].
 
-    welded, rows (m,3): numbers and rows of the corners; mates (m,3): the one triangle beyond each side, -1 for none, -2
-    where there are several or one that runs the same way.
+    welded, rows (m,3): welded indices and rows of the corners; mates (m,3): the triangle across each edge, -1 for none,
+    -2 for several or for one with the same direction.
     """
     n = welded.max() + 1 if len(welded) else 0
     after, seen = np.empty(n, np.int32), np.full(n, -1, np.int32)
@@ -93,7 +95,7 @@ def contours(nodes, welded, rows, mates, least, start, out):
 
 @kernel(parallel=True)
 def weigh(corners, faces, x, twin, slope):
-    """Slopes of the triangles with corners `faces` (m,9); zero, too, where copies of a vertex have come apart."""
+    """Compute the slopes of the triangles with corners `faces` (m,9); zero where copies of a vertex have separated."""
     m = len(faces)
     for c in prange(PARTS):
         for q in range(c * m // PARTS, (c + 1) * m // PARTS):
@@ -118,7 +120,7 @@ def weigh(corners, faces, x, twin, slope):
 
 @kernel
 def axis_of(slope, first, last, least):
-    """A unit vector along which all slopes first..last-1 are more than `least`, or zero where none was found."""
+    """Return a unit vector along which all slopes first..last-1 exceed `least`, or zero if none was found."""
     x, y, z = 0.0, 0.0, 0.0
     for q in range(first, last, max(1, (last - first) // SAMPLES)):
         x, y, z = x + slope[0, q], y + slope[1, q], z + slope[2, q]
@@ -136,7 +138,7 @@ def axis_of(slope, first, last, least):
 
 @kernel
 def project(x, rows, first, last, n, seen):
-    """Vertices rows[first:last] as seen along n, relative to the first of them."""
+    """Project vertices rows[first:last] along n, relative to the first of them."""
     least = min(abs(n[0]), abs(n[1]), abs(n[2]))
     side = (1.0, 0.0, 0.0) if abs(n[0]) == least else ((0.0, 1.0, 0.0) if abs(n[1]) == least else (0.0, 0.0, 1.0))
     u = vec.unit(vec.cross(side, n))
@@ -158,10 +160,10 @@ def point_from_edge_2(p, a, b):
 
 @kernel
 def cross_each_other(a, b, c, d):
-    """Whether the edges a-b and c-d cross, for edges whose ends are not near the other: signs are sure then.
+    """Return whether the edges a-b and c-d cross, for ends not near the other edge: the signs are reliable.
 
-    For of edges that cross, an end is as far from the other's line as from the other, where its foot lies on that; and
-    where its foot lies beyond an end of that, it is farther from the line than this end is from the first edge.
+    If edges cross, the distance of an end from the other line equals its distance from the other edge where its foot
+    point lies on that edge; otherwise it is farther from the line than the nearer end is from the first edge.
     """
     one = (turn(a, b, c) > 0.0) != (turn(a, b, d) > 0.0)
     return one and (turn(c, d, a) > 0.0) != (turn(c, d, b) > 0.0)
@@ -174,7 +176,7 @@ def turn(a, b, c):
 
 @kernel
 def edges_clear(seen, first, n, i, j, least):
-    """Whether edges i < j of a contour of n edges are far enough apart: their first ends, and they do not cross."""
+    """Whether edges i < j of a contour of n edges are separated: first ends far enough apart, and no crossing."""
     i_1, j_1 = i + 1, j + 1 if j + 1 < n else 0
     a, b = (seen[first + i, 0], seen[first + i, 1]), (seen[first + i_1, 0], seen[first + i_1, 1])
     c, d = (seen[first + j, 0], seen[first + j, 1]), (seen[first + j_1, 0], seen[first + j_1, 1])
@@ -189,7 +191,7 @@ def edges_clear(seen, first, n, i, j, least):
 
 @kernel
 def contour_clear(seen, first, last, least):
-    """Whether 3. holds for the contour seen[first:last] and D = least; blocks of edges far apart are one look."""
+    """Whether condition 3 holds for the contour seen[first:last] and D = least; distant blocks of edges are culled."""
     n = last - first
     blocks = -(-n // BLOCK)
     box = np.empty((blocks, 4))
@@ -211,7 +213,7 @@ def contour_clear(seen, first, last, least):
 
 @kernel
 def proved(node, begin, end, x, rows, slope, least, seen):
-    """Whether the patch of a node with the contour rows[begin:end] is proved to have no pair closer than `least`."""
+    """Whether the patch of a node with contour rows[begin:end] is proved to have no pair closer than `least`."""
     if begin == end:
         return False
     n = axis_of(slope, node.first, node.first + node.count, least)
@@ -223,33 +225,33 @@ def proved(node, begin, end, x, rows, slope, least, seen):
 
 @kernel(parallel=True)
 def pass_over(nodes, patches, x, least, beyond, fewest, begin):
-    """Let the walks of all triangles in the largest patches that are proved start behind these; how many patches.
+    """Start the traversals of triangles in the largest proved patches behind these; return the number of patches.
 
-    beyond (n,) is added to `least` at each node. begin (m,) holds where the walks start otherwise. From the root down,
-    all nodes of a level at once.
+    beyond (n,) is added to `least` at each node. begin (m,) contains the default start of each traversal. The nodes are
+    processed from the root down, one level at a time.
     """
     start, rows, slope, seen = patches.start, patches.rows, patches.slope, patches.seen
-    line, below = np.empty(len(begin) // fewest + 1, np.int32), np.empty(len(begin) // fewest + 1, np.int32)
-    good = np.empty(len(line), np.bool_)
+    level, next_level = np.empty(len(begin) // fewest + 1, np.int32), np.empty(len(begin) // fewest + 1, np.int32)
+    good = np.empty(len(level), np.bool_)
     n, total = 0, 0
     if len(nodes) > 0 and nodes[0].count >= fewest:
-        line[0], n = 0, 1
+        level[0], n = 0, 1
     while n > 0:
         for k in prange(n):
-            i = line[k]
+            i = level[k]
             good[k] = proved(nodes[i], start[i], start[i + 1], x, rows, slope, least + beyond[i], seen)
             if good[k]:
                 for q in range(nodes[i].first, nodes[i].first + nodes[i].count):
                     begin[q] = nodes[i].skip
         more = 0
         for k in range(n):
-            i = line[k]
+            i = level[k]
             total += good[k]
             j = i + 1
             while j < nodes[i].skip and not good[k]:
                 if nodes[j].count >= fewest:
-                    below[more] = j
+                    next_level[more] = j
                     more += 1
                 j = nodes[j].skip
-        line, below, n = below, line, more
+        level, next_level, n = next_level, level, more
     return total

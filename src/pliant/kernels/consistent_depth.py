@@ -1,8 +1,8 @@
-"""How deep vertices are inside bodies of tetrahedra and which way leads out, from where links pass the surface inwards.
+"""Consistent penetration depth and separation direction of vertices inside tetrahedral bodies.
 
 After Heidelberger, Teschner, Keiser, Mueller and Gross 2004, Consistent penetration depth estimation for deformable
-collision response. A node is a vertex inside a body, another's or its own; a link joins two vertices of one body, along
-an edge of its faces or tets. docs/detectors/consistent-depth.md says what differs from the paper, and why.
+collision response. A node is a vertex inside a body, another or its own; a link joins two vertices of one body, along
+an edge of its faces or tets. docs/detectors/consistent-depth.md explains the differences from the paper.
 """
 
 import math
@@ -18,45 +18,45 @@ from .triangle import nearest2, unit_normal
 
 NONE = -1
 NOWHERE = -(2**31)
-FAR = 1024  # tets that a link may pass
+FAR = 1024  # tets that a link may traverse
 STEPS = 256  # from face to face to the nearest one
-TRIES = 6  # of halving the way between a place on the surface and the nearest one
-LEEWAY = 0.8  # of a face's size: so much farther than the nearest place the one that is chosen may be
-TINY = 1e-9  # of a length
+TRIES = 6  # halvings of the segment between the chosen and the nearest surface point
+LEEWAY = 0.8  # of the face size: how much farther than the nearest surface point the chosen one may be
+TINY = 1e-9  # relative tolerance for lengths
 
 
 class Solids(NamedTuple):
     tets: np.ndarray  # (k,4) i4 rows of x
-    beside: np.ndarray  # (k,4) i4: the tet beyond the side opposite to each corner, or -1 - the face that it is
+    beside: np.ndarray  # (k,4) i4: the tet across the side opposite to each corner, or -1 - face for a surface face
     faces: np.ndarray  # (m,3) i4 rows of x: the surfaces of all bodies
     by_vertex: np.ndarray  # (n+1,) i8: vertex v is linked to links[by_vertex[v]:by_vertex[v+1]]
     links: np.ndarray  # (2e,) i4
-    by_corner: np.ndarray  # (n+1,) i8: around vertex v are the faces rings[by_corner[v]:by_corner[v+1]]
+    by_corner: np.ndarray  # (n+1,) i8: the faces around vertex v are rings[by_corner[v]:by_corner[v+1]]
     rings: np.ndarray  # (3m,) i4
 
 
 class Nodes(NamedTuple):
     keys: np.ndarray  # (k,) i8 ascending: body * n + vertex
     vertex: np.ndarray  # (k,) i4
-    tet: np.ndarray  # (k,) i4 one that holds it
+    tet: np.ndarray  # (k,) i4 a tet that contains it
     start: np.ndarray  # (k+1,) i8: links of node i are start[i]:start[i+1]
     to: np.ndarray  # (e,) i4 the node at the other end, or NONE
-    face: np.ndarray  # (e,) i4 where a link leaves the body, or NONE
-    length: np.ndarray  # (e,) m, up to the other end or to that face
-    out: np.ndarray  # (e,4) the normal there, and how high the surface there is above the node along it, m
-    way: np.ndarray  # (k,) m along links to the surface, inf where none lead there
+    face: np.ndarray  # (e,) i4 face through which a link leaves the body, or NONE
+    length: np.ndarray  # (e,) m, to the other end or to that face
+    out: np.ndarray  # (e,4) the normal there, and the height of the surface there above the node along it, m
+    way: np.ndarray  # (k,) m along links to the surface, inf if unreachable
 
 
 class Told(NamedTuple):
     depth: np.ndarray  # (k,) m
-    normal: np.ndarray  # (k,3) mean of normals from the border, which is what is handed on
-    face: np.ndarray  # (k,) i4 of the surface
-    weights: np.ndarray  # (k,3) of its corners: the place that the contact is against
+    normal: np.ndarray  # (k,3) mean of the normals of links that leave the body, which is propagated
+    face: np.ndarray  # (k,) i4 surface face
+    weights: np.ndarray  # (k,3) barycentric weights on it: the surface point of the contact
 
 
 @kernel
 def place(keys, key):
-    """Where `key` is among ascending keys, or NONE."""
+    """Index of `key` in the ascending keys, or NONE."""
     low, high = 0, len(keys)
     while low < high:
         middle = (low + high) // 2
@@ -69,24 +69,24 @@ def place(keys, key):
 
 @kernel
 def leave(tets, beside, x, tet, p, o):
-    """Where the way from p, in `tet`, to o first leaves the tets: the face, or NONE, and the part of the way gone.
+    """Find where the segment from p, in `tet`, to o first leaves the tets: the face, or NONE, and the fraction.
 
-    A barycentric is linear along the way; the first of those that fall to reach 0 names the side to pass.
+    Barycentric coordinates are linear along the segment; the first decreasing one to reach 0 gives the side to cross.
     """
-    came, gone = NOWHERE, 0.0
+    previous, gone = NOWHERE, 0.0
     for _ in range(FAR):
         a, b = vec.load(x, tets[tet, 0]), vec.load(x, tets[tet, 1])
         c, d = vec.load(x, tets[tet, 2]), vec.load(x, tets[tet, 3])
         here, there = barycentrics(p, a, b, c, d), barycentrics(o, a, b, c, d)
         side, least = NONE, 1.0
         for k in range(4):
-            fall = here[k] - there[k]
-            if fall > 0.0 and beside[tet, k] != came and here[k] <= least * fall:
-                side, least = k, here[k] / fall
+            decrease = here[k] - there[k]
+            if decrease > 0.0 and beside[tet, k] != previous and here[k] <= least * decrease:
+                side, least = k, here[k] / decrease
         if side == NONE:
             return NONE, 1.0
         gone = max(gone, least)
-        came, tet = tet, beside[tet, side]
+        previous, tet = tet, beside[tet, side]
         if tet < 0:
             return -1 - tet, gone
     return NONE, 1.0
@@ -94,7 +94,7 @@ def leave(tets, beside, x, tet, p, o):
 
 @kernel
 def corner_normal(solids, x, v, normals):
-    """The angle-weighted normal at vertex v of the surface, made once: zero in normals (n,3) is not known yet."""
+    """Angle-weighted normal at surface vertex v, computed once: a zero row of normals (n,3) is not computed yet."""
     n = vec.load(normals, v)
     if vec.norm2(n) > 0.0:
         return n
@@ -113,7 +113,7 @@ def corner_normal(solids, x, v, normals):
 
 @kernel
 def normal_at(solids, x, f, q, normals):
-    """Between the normals at the corners of face f, at its point q: so it does not jump from face to face."""
+    """Interpolate the vertex normals of face f at its point q, so that the normal is continuous across faces."""
     i, j, k = solids.faces[f, 0], solids.faces[f, 1], solids.faces[f, 2]
     _, _, u, v, w = nearest2(q, vec.load(x, i), vec.load(x, j), vec.load(x, k))
     n = vec.scale(corner_normal(solids, x, i, normals), u)
@@ -123,7 +123,7 @@ def normal_at(solids, x, f, q, normals):
 
 @kernel
 def look_around(solids, nodes, x, normals):
-    """Fill in the links of all nodes, and the shortest of those that leave the body as the way to its surface."""
+    """Fill in the links of all nodes; the shortest that leaves the body initialises the path length."""
     tets, beside, links, by_vertex = solids.tets, solids.beside, solids.links, solids.by_vertex
     keys, vertex, start, to, face, length = nodes.keys, nodes.vertex, nodes.start, nodes.to, nodes.face, nodes.length
     tet, out, way = nodes.tet, nodes.out, nodes.way
@@ -133,8 +133,8 @@ def look_around(solids, nodes, x, normals):
         for e in range(start[i], start[i + 1]):
             u = links[by_vertex[v] + e - start[i]]
             o, j = vec.load(x, u), place(keys, keys[i] - v + u)
-            long = vec.norm(vec.sub(o, p))
-            to[e], face[e], length[e] = j, NONE, max(long, 1e-150)
+            distance = vec.norm(vec.sub(o, p))
+            to[e], face[e], length[e] = j, NONE, max(distance, 1e-150)
             if j != NONE:
                 continue
             f, gone = leave(tets, beside, x, tet[i], p, o)
@@ -143,13 +143,13 @@ def look_around(solids, nodes, x, normals):
                 q = vec.mix(p, o, gone)
                 n = normal_at(solids, x, f, q, normals)
                 vec.store(out, e, n)
-                out[e, 3], length[e] = vec.dot(vec.sub(q, p), n), max(max(gone, TINY) * long, 1e-150)
+                out[e, 3], length[e] = vec.dot(vec.sub(q, p), n), max(max(gone, TINY) * distance, 1e-150)
                 way[i] = min(way[i], length[e])
 
 
 @kernel
 def shorten_ways(nodes):
-    """From the border on, the lengths of the shortest ways along links to the surface."""
+    """Propagate the lengths of the shortest paths along links from the surface inwards (alternating sweeps)."""
     start, to, length, way = nodes.start, nodes.to, nodes.length, nodes.way
     n, changed = len(way), True
     while changed:
@@ -163,10 +163,10 @@ def shorten_ways(nodes):
 
 @kernel
 def mean_of_links(nodes, told, x, i):
-    """Depth and way out of node i, means over its links that lead nearer to the surface, and a face that is near.
+    """Depth and separation direction of node i, weighted means over its links towards the surface, and a nearby face.
 
-    Paper: weights 1 / length^2. They are multiplied by (rise / length)^2, the rise being by how much the other end is
-    nearer to the surface: then nothing jumps where a node joins or where one is passed by.
+    The paper's weights 1 / length^2 are multiplied by (rise / length)^2, where the rise is how much nearer the other
+    end is to the surface: the result is then continuous when nodes appear or are overtaken.
     """
     start, to, length, face, out, way = nodes.start, nodes.to, nodes.length, nodes.face, nodes.out, nodes.way
     p, total, deep, mean, best, near = vec.load(x, nodes.vertex[i]), 0.0, 0.0, (0.0, 0.0, 0.0), -1.0, NONE
@@ -189,9 +189,9 @@ def mean_of_links(nodes, told, x, i):
 
 @kernel
 def descend(solids, x, f, p):
-    """From face f over those around it to one that is nearer to p than its neighbours: face, point, u, v, w.
+    """Descend from face f across neighbouring faces to a local minimum of the distance to p: face, point, u, v, w.
 
-    What is nearer on another side of the body is not found, and must not be.
+    Nearer faces on another side of the body are deliberately not found.
     """
     faces, rings, by_corner = solids.faces, solids.rings, solids.by_corner
     d2, _, u, v, w = nearest2(p, vec.load(x, faces[f, 0]), vec.load(x, faces[f, 1]), vec.load(x, faces[f, 2]))
@@ -213,17 +213,17 @@ def descend(solids, x, f, p):
 
 @kernel
 def size_of(solids, x, f):
-    """Mean length of the edges of a face."""
+    """Mean edge length of a face."""
     a, b, c = vec.load(x, solids.faces[f, 0]), vec.load(x, solids.faces[f, 1]), vec.load(x, solids.faces[f, 2])
     return (vec.norm(vec.sub(a, b)) + vec.norm(vec.sub(b, c)) + vec.norm(vec.sub(c, a))) / 3.0
 
 
 @kernel
 def settle(solids, x, p, deep, n, f):
-    """The place on the surface `deep` metres from p along n: face, distance, u, v, w. The search begins at face f.
+    """Find the surface point `deep` metres from p along n: face, distance, u, v, w. The search starts at face f.
 
-    Where two sides are nearly as near, n leads to the edge between them and the place is farther than either; it is
-    moved towards the nearest one until it is no more than LEEWAY farther, unless that is not where n leads.
+    Where two sides are almost equally near, n points at the edge between them and the point is farther than either; it
+    is moved towards the nearest one until it is at most LEEWAY farther, unless n points elsewhere.
     """
     f_near, nearest, a, b, c = descend(solids, x, f, p)
     least = vec.norm(vec.sub(nearest, p))
@@ -245,7 +245,7 @@ def settle(solids, x, p, deep, n, f):
 
 @kernel
 def lead_out(solids, nodes, order, x, told):
-    """Depth, way out and place of the nodes in `order`, ascending by their way."""
+    """Compute depth, separation direction and surface point of the nodes in `order`, by ascending path length."""
     for k in range(len(order)):
         i = order[k]
         deep, n, f = mean_of_links(nodes, told, x, i)
@@ -257,7 +257,7 @@ def lead_out(solids, nodes, order, x, told):
 
 @kernel
 def find_elsewhere(solids, nodes, rows, x, first, last, faces):
-    """For nodes `rows`, the nearest of faces first..last-1 that the vertex is behind and no corner of, or NONE."""
+    """For nodes `rows`, the nearest of faces first..last-1 with the vertex behind it and not as a corner, or NONE."""
     corners = solids.faces
     for m in range(len(rows)):
         v, best = nodes.vertex[rows[m]], np.inf
@@ -275,7 +275,7 @@ def find_elsewhere(solids, nodes, rows, x, first, last, faces):
 
 @kernel
 def take_nearest(solids, nodes, rows, faces, x, told):
-    """Nodes `rows` are against the nearest points of `faces` (k,)."""
+    """Set the nodes `rows` against the nearest points of `faces` (k,)."""
     for m in range(len(rows)):
         i, f = rows[m], faces[m]
         a, b, c = vec.load(x, solids.faces[f, 0]), vec.load(x, solids.faces[f, 1]), vec.load(x, solids.faces[f, 2])
@@ -286,21 +286,22 @@ def take_nearest(solids, nodes, rows, faces, x, told):
 
 @kernel
 def way_to(p, a, b, c, u, v, w, mean):
-    """Unit direction and distance from p to a place on a face a, b, c; `mean` is where it should lead, or zero."""
+    """Unit direction and distance from p to a point on the face a, b, c; `mean` is the expected direction, or zero."""
     gap = vec.sub(vec.madd(vec.madd(vec.scale(a, u), b, v), c, w), p)
     d = vec.norm(gap)
     size = (vec.norm(vec.sub(a, b)) + vec.norm(vec.sub(b, c)) + vec.norm(vec.sub(c, a))) / 3.0
     if d > TINY * size:
         return vec.unit(gap), d
-    # on the surface: a gap that short has no direction
+    # on the surface: so short a gap has no reliable direction
     n = mean if vec.norm2(mean) > 0.5 else unit_normal(a, b, c)
     return n, vec.dot(gap, n)
 
 
 @kernel
 def tell(solids, nodes, ways, rows, x, parts, sides, out):
-    """Records of the nodes `rows`, of which `ways` are told. parts (k,2): sides of vertex and surface of each node;
-    sides (s,3): the first row, the body's number and the first face of each side."""
+    """Write contact records of the nodes `rows`, whose results are in `ways`. parts (k,2): sides of vertex and surface
+    of each node; sides (s,3): the first row, the body index and the first face of each side.
+    """
     faces, vertex, face, weights = solids.faces, nodes.vertex, ways.face, ways.weights
     normal, depth = ways.normal, ways.depth
     for m in range(len(rows)):

@@ -1,8 +1,8 @@
-"""Pairs of triangles that meet, exactly: two trees (or one with itself) walked together, then signs that are proved.
+"""Intersecting pairs of triangles: simultaneous traversal of two BVHs (or one with itself), then exact predicates.
 
 A pair of nodes whose boxes overlap is replaced by pairs with the children of the larger one (Gottschalk, Lin and
-Manocha 1996, OBBTree, section 5). Subtrees of the first tree are shared among threads; what they find is sorted
-afterwards, so that the list does not depend on their number.
+Manocha 1996, OBBTree, section 5). Subtrees of the first BVH are distributed over threads; the result is sorted
+afterwards, so that it does not depend on the number of threads.
 """
 
 from typing import NamedTuple
@@ -13,22 +13,22 @@ from .jit import kernel, prange
 from .triangle_pair import faces_cross
 from .vec import load
 
-WAITING = 2048  # pairs of overlapping boxes that are looked at together
+WAITING = 2048  # pairs of overlapping boxes tested together
 
 
 class Side(NamedTuple):
     x: np.ndarray  # (n,3) vertices, metres
     faces: np.ndarray  # (m,3) rows of x
-    corners: np.ndarray  # (m,3) the same with equal vertices under one number: who is whose neighbour
-    nodes: np.ndarray  # of the tree, see tree.py
-    order: np.ndarray  # (m,) faces in the order of its leaves
+    corners: np.ndarray  # (m,3) the same with welded vertex indices, which determine neighbours
+    nodes: np.ndarray  # of the BVH, see tree.py
+    order: np.ndarray  # (m,) faces in leaf order
     items: np.ndarray  # (m,6) their boxes
     parts: np.ndarray  # (p,) roots of subtrees
 
 
 @kernel
 def stack_room(nodes):
-    """How many pairs of nodes may wait on the way down a tree that is walked with itself."""
+    """Stack size (pairs of nodes) needed to traverse a BVH with itself."""
     level = np.ones(len(nodes), np.int64)
     deepest, widest = 0, 0
     for i in range(len(nodes)):
@@ -44,14 +44,14 @@ def stack_room(nodes):
 
 @kernel
 def apart(a, b):
-    """Whether the boxes of two nodes have no point in common."""
+    """Return whether the boxes of two nodes are disjoint."""
     p, q = a.bounds, b.bounds
     return (p[0] > q[3]) | (q[0] > p[3]) | (p[1] > q[4]) | (q[1] > p[4]) | (p[2] > q[5]) | (q[2] > p[5])
 
 
 @kernel
 def walk(a, b, same, stack, top, out, count, last):
-    """Crossing pairs below the pairs of nodes on `stack`, written to out[count:last]; beyond that only counted."""
+    """Find crossing pairs below the pairs of nodes on `stack`, written to out[count:last]; beyond that only counted."""
     nodes_a, nodes_b, items_a, items_b, order_a, order_b = a.nodes, b.nodes, a.items, b.items, a.order, b.order
     waiting, n = np.empty((WAITING, 2), np.int32), 0
     while top > 0:
@@ -102,7 +102,7 @@ def walk(a, b, same, stack, top, out, count, last):
 
 @kernel
 def judge(a, b, same, waiting, n, out, count, last):
-    """Write those of `waiting` (n,2) that cross, the lower face first where both are of one mesh; the new count."""
+    """Write those of `waiting` (n,2) that cross, the lower face first within one mesh; return the new count."""
     x_a, x_b, faces_a, faces_b, corners = a.x, b.x, a.faces, b.faces, a.corners
     for w in range(n):
         f, g = waiting[w, 0], waiting[w, 1]
@@ -123,13 +123,13 @@ def judge(a, b, same, waiting, n, out, count, last):
 
 @kernel(parallel=True)
 def find_crossings(a, b, same, room, start, out, found):
-    """Crossing pairs of the subtrees a.parts with all of b, found[t] for subtree t, in out[start[t]:start[t+1]].
+    """Find crossing pairs of the subtrees a.parts with b: found[t] for subtree t, in out[start[t]:start[t+1]].
 
-    `same`: b is a, each pair once. `room`: the most pairs of nodes that may wait.
+    `same`: b is a, and each pair is reported once. `room`: the stack size in pairs of nodes.
     """
     parts, nodes = a.parts, b.nodes
     n = len(parts)
-    # neighbours in the tree are neighbours in space, and often only one corner has anything to do
+    # neighbours in the BVH are neighbours in space, and often only one region contains work
     stride = spread(n)
     for k in prange(n):
         t = (k * stride) % n
@@ -148,7 +148,7 @@ def find_crossings(a, b, same, room, start, out, found):
 
 @kernel
 def spread(n):
-    """A step near the golden section of n that visits all of 0..n-1."""
+    """Return a stride near the golden section of n that visits all of 0..n-1."""
     step = max(1, int(0.618 * n))
     while True:
         a, b = n, step

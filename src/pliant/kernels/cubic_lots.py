@@ -1,11 +1,10 @@
-"""The conventional cubic over lots of candidate pairs, with the filters that make it as fast as it can be.
+"""CCD with the conventional cubic over batches of candidate pairs, with filters for speed.
 
-The answers are those of impact_cubic.py, with a thickness: a root counts where the features are then no farther than
-`within` from each other. What is not needed is not done. Pairs whose boxes around the motion are farther from each
-other are left out by comparisons; of the others the four coefficients in Bernstein's basis are taken in one loop over
-columns, which the compiler turns into vector instructions, and where all have one sign there is no root in 0..1 (Tang,
-Manocha, Tong 2010, Fast continuous collision detection using deforming non-penetration filters). Only the rest is asked
-for roots, by Newton's method instead of bisection.
+The results are those of impact_cubic.py, with a thickness: a root counts if the features are then at most `within`
+apart. Pairs whose swept bounding boxes are farther apart are culled by comparisons. For the others the four Bernstein
+coefficients are computed in one vectorised loop over columns; if all have one sign, there is no root in 0..1 (Tang,
+Manocha, Tong 2010, Fast continuous collision detection using deforming non-penetration filters). Only the remaining
+pairs are solved for roots, by Newton's method instead of bisection.
 """
 
 from typing import NamedTuple
@@ -25,31 +24,32 @@ LOT = 256
 
 
 class Motions(NamedTuple):
-    """Vertices, triangles and edges of a skin, or of two skins one after the other, on their way."""
+    """Moving vertices, triangles and edges of one surface, or of two concatenated surfaces."""
 
-    boxes: np.ndarray  # (n+m+k,6) around the motions of all vertices, then all faces, then all edges: low, high
+    boxes: np.ndarray  # (n+m+k,6) bounding the motions of all vertices, then all faces, then all edges: low, high
     points: np.ndarray  # (n,6) at the start, at the end
     faces: np.ndarray  # (m,18)
     edges: np.ndarray  # (k,12)
-    shift: np.ndarray  # (3,2) by kind: the rows of boxes where a candidate's first and second features begin
-    starts: np.ndarray  # (3,) where vertices, faces and edges begin in boxes
+    shift: np.ndarray  # (3,2) by kind: the rows of boxes where the first and second features of a candidate begin
+    starts: np.ndarray  # (3,) first rows of vertices, faces and edges in boxes
 
 
 @kernel
 def near_boxes(boxes, shift, within, rows, count):
-    """Of the first `count` candidates (kind, place, place) those whose boxes are no farther than `within` from each
-    other are left in rows, by their rows of boxes; how many."""
+    """Keep in rows those of the first `count` candidates (kind, index, index) whose boxes are at most `within` apart,
+    as rows of boxes; return their number.
+    """
     kept, kind, one, two = 0, -1, shift[0, 0], shift[0, 1]
     for c in range(count):
         if rows[c, 0] != kind:  # they come in runs of one kind
             kind = rows[c, 0]
             one, two = shift[kind, 0], shift[kind, 1]
-        # unsigned, so that nobody asks whether they count from the end
+        # unsigned, to avoid the check for negative indices
         i, j = np.uint64(rows[c, 1] + one), np.uint64(rows[c, 2] + two)
         x = (boxes[i, 0] - boxes[j, 3] <= within) & (boxes[j, 0] - boxes[i, 3] <= within)
         y = (boxes[i, 1] - boxes[j, 4] <= within) & (boxes[j, 1] - boxes[i, 4] <= within)
         z = (boxes[i, 2] - boxes[j, 5] <= within) & (boxes[j, 2] - boxes[i, 5] <= within)
-        # written in any case and kept by counting: a branch would be guessed wrong too often
+        # always written, kept by incrementing: a branch would be mispredicted too often
         rows[kept, 0], rows[kept, 1], rows[kept, 2] = kind, i, j
         kept += x & y & z
     return kept
@@ -57,8 +57,9 @@ def near_boxes(boxes, shift, within, rows, count):
 
 @kernel
 def sign_lot(p, n, b, same_sign):
-    """Whether a.(b x c) keeps its sign; p (18,LOT): a, b, c at the start, at the end. b (4,LOT): its coefficients in
-    Bernstein's basis, the two in the middle three times as large."""
+    """Determine whether a.(b x c) keeps its sign; p (18,LOT): a, b, c at the start and at the end. b (4,LOT): its
+    Bernstein coefficients, the two middle ones times three.
+    """
     for m in range(n):
         a_0, a_1, a_2 = p[0, m], p[1, m], p[2, m]
         b_0, b_1, b_2 = p[3, m], p[4, m], p[5, m]
@@ -83,7 +84,7 @@ def sign_lot(p, n, b, same_sign):
 
 @kernel
 def root(k, start, stop):
-    """The root in a stretch without turns, or -1: Newton, with bisection where it would leave the stretch."""
+    """Root in a monotonic interval, or -1: Newton, with bisection where it would leave the interval."""
     f, g = value(k, start), value(k, stop)
     if f == 0.0:
         return start
@@ -109,7 +110,7 @@ def root(k, start, stop):
 
 @kernel
 def touches(motion, b, face, within):
-    """The time of contact, or 2; b: a.(b x c) in Bernstein's basis, the two in the middle three times as large."""
+    """Time of contact, or 2; b: Bernstein coefficients of a.(b x c), the two middle ones times three."""
     k = (b[0], b[1] - 3.0 * b[0], 3.0 * b[0] - 2.0 * b[1] + b[2], b[1] - b[0] - b[2] + b[3])
     r, s = turns(k)
     for start, stop in ((0.0, r), (r, s), (s, 1.0)):
@@ -134,7 +135,7 @@ def gather_faces(points, faces, lot, start, n, p):
 
 @kernel
 def gather_edges(edges, lot, start, n, p):
-    """The same of n pairs of edges."""
+    """Relative motions of n pairs of edges, in columns."""
     for m in range(n):
         i, j = lot[m, 1] - start, lot[m, 2] - start
         for k in range(3):
@@ -169,8 +170,9 @@ def ask_lot(p, n, face, within, lot, rows, times, kept):
 
 @kernel
 def touch_range(motions, within, rows, times, count):
-    """Of the first `count` candidates (kind, place, place) in rows (cap,3) those that touch are left, by their rows of
-    boxes, with their times; how many."""
+    """Keep those of the first `count` candidates (kind, index, index) in rows (cap,3) that touch, as rows of boxes,
+    with their times; return their number.
+    """
     kept, n_f, n_e, points, lines = 0, 0, 0, motions.points, motions.edges
     one, two = motions.starts[1], motions.starts[2]
     count = near_boxes(motions.boxes, motions.shift, within, rows, count)
@@ -195,7 +197,7 @@ def touch_range(motions, within, rows, times, count):
 
 @kernel(parallel=True)
 def touch(motions, within, found, times, counts):
-    """`touch_range` for each part of found (PARTS,cap,3); counts (PARTS,) become those that are left."""
+    """Apply `touch_range` to each part of found (PARTS,cap,3); counts (PARTS,) becomes the number kept."""
     for c in prange(PARTS):
         part = c * STRIDE % PARTS
         counts[part] = touch_range(motions, within, found[part], times[part], counts[part])

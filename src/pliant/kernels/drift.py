@@ -1,11 +1,11 @@
-"""Pairs of features that come near while everything goes on as it does now: the walks of proximity.py, with room for
-where things are expected to go.
+"""Broad and narrow phase for pairs of features that come near under their predicted motion: the traversals of
+proximity.py, extended by predicted displacements.
 
-Every vertex is expected to go by its drift, a straight way. What counts is how far two features go *relative to each
-other*: cloth that falls, or slides on something, stays as far from its neighbours as it was. Along a direction n two
-features with a gap between them have at every moment at least that gap, or what is left of it at the end: the least
-of n.x of the one less the greatest of the other is concave in time. Directions that tell are the axes, the normal of
-a triangle (of any triangle: both are measured along it), and that between nearest points.
+Every vertex is predicted to move along a straight line by its drift. Only the motion of two features *relative to each
+other* matters: falling or sliding cloth keeps its distance from its neighbours. Along a direction n, the gap of two
+features is at all times at least the lesser of its values at the start and at the end, because the least n.x of the one
+minus the greatest of the other is concave in time. The directions tested are the axes, the normal of a triangle (of any
+triangle: both are measured along it), and that between nearest points.
 """
 
 import math
@@ -18,21 +18,21 @@ from .jit import kernel, prange
 from .proximity import BACKWARD, EDGES, FORWARD, LOT, STRIDE, flush_edges, flush_faces, load, normal_span
 from .skin import PARTS
 
-MEETS = 1024  # pairs of triangles that are looked at together
+MEETS = 1024  # pairs of triangles processed together
 
 
 class Drift(NamedTuple):
-    """Where a skin is expected to go, metres."""
+    """Predicted displacements of a surface, metres."""
 
-    x: np.ndarray  # (n,3) of every vertex
-    boxes: np.ndarray  # (m,6) least and greatest of the corners of each triangle
-    nodes: np.ndarray  # (k,6) and of the triangles of each node of the tree
-    spread: np.ndarray  # (k,) no two corners below a node come nearer to each other by more than this
+    x: np.ndarray  # (n,3) of each vertex
+    boxes: np.ndarray  # (m,6) least and greatest over the corners of each triangle
+    nodes: np.ndarray  # (k,6) the same over the triangles of each BVH node
+    spread: np.ndarray  # (k,) upper bound of how much closer two corners below a node can come to each other
 
 
 @kernel
 def settle_drift(skin, nodes, drift):
-    """Boxes of the drifts x."""
+    """Compute the bounds of the drifts x."""
     corners, x, boxes, around, spread = skin.corners, drift.x, drift.boxes, drift.nodes, drift.spread
     for q in range(len(corners)):
         i, j, h = corners[q, 0], corners[q, 1], corners[q, 2]
@@ -58,13 +58,13 @@ def settle_drift(skin, nodes, drift):
 
 
 class Lots(NamedTuple):
-    """What a walk collects until there is enough of it."""
+    """Batches that a traversal fills before they are processed."""
 
     meets: np.ndarray  # (MEETS,2) i4 triangles of a and b
     faces: np.ndarray  # (LOT,3) i4 vertex, face, kind
     edges: np.ndarray  # (LOT,3) i4 edge, edge, kind
-    filled: np.ndarray  # (2,) i8 how many of faces and of edges
-    p: np.ndarray  # (12,LOT) their corners
+    filled: np.ndarray  # (2,) i8 number of faces and of edges
+    p: np.ndarray  # (12,LOT) corner coordinates
     d_2: np.ndarray  # (LOT,)
     sure: np.ndarray  # (LOT,) bool
 
@@ -84,7 +84,7 @@ def new_lots():
 
 @kernel
 def flush_meets(a, at_a, b, at_b, same, lots, n, within, out, count):
-    """The features of n pairs of triangles, and as soon as there is a lot of them those that are near."""
+    """Expand n pairs of triangles into pairs of features; each full batch is tested, and near pairs are kept."""
     meets, faces, edges, filled = lots.meets, lots.faces, lots.edges, lots.filled
     n_f, n_e = filled[0], filled[1]
     for m in range(n):
@@ -117,7 +117,7 @@ def flush_meets(a, at_a, b, at_b, same, lots, n, within, out, count):
 
 @kernel
 def flush_rest(a, at_a, b, at_b, same, lots, n, within, out, count):
-    """All that is left, at the end of a walk."""
+    """Process all remaining batches at the end of a traversal."""
     count = flush_meets(a, at_a, b, at_b, same, lots, n, within, out, count)
     n_f, n_e = lots.filled[0], lots.filled[1]
     lots.filled[0], lots.filled[1] = 0, 0
@@ -127,15 +127,16 @@ def flush_rest(a, at_a, b, at_b, same, lots, n, within, out, count):
 
 @kernel
 def along(n, a, b, c):
-    """The least and the greatest of three ways along n."""
+    """Least and greatest of three displacements along n."""
     a, b, c = vec.dot(n, a), vec.dot(n, b), vec.dot(n, c)
     return min(a, b, c), max(a, b, c)
 
 
 @kernel
 def still_range(a, at_a, drift_a, b, at_b, same, begin, reach, first, last, out):
-    """As near_range, of pairs that are or come nearer than `reach`, and some more: as far as any of them go is added to
-    all of them. b stands still."""
+    """As near_range, for pairs that are or come nearer than `reach`, and some more: the longest displacement among them
+    is added for all. b is static.
+    """
     nodes, boxes, corners, u_a = at_b.nodes, at_a.boxes, at_b.faces, drift_a.boxes
     faces, x_a, i_a = at_a.faces, drift_a.x, a.corners
     total, count, n, far = len(nodes), 0, 0, 0.0
@@ -177,7 +178,7 @@ def still_range(a, at_a, drift_a, b, at_b, same, begin, reach, first, last, out)
 
 @kernel
 def drifting_range(a, at_a, drift_a, b, at_b, drift_b, same, begin, reach, first, last, out):
-    """As still_range, with what they go relative to each other."""
+    """As still_range, with the displacements of both sides relative to each other."""
     nodes, boxes, corners, u_a, u_b = at_b.nodes, at_a.boxes, at_b.faces, drift_a.boxes, drift_b.nodes
     faces, x_a, i_a, x_b, i_b = at_a.faces, drift_a.x, a.corners, drift_b.x, b.corners
     total, count, n, far = len(nodes), 0, 0, 0.0
@@ -193,7 +194,7 @@ def drifting_range(a, at_a, drift_a, b, at_b, drift_b, same, begin, reach, first
         at = np.int64(begin[p])
         while at < total:
             w = nodes[at]["bounds"]
-            # how b goes relative to a, which is taken to stand
+            # displacement of b relative to a
             r_0, r_3 = u_b[at, 0] - u_a[p, 3], u_b[at, 3] - u_a[p, 0]
             r_1, r_4 = u_b[at, 1] - u_a[p, 4], u_b[at, 4] - u_a[p, 1]
             r_2, r_5 = u_b[at, 2] - u_a[p, 5], u_b[at, 5] - u_a[p, 2]
@@ -226,7 +227,7 @@ def drifting_range(a, at_a, drift_a, b, at_b, drift_b, same, begin, reach, first
 
 @kernel(parallel=True)
 def drifting_pairs(a, at_a, drift_a, b, at_b, drift_b, same, still, begin, reach, out, counts):
-    """As near_pairs, of what comes near; where b stands `still` it takes less."""
+    """As near_pairs, for pairs that come near; a static b (`still`) takes less time."""
     m = len(begin)
     for c in prange(PARTS):
         part = c * STRIDE % PARTS

@@ -1,8 +1,8 @@
-"""Segments: the nearest point of one, the nearest points of two.
+"""Segments: nearest point on a segment, nearest points of two segments.
 
-Every distance works on differences of the inputs only. Rounding those moves the ends by half an ulp of the coordinates,
-and a distance changes no more than its ends do; the one quantity that amplifies rounding is the direction of a cross
-product of nearly parallel edges, which therefore has a compensated twin (Dekker 1971).
+All distances use only differences of the inputs. Rounding these moves the ends by half an ulp of the coordinates, and a
+distance changes by no more than its ends do; the only quantity that amplifies rounding is the direction of the cross
+product of nearly parallel edges, which therefore has a compensated version (Dekker 1971).
 """
 
 import math
@@ -15,7 +15,7 @@ SPLITTER = 134217729.0  # 2^27 + 1
 
 @kernel
 def two_product(a, b):
-    """a b as a rounded product and its exact error; needs |a b| between 2^-968 and 2^996. Never contract to an FMA."""
+    """Product a b, rounded, and its exact error; needs |a b| in 2^-968..2^996. Must not be contracted to an FMA."""
     p = a * b
     t = SPLITTER * a
     a_1 = t - (t - a)
@@ -28,7 +28,7 @@ def two_product(a, b):
 
 @kernel
 def difference_of_products(a, b, c, d):
-    """a b - c d, right to two ulp however much cancels."""
+    """Return a b - c d, accurate to two ulp despite cancellation."""
     p, p_error = two_product(a, b)
     q, q_error = two_product(c, d)
     return (p - q) + (p_error - q_error)
@@ -36,7 +36,7 @@ def difference_of_products(a, b, c, d):
 
 @kernel
 def cross_exactly(a, b):
-    """The cross product with every component right to two ulp; inputs near 1."""
+    """Cross product with every component accurate to two ulp, for inputs near 1."""
     return (
         difference_of_products(a[1], b[2], a[2], b[1]),
         difference_of_products(a[2], b[0], a[0], b[2]),
@@ -46,13 +46,13 @@ def cross_exactly(a, b):
 
 @kernel
 def largest(a):
-    """The largest |component|."""
+    """Largest absolute component."""
     return max(abs(a[0]), abs(a[1]), abs(a[2]))
 
 
 @kernel
 def power_of_two_below(m):
-    """The largest power of two <= m, for m > 0: dividing by it changes no mantissa."""
+    """Largest power of two <= m, for m > 0: dividing by it leaves the mantissa unchanged."""
     return math.ldexp(1.0, math.frexp(m)[1] - 1)
 
 
@@ -63,7 +63,7 @@ def clamp(t):
 
 @kernel
 def foot(r, e):
-    """Where on the segment from 0 to e the point nearest to r lies: 0 at its start (also when e is zero), 1 at e."""
+    """Parameter of the point nearest to r on the segment from 0 to e: 0 at its start (also when e is zero), 1 at e."""
     e_2 = norm2(e)
     if 1e-250 < e_2 < 1e250:
         return clamp(dot(r, e) / e_2)
@@ -80,7 +80,7 @@ def foot(r, e):
 
 @kernel
 def closest_on_segment(p, a, b):
-    """t in [0,1]: the point a + t (b - a) is the one of the segment nearest to p. A zero-length segment gives 0."""
+    """Return t in [0,1] such that a + t (b - a) is the point nearest to p; 0 for a zero-length segment."""
     return foot(sub(p, a), sub(b, a))
 
 
@@ -108,10 +108,10 @@ def to_segment(r, e):
 
 @kernel
 def closest_on_edges(a, b, c, d):
-    """(s, t) in [0,1]: a + s (b - a) and c + t (d - c) are nearest points of two segments.
+    """Return (s, t) in [0,1] such that a + s (b - a) and c + t (d - c) are nearest points of two segments.
 
-    Parallel edges (to 1e-15 of an angle) give the middle of their overlap, so that small motions along them move the
-    answer little; a zero-length edge gives 0 for its own parameter.
+    Parallel edges (to an angle of 1e-15) give the midpoint of their overlap, so that small motions along them change
+    the result little; a zero-length edge has the parameter 0.
     """
     u, v, r = sub(b, a), sub(d, c), sub(c, a)
     n = cross(u, v)
@@ -159,7 +159,7 @@ def _nearly_parallel(u, v, r):
 
 @kernel
 def edge_edge_distance(a, b, c, d):
-    """Distance of the segments ab and cd, right to 1e-14 of the largest coordinate; metres."""
+    """Distance of the segments ab and cd, accurate to 1e-14 of the largest coordinate; metres."""
     u, v, r = sub(b, a), sub(d, c), sub(c, a)
     m = max(largest(u), largest(v), largest(r))
     if m == 0.0:
@@ -170,10 +170,10 @@ def edge_edge_distance(a, b, c, d):
     best = min(to_segment(r, u), to_segment(add(r, v), u), to_segment(back, v), to_segment(add(back, u), v))
     n = cross_exactly(u, v)
     n_2, v_2 = norm2(n), norm2(v)
-    # flatter than this, an end of one is as near as the crossing
+    # for flatter pairs, an end of one edge is as near as the crossing
     if n_2 > 1e-32 * norm2(u) * v_2 and n_2 > 1e-250:
         s = dot(cross(r, v), n) / n_2
-        # t follows from s: of nearly parallel edges s is uncertain, but a pair that does not match would be wrong
+        # t follows from s: s is uncertain for nearly parallel edges, but a mismatched pair would be wrong
         t = (s * dot(u, v) - dot(v, r)) / v_2
         if 0.0 <= s <= 1.0 and 0.0 <= t <= 1.0:
             best = min(best, abs(dot(n, r)) / math.sqrt(n_2))

@@ -1,7 +1,7 @@
 """Distances beyond a narrow band by fast sweeping: |grad d| = 1, upwind, Gauss-Seidel in eight orders (Zhao 2005).
 
-Rows along z are swept one after the other. Rows with the same i + j touch only rows of the sums before and after, so
-threads may share them and the bits stay those of one thread. A row whose surroundings did not change is skipped.
+Rows along z are swept one after the other. Rows with the same i + j depend only on rows with adjacent sums, so threads
+may share them and the result is bitwise identical to that of one thread. A row with unchanged neighbours is skipped.
 """
 
 import math
@@ -14,26 +14,26 @@ from .grid import corners8, trilinear
 from .jit import kernel, prange
 
 OUTSIDE, INSIDE, KNOWN = 1, 2, 4  # bits of `side`
-CHUNK = 4096  # points a thread samples at a time
+CHUNK = 4096  # points per task of a thread
 
 
 class Volume(NamedTuple):
     values: np.ndarray  # (nx,ny,nz) f4 signed distance at the nodes, nan where there is none
-    jump: np.ndarray  # (nx-1,ny-1,nz-1) u1, 1 where the sign jumps without a surface; empty where it never does
+    jump: np.ndarray  # (nx-1,ny-1,nz-1) u1, 1 where the sign jumps without a surface; empty if it never does
     origin: np.ndarray  # (3,) metres
     h: float  # spacing, metres
 
 
 @kernel
 def upwind(a, b, c, h):
-    """The u above its neighbours a, b, c (the smaller one of each axis) with sum of max(u - a, 0)^2 = h^2."""
+    """Return the u with sum of max(u - a, 0)^2 = h^2 over its neighbours a, b, c (the smaller one along each axis)."""
     if a > b:
         a, b = b, a
     if b > c:
         b, c = c, b
     if a > b:
         a, b = b, a
-    # relative to the smallest, so that a distance far above h costs no digits
+    # relative to the smallest, so that a distance much greater than h loses no digits
     u, b, c = h, b - a, c - a
     if u > b:
         u = 0.5 * (b + math.sqrt(2.0 * h * h - b * b))
@@ -45,15 +45,15 @@ def upwind(a, b, c, h):
 
 @kernel
 def relax_row(u, side, h, tolerance, i, j, forward):
-    """Lower row i, j of `u` once, and pass on the sides its neighbours know; whether that changed anything.
+    """Relax row i, j of `u` once and propagate the sides of its neighbours; return whether anything changed.
 
-    A drop of at most `tolerance` is kept but wakes nobody.
+    A decrease of at most `tolerance` is stored but does not reactivate neighbouring rows.
     """
     ni, nj, nk = u.shape
-    # beyond the grid's end stands the neighbour from the other side
+    # at the ends of the grid, the neighbour from the other side is used twice
     i0, i1 = (i - 1 if i > 0 else i + 1), (i + 1 if i < ni - 1 else i - 1)
     j0, j1 = (j - 1 if j > 0 else j + 1), (j + 1 if j < nj - 1 else j - 1)
-    changed, lowest = False, np.float32(0.57 * h)  # h / sqrt 3 is the least that a node rises above its neighbours
+    changed, lowest = False, np.float32(0.57 * h)  # h / sqrt 3 is the least rise of a node above its neighbours
     for m in range(nk):
         k = m if forward else nk - 1 - m
         known = side[i, j, k]
@@ -69,7 +69,7 @@ def relax_row(u, side, h, tolerance, i, j, forward):
         if sides != known:
             side[i, j, k] = sides
             changed = True
-        # nearer than its neighbours: nothing to gain, and half of the nodes of a sweep are like that
+        # nothing to gain if it is nearer than its neighbours, as half of the nodes of a sweep are
         if old <= least + lowest:
             continue
         new = np.float32(upwind(np.float64(a), np.float64(b), np.float64(c), h))
@@ -81,7 +81,7 @@ def relax_row(u, side, h, tolerance, i, j, forward):
 
 @kernel
 def awake(stamp, seen, i, j):
-    """Whether row i, j or a row beside it changed since row i, j was last seen."""
+    """Return whether row i, j or an adjacent row changed since row i, j was last processed."""
     last = stamp[i, j]
     if i > 0:
         last = max(last, stamp[i - 1, j])
@@ -96,9 +96,9 @@ def awake(stamp, seen, i, j):
 
 @kernel(parallel=True)
 def sweep(u, side, h, tolerance, number, stamp, seen):
-    """One sweep over `u` (nx,ny,nz) f4 and `side`; `number`, from 1 up, says in which order.
+    """Perform one sweep over `u` (nx,ny,nz) f4 and `side`; `number`, from 1 up, selects its order.
 
-    `stamp` and `seen` (nx,ny): the sweeps in which each row last changed, and was last looked at.
+    `stamp` and `seen` (nx,ny): the sweeps in which each row last changed, and was last processed.
     """
     ni, nj, _ = u.shape
     down_i, down_j, forward = number & 1 == 0, number & 2 != 0, number & 4 == 0
@@ -115,7 +115,7 @@ def sweep(u, side, h, tolerance, number, stamp, seen):
 
 @kernel
 def sample_range(volume, points, first, last, distance, gradient):
-    """Signed distance and gradient at points first..last-1; nan off the grid and where there is no value."""
+    """Sample signed distance and gradient at points first..last-1; nan outside the grid and where there is no value."""
     values, jump = volume.values, volume.jump
     ni, nj, nk = values.shape
     for at in range(first, last):
@@ -123,7 +123,7 @@ def sample_range(volume, points, first, last, distance, gradient):
         y = (points[at, 1] - volume.origin[1]) / volume.h
         z = (points[at, 2] - volume.origin[2]) / volume.h
         d, g = np.nan, (np.nan, np.nan, np.nan)
-        # compared as floats, because a far point's cell number may not fit an integer
+        # compared as floats, because the cell index of a distant point may overflow an integer
         if 0.0 <= x <= ni - 1 and 0.0 <= y <= nj - 1 and 0.0 <= z <= nk - 1:
             i, j, k = min(int(x), ni - 2), min(int(y), nj - 2), min(int(z), nk - 2)
             if jump.size == 0 or not jump[i, j, k]:

@@ -1,16 +1,16 @@
-"""Set apart at once, without giving speed, and answer with the response velocity (Jung et al. 2005, section 4)."""
+"""Separate positions without adding velocity, then apply the response velocity (Jung et al. 2005, section 4)."""
 
 from . import vec
 from .jit import kernel
 from .projection import mobility, rub, spread, weighted
 from .surface_tag import relative
 
-BORNE = 0.2  # of a gap's weights must be on vertices that can move, or the pair is taken as fast
+BORNE = 0.2  # minimum share of a contact's weights on movable vertices; below it the pair counts as fixed
 
 
 @kernel
 def yielding(contact, w):
-    """How far a unit of impulse opens the gap; 0 where what can move bears next to nothing of it: it would fly."""
+    """Gap opened per unit of impulse; 0 where the movable vertices carry almost no weight: they would be ejected."""
     free = 0.0
     for c in range(4):
         i = contact["vertices"][c]
@@ -21,7 +21,7 @@ def yielding(contact, w):
 
 @kernel
 def too_near(contacts, x, w, least):
-    """How many pairs that can be moved have a gap of less than `least` at positions x."""
+    """Number of movable pairs with a gap of less than `least` at positions x."""
     count = 0
     for c in range(len(contacts)):
         contact = contacts[c]
@@ -34,10 +34,11 @@ def too_near(contacts, x, w, least):
 
 @kernel
 def set_apart(contacts, x, lift, x_start, w, eps, friction, simple, dt, pushed, stopped, rubbed):
-    """One pass over all contacts in order: gaps become eps wide, to first order.
+    """Perform one pass over all contacts in order: gaps become eps wide, to first order.
 
-    Of a push, the part that takes back what moved in is an impulse, and rubs; the rest sets things elsewhere and is
-    kept in `lift` (n,3), for it is no speed. `pushed` (k,) is all of it, `stopped` (k,) and `rubbed` (k,3) the impulse.
+    The part of a push that cancels the approach of this step is an impulse and causes friction; the rest is a
+    displacement without velocity and is accumulated in `lift` (n,3). `pushed` (k,) is the whole push, `stopped` (k,)
+    and `rubbed` (k,3) the impulse.
     """
     for c in range(len(contacts)):
         contact = contacts[c]
@@ -53,7 +54,7 @@ def set_apart(contacts, x, lift, x_start, w, eps, friction, simple, dt, pushed, 
         inward = -vec.dot(move, n)
         stop = min(push, max(inward, 0.0))
         r = (0.0, 0.0, 0.0)
-        # eq. 3 of Fuhrmann et al. scales a step's movement, so it may act only once a step
+        # eq. 3 of Fuhrmann et al. scales the displacement of a step, so it may be applied only once per step
         if stop > 0.0 and not (simple and pushed[c] > 0.0):
             r = rub(vec.madd(move, n, inward), stop, friction, simple)
         pushed[c] += push
@@ -66,9 +67,9 @@ def set_apart(contacts, x, lift, x_start, w, eps, friction, simple, dt, pushed, 
 
 @kernel
 def answer(contacts, v, v_before, w, elasticity, slow, friction, simple, pushed):
-    """Where things still come nearer, or bounce: the response velocity along the normal, and friction for its impulse.
+    """Where pairs still approach, or bounce: apply the response velocity along the normal, and friction.
 
-    Below the speed `slow` nothing bounces; it would never come to rest.
+    Below the speed `slow` there is no restitution, so that bodies come to rest.
     """
     for c in range(len(contacts)):
         contact = contacts[c]
@@ -90,7 +91,7 @@ def answer(contacts, v, v_before, w, elasticity, slow, friction, simple, pushed)
 
 @kernel
 def keep_lift(lift, after, x):
-    """Of lift (n,3), what is left where something moved on from `after` to x and took some of it back."""
+    """Reduce lift (n,3) to the part that remains where vertices moved on from `after` to x and reversed some of it."""
     for i in range(len(lift)):
         a = vec.load(lift, i)
         length = vec.norm2(a)

@@ -1,8 +1,8 @@
-"""Groups of faces that stand: pieces of a strip, six faces each at most, with their corners and a box of their own.
+"""Groups of faces of a static body: sections of a strip, at most six faces each, with their corners and a bounding box.
 
-Snapping is monotone. Where the low and the high side of a box have passed as many columns of pixel centres, or as many
-rows, so have all corners of the group: it covers nothing, and nothing else of it is read. A side of a box is told in
-steps of the body's, two bytes of them; it lies outward of the group by up to two steps.
+Snapping is monotonic. Where the low and the high side of a box have passed the same number of columns of pixel centres,
+or of rows, so have all corners of the group: it covers no centre, and nothing else of it is read. The sides of a box
+are quantised to two bytes, in steps of the body's box; they are up to two steps outside the group.
 """
 
 from typing import NamedTuple
@@ -15,27 +15,27 @@ from .layer_order import ordered
 from .layers import CORNERS, FULL, HALF, TOP, count_large, snapped
 from .small_faces import BLOCK, FOUR, ONE, ROW, SMALL, THREE, TWO, passed
 
-GROUP = 8  # corners: of one coordinate a line of the cache
-FACES = GROUP - 2  # of a group at most
-STEPS = 65_000  # across a body's box; a few more are told in two bytes
-LOOK = 256  # boxes at a time
+GROUP = 8  # corners: one coordinate of them fills a cache line
+FACES = GROUP - 2  # per group at most
+STEPS = 65_000  # across a body's box; two bytes allow a few more
+LOOK = 256  # boxes per block
 AT_ONCE = BLOCK // GROUP  # groups
-PIECE = CORNERS // GROUP  # of them
-JOBS = 16  # for threads, each of every 16th piece: a body is seldom seen evenly
+PIECE = CORNERS // GROUP  # groups per piece
+JOBS = 16  # for threads, each of every 16th piece: visible groups are seldom evenly distributed
 SAMPLE = 16
-FAR = 2.0**22  # pixels to which a box can be told
+FAR = 2.0**22  # pixels: greatest distance at which boxes can be used
 
 
 class Groups(NamedTuple):
-    """A body that stands, cut into g groups: corner j of group i is the one at FACES * i + j of the strip."""
+    """A static body divided into g groups: corner j of group i is entry FACES * i + j of the strip."""
 
-    corner: np.ndarray  # (24g,) metres: of each group one coordinate of all corners, then the next
-    ends: np.ndarray  # (g,) unsigned; bit j where a face ends with corner j
+    corner: np.ndarray  # (24g,) metres: for each group, one coordinate of all corners, then the next
+    ends: np.ndarray  # (g,) unsigned; bit j is set where a face ends with corner j
     box: np.ndarray  # (6,g) unsigned; steps to the low sides, then to the high sides
 
 
 class Glance(NamedTuple):
-    """Pixel centres passed along one axis, by steps of boxes: scale * steps + low is not above, + high not below."""
+    """Pixel centres passed along one axis, from box steps: scale * steps + low bounds it below, + high above."""
 
     axis: int
     scale: np.float32
@@ -46,8 +46,8 @@ class Glance(NamedTuple):
 
 @kernel
 def group(strip, owner, x, origin, step, groups):
-    """Cut a strip with corners in x (n,3) into groups; steps of boxes are counted from origin (3,)."""
-    corner, ends, last, strung = groups.corner, groups.ends, len(strip), len(owner) > 0
+    """Divide a strip with corners in x (n,3) into groups; box steps are counted from origin (3,)."""
+    corner, ends, last, in_strips = groups.corner, groups.ends, len(strip), len(owner) > 0
     for g in range(len(ends)):
         bits = 0
         for j in range(GROUP):
@@ -55,7 +55,7 @@ def group(strip, owner, x, origin, step, groups):
             v = strip[min(k, last - 1)]
             for c in range(3):
                 corner[(g * 3 + c) * GROUP + j] = x[v, c]
-            if j >= 2 and k < last and (owner[k] >= 0 if strung else k % 3 == 2):
+            if j >= 2 and k < last and (owner[k] >= 0 if in_strips else k % 3 == 2):
                 bits |= 1 << j
         ends[g] = bits
         _fit(corner, bits | bits >> 1 | bits >> 2, g, origin, step, groups.box)
@@ -63,28 +63,28 @@ def group(strip, owner, x, origin, step, groups):
 
 @kernel
 def _fit(corner, used, g, origin, step, box):
-    """The box around the corners whose bits are set; around none, one that has no centre in it."""
+    """Fit the box around the corners whose bits are set; without any, a box that contains no centre."""
     for c in range(3):
         low, high, at = np.inf, -np.inf, (g * 3 + c) * GROUP
         for j in range(GROUP):
             if used >> j & 1:
                 low, high = min(low, corner[at + j]), max(high, corner[at + j])
-        # a hundredth of a step is far more than the quotient can be rounded by
+        # a hundredth of a step is far more than the rounding error of the quotient
         box[c, g] = np.int64((low - origin[c]) / step[c] - 0.01) if used else 0
         box[3 + c, g] = np.int64((high - origin[c]) / step[c] + 1.01) if used else 0
 
 
 @kernel
 def _farthest(axis, origin, step, edge, scale):
-    """Pixels from the first centre to any box, and more."""
+    """Upper bound, in pixels, of the distance from the first centre to any box."""
     return 65536.0 * abs(step[axis] * scale) + abs((origin[axis] - edge) * scale + 0.5)
 
 
 @kernel
 def _glance(axis, origin, step, edge, scale, count):
-    """How boxes are looked at along an axis."""
+    """Coefficients of the box test along an axis."""
     first = (origin[axis] - edge) * scale + 0.5
-    # what corners may be moved by: by snapping, 1/8192 pixel, a centre on them that does not count, 1/4096, and three
+    # how far corners may be moved: 1/8192 pixel by snapping, 1/4096 by a centre on them that does not count, and three
     # roundings to 2^-24 of the sum
     slack = 2.0**-10 + _farthest(axis, origin, step, edge, scale) * 2.0**-21
     low, high = np.float32(first - slack), np.float32(first + slack)
@@ -93,7 +93,7 @@ def _glance(axis, origin, step, edge, scale, count):
 
 @kernel
 def _passes(low, high, glance, first, last, seen):
-    """Into seen[:last-first] whether boxes first..last-1 have sides with a centre between them."""
+    """Set seen[:last-first] where boxes first..last-1 have a centre between their sides."""
     nothing = np.float32(0.0)
     for g in range(np.uint64(last - first)):
         k = np.uint64(first) + g
@@ -105,7 +105,7 @@ def _passes(low, high, glance, first, last, seen):
 
 @kernel
 def _select(box, origin, step, screen, first, last, kept):
-    """Into kept, from `first` on, the groups whose boxes have a column and a row of centres in them; their number."""
+    """Write groups whose boxes contain a column and a row of centres to kept from `first` on; return their number."""
     columns = _glance((screen.axis + 1) % 3, origin, step, screen.left, screen.across, screen.width)
     rows = _glance((screen.axis + 2) % 3, origin, step, screen.top, screen.down, screen.height)
     column, row, n = np.empty(LOOK, np.uint8), np.empty(LOOK, np.uint8), np.uint64(first)
@@ -121,7 +121,7 @@ def _select(box, origin, step, screen, first, last, kept):
 
 @kernel
 def _copy(x, k, y, to):
-    """One line of the cache; read before it is written, so that it is one movement, and many are fetched at a time."""
+    """Copy one cache line; reading it whole before writing makes one transfer, and several are fetched at a time."""
     a, b, c, d = x[k], x[k + ONE], x[k + TWO], x[k + THREE]
     k, at = k + FOUR, to + FOUR
     e, f, g, h = x[k], x[k + ONE], x[k + TWO], x[k + THREE]
@@ -131,7 +131,7 @@ def _copy(x, k, y, to):
 
 @kernel
 def _project(corner, screen, chosen, first, last, a, b, p, code):
-    """As `layers.project`, of the corners of groups chosen[first:last]; from 0 on."""
+    """As `layers.project`, for the corners of groups chosen[first:last]; written from 0 on."""
     u, v = np.uint64((screen.axis + 1) % 3 * GROUP), np.uint64((screen.axis + 2) % 3 * GROUP)
     for m in range(np.uint64(last - first)):
         k, to = np.uint64(chosen[np.uint64(first) + m]) * np.uint64(3 * GROUP), m * np.uint64(GROUP)
@@ -145,7 +145,7 @@ def _project(corner, screen, chosen, first, last, a, b, p, code):
 
 @kernel
 def _between(code, ends, groups, first, last, kept):
-    """Into `kept` where faces end, in groups[first:last], around a pixel centre's column and row; their number."""
+    """Write to `kept` ends of faces in groups[first:last] around a column and a row of centres; return their number."""
     n = np.uint64(0)
     for m in range(np.uint64(last - first)):
         k, bits = m * np.uint64(GROUP), np.uint64(ends[groups[np.uint64(first) + m]])
@@ -163,20 +163,21 @@ def _between(code, ends, groups, first, last, kept):
 
 @kernel
 def _fetch(corner, owner, axis, chosen, start, kept, first, last, face, word, z):
-    """As `layers._fetch`, of faces that end in groups chosen[start:]."""
-    strung, along = len(owner) > 0, np.uint64(axis * GROUP)
+    """As `layers._fetch`, for faces that end in groups chosen[start:]."""
+    in_strips, along = len(owner) > 0, np.uint64(axis * GROUP)
     for n in range(last - first):
         k = np.uint64(kept[np.uint64(face[first + n]) & np.uint64(BLOCK - 1)])
         g, j = np.uint64(chosen[np.uint64(start) + k // np.uint64(GROUP)]), k % np.uint64(GROUP)
         k, at = g * np.uint64(FACES) + j, g * np.uint64(3 * GROUP) + along + j
-        word[n] = np.uint64(owner[k]) if strung else k // THREE << FOUR | FOUR
+        word[n] = np.uint64(owner[k]) if in_strips else k // THREE << FOUR | FOUR
         z[n], z[ROW + n], z[ROW + ROW + n] = corner[at - TWO], corner[at - ONE], corner[at]
 
 
 @kernel
 def _keep_large(drawn, chosen, start, p, code, large, first, last):
-    """From places in groups chosen[start:] to places in the strip, in large[first:last]; and what is known of corners
-    to where it is for all."""
+    """Convert positions in groups chosen[start:] to positions in the strip, in large[first:last], and copy the corner
+    data to the arrays for all corners.
+    """
     strip, all_p, all_code = drawn.strip, drawn.p, drawn.code
     for m in range(first, last):
         k = large[m]
@@ -188,14 +189,14 @@ def _keep_large(drawn, chosen, start, p, code, large, first, last):
 
 @kernel
 def _room():
-    """For a block of groups."""
+    """Workspace for a block of groups."""
     a, b, p, code = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK, np.int64), np.empty(BLOCK, np.uint32)
     return a, b, p, code, np.arange(BLOCK).astype(np.uint32), small_faces.room()
 
 
 @kernel
 def _search(groups, screen, drawn, chosen, first, last, to, pixel, depth, face, large, space):
-    """What `layers._search` gives, of groups chosen[first:last]; from `to` on."""
+    """As `layers._search`, for groups chosen[first:last]; written from `to` on."""
     a, b, p, code, own, (asked, hits) = space
     kept, corner = asked.kept, groups.corner
     n = big = np.uint64(to)
@@ -215,7 +216,7 @@ def _search(groups, screen, drawn, chosen, first, last, to, pixel, depth, face, 
 
 @kernel
 def _search_some(groups, origin, step, screen, drawn, chosen, found, first, every):
-    """Pieces first, first + every, ... of CORNERS corners."""
+    """Process pieces first, first + every, ... of CORNERS corners."""
     counts, pixel, depth, face, large = found.count, found.pixel, found.depth, found.face, found.large
     box, space = groups.box, _room()
     for c in range(first, len(counts), every):
@@ -228,8 +229,9 @@ def _search_some(groups, origin, step, screen, drawn, chosen, found, first, ever
 
 @kernel
 def share(groups, origin, step, screen, chosen):
-    """Which part of the groups has a column and a row of centres in their boxes, by every SAMPLE-th block of them;
-    infinite where pixels are too far away for boxes to be told."""
+    """Estimate the fraction of groups whose boxes contain a column and a row of centres, from every SAMPLE-th block;
+    infinite if pixels are too far away for the boxes to be used.
+    """
     box, u, v = groups.box, (screen.axis + 1) % 3, (screen.axis + 2) % 3
     across = _farthest(u, origin, step, screen.left, screen.across)
     if not max(across, _farthest(v, origin, step, screen.top, screen.down)) < FAR:
@@ -244,10 +246,10 @@ def share(groups, origin, step, screen, chosen):
 
 @kernel(parallel=True)
 def search(groups, origin, step, screen, drawn, most, low, high, chosen, found):
-    """What `layers.search` gives, of groups with a column and a row of centres in their boxes; chosen (g,) is room.
+    """As `layers.search`, for groups whose boxes contain a column and a row of centres; chosen (g,) is workspace.
 
-    How many hits of large faces there are; where there are none, all hits as `layer_order.ordered` gives them. -1, and
-    nothing, where the groups seem to be a larger part of all than `most`.
+    Return the number of hits of large faces and, if there are none, all hits sorted as by `layer_order.ordered`. Return
+    -1 and no hits where the estimated fraction of groups exceeds `most`.
     """
     if share(groups, origin, step, screen, chosen) > most:
         return -1, ordered(found, 0, low, high)

@@ -1,11 +1,11 @@
-"""How far vertices may go before anything can touch, and going no farther.
+"""How far vertices may move before anything can touch, and motion limited to that.
 
-Vertices go on straight lines from where they were seen. Two features that a plane separates at the start and at the end
-are separated all the way, by a plane that moves evenly with them: so a pair is safe if along some direction n its ends
-do not overlap. A pair whose ends do is held by a plane that stands still: along n each side may use up less than half
-of the gap, and then the pair stays safe however much less far its vertices go in the end. Any n will do; the one
-between nearest points leaves the most room. Pairs that were farther apart than `reach` cannot touch while no vertex has
-moved half of that. No time of impact is needed.
+Vertices move on straight lines from the positions of the detection pass. Two features that a plane separates at the
+start and at the end are separated throughout, by a plane that moves linearly with them: so a pair is safe if along some
+direction n its end positions do not overlap. A pair whose end positions do is kept apart by a static plane: along n
+each side may use less than half of the gap, and then the pair stays safe even if its vertices move less far in the end.
+Any n is valid; the one between nearest points leaves the most room. Pairs that were farther apart than `reach` cannot
+touch while no vertex has moved half of that. No time of impact is needed.
 """
 
 import math
@@ -15,16 +15,17 @@ from .edge import closest_on_edges
 from .jit import kernel
 from .triangle import closest_on_triangle, unit_normal
 
-SHARE = 0.45  # of a distance that each side may use up: two of them leave a tenth
-STILL = 0.9  # and where the other side does not move
+SHARE = 0.45  # of a distance that each side may use: together they leave a tenth
+STILL = 0.9  # the same if the other side does not move
 TINY = 1e-300
-KEPT = 1.0 - 1e-9  # of a way; what rounding may add to it
+KEPT = 1.0 - 1e-9  # of a displacement; margin for rounding
 
 
 @kernel
 def span(vertices, c, split, n, x, o):
-    """Least n.(x - o) of the first side of pair c, and the greatest of the second; o is near, so that offsets from the
-    origin cost no digits."""
+    """Least n.(x - o) of the first side of pair c, and the greatest of the second; o is nearby, which avoids
+    cancellation where coordinates are large.
+    """
     low, high = math.inf, -math.inf
     for k in range(4):
         h = vec.dot(n, vec.sub(vec.load(x, vertices[c, k]), o))
@@ -37,11 +38,11 @@ def span(vertices, c, split, n, x, o):
 
 @kernel
 def room_of(vertices, kinds, normals, x, least, rounding, gaps, room, kept):
-    """(k,) the gap of each pair along its normal, how far the vertices of each side may go towards the other, and what
-    is kept.
+    """Compute for each pair (k,) the gap along its normal, how far the vertices of each side may move towards the
+    other, and the gap that is kept.
 
-    What `least` metres keep apart is not used up, so that rounding never matters. A pair that is nearer from the start
-    keeps the gap that it has, less `rounding`, or all of it where that would be too much.
+    A gap of `least` metres is never used up, so that rounding does not matter. A pair that is closer from the start
+    keeps its gap minus `rounding`, or the whole gap if that would be too much.
     """
     for c in range(len(room)):
         split = 1 if kinds[c] == 0 else 2
@@ -52,7 +53,7 @@ def room_of(vertices, kinds, normals, x, least, rounding, gaps, room, kept):
 
 @kernel
 def gap_along(vertices, c, split, n, x):
-    """The gap of a pair along n, which need not have length 1; -inf where n has none."""
+    """Gap of a pair along n of any length; -inf if n is zero."""
     length = vec.norm(n)
     if not length > 0.0:
         return -math.inf, n
@@ -63,11 +64,11 @@ def gap_along(vertices, c, split, n, x):
 
 @kernel
 def touching_normals(vertices, kinds, normals, x, gaps, rounding):
-    """Give pairs whose gap is no more than `rounding`, so that nearest points have no direction between them, a
-    direction along which their sides overlap by no more: of a face, or of or across an edge.
+    """For pairs with a gap of at most `rounding`, whose nearest points define no direction, find a direction along
+    which their sides overlap by no more: a face normal, an edge, or a perpendicular of an edge.
 
-    Of several the one along which the centroids of the sides are farthest apart: where faces around a vertex that lies
-    on an edge it is no end of are coplanar, as closing a T-junction leaves them, that is the one within their plane.
+    Of several, the one along which the centroids of the sides are farthest apart is used. Where coplanar faces surround
+    a vertex that lies on an edge without being its end, as after closing a T-junction, it lies within their plane.
     """
     for c in range(len(gaps)):
         if gaps[c] > rounding:
@@ -98,10 +99,10 @@ def touching_normals(vertices, kinds, normals, x, gaps, rounding):
 
 @kernel
 def limit(vertices, kinds, normals, room, kept, seen, target, part, held):
-    """Lower part (n,), the share of its way from `seen` to `target` that each vertex may go, until all pairs are safe.
+    """Lower part (n,), the share of its path from `seen` to `target` of each vertex, until all pairs are safe.
 
-    held (k,) begins as False; a pair whose ends are not `kept` apart becomes held. Returns how many. Every pass but the
-    last holds one pair more, so there are at most k + 1.
+    held (k,) is initially False; a pair whose end positions are not `kept` apart becomes held. Return the number of
+    held pairs. Every pass but the last holds one more pair, so there are at most k + 1.
     """
     count, more = 0, True
     while more:
@@ -122,7 +123,7 @@ def limit(vertices, kinds, normals, room, kept, seen, target, part, held):
                     high = max(high, h)
             if low - high >= kept[c]:
                 continue
-            # a vertex that goes less far may bring a pair that was safe in danger: hence once more
+            # shortening a path may invalidate a pair previously found safe, so all pairs are re-tested
             held[c], more = True, True
             count += 1
             for k in range(4):
@@ -136,7 +137,7 @@ def limit(vertices, kinds, normals, room, kept, seen, target, part, held):
 
 @kernel
 def refresh(contacts, x):
-    """Nearest points, normal and distance at positions x; a pair that changed sides has a negative distance."""
+    """Update nearest points, normal and distance at positions x; a pair that changed sides has a negative distance."""
     for c in range(len(contacts)):
         contact = contacts[c]
         i, j = contact["vertices"][0], contact["vertices"][1]
@@ -163,9 +164,8 @@ def refresh(contacts, x):
 def far_from(corners, boxes, around, drifts, drift, reach, share, radius):
     """Lower radius (n,) of the corners of all triangles to `share` of their boxes' distance from a body, or of `reach`.
 
-    around (6,) is the box of the body, whose features are farther than reach from those of the triangles unless they
-    are among the contacts. drifts (m,6) and drift (6,) are the ways that both are expected to go, or there are none.
-    Returns the least of the distances, no less than reach.
+    around (6,) is the box of the body; pairs of its features and triangles within reach are among the contacts. drifts
+    (m,6) and drift (6,) are the predicted displacements of both, or empty. Return the least distance, at least reach.
     """
     least = math.inf
     for q in range(len(corners)):
@@ -187,7 +187,7 @@ def far_from(corners, boxes, around, drifts, drift, reach, share, radius):
 
 @kernel
 def within_ball(rows, radius, seen, target, part):
-    """The share (n,) of its way that each of `rows` may go without leaving the ball around where it was seen."""
+    """Share (n,) of its path that each of `rows` may move without leaving the ball around its start `seen`."""
     for r in range(len(rows)):
         i = rows[r]
         length = math.sqrt(vec.norm2(vec.sub(vec.load(target, i), vec.load(seen, i))))
@@ -196,7 +196,7 @@ def within_ball(rows, radius, seen, target, part):
 
 @kernel
 def go(rows, part, seen, target, x):
-    """Bring x towards `target` by each vertex' own part; returns how many of `rows` are not there yet."""
+    """Move x towards `target` by the share of each vertex; return how many of `rows` have not arrived."""
     left = 0
     for r in range(len(rows)):
         i = rows[r]
@@ -208,7 +208,7 @@ def go(rows, part, seen, target, x):
 
 @kernel
 def farthest(rows, x, y):
-    """The longest way of any of `rows` from x to y."""
+    """Greatest displacement of any of `rows` from x to y."""
     most = 0.0
     for r in range(len(rows)):
         most = max(most, vec.norm2(vec.sub(vec.load(y, rows[r]), vec.load(x, rows[r]))))
@@ -217,8 +217,9 @@ def farthest(rows, x, y):
 
 @kernel
 def come_near(contacts, way, reach, near):
-    """Which pairs are nearer than `reach`, or may be on their `way` (n,3): along the normal, the gap is never less than
-    the lesser of what it is now and what it will be."""
+    """Mark the pairs that are nearer than `reach` or may become so along `way` (n,3): the gap along the normal is at
+    least the lesser of its values at the start and at the end.
+    """
     for c in range(len(contacts)):
         contact = contacts[c]
         n = (contact["normal"][0], contact["normal"][1], contact["normal"][2])
@@ -235,7 +236,7 @@ def come_near(contacts, way, reach, near):
 
 @kernel
 def progress(rows, seen, way, x):
-    """Sums of `way` times how far rows went from `seen` to x, and of its square: their ratio is the part of it."""
+    """Sums of `way` times the displacement of rows from `seen` to x and of `way` squared: the ratio is the progress."""
     gone, whole = 0.0, 0.0
     for r in range(len(rows)):
         d = vec.load(way, rows[r])
@@ -246,7 +247,7 @@ def progress(rows, seen, way, x):
 
 @kernel
 def strays(rows, radius, seen, way, x, t):
-    """Whether any of `rows` is outside of its ball around what it would be after the part t of its way."""
+    """Return whether any of `rows` is outside its ball around the predicted position after the share t of its path."""
     for r in range(len(rows)):
         i = rows[r]
         middle = vec.madd(vec.load(seen, i), vec.load(way, i), t)
@@ -257,7 +258,7 @@ def strays(rows, radius, seen, way, x, t):
 
 @kernel
 def fastest(rows, others, x, way, box, reach):
-    """The longest way, relative to that of `others`, of those of `rows` that can come within reach of a box (6,)."""
+    """Greatest displacement relative to `others` among those of `rows` that can come within reach of a box (6,)."""
     most, mean = 0.0, (0.0, 0.0, 0.0)
     for r in range(len(others)):
         mean = vec.madd(mean, vec.load(way, others[r]), 1.0 / len(others))

@@ -1,4 +1,4 @@
-"""Heights on a grid, seen along an axis: one look-up says how far a point is above the surface (Neal 2003)."""
+"""Height fields along an axis: one lookup gives the height of a point above the surface (Neal 2003)."""
 
 import math
 from typing import NamedTuple
@@ -8,47 +8,47 @@ import numpy as np
 from . import vec
 from .jit import kernel, prange
 
-NOBODY, DONE = -1, -2  # in `Answers.which`: no grid has seen the point; no grid need look any more
-CHUNK = 4096  # points a thread asks for at a time
+NOBODY, DONE = -1, -2  # in `Answers.which`: no grid covers the point; no further grid needs to be queried
+CHUNK = 4096  # points per task of a thread
 
 
 class Columns(NamedTuple):
     heights: np.ndarray  # (ni,nj) f8 metres along the direction, from the origin; nan: empty column
-    velocity: np.ndarray  # (ni,nj,3) f8 m/s of the surface, in world axes; (0,0,3) where it stands
-    roof: np.ndarray  # (ni-1,nj-1) f8 the highest node within `reach` of each cell, or -inf; (0,0): reach has no end
-    place: np.ndarray  # (5,) f8: origin along u, v and the direction, metres; cells a metre along u, v
-    reach: float  # metres; nobody asks for what is farther outside
-    axis: int  # 0..2, of the direction; u and v are the next two, in a circle
+    velocity: np.ndarray  # (ni,nj,3) f8 m/s of the surface, in world axes; (0,0,3) if static
+    roof: np.ndarray  # (ni-1,nj-1) f8 the highest node within `reach` of each cell, or -inf; (0,0): unlimited reach
+    place: np.ndarray  # (5,) f8: origin along u, v and the direction, metres; cells per metre along u, v
+    reach: float  # metres; queries ignore surfaces farther away than this
+    axis: int  # 0..2, of the direction; u and v are the next two axes in cyclic order
     sign: float  # +1 or -1: the direction along that axis
-    whole: bool  # it shows all of a body: where it sees nothing there is nothing
+    whole: bool  # it covers a whole body: an empty column means no surface
 
 
 class Answers(NamedTuple):
-    distance: np.ndarray  # (n,) f8 metres, the largest of all grids; nan where nobody answers
+    distance: np.ndarray  # (n,) f8 metres, the largest of all grids; nan without a result
     normal: np.ndarray  # (n,3) f8
-    which: np.ndarray  # (n,) i1 the grid that gave it, or NOBODY, DONE
-    blind: np.ndarray  # (n,) u1 whether a grid that shows all of the body did not see it there
+    which: np.ndarray  # (n,) i1 the grid of the result, or NOBODY, DONE
+    blind: np.ndarray  # (n,) u1 whether a grid that covers the whole body found no surface there
 
 
 @kernel
 def bilinear(a, b, c, d, x, y):
-    """Between a (0,0), b (0,1), c (1,0), d (1,1): the value, its slopes along x and y a cell; nan if a corner is."""
+    """Interpolate a (0,0), b (0,1), c (1,0), d (1,1): value and slopes along x and y per cell; nan if a corner is."""
     left, right = a + (b - a) * y, c + (d - c) * y
     return left + (right - left) * x, right - left, (b - a) + ((d - c) - (b - a)) * x
 
 
 @kernel
 def outside(x, count, reach):
-    """Whether x, in cells, is more than `reach` cells off the nodes 0..count-1."""
+    """Return whether x, in cells, is more than `reach` cells outside the nodes 0..count-1."""
     return not (-reach <= x <= count - 1 + reach)
 
 
 @kernel
 def probe_range(grid, number, points, first, last, answers):
-    """Ask a grid about points first..last-1: the larger distance stays, of equals the earlier; grid 0 asks first.
+    """Query a grid at points first..last-1; the larger distance is kept, of equals the earlier. Grid 0 comes first.
 
-    The distance is the gap along the direction times the cosine of the slope. What is above all columns within reach is
-    out of reach, whatever the cosine says: at a cliff it knows nothing of where the cliff ends. Cells are half-open.
+    The distance is the gap along the direction times the cosine of the slope. Points above all columns within reach are
+    out of reach regardless of the cosine, which does not account for the end of a cliff. Cells are half-open.
     """
     heights, roof, place, sign, w = grid.heights, grid.roof, grid.place, grid.sign, grid.axis
     distance, normal, which, blind = answers.distance, answers.normal, answers.which, answers.blind
@@ -62,7 +62,7 @@ def probe_range(grid, number, points, first, last, answers):
         elif which[at] == DONE:
             continue
         x, y = (points[at, u] - o_u) * per_u, (points[at, v] - o_v) * per_v
-        # compared as floats, because a far point's cell number may not fit an integer
+        # compared as floats, because the cell index of a distant point may overflow an integer
         if not (0.0 <= x < ni - 1 and 0.0 <= y < nj - 1):
             blind[at] |= whole
             if whole and (outside(x, ni, reach * per_u) or outside(y, nj, reach * per_v)):
@@ -78,7 +78,7 @@ def probe_range(grid, number, points, first, last, answers):
         if roofed and (whole or far <= reach) and above > roof[i, j] + reach:
             which[at], distance[at] = DONE, np.nan
         elif math.isnan(h) or far > reach:
-            # beside a cliff one column says little: others may have seen what is near
+            # beside a cliff one column is not conclusive: another grid may have found a near surface
             blind[at] |= whole
         elif which[at] == NOBODY or far > distance[at]:
             distance[at], which[at] = far, number
@@ -93,14 +93,14 @@ def probe_points(grid, number, points, answers):
 
 @kernel
 def middles(edges, x, out):
-    """Midpoints (m,3) of all edges."""
+    """Edge midpoints (m,3)."""
     for e in range(len(edges)):
         vec.store(out, e, vec.mix(vec.load(x, edges[e, 0]), vec.load(x, edges[e, 1]), 0.5))
 
 
 @kernel
 def add_velocity(grid, number, which, rows, points, contacts):
-    """Give the contacts that grid `number` answered for (entry rows[c] of `points`) the velocity of its surface."""
+    """Set the velocity of the surface on the contacts that come from grid `number` (entry rows[c] of `points`)."""
     velocity, place, u, v = grid.velocity, grid.place, (grid.axis + 1) % 3, (grid.axis + 2) % 3
     for c in range(len(contacts)):
         at = rows[c]
@@ -116,7 +116,7 @@ def add_velocity(grid, number, which, rows, points, contacts):
 
 @kernel
 def surface_velocity(face, bary, faces, v, out):
-    """Into out (ni,nj,3) the velocity of the surface point that each node sees; 0 where it sees none."""
+    """Fill out (ni,nj,3) with the velocity of the surface point below each node; 0 if there is none."""
     for i in range(face.shape[0]):
         for j in range(face.shape[1]):
             f = face[i, j]

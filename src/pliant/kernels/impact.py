@@ -1,22 +1,22 @@
-"""When a moving vertex meets a moving face, or two moving edges meet: never missed, never late.
+"""Conservative time of impact of a moving vertex and a moving face, or of two moving edges: no contact is missed.
 
     vertex_face(v_0, a_0, b_0, c_0, v_1, a_1, b_1, c_1, until, tolerance) -> time
     edge_edge(a_0, b_0, c_0, d_0, a_1, b_1, c_1, d_1, until, tolerance) -> time
 
-take the points (tuples) at the start and at the end, and give the time of the first contact, 0..1, or inf where there
-is none before `until`. They are made for loops that look for the least time of many queries: such a loop passes what it
-has found so far (inf at first). T(query) does not depend on `until`: the steps towards it are the same for every
-`until` and only grow, and as soon as one reaches `until` the answer is inf. So a query whose T is below is answered
-with T to the bit, the others cannot be the least, and the minimum depends neither on the order nor on threads.
+Both take the points (tuples) at the start and at the end, and return the time of the first contact, 0..1, or inf if
+there is none before `until`. They are designed for loops that compute the minimum over many queries: such a loop passes
+the least time found so far (inf at first). T(query) does not depend on `until`: the steps towards it are the same for
+every `until` and only increase, and as soon as one reaches `until` the result is inf. So a query with a T below `until`
+returns exactly T, the others cannot be the minimum, and the minimum depends neither on the order nor on threads.
 
-Stages, each for what the one before leaves over (percentages of candidates of a folded cloth that moves):
+Stages, each for the queries that the previous one leaves (percentages of candidates of a folded moving cloth):
 
-- two directions, from middle to middle at the start and the common normal at the end: where n.g is positive at both
-  ends of the motion it is so all the time (95 to 100 %);
-- advancement: the direction of the nearest points proves the gap open until the first corner's line reaches zero;
-  going there and asking again is conservative advancement (Mirtich 1996) without bounds on speeds;
-- a transversal crossing ends the search: what is returned is the time already proved free, and the crossing found at
-  most an eighth later only says that there is no need to look further;
+- two directions, between the centroids at the start and the common normal at the end: where n.g is positive at both
+  ends of the motion, it is positive throughout (95 to 100 %);
+- advancement: the direction between nearest points proves the gap open until the line of the first corner reaches zero;
+  advancing to that time and repeating is conservative advancement (Mirtich 1996) without bounds on speeds;
+- a transversal crossing ends the search: the result is the time already proved free, and the crossing found at most an
+  eighth later only shows that no further search is needed;
 - bisection (impact_search.py).
 """
 
@@ -42,28 +42,28 @@ from .predicates import orient3d
 from .vec import cross, dot, scale, sub
 
 STEPS = 24
-ROWS = 64  # of a chunk
-# NumPy's, because Numba compiles everything twice for the literals True and False
+ROWS = 64  # rows per task of a thread
+# NumPy booleans, because Numba compiles everything twice for the literals True and False
 FACE, EDGES = np.True_, np.False_
-LATEST = 0.875  # of the time of a crossing, for a time before it to do
+LATEST = 0.875  # of the time of a crossing: a free time at least this late is accepted
 
 
 @kernel
 def positive(n, motion, face, margin):
-    """Whether n.g is positive at both ends, hence always; proved, not estimated. n of any length."""
+    """Whether n.g is positive at both ends, hence throughout; proved with a rounding bound. n of any length."""
     k = margin * largest(n) + 1e-300
     if not least(n, motion[0], motion[1], motion[2], face) > k:
         return False
-    # below this nothing has overflown
+    # below this nothing has overflowed
     return least(n, motion[3], motion[4], motion[5], face) > k and k < 1e280
 
 
 @kernel
 def stays_apart(motion, face):
-    """Whether the direction between the middles at the start, or the normal of both at the end, proves it.
+    """Whether the direction between the centroids at the start, or the common normal at the end, proves separation.
 
-    At the end, because what may touch has come nearer by then: it settles 95 instead of 92 % of the edges of a folded
-    cloth in fast motion.
+    The normal is taken at the end, when approaching features are nearer: this settles 95 instead of 92 % of the edges
+    of a folded cloth in fast motion.
     """
     a, b, c = motion[0], motion[1], motion[2]
     margin = 2.0 * MARGIN * size_of(motion)[0]
@@ -76,14 +76,14 @@ def stays_apart(motion, face):
 
 @kernel
 def advance(motion, face, t, gap, keep, until):
-    """A time after t before which nothing touches, 2 where nothing does at all; `keep` is at least two margins.
+    """Return a time after t before which nothing touches, 2 if nothing does at all; `keep` is at least two margins.
 
-    `gap` is the shortest g at t. The search ends where `until` is reached.
+    `gap` is the shortest g at t. The search ends when `until` is reached.
     """
     for _ in range(STEPS):
         free = free_until(gap, motion, face, t, keep)
         if free < 1.0:
-            # near contact the shortest gap is mostly rounding, and the normal of both features is not
+            # near contact the shortest gap is mostly rounding error, unlike the common normal of the features
             n = cross(at(motion[1], motion[4], t), at(motion[2], motion[5], t))
             free = max(free, free_until(scale(n, 1.0 if dot(n, gap) > 0.0 else -1.0), motion, face, t, keep))
         slow = free - t <= 1e-3 * free
@@ -96,7 +96,7 @@ def advance(motion, face, t, gap, keep, until):
 
 @kernel
 def foot(a, b, c, n):
-    """(u, v) at which g is along n = b x c; negative where there is no such place."""
+    """Return (u, v) where g is parallel to n = b x c; negative if there is no such point."""
     n_2 = dot(n, n)
     if n_2 == 0.0:
         return -1.0, -1.0
@@ -105,10 +105,10 @@ def foot(a, b, c, n):
 
 @kernel
 def crosses_soon(motion, face, t, margin):
-    """Whether the features go through each other at a time after t of which t is LATEST or more.
+    """Whether the features pass through each other at a time after t of which t is at least LATEST.
 
-    The volume a.(b x c) changes its sign, so all are in one plane in between; the feet of the common normal are inside
-    both features before and after, by four times what they move.
+    The volume a.(b x c) changes sign, so all points are coplanar in between; the foot points of the common normal are
+    inside both features before and after, by four times their motion.
     """
     a, b, c = moved(motion, t)
     n = cross(b, c)
@@ -131,14 +131,14 @@ def crosses_soon(motion, face, t, margin):
 
 @kernel
 def search(motion, face, farthest, until, tolerance):
-    """The time of contact of what `stays_apart` leaves over; `farthest` is the largest coordinate of the points."""
-    all_of_it, size = size_of(motion)
-    margin = MARGIN * all_of_it + 1e-300
+    """Time of contact of queries that `stays_apart` does not settle; `farthest` is the largest coordinate."""
+    extent, size = size_of(motion)
+    margin = MARGIN * extent + 1e-300
     gap = nearest_gap(motion, face, 0.0)
     d = largest(gap)
     if not d > 4.0 * margin:
         return 0.0
-    # the gap kept must outlive the rounding of positions to which the caller advances
+    # the remaining gap must exceed the rounding of positions that the caller advances to this time
     keep = max(2.0 * margin, 2.0**-50 * farthest, min(0.5 * tolerance * size, 1e-3 * d))
     t = advance(motion, face, 0.0, gap, keep, until)
     if t > 1.0 or t >= until:
@@ -155,7 +155,7 @@ def search(motion, face, farthest, until, tolerance):
 
 @kernel
 def first_touch(p_0, q_0, r_0, s_0, p_1, q_1, r_1, s_1, face, until, tolerance):
-    """The time of contact of vertex p and face q r s, or of the edges p q and r s."""
+    """Time of contact of vertex p and face q r s, or of the edges p q and r s."""
     motion = relative_motion(p_0, q_0, r_0, s_0, p_1, q_1, r_1, s_1, face)
     if stays_apart(motion, face):
         return math.inf
@@ -188,7 +188,7 @@ def row(x, i):
 
 @kernel
 def swept_apart(p_0, p_1, i, face):
-    """Whether a plane across an axis separates the two features all the time: comparisons alone, hence exact."""
+    """Whether a plane perpendicular to an axis separates the two features throughout: comparisons only, hence exact."""
     split = 1 if face else 2
     for axis in range(3):
         low, high = p_0[i, 0, axis], p_0[i, 0, axis]
@@ -206,11 +206,11 @@ def swept_apart(p_0, p_1, i, face):
 
 @kernel
 def passes_by(p_0, p_1, i):
-    """Whether a vertex goes past a face that stands still: the signs of determinants, hence exact."""
+    """Whether a vertex passes beside a static face; exact, by the signs of determinants."""
     for k in range(4):
         for axis in range(3):
             x, y = p_0[i, k, axis], p_1[i, k, axis]
-            # the signs are proved down to this size only
+            # the signs are proved only down to this size
             if 0.0 < abs(x) < 1e-150 or 0.0 < abs(y) < 1e-150 or (k > 0 and x != y):
                 return False
     p, a, b, c = row(p_0, i)
@@ -223,7 +223,7 @@ def passes_by(p_0, p_1, i):
 
 @kernel(parallel=True)
 def impacts(p_0, p_1, face, tolerance, hit, time):
-    """hit and time of every row; p_0, p_1 (n,4,3)."""
+    """Fill hit and time of every row; p_0, p_1 (n,4,3)."""
     n = len(p_0)
     for chunk in prange((n + ROWS - 1) // ROWS):
         for i in range(chunk * ROWS, min((chunk + 1) * ROWS, n)):

@@ -1,8 +1,8 @@
-"""When a vertex meets a face, or two edges meet, by the conventional cubic; for comparison, because it can miss.
+"""Time of impact by the conventional cubic; for comparison, because it can miss contacts.
 
-Four points are in one plane at the roots of a cubic in t (Provot 1997, Collision and self-collision handling in cloth
-model dedicated to design garments); a root counts where the features are then within the tolerance of each other. Where
-the motion stays in a plane the polynomial is zero and says nothing; where roots fall together rounding loses them.
+Four points are coplanar at the roots of a cubic in t (Provot 1997, Collision and self-collision handling in cloth model
+dedicated to design garments); a root counts if the features are then within the tolerance of each other. For motion
+within a plane the polynomial vanishes and gives no information; multiple roots are lost to rounding.
 """
 
 import math
@@ -16,7 +16,7 @@ from .vec import add, cross, dot, norm, sub
 
 @kernel
 def coefficients(motion):
-    """(k_0, k_1, k_2, k_3): k_0 + k_1 t + k_2 t^2 + k_3 t^3 is the volume a.(b x c) at time t."""
+    """Return (k_0, k_1, k_2, k_3): k_0 + k_1 t + k_2 t^2 + k_3 t^3 is the volume a.(b x c) at time t."""
     a, b, c, a_1, b_1, c_1 = motion
     da, db, dc = sub(a_1, a), sub(b_1, b), sub(c_1, c)
     n_0, n_1, n_2 = cross(b, c), add(cross(db, c), cross(b, dc)), cross(db, dc)
@@ -30,7 +30,7 @@ def value(k, t):
 
 @kernel
 def turns(k):
-    """The two times at which the slope of the cubic vanishes, in order; 1 in place of those outside 0..1."""
+    """The two extrema of the cubic, in order; 1 in place of those outside 0..1."""
     c, b, a = k[1], 2.0 * k[2], 3.0 * k[3]
     disc = b * b - 4.0 * a * c
     if disc < 0.0:
@@ -45,7 +45,7 @@ def turns(k):
 
 @kernel
 def root_between(k, start, stop):
-    """The root in a stretch without turns, or -1: bisection."""
+    """Root in a monotonic interval, or -1, by bisection."""
     f = value(k, start)
     if f == 0.0:
         return start
@@ -62,7 +62,7 @@ def root_between(k, start, stop):
 
 @kernel
 def cubic_impact(motion, face, tolerance):
-    """(hit, time) of one query."""
+    """Return (hit, time) of one query."""
     k = coefficients(motion)
     within = tolerance * max(largest(motion[1]), largest(motion[2]), largest(motion[4]), largest(motion[5]))
     r, s = turns(k)
@@ -75,7 +75,7 @@ def cubic_impact(motion, face, tolerance):
 
 @kernel
 def cubic_impacts(p_0, p_1, face, tolerance, hit, time):
-    """hit and time of every row; p_0, p_1 (n,4,3)."""
+    """Fill hit and time of every row; p_0, p_1 (n,4,3)."""
     for i in range(len(p_0)):
         p, q, r, s = row(p_0, i)
         p_e, q_e, r_e, s_e = row(p_1, i)

@@ -1,11 +1,11 @@
-"""The gap between two moving features as one expression, and how far one direction proves it open.
+"""The gap between two moving features as one expression, and how long one direction proves it open.
 
-All vertices move on straight lines. Both questions are one: where does g(t, u, v) = a(t) - u b(t) - v c(t) vanish, with
+All vertices move on straight lines. Both queries are one: where does g(t, u, v) = a(t) - u b(t) - v c(t) vanish, with
 a, b, c linear in t and (u, v) in a triangle (vertex and face) or a square (edges)? A motion is the tuple (a, b, c at
-the start, a, b, c at the end). For a fixed direction n, n.g at each corner of the triangle or square is a line in t.
+the start, a, b, c at the end). For a fixed direction n, n.g at each corner of the triangle or square is linear in t.
 
 Rounding, with e = 2^-53, s the largest coordinate of a, b, c at both ends and |n| <= 1 on every axis: a coordinate of
-a, b, c errs by e s, its product with n by 11 e s, after going to t by 48 e s, u b by 51 e s, the sum of three by
+a, b, c has an error of e s, its product with n 11 e s, after interpolation to t 48 e s, u b 51 e s, the sum of three
 165 e s. MARGIN is 256 e. Where n is not scaled to 1, the bound is multiplied by its largest coordinate instead.
 """
 
@@ -20,7 +20,7 @@ ZERO = (0.0, 0.0, 0.0)
 
 @kernel
 def relative_motion(p_0, q_0, r_0, s_0, p_1, q_1, r_1, s_1, face):
-    """Of vertex p and face q r s, or of the edges p q and r s."""
+    """Relative motion of vertex p and face q r s, or of the edges p q and r s."""
     if face:
         return sub(p_0, q_0), sub(r_0, q_0), sub(s_0, q_0), sub(p_1, q_1), sub(r_1, q_1), sub(s_1, q_1)
     return sub(p_0, r_0), sub(p_0, q_0), sub(s_0, r_0), sub(p_1, r_1), sub(p_1, q_1), sub(s_1, r_1)
@@ -28,13 +28,13 @@ def relative_motion(p_0, q_0, r_0, s_0, p_1, q_1, r_1, s_1, face):
 
 @kernel
 def larger(a, b):
-    """max() of two numbers that are not nan: one instruction, where the built-in tests for nan too."""
+    """max() of two numbers that are not nan: one instruction, whereas the built-in also tests for nan."""
     return a if a > b else b
 
 
 @kernel
 def size_of(motion):
-    """(largest coordinate of all, of b and c alone)."""
+    """Return (largest coordinate of all, of b and c alone)."""
     a_0, b_0, c_0, a_1, b_1, c_1 = motion
     b_c = larger(larger(largest(b_0), largest(c_0)), larger(largest(b_1), largest(c_1)))
     return larger(b_c, larger(largest(a_0), largest(a_1))), b_c
@@ -59,7 +59,7 @@ def moved(motion, t):
 
 @kernel
 def nearest_gap(motion, face, t):
-    """The shortest g at time t."""
+    """Shortest g at time t."""
     a, b, c = moved(motion, t)
     if face:
         _, _, _, u, v = nearest2(a, ZERO, b, c)
@@ -70,7 +70,7 @@ def nearest_gap(motion, face, t):
 
 @kernel
 def direction(n):
-    """n with its largest coordinate 1, or zero where it is too short to divide by."""
+    """n scaled to a largest coordinate of 1, or zero if it is too short to divide by."""
     m = largest(n)
     if m < 1e-290:
         return ZERO
@@ -79,7 +79,7 @@ def direction(n):
 
 @kernel
 def least(n, a, b, c, face):
-    """The least n.g of all (u, v)."""
+    """Least n.g over all (u, v)."""
     a_n, b_n, c_n = dot(n, a), dot(n, b), dot(n, c)
     if face:
         return a_n - larger(larger(b_n, c_n), 0.0)
@@ -88,7 +88,7 @@ def least(n, a, b, c, face):
 
 @kernel
 def reached(f_0, f_1, t, keep):
-    """When the line from f_0 to f_1 comes down to `keep`: 2 where it does not, at most t where it is there already."""
+    """Time at which the line from f_0 to f_1 decreases to `keep`: 2 if it does not, at most t if it is there."""
     if not f_0 + t * (f_1 - f_0) > keep:
         return t
     return (f_0 - keep) / (f_0 - f_1) if f_1 < keep else 2.0
@@ -96,7 +96,7 @@ def reached(f_0, f_1, t, keep):
 
 @kernel
 def free_until(n, motion, face, t, keep):
-    """Up to when n.g stays above `keep` from time t on: t where it is not, 2 where it is to the end."""
+    """Time until which n.g stays above `keep` from t on: t if it is not above, 2 if it is until the end."""
     n = direction(n)
     a_0, b_0, c_0 = dot(n, motion[0]), dot(n, motion[1]), dot(n, motion[2])
     a_1, b_1, c_1 = dot(n, motion[3]), dot(n, motion[4]), dot(n, motion[5])

@@ -1,10 +1,10 @@
-"""The first contact by bisection of (t, u, v), for the few queries that advancing cannot end.
+"""First contact by bisection of (t, u, v), for the few queries that advancement does not settle.
 
-n.g at fixed n and t has its least and largest value in a box (t, u, v) as sums of one term in u and one in v; in t they
-lie at the ends. So a direction n that keeps n.g off zero at both ends of a box rules the whole box out. Directions are
-the axes and the normals of the parallelepiped that g maps a small box to, which leaves few boxes of a bisection (Snyder
-1992; Wang et al. 2021, A large-scale benchmark and an inclusion-based algorithm for continuous collision detection).
-What is left below the tolerance counts as contact, and so does what the budget leaves over.
+For fixed n and t, the least and greatest n.g in a box (t, u, v) are sums of one term in u and one in v; over t they
+occur at the ends. So a direction n for which n.g excludes zero at both ends of a box rules out the whole box. The
+directions are the axes and the normals of the parallelepiped that g maps a small box to, which leaves few boxes of a
+bisection (Snyder 1992; Wang et al. 2021, A large-scale benchmark and an inclusion-based algorithm for continuous
+collision detection). Boxes below the tolerance count as contact, and so do those that exceed the budget.
 """
 
 import math
@@ -22,7 +22,7 @@ DEPTH = 192
 
 @kernel
 def separates(n, motion, box, margin):
-    """Whether n.g keeps one sign in a box (t_0, t_1, u_0, u_1, v_0, v_1); proved, not estimated."""
+    """Whether n.g keeps one sign in a box (t_0, t_1, u_0, u_1, v_0, v_1); proved with a rounding bound."""
     n = direction(n)
     a_0, b_0, c_0 = dot(n, motion[0]), dot(n, motion[1]), dot(n, motion[2])
     a_1, b_1, c_1 = dot(n, motion[3]) - a_0, dot(n, motion[4]) - b_0, dot(n, motion[5]) - c_0
@@ -41,7 +41,7 @@ def separates(n, motion, box, margin):
 
 @kernel
 def widths(motion, box):
-    """How far g goes in a box along t, u and v, at most."""
+    """Upper bounds of the variation of g in a box along t, u and v."""
     a_0, b_0, c_0, a_1, b_1, c_1 = motion
     da, db, dc = sub(a_1, a_0), sub(b_1, b_0), sub(c_1, c_0)
     t, u, v = box[1] - box[0], box[3] - box[2], box[5] - box[4]
@@ -70,7 +70,7 @@ def untouched(motion, box, margin):
 
 @kernel
 def push(stack, top, box, axis, start, stop):
-    """The box, from start to stop along one axis, on top of the stack; the new height."""
+    """Push the box, limited to start..stop along one axis, onto the stack; return the new height."""
     for k in range(6):
         stack[top, k] = box[k]
     stack[top, 2 * axis], stack[top, 2 * axis + 1] = start, stop
@@ -79,11 +79,11 @@ def push(stack, top, box, axis, start, stop):
 
 @kernel
 def first_contact(motion, face, t, tolerance, margin):
-    """A time after t before which nothing touches, or inf where nothing does: bisection, earlier halves first.
+    """Return a time after t before which nothing touches, or inf if nothing does: bisection, earlier halves first.
 
     After a contact at some time only boxes before 9/10 of it matter, so that edges which meet along a line do not have
-    all of that line searched. The stack is made here, where it costs a hundredth: an array that is handed down costs
-    every candidate a reference count, also those that never come here.
+    the whole line searched. The stack is allocated here, at a hundredth of the cost: passing an array would cost every
+    candidate a reference count, even those that never reach this function.
     """
     stack = np.empty((DEPTH, 6))
     stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3], stack[0, 4], stack[0, 5] = t, 1.0, 0.0, 1.0, 0.0, 1.0

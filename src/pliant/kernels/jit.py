@@ -1,14 +1,14 @@
-"""The one decorator of the engine room, and its two switches.
+"""The kernel decorator and its two switches.
 
-`@kernel` compiles a function with Numba; `@kernel(parallel=True)` a loop over `prange`. Two environment variables,
-read once at import, change what they mean:
+`@kernel` compiles a function with Numba; `@kernel(parallel=True)` compiles a loop over `prange`. Two environment
+variables, read once at import, change this:
 
 - `PLIANT_COMPILE=0` leaves every kernel plain Python, for debuggers and for tests without a compiler;
-- `PLIANT_PARALLEL=0` compiles parallel loops as serial ones, because bounds checks do not see inside parallel loops.
+- `PLIANT_PARALLEL=0` compiles parallel loops as serial ones, because bounds checks do not cover parallel loops.
 
-Numba's disk cache notices a change in the file of a function but not in the files of the functions it calls. Compiled
-code therefore lies in one folder per kernel file, named after a hash of that file and of every kernel file it imports,
-directly or not: a change compiles what depends on it again, and nothing else.
+Numba's disk cache detects a change in the file of a function but not in the files of the functions it calls. Compiled
+code is therefore stored in one folder per kernel file, named after a hash of that file and of every kernel file it
+imports, directly or indirectly: a change recompiles everything that depends on it, and nothing else.
 """
 
 import functools
@@ -26,11 +26,11 @@ from . import store
 COMPILED = os.environ.get("PLIANT_COMPILE", "1") not in ("0", "off", "false")
 PARALLEL = os.environ.get("PLIANT_PARALLEL", "1") not in ("0", "off", "false")
 
-# Idle threads that spin make every launch wait for a time slice as soon as anything else wants the core: measured 2 us
-# alone but 1900 us on average beside a second process; asleep they cost 10 us and 18 us.
+# Spinning idle threads make every launch wait for a time slice when another process needs the core: measured 2 us alone
+# but 1900 us on average beside a second process; sleeping threads cost 10 us and 18 us.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
-# omp launches a two-thread loop in 2 us, workqueue in 130, tbb in 340 and more; Numba would take tbb where it finds it.
+# omp launches a two-thread loop in 2 us, workqueue in 130, tbb in 340 and more; Numba prefers tbb if it is installed.
 if "NUMBA_THREADING_LAYER_PRIORITY" not in os.environ:
     numba.config.THREADING_LAYER_PRIORITY = ["omp", "tbb", "workqueue"]
 
@@ -39,7 +39,7 @@ _launch = threading.RLock()
 
 
 def cache_root() -> pathlib.Path:
-    """The folder of everything pliant caches; `PLIANT_CACHE` overrides the platform's habit."""
+    """The folder of everything that pliant caches; `PLIANT_CACHE` overrides the platform's default."""
     if chosen := os.environ.get("PLIANT_CACHE"):
         return pathlib.Path(chosen)
     home = pathlib.Path.home()
@@ -52,13 +52,13 @@ def cache_root() -> pathlib.Path:
 
 @functools.cache
 def sources_digest() -> str:
-    """16 hexadecimal digits that stand for all kernel sources, Numba and the switches."""
+    """16 hexadecimal digits that identify all kernel sources, the Numba version and the switches."""
     return _digest(source.stem for source in pathlib.Path(__file__).parent.glob("*.py"))
 
 
 @functools.cache
 def kernel_cache(module: str) -> pathlib.Path:
-    """Where the compiled functions of kernels/`module`.py lie, for exactly these sources."""
+    """Folder of the compiled functions of kernels/`module`.py, for exactly these sources."""
     return cache_root() / "kernels" / _digest(_imported_by(module))
 
 
@@ -70,7 +70,7 @@ def _digest(modules) -> str:
 
 
 def _imported_by(module: str) -> set[str]:
-    """A kernel module and all kernel modules that it imports, directly or not; this one is always among them."""
+    """A kernel module and all kernel modules that it imports, directly or indirectly; always includes `jit`."""
     found, waiting = set(), ["jit", module]
     while waiting:
         name = waiting.pop()
@@ -91,7 +91,7 @@ def _imports(source: pathlib.Path) -> list[str]:
 
 
 def kernel(function=None, *, parallel=False):
-    """Compile `function`: cached on disk, without the GIL, IEEE arithmetic (fastmath breaks isnan and the bits)."""
+    """Compile `function`: cached on disk, without the GIL, IEEE arithmetic (fastmath breaks isnan and determinism)."""
     if function is None:
         return functools.partial(kernel, parallel=parallel)
     if not COMPILED:
@@ -104,7 +104,7 @@ def kernel(function=None, *, parallel=False):
 
 
 def _one_at_a_time(compiled):
-    """Guard launches by the lock; `.serial` runs on one thread, for loops too short to share (and busy machines)."""
+    """Serialise launches with the lock; `.serial` runs on one thread, for short loops (and busy machines)."""
 
     @functools.wraps(compiled.py_func)
     def launch(*args):
@@ -125,7 +125,7 @@ def _one_at_a_time(compiled):
 
 
 def worth(launch, count, least):
-    """`launch`, or where `count` elements are fewer than `least` the serial form: threads take 20 to 100 us to wake."""
+    """Return `launch`, or its serial form for fewer than `least` elements: threads take 20 to 100 us to wake."""
     return launch if count >= least else launch.serial
 
 
@@ -141,7 +141,7 @@ def set_threads(count: int) -> None:
 
 
 def threading_layer() -> str:
-    """The layer in use, after launching one loop to make Numba choose."""
+    """The threading layer in use, after launching one loop to make Numba choose."""
     if not (COMPILED and PARALLEL):
         return "none (parallel is off)"
     import numpy as np

@@ -1,11 +1,11 @@
-"""Layers in order: hits of faces by their pixels, and in each pixel along the axis."""
+"""Sort layers: hits of faces by pixel, and within each pixel along the axis."""
 
 import numpy as np
 
 from .jit import kernel, prange
 from .layers import CORNERS
 
-PIXELS = 512  # that a thread takes at a time
+PIXELS = 512  # pixels per task of a thread
 
 
 @kernel
@@ -24,7 +24,7 @@ def _scatter(pixel, depth, face, first, last, start, depth_out, face_out):
 
 @kernel
 def _gather(found, pixel, depth, face, start, depth_out, face_out):
-    """Hits of small and of large faces in the order of their pixels."""
+    """Sort hits of small and of large faces by pixel."""
     small = found.count[:, 1]
     for c in range(len(small)):
         _tally(found.pixel, c * CORNERS, c * CORNERS + small[c], start)
@@ -39,7 +39,7 @@ def _gather(found, pixel, depth, face, start, depth_out, face_out):
 
 @kernel
 def _before(z, f, depth, face):
-    """Nearer; at one depth entries come first, then lower faces."""
+    """Order of hits: nearer first; at equal depth, entries before exits, then lower faces."""
     if z != depth:
         return z < depth
     if (f < 0) != (face < 0):
@@ -62,8 +62,9 @@ def _sort(start, first, last, low, high, depth, face):
 
 @kernel(parallel=True)
 def order(found, pixel, depth, face, low, high, start, depth_out, face_out):
-    """Hits of small faces, as found, and of large ones: pixel k has start[k]:start[k+1], along the axis; they are few,
-    so by insertion. Then they are moved to between low and high. start (pixels+2,) begins as zeros."""
+    """Sort hits of small faces, as found, and of large ones: pixel k has start[k]:start[k+1], ordered along the axis
+    (by insertion, as they are few). Depths are then clamped to low..high. start (pixels+2,) is initially zero.
+    """
     _gather(found, pixel, depth, face, start, depth_out, face_out)
     n = len(start) - 2
     for c in prange(-(-n // PIXELS)):
@@ -72,10 +73,10 @@ def order(found, pixel, depth, face, low, high, start, depth_out, face_out):
 
 @kernel
 def ordered(found, pixels, low, high):
-    """`order`, where no face is large, by one thread: start, depth, face. Empty ones, of no pixels."""
-    total, none, nobody = found.count[:, 1].sum() if pixels else 0, np.empty(0), np.empty(0, np.int32)
+    """`order` without large faces, on one thread: returns start, depth, face; empty for no pixels."""
+    total, no_depths, no_indices = found.count[:, 1].sum() if pixels else 0, np.empty(0), np.empty(0, np.int32)
     start, depth, face = np.zeros(pixels + 2, np.int64), np.empty(total), np.empty(total, np.int32)
     if pixels:
-        _gather(found, nobody, none, nobody, start, depth, face)
+        _gather(found, no_indices, no_depths, no_indices, start, depth, face)
         _sort(start, 0, pixels, low, high, depth, face)
     return start, depth, face

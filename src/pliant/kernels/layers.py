@@ -1,15 +1,15 @@
-"""Layered depth images: under every pixel centre all the faces of a mesh, sorted along the axis (Heidelberger,
-Teschner, Gross 2003 and 2004; Teschner et al. 2005, section 6).
+"""Layered depth images: all faces of a mesh under every pixel centre, sorted along the axis (Heidelberger, Teschner,
+Gross 2003 and 2004; Teschner et al. 2005, section 6).
 
-Coverage is that of `raster`: corners snapped to 1/4096 pixel, whole-number edge functions, the top-left rule. Columns
-count along axis + 1, rows along axis + 2 (modulo 3), so that axis, column and row are right-handed.
+Coverage is that of `raster`: corners snapped to 1/4096 pixel, integer edge functions, the top-left rule. Columns count
+along axis + 1, rows along axis + 2 (modulo 3), so that axis, column and row are right-handed.
 
-Most faces of a fine mesh lie between pixel centres. A vertex is therefore told apart by how many columns and rows of
-centres it has passed, two numbers in one word: where three corners agree in either, the face covers nothing. That is
-exact, top-left rule included, and all that is read of such a face: one word, where faces are strung into strips.
-Of the rest most reach one centre or a few. What such a face covers cannot be foreseen, so there is no branch on it:
-what may be a hit is written, and the next one over it if it was none. Faces that reach more are gone through row by
-row. A face that covers something is an entry (the axis runs into the body) or an exit; exits are written as ~face.
+Most faces of a fine mesh lie between pixel centres. Each vertex is therefore encoded by the number of columns and rows
+of centres that it has passed, two numbers in one word: where three corners agree in either, the face covers nothing.
+This is exact, including the top-left rule, and all that is read of such a face: one word, if faces are in strips. Most
+of the rest reach one centre or a few. Whether such a face covers them is unpredictable, so there is no branch: each
+possible hit is written, and overwritten by the next one if it was none. Faces that reach more are processed row by row.
+A face that covers a centre is an entry (the axis enters the body) or an exit; exits are written as ~face.
 """
 
 from typing import NamedTuple
@@ -21,61 +21,60 @@ from .jit import kernel, prange
 from .raster import REACH, SUB, Flat, side, span
 from .small_faces import BEFORE, BLOCK, FOUR, ONE, ROW, SMALL, THREE, TWO, passed
 
-LOW = (1 << 32) - 1  # the one of axis + 1
-ROWS = 64  # of vertices that are read before they are projected
-VERTICES = 8192  # in a piece of work; pieces do not depend on threads
-CORNERS = 8192  # of strips, and the room for hits of such a piece
+LOW = (1 << 32) - 1  # mask of the coordinate along axis + 1
+ROWS = 64  # vertices read before they are projected
+VERTICES = 8192  # vertices per piece of work; pieces do not depend on threads
+CORNERS = 8192  # strip corners per piece, and the space for hits of a piece
 FULL = np.uint64(0x7FFF7FFF)  # carries into bits 15 and 31 of a word whose halves are not 0
 HALF, TOP = np.uint64(16), np.uint64(31)
-NARROW = 6  # columns, up to which pixels are asked one by one
+NARROW = 6  # columns up to which pixels are tested one by one
 
 
 class Screen(NamedTuple):
-    """Where the pixels are."""
+    """Position and resolution of the image."""
 
-    axis: int  # along which the rays go
-    left: float  # metres, the low border along axis + 1
-    top: float  # metres, the low border along axis + 2
-    across: float  # pixels a metre, along axis + 1
-    down: float  # and along axis + 2
+    axis: int  # direction of the rays
+    left: float  # metres, lower limit along axis + 1
+    top: float  # metres, lower limit along axis + 2
+    across: float  # pixels per metre along axis + 1
+    down: float  # pixels per metre along axis + 2
     width: int  # columns, below 2^15
     height: int  # rows, below 2^15
 
 
 class Place(NamedTuple):
-    """Where vertices are: coordinate k of vertex i is x[i * row + k * column]."""
+    """Vertex positions: coordinate k of vertex i is x[i * row + k * column]."""
 
     x: np.ndarray  # (3n,) metres
-    row: np.uint64  # 3, or 1 where coordinates lie one by one
+    row: np.uint64  # 3, or 1 if each coordinate is contiguous
     column: np.uint64
 
 
 class Drawn(NamedTuple):
-    """A mesh on a screen."""
+    """A mesh projected onto a screen."""
 
-    faces: np.ndarray  # (m,3) unsigned: indexing need not look for negative ones
-    strip: np.ndarray  # (k,) unsigned; corners of faces, three that follow each other
-    owner: (
-        np.ndarray
-    )  # (k,) 16 f + i + 4 j where a corner completes face f, whose first two are the i-th and j-th of the
-    # three that end there; else -1. Empty where strips are single faces
+    faces: np.ndarray  # (m,3) unsigned: avoids the check for negative indices
+    strip: np.ndarray  # (k,) unsigned; corners of faces, three consecutive ones each
+    # (k,) 16 f + i + 4 j where a corner completes face f, whose first two are the i-th and j-th of the three that
+    # end there; otherwise -1. Empty if strips are single faces
+    owner: np.ndarray
     p: np.ndarray  # (n,) snapped coordinates of vertices, along axis + 2 and axis + 1
     code: np.ndarray  # (n,) unsigned; columns and rows passed
 
 
 class Found(NamedTuple):
-    """What is found of pieces of a strip, each in room of its own."""
+    """Results of the pieces of a strip, each in its own range."""
 
     count: np.ndarray  # (pieces,3) hits of large faces, hits of small faces, large faces
     pixel: np.ndarray  # (k,) of small faces
     depth: np.ndarray  # (k,) metres
-    face: np.ndarray  # (k,) marked
+    face: np.ndarray  # (k,) face, or ~face for exits
     large: np.ndarray  # (k,) faces
 
 
 @kernel
 def snapped(a):
-    """What `raster.snap` gives, up to ties, of what is not nan, and BEFORE; without a branch or a call of floor."""
+    """`raster.snap`, up to ties, for numbers that are not nan, plus BEFORE; without branches or calls of floor."""
     return np.int64(min(max(a, -float(REACH)), float(REACH)) * SUB + (BEFORE + 0.5))
 
 
@@ -87,7 +86,7 @@ def _project(place, screen, first, last, p, code):
     for start in range(np.uint64(first), np.uint64(last), np.uint64(ROWS)):
         count = min(np.uint64(ROWS), np.uint64(last) - start)
         if row == THREE:
-            # first in order: fetched every third at a time, what is not in a cache takes twice as long
+            # sequential reads first: reading every third number takes twice as long if it is not cached
             for i in range(count * THREE):
                 rows[i] = x[start * THREE + i]
             for i in range(count):
@@ -103,14 +102,14 @@ def _project(place, screen, first, last, p, code):
 
 @kernel(parallel=True)
 def project(place, screen, p, code):
-    """Into p (n,) the snapped places of vertices, into code (n,) how many columns and rows they passed."""
+    """Fill p (n,) with the snapped positions of vertices, and code (n,) with the columns and rows they passed."""
     for c in prange(-(-len(p) // VERTICES)):
         _project(place, screen, c * VERTICES, min(len(p), (c + 1) * VERTICES), p, code)
 
 
 @kernel
 def _between(strip, code, first, last, kept):
-    """Into `kept` where faces end that lie around a pixel centre's column and row; their number."""
+    """Write to `kept` the ends of faces that enclose a column and a row of pixel centres; return their number."""
     b = code[strip[max(first - 1, 0)]]
     n, before = np.uint64(0), np.uint64(b ^ code[strip[max(first - 2, 0)]])
     for k in range(np.uint64(first), np.uint64(last)):
@@ -125,7 +124,7 @@ def _between(strip, code, first, last, kept):
 
 @kernel
 def _box(a, b, c):
-    """Columns (first, stop) and rows (first, stop) whose centres a face with corners of these codes reaches."""
+    """Columns (first, stop) and rows (first, stop) of the centres that a face with these corner codes reaches."""
     i, j, k = np.int64(a & 0xFFFF), np.int64(b & 0xFFFF), np.int64(c & 0xFFFF)
     a, b, c = np.int64(a >> 16), np.int64(b >> 16), np.int64(c >> 16)
     return min(a, b, c), max(a, b, c), min(i, j, k), max(i, j, k)
@@ -133,19 +132,19 @@ def _box(a, b, c):
 
 @kernel
 def _from(p, row, column):
-    """A snapped place from a pixel centre."""
+    """Snapped position relative to a pixel centre."""
     return (p & LOW) - (column * SUB + (BEFORE + SUB // 2)), (p >> 32) - (row * SUB + (BEFORE + SUB // 2))
 
 
 @kernel
 def _turn(a, b):
-    """Edge function of a-b at the centre that they are seen from, exact."""
+    """Edge function of a-b at the centre that they are relative to, exact."""
     return a[0] * b[1] - a[1] * b[0]
 
 
 @kernel
 def _span(p, q, r, row, width):
-    """Columns (start, stop) of a row that a face with such corners covers."""
+    """Columns (start, stop) of a row that a face with these corners covers."""
     a, b, c = _from(p, 0, 0), _from(q, 0, 0), _from(r, 0, 0)
     area, h = side(a[0], a[1], b[0], b[1], c[0], c[1]), SUB // 2
     facing = -1 if area > 0 else 1
@@ -155,15 +154,14 @@ def _span(p, q, r, row, width):
 
 @kernel
 def _owns(a, b, c, facing):
-    """Whether a pixel centre with edge function c (positive inside) belongs to the side of edge a-b: on it, to a top
-    or left edge only."""
+    """Whether a pixel centre with edge function c (positive inside) is inside edge a-b, by the top-left rule."""
     dx, dy = -facing * (b[0] - a[0]), -facing * (b[1] - a[1])
     return c > 0 or (c == 0 and (dy < 0 or (dy == 0 and dx > 0)))
 
 
 @kernel
 def _covers(a, b, c):
-    """Whether corners a, b, c (seen from a pixel centre, any turn) cover it, by the top-left rule."""
+    """Whether corners a, b, c (relative to a pixel centre, any orientation) cover it, by the top-left rule."""
     u, v, w = _turn(a, b), _turn(b, c), _turn(c, a)
     low, high = min(u, v, w), max(u, v, w)
     if (low != 0) & (high != 0):
@@ -174,33 +172,32 @@ def _covers(a, b, c):
 
 @kernel
 def _faces(owner, kept, count):
-    """Leave of kept[:count] what is the end of a face; their number."""
-    n, strung = np.uint64(0), len(owner) > 0
+    """Keep those of kept[:count] at which a face ends; return their number."""
+    n, in_strips = np.uint64(0), len(owner) > 0
     for m in range(count):
         k = np.uint64(kept[m])
         kept[n] = k
-        n += np.uint64(owner[k] >= 0 if strung else k % THREE == TWO)
+        n += np.uint64(owner[k] >= 0 if in_strips else k % THREE == TWO)
     return n
 
 
 @kernel
 def _layer(a, b, c, z, f):
-    """Depth of the face's plane over the pixel centre that it is seen from, exact where it has one depth; and the face
-    as it is marked."""
+    """Depth of the face's plane at the pixel centre, exact for constant depth; and the face, or ~face for an exit."""
     v, w = _turn(c, a), _turn(a, b)
     area = v + w + _turn(b, c)
-    # a normal that points along the axis: the ray leaves
+    # a normal along the axis: the ray exits
     return z[0] + (v * (z[1] - z[0]) + w * (z[2] - z[0])) / area, ~f if area > 0 else f
 
 
 @kernel
 def _fetch(place, axis, drawn, kept, first, last, face, word, z):
-    """Of hits face[first:last] the words of their faces, and the depths of corners as they come in the strip."""
-    strip, owner, strung = drawn.strip, drawn.owner, len(drawn.owner) > 0
+    """Fetch for hits face[first:last] the words of their faces, and the corner depths in strip order."""
+    strip, owner, in_strips = drawn.strip, drawn.owner, len(drawn.owner) > 0
     x, scale, axis = place.x, place.row, np.uint64(axis) * place.column
     for n in range(last - first):
         k = np.uint64(kept[np.uint64(face[first + n]) & np.uint64(BLOCK - 1)])
-        word[n] = np.uint64(owner[k]) if strung else k // THREE << FOUR | FOUR
+        word[n] = np.uint64(owner[k]) if in_strips else k // THREE << FOUR | FOUR
         z[n] = x[strip[k - TWO] * scale + axis]
         z[ROW + n] = x[strip[k - ONE] * scale + axis]
         z[ROW + ROW + n] = x[strip[k] * scale + axis]
@@ -208,8 +205,9 @@ def _fetch(place, axis, drawn, kept, first, last, face, word, z):
 
 @kernel
 def _search(place, screen, drawn, first, last, pixel, depth, face, large):
-    """Hits of small faces that end at first..last-1 of the strip, from `first` on; other faces into large from `first`
-    on. How many of both."""
+    """Write the hits of small faces that end at first..last-1 of the strip from `first` on, and other faces to `large`
+    from `first` on. Return both numbers.
+    """
     strip, owner, p, code = drawn.strip, drawn.owner, drawn.p, drawn.code
     asked, hits = small_faces.room()
     n = big = np.uint64(first)
@@ -227,8 +225,9 @@ def _search(place, screen, drawn, first, last, pixel, depth, face, large):
 
 @kernel
 def count_large(drawn, width, large, first, last):
-    """How many pixels the faces that end at large[first:last] cover; those that cover one move to the front, their
-    number."""
+    """Count the pixels that the faces ending at large[first:last] cover, and move faces that cover any to the front;
+    return the numbers of pixels and of such faces.
+    """
     faces, owner, p, code, total, n = drawn.faces, drawn.owner, drawn.p, drawn.code, 0, first
     for m in range(first, last):
         f = owner[large[m]] >> 4 if len(owner) else large[m] // 3
@@ -236,7 +235,7 @@ def count_large(drawn, width, large, first, last):
         left, right, low, high = _box(code[i], code[j], code[k])
         found = 0
         if right - left <= NARROW:
-            # one loop over all pixels of the box: each loop whose length cannot be foreseen costs more than its work
+            # one loop over all pixels of the box: each loop of unpredictable length costs more than its work
             row, column = low, left
             for _ in range((right - left) * (high - low)):
                 a, b, c = _from(p[i], row, column), _from(p[j], row, column), _from(p[k], row, column)
@@ -255,7 +254,7 @@ def count_large(drawn, width, large, first, last):
 
 @kernel(parallel=True)
 def search(place, screen, drawn, found):
-    """What faces cover, piece by piece of the strip: hits of small faces, and how many there will be of large ones."""
+    """Find covered pixels, piece by piece of the strip: hits of small faces, and the number of hits of large ones."""
     counts, pixel, depth, face, large = found.count, found.pixel, found.depth, found.face, found.large
     for c in prange(len(counts)):
         first, last = c * CORNERS, min(len(drawn.strip), (c + 1) * CORNERS)
@@ -286,7 +285,7 @@ def _fill(place, screen, drawn, large, first, last, to, pixel, depth, face):
 
 @kernel(parallel=True)
 def fill(place, screen, drawn, found, start, pixel, depth, face):
-    """Hits of large faces, piece after piece from start (pieces,) on: pixel, depth (m) and marked face of each."""
+    """Write hits of large faces, piece by piece from start (pieces,) on: pixel, depth (m), face (~face for exits)."""
     counts, large = found.count, found.large
     for c in prange(len(start)):
         first = c * CORNERS

@@ -1,7 +1,7 @@
-"""Which edges and vertices of a mesh have any node of the grid in their region (regions.py).
+"""Find the edges and vertices of a mesh whose region (regions.py) contains a grid node.
 
 On a fine mesh the regions of edges and vertices are thin and mostly empty: one in three of the edges and one in 25 of
-the vertices of a scanned dragon with 871 414 faces at 600 cells have a node. The others are looked at here, once.
+the vertices of a scanned dragon with 871 414 faces at 600 cells contain a node. The others are discarded here, once.
 """
 
 import math
@@ -12,14 +12,14 @@ from .jit import kernel, prange
 from .regions import CONE, SLACK, cone_edges, cut, inverse, length1, turned, wedge
 from .vec import cross, dot, load, norm2, sub
 
-LONG = 8.0  # cells: a longer edge surely has nodes in its wedge, or is rare
-WIDE = 2.0 * SLACK  # slopes that differ by more leave nothing of a needle's other half at a distance of one
-STEEP = 0.1  # cosine: faces that lean more from the axis of the first are left to the slower test
+LONG = 8.0  # cells: a longer edge almost certainly has nodes in its wedge, or is rare
+WIDE = 2.0 * SLACK  # for slopes that differ by more, the other half of a needle is empty beyond a distance of one
+STEEP = 0.1  # cosine: vertices with faces inclined more than this from the first face's axis take the slower test
 
 
 @kernel
 def wedge_holds_node(a, u, m, m_g, low, high):
-    """Whether any node lies in the wedge at the edge a, a + u between two faces, of whose box low, high is given."""
+    """Whether any node lies in the wedge at the edge a, a + u between two faces, given its bounds low, high."""
     b = (a[0] + u[0], a[1] + u[1], a[2] + u[2])
     k_0, k_1 = min(a[2], b[2]) + low[2] - SLACK, max(a[2], b[2]) + high[2] + SLACK
     size = length1(u)
@@ -42,7 +42,7 @@ def wedge_holds_node(a, u, m, m_g, low, high):
 
 @kernel
 def find_wedges(fan, reach, chosen, first, last, live):
-    """Set live[f, j] for edges of the `chosen` of faces first..last-1 that have a node of the grid in their wedge."""
+    """Set live[f, j] for edges of the `chosen` among faces first..last-1 whose wedge contains a grid node."""
     x, faces, normals, across = fan.x, fan.faces, fan.normals, fan.across
     for f in range(first, last):
         if not chosen[f]:
@@ -52,7 +52,7 @@ def find_wedges(fan, reach, chosen, first, last, live):
             other = across[f, c]
             a, b = load(x, faces[f, c]), load(x, faces[f, (c + 1) % 3])
             u = sub(b, a)
-            # the lower face speaks for an edge of two
+            # an edge of two faces is handled by the lower one
             if 0 <= other < 2 * f or norm2(u) == 0.0:
                 continue
             n_g = load(normals, max(other >> 1, 0))
@@ -62,8 +62,8 @@ def find_wedges(fan, reach, chosen, first, last, live):
 
 @kernel
 def needle_holds_node(p, reach, low, high):
-    """Whether any node lies in a needle from p on: between p + t low and p + t high, t along the last axis."""
-    # where low and high differ, only one half of the needle is there, but for the slack
+    """Whether any node lies in a needle from p: between p + t low and p + t high, t along the last axis."""
+    # where low and high differ, only one half of the needle exists, apart from the slack
     wide_x, wide_y = high[0] - low[0], high[1] - low[1]
     below = 1.0 if wide_x > WIDE or wide_y > WIDE else reach
     above = 1.0 if wide_x < -WIDE or wide_y < -WIDE else reach
@@ -79,11 +79,11 @@ def needle_holds_node(p, reach, low, high):
 
 @kernel
 def find_needles(fan, reach, chosen, first, last, live):
-    """Set live[v] for the `chosen` of vertices first..last-1 whose cone may hold a node of the grid.
+    """Set live[v] for the `chosen` among vertices first..last-1 whose cone may contain a grid node.
 
-    Seen along an axis, a direction across it lies in one of the faces around the vertex. Nothing in the cone reaches
-    farther that way than this face leans: a face with normal n bounds y_x <= n_x / n_z y_z. Four such bounds make a
-    needle that is hardly thicker than the cone.
+    Projected along an axis, each direction lies in one of the faces around the vertex, and the slope of this face
+    bounds the cone in that direction: a face with normal n implies y_x <= n_x / n_z y_z. Four such bounds give a needle
+    that is hardly thicker than the cone.
     """
     x, faces, normals, start, ring = fan.x, fan.faces, fan.normals, fan.start, fan.ring
     for v in range(first, last):
@@ -117,7 +117,7 @@ def find_needles(fan, reach, chosen, first, last, live):
 
 @kernel
 def find_cones(fan, reach, first, last, live):
-    """Leave live[v] set for those of vertices first..last-1 only that have a node of the grid in their cone."""
+    """Clear live[v] for vertices first..last-1 whose cone contains no grid node."""
     x = fan.x
     edges = np.empty((CONE, 4))
     for v in range(first, last):
@@ -126,7 +126,7 @@ def find_cones(fan, reach, first, last, live):
         live[v] = False
         p = load(x, v)
         count, low, high = cone_edges(fan, v, p, edges)
-        # no direction has all three components so small: the cone is empty
+        # no direction has all three components this small: the cone is empty
         far = max(low[0], high[0]) ** 2 + max(low[1], high[1]) ** 2 + max(low[2], high[2]) ** 2
         if far < 1.0 - 1e-9:
             continue
@@ -147,9 +147,9 @@ def find_cones(fan, reach, first, last, live):
 
 @kernel(parallel=True)
 def find_live(fan, reach, faces, vertices, first, last, chunks, wedges, cones):
-    """For parts first..last-1 of `chunks`: which edges of the chosen `faces`, and which chosen `vertices`, have nodes.
+    """For parts first..last-1 of `chunks`: mark edges of chosen `faces`, and chosen `vertices`, with nodes.
 
-    wedges (m,3) and cones (n,) are False before.
+    wedges (m,3) and cones (n,) are initially False.
     """
     m, n = len(fan.faces), len(fan.x)
     for c in prange(first, last):

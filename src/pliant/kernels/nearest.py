@@ -1,8 +1,8 @@
-"""The triangle nearest to a point, exactly: a tree of boxes in blocks of four, the nearest box first.
+"""The exact nearest triangle to a point: traversal of a BVH with boxes in blocks of four, nearest child first.
 
-The shared tree (tree.py) says who lies where; for this question its boxes are copied into blocks, the four children of
-a node side by side, and its triangles into rows in the order of the leaves. Points are taken along a space-filling
-curve, so that one's answer is a guess for the next. What is found depends on neither: ties go to the lower face.
+The structure comes from the shared BVH (tree.py); for this query its boxes are copied into blocks with the four
+children of a node side by side, and its triangles into rows in leaf order. Points are processed along a space-filling
+curve, so that each result is an initial guess for the next. The result depends on neither: ties go to the lower face.
 """
 
 from typing import NamedTuple
@@ -15,21 +15,21 @@ from .jit import kernel, prange
 from .surface import corners, pseudonormal, touching
 from .triangle import nearest2
 
-CHUNK = 512  # points a thread takes at a time
+CHUNK = 512  # points per task of a thread
 FEW = 32  # points that are not worth sorting
 
 
 class Blocks(NamedTuple):
-    boxes: np.ndarray  # (w,6,4) low x, y, z, high x, y, z of the four children; +inf and -inf where there are fewer
+    boxes: np.ndarray  # (w,6,4) low x, y, z, high x, y, z of the four children; +inf and -inf for missing ones
     child: np.ndarray  # (w,4) i4 the block of a child, or -1 - q for triangle q
     rows: np.ndarray  # (m,12) corners of the triangles and their unit normals; zero for slivers
-    order: np.ndarray  # (m,) i4 their faces
-    room: int  # boxes that may wait on the way down
+    order: np.ndarray  # (m,) i4 their face indices
+    room: int  # stack size of a traversal
 
 
 @kernel
 def number_blocks(nodes, number):
-    """number (n,): the block of each node with children, -1 for the others; (how many, the room a walk needs)."""
+    """Fill number (n,): the block of each inner node, -1 for leaves; return the number of blocks and the stack size."""
     count, deepest = 0, 0
     level = np.ones(len(nodes), np.int64)
     for i in range(len(nodes)):
@@ -75,7 +75,7 @@ def fill_range(nodes, number, first, last, boxes, child):
 
 @kernel(parallel=True)
 def fill_rows(surface, order, rows):
-    """Corners and normals of the triangles in the order of the leaves."""
+    """Copy corners and normals of the triangles in leaf order."""
     x, faces = surface.x, surface.faces
     for q in prange(len(order)):
         f = order[q]
@@ -83,7 +83,7 @@ def fill_rows(surface, order, rows):
         e, g = vec.sub(b, a), vec.sub(c, a)
         n = vec.cross(e, g)
         n_2, sides = vec.norm2(n), vec.norm2(e) * vec.norm2(g)
-        # the direction of a sliver's normal is rounding: it has none here
+        # the normal of a sliver is rounding error: set to zero
         n = vec.unit(n) if n_2 > 1e-6 * sides and 1e-200 < n_2 < 1e200 else (0.0, 0.0, 0.0)
         for k in range(3):
             rows[q, k], rows[q, k + 3], rows[q, k + 6], rows[q, k + 9] = a[k], b[k], c[k], n[k]
@@ -91,7 +91,7 @@ def fill_rows(surface, order, rows):
 
 @kernel
 def along_curve(points):
-    """The rows of points (n,3) in the order of the cells of a Morton curve through their box."""
+    """Rows of points (n,3) sorted along a Morton curve through their bounding box."""
     n = len(points)
     order = np.arange(n)
     if n <= FEW:
@@ -126,10 +126,10 @@ def along_curve(points):
 
 @kernel
 def nearest_range(tree, surface, points, which, found, place):
-    """The triangles nearest to the points `which`: found (n,2) face and feature, place (n,3) barycentrics.
+    """Find the triangles nearest to the points `which`: found (n,2) face and feature, place (n,3) barycentrics.
 
-    A face >= 0 in `found` is a guess to begin with; it saves time and changes nothing, since ties go to the lower face.
-    One loop without calls that take arrays: those would cost more than the arithmetic.
+    A face >= 0 in `found` is an initial guess; it saves time without changing the result, since ties go to the lower
+    face. One loop without calls that take arrays, which would cost more than the arithmetic.
     """
     boxes, child, rows, order, x, faces = tree.boxes, tree.child, tree.rows, tree.order, surface.x, surface.faces
     waiting, gaps, four = np.empty(tree.room, np.int32), np.empty(tree.room), np.empty(4)
@@ -137,7 +137,7 @@ def nearest_range(tree, surface, points, which, found, place):
     for t in range(len(which)):
         i = which[t]
         p = vec.load(points, i)
-        best = 1e300  # less than the distance of a child that is missing
+        best = 1e300  # less than the distance of a missing child
         guess = found[i, 0] if found[i, 0] >= 0 else b_face
         if guess >= 0:
             a, b, c = vec.load(x, faces[guess, 0]), vec.load(x, faces[guess, 1]), vec.load(x, faces[guess, 2])
@@ -155,7 +155,7 @@ def nearest_range(tree, surface, points, which, found, place):
                     x_k = max(max(boxes[w, 0, k] - p[0], p[0] - boxes[w, 3, k]), 0.0)
                     y_k = max(max(boxes[w, 1, k] - p[1], p[1] - boxes[w, 4, k]), 0.0)
                     z_k = max(max(boxes[w, 2, k] - p[2], p[2] - boxes[w, 5, k]), 0.0)
-                    four[k] = (x_k * x_k + y_k * y_k + z_k * z_k) * (1.0 - 1e-12)  # a little less, against rounding
+                    four[k] = (x_k * x_k + y_k * y_k + z_k * z_k) * (1.0 - 1e-12)  # slightly less, against rounding
                 for k in range(4):
                     gap = four[k]
                     if gap <= best:
@@ -175,7 +175,7 @@ def nearest_range(tree, surface, points, which, found, place):
             a = (rows[q, 0], rows[q, 1], rows[q, 2])
             r = vec.sub(p, a)
             h = abs(r[0] * rows[q, 9] + r[1] * rows[q, 10] + r[2] * rows[q, 11])
-            h -= 4e-12 * (abs(r[0]) + abs(r[1]) + abs(r[2]))  # more than the error of a normal that is no sliver's
+            h -= 4e-12 * (abs(r[0]) + abs(r[1]) + abs(r[2]))  # more than the error of a normal that is not a sliver's
             if h > 0.0 and h * h > best:
                 continue
             d2, feature, u, v, w_c = nearest2(
@@ -190,8 +190,8 @@ def nearest_range(tree, surface, points, which, found, place):
 
 @kernel
 def sign_range(surface, points, first, last, found, place, side, distance, nearest, normal):
-    """Signed distance, nearest point and unit direction that opens the gap, for what `nearest_range` found: negative
-    where `side` (n,) is. A point that touches has a distance of no sign, and the outward direction of what it touches.
+    """Compute signed distance, nearest point and unit direction that opens the gap, for the results of `nearest_range`;
+    negative where `side` (n,) is. A touching point has an unsigned distance and the outward direction of the feature.
     """
     x, faces = surface.x, surface.faces
     for i in range(first, last):
@@ -212,19 +212,20 @@ def sign_range(surface, points, first, last, found, place, side, distance, neare
 
 @kernel(parallel=True)
 def find_nearest(tree, surface, points, found, place):
-    """`nearest_range` for all `points`."""
+    """Apply `nearest_range` to all `points`."""
     order = along_curve(points)
     n = -(-len(points) // CHUNK)
     stride = spread(n)
     for c in prange(n):
-        k = (c * stride) % n  # chunks of one corner of space cost alike: give each thread some of every corner
+        k = (c * stride) % n  # neighbouring chunks cost alike: distribute each region over all threads
         nearest_range(tree, surface, points, order[k * CHUNK : min(len(points), (k + 1) * CHUNK)], found, place)
 
 
 @kernel(parallel=True)
 def tell_fronts(surface, points, found, place, side):
-    """Into side (n,) 1 before and -1 behind the nearest feature, by its angle-weighted pseudonormal (Baerentzen and
-    Aanaes 2005), 0 where that tells neither."""
+    """Set side (n,) to 1 in front of and -1 behind the nearest feature, by its angle-weighted pseudonormal (Baerentzen
+    and Aanaes 2005), 0 if that is inconclusive.
+    """
     x, faces = surface.x, surface.faces
     for i in prange(len(points)):
         p, f = vec.load(points, i), found[i, 0]
@@ -238,7 +239,7 @@ def tell_fronts(surface, points, found, place, side):
 
 @kernel(parallel=True)
 def tell_distances(surface, points, found, place, side, distance, nearest, normal):
-    """`sign_range` for all `points`."""
+    """Apply `sign_range` to all `points`."""
     for c in prange(-(-len(points) // CHUNK)):
         last = min(len(points), (c + 1) * CHUNK)
         sign_range(surface, points, c * CHUNK, last, found, place, side, distance, nearest, normal)
@@ -246,7 +247,7 @@ def tell_distances(surface, points, found, place, side, distance, nearest, norma
 
 @kernel
 def outward(surface, f, feature):
-    """A unit direction away from `feature` of face `f`: its pseudonormal, or any at right angles to the face."""
+    """Unit direction away from `feature` of face `f`: its pseudonormal, or any direction perpendicular to the face."""
     n = pseudonormal(surface, f, feature)
     if vec.norm2(n) == 0.0:
         n = vec.load(surface.face_normals, f)
@@ -259,7 +260,7 @@ def outward(surface, f, feature):
 
 @kernel
 def any_normal(e):
-    """Some direction at right angles to `e`, always the same one; up where `e` is zero."""
+    """Some direction perpendicular to `e`, always the same; up if `e` is zero."""
     x, y, z = abs(e[0]), abs(e[1]), abs(e[2])
     if x <= y and x <= z:
         n = (0.0, e[2], -e[1])

@@ -1,6 +1,6 @@
-"""Distances in the leaves of an octree: how well a leaf fits, and sampling (Frisken et al. 2000).
+"""Adaptively sampled distance field on an octree: error of a leaf, and sampling (Frisken et al. 2000).
 
-Inside a leaf the distance is trilinear between its eight corners.
+Inside a leaf the distance is interpolated trilinearly from its eight corners.
 """
 
 from typing import NamedTuple
@@ -11,24 +11,24 @@ from . import vec
 from .grid import trilinear
 from .jit import kernel, prange
 
-CHUNK = 4096  # points a thread samples at a time
-CELLS = 256  # cells a thread judges at a time
+CHUNK = 4096  # points per task of a thread
+CELLS = 256  # cells per task of a thread
 
 
 class Octree(NamedTuple):
     nodes: np.ndarray  # (nodes,) i4 the first of eight children, or -1 - leaf; the root is node 0
-    corners: np.ndarray  # (leaves,8) i4 which value each corner has, z fastest
+    corners: np.ndarray  # (leaves,8) i4 index of each corner's value, z fastest
     values: np.ndarray  # (corners,) f8 signed distance, metres; the last one is nan
     origin: np.ndarray  # (3,) metres
-    side: float  # of the root, metres
+    side: float  # side of the root, metres
 
 
 @kernel
 def fit_range(lattice, corner, tolerance, relative, first, last, worst, nearest):
-    """How far the interpolation of `corner` (n,8) is from the truth in `lattice` (n,27), and the smallest |d| there.
+    """Compare the interpolation of `corner` (n,8) with the true distances `lattice` (n,27); also the smallest |d|.
 
-    The 27 points are the corners, edge middles, face centres and centre of a cell; `worst` is a share of what is
-    allowed, `tolerance` or, if that is more, `relative` times the distance.
+    The 27 points are the corners, edge midpoints, face centres and centre of a cell; `worst` is the error divided by
+    the allowed error, the greater of `tolerance` and `relative` times the distance.
     """
     for c in range(first, last):
         eight = (
@@ -40,8 +40,8 @@ def fit_range(lattice, corner, tolerance, relative, first, last, worst, nearest)
             for j in range(3):
                 for k in range(3):
                     d = lattice[c, (i * 3 + j) * 3 + k]
-                    said, _ = trilinear(eight, 0.5 * i, 0.5 * j, 0.5 * k)
-                    off = max(off, abs(said - d) / max(tolerance, relative * abs(d)))
+                    interpolated, _ = trilinear(eight, 0.5 * i, 0.5 * j, 0.5 * k)
+                    off = max(off, abs(interpolated - d) / max(tolerance, relative * abs(d)))
                     low = min(low, abs(d))
         worst[c], nearest[c] = off, low
 
@@ -55,11 +55,12 @@ def fit(lattice, corner, tolerance, relative, worst, nearest):
 
 @kernel
 def mark_jumps(lattice, lean, side, place, reach, jump):
-    """Cells of size `side` where the sign jumps without a surface: interpolation would invent one there.
+    """Mark cells of size `side` where the sign jumps without a surface, so that interpolation would create a false one.
 
-    `place` (m,3): where in a cell of unit size the m points of a row lie; no point of it is farther than `reach` from
-    all of them. Both signs and an open border nearest to one of them; a point so near to the plane beyond a border
-    that the cell may cross it; or opposite signs farther from the surface than from each other.
+    `place` (m,3): positions of the m points of a row in the unit cell, none of whose points is farther than `reach`
+    from all of them. A cell is marked if it has both signs and a boundary edge is nearest to one of its points; if a
+    point is so near to the plane beyond a boundary edge that the cell may cross it; or if opposite signs are farther
+    from the surface than from each other.
     """
     for c in range(len(lattice)):
         above, below, least = False, False, np.inf
@@ -73,7 +74,7 @@ def mark_jumps(lattice, lean, side, place, reach, jump):
 
 @kernel
 def too_steep(lattice, c, side, place):
-    """Whether two points of opposite sign have |d| + |d| beyond their distance, which a surface forbids."""
+    """Whether two points of opposite sign have |d| + |d| greater than their distance, which contradicts a surface."""
     for a in range(lattice.shape[1]):
         for b in range(a):
             reach = abs(lattice[c, a]) + abs(lattice[c, b])
@@ -86,7 +87,7 @@ def too_steep(lattice, c, side, place):
 
 @kernel
 def sample_range(tree, points, first, last, distance, gradient):
-    """Signed distance and gradient at points first..last-1; nan outside the cube, and where a sign jumps."""
+    """Sample signed distance and gradient at points first..last-1; nan outside the cube and where the sign jumps."""
     nodes, corners, values = tree.nodes, tree.corners, tree.values
     for at in range(first, last):
         x = (points[at, 0] - tree.origin[0]) / tree.side
@@ -95,7 +96,7 @@ def sample_range(tree, points, first, last, distance, gradient):
         d, g, per = np.nan, (np.nan, np.nan, np.nan), 1.0
         if 0.0 <= x <= 1.0 and 0.0 <= y <= 1.0 and 0.0 <= z <= 1.0:
             node = nodes[0]
-            # doubling and taking one away are exact: both leaves at a face see the same point
+            # doubling and subtracting one are exact: both leaves at a shared face get the same point
             while node >= 0:
                 x, y, z, per = 2.0 * x, 2.0 * y, 2.0 * z, 2.0 * per
                 i, j, k = int(x >= 1.0), int(y >= 1.0), int(z >= 1.0)

@@ -1,7 +1,7 @@
-"""Repulsion between the two objects of a contact, shared out by mass (Jung, Hong and Choi 2005, section 4).
+"""Penalty response: repulsion of the two objects of a contact, distributed by mass (Jung et al. 2005, section 4).
 
-An object is a vertex, an edge or a triangle; all of its vertices that can move get the same push, which is what sharing
-a force out by mass comes to.
+An object is a vertex, an edge or a triangle; all of its movable vertices get the same displacement, which is equivalent
+to distributing a force by mass.
 """
 
 from . import vec
@@ -12,7 +12,7 @@ from .surface_tag import relative
 
 @kernel
 def lightness(contact, w):
-    """1 / mass of each of the two objects, of what can move of them; 0 where nothing can."""
+    """1 / mass of the movable vertices of each of the two objects; 0 if there are none."""
     split = 1 if contact["kind"] == 0 else 2
     one, two = 0.0, 0.0
     for c in range(4):
@@ -37,12 +37,15 @@ def share_out(contact, x, w, r, one, two):
 
 @kernel
 def spring(missing, out, pace):
-    """How much farther than `out` (m) a gap opens in a step, by a critically damped spring that lacks `missing` (m).
+    """Additional opening beyond `out` (m) of a gap in a step, by a critically damped spring with deficit `missing` (m).
 
-    pace = dt / tau. Implicit: with u = missing + out what was missing before the step, the gap opens by
-    s = (out + pace^2 u) / (1 + pace)^2. What came in during the step did so from where u = 0. Never by more than a
-    third of u: it goes on at that speed, and must still be near enough to be braked in the next step. Negative where
-    the gap opens faster than that: it is braked, and never closes.
+    pace = dt / tau. Implicit: with u = missing + out, the deficit before the step, the gap opens by
+
+        s = (out + pace^2 u) / (1 + pace)^2
+
+    A pair that entered during the step starts at u = 0. The opening is at most a third of u: the pair continues at that
+    speed and must still be in range for braking in the next step. Negative if the gap opens faster than that: it is
+    braked, but never closed.
     """
     along = max(out, -missing)
     u = missing + along
@@ -51,7 +54,7 @@ def spring(missing, out, pace):
 
 @kernel
 def repel(contacts, x, x_start, w, eps, pace, friction, simple, dt, pushed, rubbed):
-    """One pass over all contacts in order. `pushed` (n,) and `rubbed` (n,3): how far the two were moved apart."""
+    """Perform one pass over all contacts in order. `pushed` (n,) and `rubbed` (n,3): relative displacements applied."""
     for c in range(len(contacts)):
         contact = contacts[c]
         one, two = lightness(contact, w)

@@ -1,4 +1,4 @@
-"""What each pixel of a picture needs: values interpolated over faces, and light gathered from shadow maps."""
+"""Per-pixel shading: values interpolated over faces, and light gathered from shadow maps."""
 
 import math
 
@@ -15,9 +15,9 @@ def _mixed(values, faces, f, u, v, w, k):
 
 @kernel(parallel=True)
 def interpolate(face, bary, faces, inverse, values, out):
-    """Into out (p,k): `values` (n,k) at p pixels with face (p,) and screen weights bary (p,2).
+    """Fill out (p,k): `values` (n,k) at p pixels with face (p,) and screen weights bary (p,2).
 
-    `inverse` (n,) is 1/w of each vertex, so that the weights are those on the face, not on the screen.
+    `inverse` (n,) is 1/w of each vertex, for perspective-correct weights.
     """
     for p in prange(len(face)):
         f = face[p]
@@ -31,7 +31,7 @@ def interpolate(face, bary, faces, inverse, values, out):
 
 @kernel
 def _seen(depth, x, y, z):
-    """How much of (x, y) in pixels of a depth map lies at z or beyond it: 0..1, four comparisons blended."""
+    """Lit fraction, 0..1, at (x, y) in pixels of a depth map and depth z: four comparisons, interpolated bilinearly."""
     height, width = depth.shape
     left = math.floor(x - 0.5)
     top = math.floor(y - 0.5)
@@ -48,7 +48,7 @@ def _seen(depth, x, y, z):
 
 @kernel
 def _placed(a, x, y, z):
-    """A point in the pixels and depth of the map whose frame a (3,4) is."""
+    """Transform a point to the pixels and depth of the map with frame a (3,4)."""
     return (
         a[0, 0] * x + a[0, 1] * y + a[0, 2] * z + a[0, 3],
         a[1, 0] * x + a[1, 1] * y + a[1, 2] * z + a[1, 3],
@@ -66,18 +66,17 @@ def _shadow_map(x, faces, frame, out):
 
 @kernel(parallel=True)
 def shadow_maps(x, faces, frames, maps):
-    """Into maps (m,s,s): how far from each light the nearest face is; frames (m,3,4) metres to pixels and depth."""
+    """Fill maps (m,s,s): depth of the nearest face from each light; frames (m,3,4) metres to pixels and depth."""
     for k in prange(len(maps)):
         _shadow_map(x, faces, frames[k], maps[k])
 
 
 @kernel(parallel=True)
 def gather(x, n, group, lights, frames, maps, lift, out):
-    """Into out (p,2): light that reaches points x (p,3) with unit normals n (p,3), shadowed and not.
+    """Fill out (p,2): light that reaches points x (p,3) with unit normals n (p,3), with and without shadows.
 
-    lights (g,m,4) direction towards the light and weight, in g groups of which a point sees group[p] only; frames
-    (g,m,3,4) metres to pixels and depth; maps (g,m,s,s) depths; `lift` metres along the normal, so that a surface does
-    not shade itself.
+    lights (g,m,4) direction towards the light and weight, in g groups of which point p uses only group[p]; frames
+    (g,m,3,4) metres to pixels and depth; maps (g,m,s,s) depths; `lift` metres along the normal, against self-shadowing.
     """
     for p in prange(len(x)):
         g = group[p]

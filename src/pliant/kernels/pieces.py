@@ -1,8 +1,7 @@
-"""Faces that others cross, cut into triangles that nothing crosses.
+"""Cut intersected faces into triangles that nothing crosses.
 
-Where a face g meets the plane of a face f is a segment (or its three edges, where both lie in one plane). Each triangle
-of f that a segment runs through is cut along all of its line: more pieces than need be, but none that is partly inside
-and partly outside.
+A face g meets the plane of a face f in a segment (or in its three edges, if both are coplanar). Each triangle of f that
+a segment crosses is cut along the whole line: more pieces than necessary, but none is partly inside and partly outside.
 """
 
 import numpy as np
@@ -13,13 +12,14 @@ from .jit import kernel
 from .predicates import orient3d
 from .triangle import unit_normal
 
-ROUNDING = 2.0**-49  # of the coordinates: nearer to a line than this is on it
+ROUNDING = 2.0**-49  # of the coordinates: a point nearer to a line than this is on it
 
 
 @kernel
 def through_plane(x, faces, f, g, n, hair, ends):
-    """Segments (k,2,3), at most three, in which face g meets the plane of face f with unit normal n; returns k. Faces
-    that are nowhere farther than a hair from the plane lie in it."""
+    """Segments (k,2,3), at most three, in which face g meets the plane of face f with unit normal n; return k. Faces
+    nowhere farther than `hair` from the plane count as coplanar.
+    """
     a, b, c = vec.load(x, faces[f, 0]), vec.load(x, faces[f, 1]), vec.load(x, faces[f, 2])
     if lies_in(x, faces, g, a, n, hair):
         for k in range(3):
@@ -49,7 +49,7 @@ def through_plane(x, faces, f, g, n, hair, ends):
 
 @kernel
 def lies_in(x, faces, g, a, n, hair):
-    """Whether face g is nowhere farther than a hair from the plane through a with unit normal n."""
+    """Whether face g is nowhere farther than `hair` from the plane through a with unit normal n."""
     far = 0.0
     for k in range(3):
         far = max(far, abs(vec.dot(n, vec.sub(vec.load(x, faces[g, k]), a))))
@@ -58,7 +58,7 @@ def lies_in(x, faces, g, a, n, hair):
 
 @kernel
 def lie_together(x, faces, pairs, hair, found):
-    """Mark the pairs (k,2) of faces of which one lies in the plane of the other, but for a hair."""
+    """Mark the pairs (k,2) of faces of which one lies in the plane of the other, within `hair`."""
     for c in range(len(pairs)):
         found[c] = False
         for k in range(2):
@@ -71,13 +71,14 @@ def lie_together(x, faces, pairs, hair, found):
 
 @kernel
 def cut_triangle(triangles, t, count, s, d, m, length, near):
-    """Cut triangle t along the line through s in direction d (unit), with in-plane normal m, where the segment of this
-    length runs through it; pieces go to the end of the list of `count`. Returns the new count."""
+    """Cut triangle t along the line through s in direction d (unit), with in-plane normal m, if the segment of this
+    length crosses it; new pieces are appended to the list of `count`. Return the new count.
+    """
     a, b, c = vec.load(triangles[t], 0), vec.load(triangles[t], 1), vec.load(triangles[t], 2)
     h = (vec.dot(m, vec.sub(a, s)), vec.dot(m, vec.sub(b, s)), vec.dot(m, vec.sub(c, s)))
     if max(h[0], h[1], h[2]) <= near or min(h[0], h[1], h[2]) >= -near:
         return count
-    # turned so that the first corner is alone on its side, or on the line where one is
+    # rotated so that the first corner is alone on its side, or on the line if one is
     first = 0
     for k in range(3):
         if abs(h[k]) <= near:
@@ -116,9 +117,9 @@ def put(triangles, t, a, b, c):
 
 @kernel
 def cut_faces(x, faces, which, start, others, hair, most):
-    """(triangles (k,3,3), their faces (k,)): each of the faces `which` cut by others[start[i]:start[i + 1]].
+    """Return (triangles (k,3,3), their faces (k,)): each of the faces `which` cut by others[start[i]:start[i + 1]].
 
-    Faces without area are left out. More than `most` pieces are not made: then k exceeds it, and they are too few.
+    Degenerate faces are skipped. At most `most` pieces are made: if k exceeds it, the list is incomplete.
     """
     triangles, origin, count = np.empty((8 * len(which) + 64, 3, 3)), np.empty(8 * len(which) + 64, np.int64), 0
     ends = np.empty((3, 2, 3))

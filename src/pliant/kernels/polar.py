@@ -1,7 +1,7 @@
-"""The rotation in a deformation: R of F = R S, a proper one for every matrix, flat and inside out ones included.
+"""Polar decomposition: the rotation R of F = R S, proper for every matrix, including flat and inverted ones.
 
-Matrices are three columns. Near a rotation Newton's iteration is quickest (Higham 1986); elsewhere R follows from the
-singular vectors, with the least singular value negative where the determinant is.
+Matrices are three columns. Near a rotation Newton's iteration is fastest (Higham 1986); elsewhere R is computed from
+the singular vectors, with the least singular value negative if the determinant is.
 """
 
 import math
@@ -9,8 +9,8 @@ import math
 from . import vec
 from .jit import kernel
 
-FLAT = 0.1  # determinant below which, and
-STRETCHED = 12.0  # |F|^2 above which Newton's iteration would be slow or wrong
+FLAT = 0.1  # Newton's iteration is slow or wrong for a determinant below this,
+STRETCHED = 12.0  # or |F|^2 above this
 
 
 @kernel
@@ -28,7 +28,7 @@ def turn(p, q, pq, pr, qr, u, v):
 
 @kernel
 def least_last(f_0, f_1, f_2):
-    """Right singular vectors of a matrix of columns f: the largest first, the third across both."""
+    """Right singular vectors of a matrix of columns f: the largest first, the third perpendicular to both."""
     a, b, c = vec.norm2(f_0), vec.norm2(f_1), vec.norm2(f_2)
     d, e, f = vec.dot(f_0, f_1), vec.dot(f_0, f_2), vec.dot(f_1, f_2)
     u, v, w = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
@@ -36,7 +36,7 @@ def least_last(f_0, f_1, f_2):
         a, b, d, e, f, u, v = turn(a, b, d, e, f, u, v)
         a, c, e, d, f, u, w = turn(a, c, e, d, f, u, w)
         b, c, f, d, e, v, w = turn(b, c, f, d, e, v, w)
-    # among equals the third is least, so that neighbours which were mirrored alike are mended alike
+    # among equal ones the third counts as least, so that equally inverted neighbours are restored alike
     near = 1.0 + 1e-9
     if c > near * min(a, b):
         if a <= near * b:
@@ -56,7 +56,7 @@ def apply3(f_0, f_1, f_2, a):
 
 @kernel
 def rotation_of_any(f_0, f_1, f_2):
-    """Columns of the rotation nearest to any matrix: from singular vectors, the third of them across the others."""
+    """Columns of the rotation nearest to any matrix: from singular vectors, the third perpendicular to the others."""
     u, v, w = least_last(f_0, f_1, f_2)
     a = apply3(f_0, f_1, f_2, u)
     size = vec.norm(a)
@@ -64,7 +64,7 @@ def rotation_of_any(f_0, f_1, f_2):
     b = apply3(f_0, f_1, f_2, v)
     b = vec.madd(b, a, -vec.dot(a, b))
     if vec.norm2(b) <= 1e-24 * max(size * size, 1e-12):
-        # squeezed to a line or a point: any direction across will do
+        # collapsed to a line or a point: any perpendicular direction is valid
         b, c = vec.madd(v, a, -vec.dot(a, v)), vec.madd(w, a, -vec.dot(a, w))
         b = b if vec.norm2(b) >= vec.norm2(c) else c
     b = vec.unit(b)
@@ -78,11 +78,11 @@ def rotation_of_any(f_0, f_1, f_2):
 
 @kernel
 def rotation(f_0, f_1, f_2):
-    """Columns of the rotation R nearest to F, the one that makes R^T F symmetric, with one negative stretch at most."""
+    """Columns of the rotation R nearest to F, which makes R^T F symmetric with at most one negative stretch."""
     if vec.dot(f_0, vec.cross(f_1, f_2)) < FLAT or vec.norm2(f_0) + vec.norm2(f_1) + vec.norm2(f_2) > STRETCHED:
         return rotation_of_any(f_0, f_1, f_2)
     for _ in range(20):
-        # Newton: the mean of R and its inverse transposed, whose columns are cross products over J
+        # Newton: the mean of R and its inverse transpose, whose columns are cross products over J
         a, b, c = vec.cross(f_1, f_2), vec.cross(f_2, f_0), vec.cross(f_0, f_1)
         s = 0.5 / vec.dot(f_0, a)
         a = vec.madd(vec.scale(f_0, 0.5), a, s)
@@ -90,6 +90,6 @@ def rotation(f_0, f_1, f_2):
         c = vec.madd(vec.scale(f_2, 0.5), c, s)
         moved = vec.norm2(vec.sub(a, f_0)) + vec.norm2(vec.sub(b, f_1)) + vec.norm2(vec.sub(c, f_2))
         f_0, f_1, f_2 = a, b, c
-        if moved < 1e-16:  # its error is the square of that
+        if moved < 1e-16:  # the error is the square of this
             break
     return f_0, f_1, f_2

@@ -1,9 +1,9 @@
-"""Fields that move: poses are (3,4) arrays [R | t] from a body's coordinates to the world's."""
+"""Moving distance fields: poses are (3,4) arrays [R | t] from body to world coordinates."""
 
 from . import vec
 from .jit import kernel
 
-FAR, STANDING, MOVED = 0, 1, 2  # what `reach` says of a field
+FAR, STANDING, MOVED = 0, 1, 2  # results of `reach` for a field
 
 
 @kernel
@@ -31,7 +31,7 @@ def turn_back(a, b, c, p):
 
 @kernel
 def bring(points, pose, out):
-    """From the world's coordinates to the body's."""
+    """Transform from world to body coordinates."""
     a, b, c, t = rows(pose)
     for i in range(len(points)):
         vec.store(out, i, turn_back(a, b, c, vec.sub(vec.load(points, i), t)))
@@ -39,7 +39,7 @@ def bring(points, pose, out):
 
 @kernel
 def go_on(to, dt, x, x_start, v):
-    """Bring x to `to` (n,3) in dt seconds, remembering where it was and how fast it went."""
+    """Move x to `to` (n,3) in dt seconds, storing the previous position and the velocity."""
     for i in range(len(to)):
         for k in range(3):
             was = x[i, k]
@@ -48,9 +48,9 @@ def go_on(to, dt, x, x_start, v):
 
 @kernel
 def carry(contacts, pose, start, lapse):
-    """Take contacts found in the body's coordinates to the world's.
+    """Transform contacts from body to world coordinates.
 
-    An anchor's velocity is how far it, a point of the body, came from where the pose `start` had it, over `lapse`.
+    The velocity of an anchor is its displacement, as a point of the body, from the pose `start`, divided by `lapse`.
     """
     a, b, c, t = rows(pose)
     a_0, b_0, c_0, t_0 = rows(start)
@@ -70,7 +70,7 @@ def carry(contacts, pose, start, lapse):
 
 @kernel
 def standing(pose):
-    """Whether it is exactly no movement."""
+    """Whether a pose is exactly the identity."""
     for i in range(3):
         for j in range(4):
             if pose[i, j] != (1.0 if i == j else 0.0):
@@ -80,9 +80,9 @@ def standing(pose):
 
 @kernel
 def apart(a, b, c, t, middle, half, at, size):
-    """Whether a box (`at`, half `size`) under a pose surely does not meet one along the axes (`middle`, `half`).
+    """Whether a box (`at`, half `size`) under a pose is certainly disjoint from an axis-aligned one (`middle`, `half`).
 
-    Compared along the axes of both; boxes that only an edge keeps apart count as meeting.
+    Tested along the axes of both; boxes separated only by an edge-edge axis count as overlapping.
     """
     gap = vec.sub(middle, vec.add(turn(a, b, c, at), t))
     own = turn_back(a, b, c, gap)
@@ -107,10 +107,10 @@ def any_inside(x, a, b, c, t, at, size):
 
 @kernel
 def reach(x, margin, low, high, poses, starts, bodies, out):
-    """How each field stands to the points `x`: out[k] is FAR where none of them is within `margin` of its box (low[k],
-    high[k], in coordinates of body bodies[k]), STANDING where it has not moved from where it was baked, else MOVED.
+    """Classify each field against the points `x`: out[k] is FAR if none of them is within `margin` of its box (low[k],
+    high[k], in coordinates of body bodies[k]), STANDING if it has not moved from where it was baked, otherwise MOVED.
 
-    The box around all points is looked at first, so that what is far away costs next to nothing.
+    The bounding box of all points is tested first, so that distant fields cost almost nothing.
     """
     first, last = vec.load(x, 0), vec.load(x, 0)
     for i in range(1, len(x)):
@@ -135,7 +135,7 @@ def reach(x, margin, low, high, poses, starts, bodies, out):
 
 @kernel
 def keep_nearest(contacts, best, keep):
-    """Mark in `keep` (n,) the nearest of the contacts of each element; of equals the first.
+    """Mark in `keep` (n,) the nearest contact of each element; of equal ones the first.
 
     `best` (elements,) is -1 everywhere before and after.
     """

@@ -1,12 +1,12 @@
-"""Exact signs of determinants: which side of a plane or a line a point lies on.
+"""Exact signs of determinants: on which side of a plane or a line a point lies.
 
-A filter answers nearly always: the rounded determinant has the right sign when it exceeds its error bound. Otherwise it
-is summed exactly as an expansion, a list of floats that do not overlap (Shewchuk 1997, Adaptive precision
-floating-point arithmetic and fast robust geometric predicates).
+A filter decides almost always: the rounded determinant has the correct sign if it exceeds its error bound. Otherwise it
+is summed exactly as an expansion, a list of non-overlapping floats (Shewchuk 1997, Adaptive precision floating-point
+arithmetic and fast robust geometric predicates).
 
-The sign is right for all finite coordinates below 1e307 whose last bit, on each axis, is at least 2^-650 of the largest
-difference between the points on that axis (three factors of that size still fit into a float64). Numbers with all
-53 bits in use may thus be 1e-179 times as large as the others. Beyond that the sign is that of the rounded sum.
+The sign is correct for all finite coordinates below 1e307 whose last bit, on each axis, is at least 2^-650 of the
+largest difference between the points on that axis (three factors of that size still fit into a float64). Numbers with
+all 53 bits in use may thus be 1e-179 times as large as the others. Beyond that the sign is that of the rounded sum.
 """
 
 import math
@@ -36,7 +36,7 @@ def sign(x):
 
 @kernel
 def drop(a, axis):
-    """The two coordinates left without `axis`, in cyclic order."""
+    """The two coordinates other than `axis`, in cyclic order."""
     if axis == 0:
         return (a[1], a[2])
     if axis == 1:
@@ -46,7 +46,7 @@ def drop(a, axis):
 
 @kernel
 def orient3d(a, b, c, d):
-    """Sign of (b - a) x (c - a) . (d - a): 1 where d is on the side the normal of abc points to, 0 in the plane."""
+    """Sign of (b - a) x (c - a) . (d - a): 1 if d is on the side that the normal of abc points to, 0 in the plane."""
     u = (b[0] - a[0], b[1] - a[1], b[2] - a[2])
     v = (c[0] - a[0], c[1] - a[1], c[2] - a[2])
     w = (d[0] - a[0], d[1] - a[1], d[2] - a[2])
@@ -57,10 +57,10 @@ def orient3d(a, b, c, d):
     size = (
         abs(u[0]) * (abs(v_yz) + abs(v_zy)) + abs(u[1]) * (abs(v_zx) + abs(v_xz)) + abs(u[2]) * (abs(v_xy) + abs(v_yx))
     )
-    # the bound counts roundings, not underflows: those stay far below it between these sizes
+    # the bound counts roundings, not underflows, which stay far below it for these sizes
     if abs(det) > 7.8e-16 * size and 1e-240 < size < 1e300 and max(abs(u[0]), abs(u[1]), abs(u[2])) < 1e60:
         return sign(det)
-    # planes along the axes, where flat cloth and grids lie
+    # axis-aligned planes, as of flat cloth and grids
     for k in range(3):
         if u[k] == 0.0 and v[k] == 0.0 and w[k] == 0.0:
             return 0
@@ -86,7 +86,7 @@ def _orient3d_exactly(a, b, c, d):
 
 @kernel
 def orient2d(a, b, c):
-    """Sign of (b - a) x (c - a) of 2-tuples: 1 where abc turns left, 0 on a line."""
+    """Sign of (b - a) x (c - a) of 2-tuples: 1 if abc turns left, 0 on a line."""
     ux, uy = b[0] - a[0], b[1] - a[1]
     vx, vy = c[0] - a[0], c[1] - a[1]
     left, right = ux * vy, uy * vx
@@ -119,7 +119,7 @@ def _difference(x, y, m, row, axis):
 
 @kernel
 def _even(m, axis, rows, exponent):
-    """Scale an axis by a power of two until its largest difference is near 2^exponent: the sign stays, all bits fit."""
+    """Scale an axis by a power of two until its largest difference is near 2^exponent, so that all bits fit."""
     size = 0.0
     for i in range(rows):
         size = max(size, abs(m[i, axis, 0]))
@@ -131,7 +131,7 @@ def _even(m, axis, rows, exponent):
 
 @kernel
 def _grow_by_products(total, n, p, q, r, factor):
-    """Add factor p q r, each a pair of parts, to an expansion of n parts; the new number of parts."""
+    """Add factor p q r, each a pair of parts, to an expansion of n parts; return the new number of parts."""
     for i in range(2):
         for j in range(2):
             if p[i] != 0.0 and q[j] != 0.0:
@@ -147,7 +147,7 @@ def _grow_by_products(total, n, p, q, r, factor):
 
 @kernel
 def _grow(total, n, x):
-    """Add x to an expansion of n parts, smallest first, leaving out zeros; the new number of parts."""
+    """Add x to an expansion of n parts, smallest first, omitting zeros; return the new number of parts."""
     kept = 0
     for i in range(n):
         x, rest = two_sum(x, total[i])

@@ -1,12 +1,12 @@
-"""Move what is too close back, rub it, and take the speed it must not keep (Fuhrmann et al. 2003, 4.2 to 4.4).
+"""Projection response: move points out, apply friction, limit their velocity (Fuhrmann et al. 2003, 4.2 to 4.4).
 
-One loop for every kind of contact: the weights of the record say who moves, and by how much.
+One loop handles every kind of contact: the weights of the record determine which vertices move, and by how much.
 """
 
 from . import vec
 from .jit import kernel
 
-FARTHEST = 4.0  # times as far as the weighted point: no vertex is moved farther than that
+FARTHEST = 4.0  # times the displacement of the weighted point: limit for each vertex
 
 
 @kernel
@@ -22,10 +22,10 @@ def weighted(contact, x):
 
 @kernel
 def spread(contact, x, w, r, total):
-    """Move the weighted point by `r`, shared out by inverse mass; momentum of the two sides cancels exactly.
+    """Move the weighted point by `r`, distributed by inverse mass; the momenta of the two sides cancel exactly.
 
-    Of an edge with one end held, the free end would go r divided by its weight, which is nothing near the held end: so
-    no vertex goes farther than `FARTHEST` times r, and the point moves less.
+    For an edge with one fixed end, the free end would move by r divided by its weight, which vanishes near the fixed
+    end: so no vertex moves farther than `FARTHEST` times r, and the point moves less.
     """
     most = 0.0
     for c in range(4):
@@ -51,11 +51,11 @@ def mobility(contact, w):
 
 @kernel
 def rub(slide, push, friction, simple):
-    """The tangential correction for a tangential movement `slide` under a normal correction of length `push`.
+    """Tangential correction for a tangential displacement `slide` under a normal correction of length `push`.
 
     simple: r_t = -c_f dx_t (eq. 3). Otherwise r_t = (beta - 1) dx_t with beta = max(|dx_t| - c_f |dx_n|, 0) / |dx_t|
-    (eqs. 5 and 6; the printed minus of eq. 5 contradicts its text: 0 is stick, 1 is free). |dx_n| is the correction
-    that was needed, which for a particle that starts on the surface is its normal movement.
+    (eqs. 5 and 6; the printed minus of eq. 5 contradicts its text: 0 is stick, 1 is free). |dx_n| is the required
+    correction, which for a particle that starts on the surface is its normal displacement.
     """
     if simple:
         return vec.scale(slide, -friction)
@@ -67,10 +67,10 @@ def rub(slide, push, friction, simple):
 
 @kernel
 def project(contacts, x, x_start, w, eps, friction, simple, recovery, dt, pushed, rubbed):
-    """One pass over all contacts in order. `pushed` (n,) collects normal corrections, `rubbed` (n,3) the others.
+    """Perform one pass over all contacts in order. `pushed` (n,) sums normal, `rubbed` (n,3) tangential corrections.
 
-    What moved in is moved back at once. What was inside before, or got there past a border, comes out at the speed
-    `recovery` (m/s), so that it is not thrown.
+    Penetration of this step is reversed at once. Older penetration, or one that came past a boundary edge, is resolved
+    at the speed `recovery` (m/s), so that vertices are not ejected.
     """
     for c in range(len(contacts)):
         contact = contacts[c]
@@ -95,7 +95,7 @@ def project(contacts, x, x_start, w, eps, friction, simple, recovery, dt, pushed
         if push <= 0.0:
             continue
         r = (0.0, 0.0, 0.0)
-        # eq. 3 scales the step's movement, so it may act only once a step; eqs. 5 and 6 act in proportion to the push
+        # eq. 3 scales the displacement of a step, so it is applied only once per step; eqs. 5 and 6 scale with the push
         if not simple or pushed[c] == 0.0:
             r = rub(slide, push, friction, simple)
         pushed[c] += push
@@ -105,9 +105,9 @@ def project(contacts, x, x_start, w, eps, friction, simple, recovery, dt, pushed
 
 @kernel
 def settle(contacts, v, v_before, w, elasticity, slow, pushed):
-    """Leave with the elastic share of the speed of arrival, no more: moving out of a surface must not throw.
+    """Limit the separating velocity to the restitution times the approach velocity: projection must not eject vertices.
 
-    Below the speed `slow`, what gravity gives in a step, nothing bounces; it would never come to rest.
+    Below the speed `slow`, which gravity adds in a step, there is no restitution, so that bodies come to rest.
     """
     for c in range(len(contacts)):
         if pushed[c] == 0.0:

@@ -1,11 +1,10 @@
-"""All vertex-face and edge-edge pairs that may touch: walks through a tree of boxes from every triangle.
+"""All vertex-face and edge-edge pairs that may touch: BVH traversal from every triangle.
 
-Every vertex and every edge is counted at one of its triangles, so that a pair of features is met in exactly one pair of
-triangles (representative triangles: Curtis, Tamstorf, Manocha 2008) and nothing is found twice.
+Every vertex and every edge is assigned to one of its triangles, so that a pair of features occurs in exactly one pair
+of triangles (representative triangles: Curtis, Tamstorf, Manocha 2008) and nothing is found twice.
 
-A walk only writes down which features have overlapping boxes. As soon as there are LOT of them their distances are
-taken in one loop over columns, which the compiler turns into vector instructions; few pairs that rounding could decide
-are looked at again, one by one.
+A traversal only records which features have overlapping boxes. Their distances are computed in batches of LOT pairs, in
+one vectorised loop over columns; the few pairs within rounding error of the threshold are recomputed one by one.
 """
 
 import numpy as np
@@ -16,12 +15,12 @@ from .skin import PARTS
 from .triangle import point_triangle_distance
 from .vec import cross, dot, sub, unit
 
-STRIDE = 37  # consecutive chunks go to different threads: the first triangles of a self walk have the longest way
-TINY = 1e-200  # instead of zero below a fraction; what is so small is never sure
+STRIDE = 37  # consecutive chunks go to different threads: the first triangles of a self-traversal have the most work
+TINY = 1e-200  # replaces a zero denominator; such small values are never reliable
 # Of the squared lengths of a pair: with 1e-8 of the squared distance d it covers 6e-13 sqrt(d) of a length (the mean of
-# two numbers is no less than the root of their product). The normal of a face that is not flat is right to 4e-13.
+# two numbers is at least the root of their product). The normal of a face that is not flat is accurate to 4e-13.
 DOUBT = 1e-17
-LOT = 256  # pairs whose distances are taken together
+LOT = 256  # pairs per batch
 FORWARD, EDGES, BACKWARD = 0, 1, 2  # vertex of a and face of b; two edges; vertex of b and face of a
 
 
@@ -32,7 +31,7 @@ def clamp(t):
 
 @kernel
 def edge_lot(p, n, within, d_2, sure):
-    """Squared distances of edges a-b and c-d, p (12,LOT); not `sure` where rounding could turn the answer round."""
+    """Squared distances of edges a-b and c-d, p (12,LOT); not `sure` where rounding could change the decision."""
     w_2 = within * within
     for m in range(n):
         u_0, u_1, u_2 = p[3, m] - p[0, m], p[4, m] - p[1, m], p[5, m] - p[2, m]
@@ -47,7 +46,7 @@ def edge_lot(p, n, within, d_2, sure):
         k = a * e - b * b
         s = clamp((b * f - c * e) / max(k, TINY))
         t = clamp((b * s + f) / max(e, TINY))
-        # s again, because t may have been cut; where it was not, this changes nothing
+        # s again, because t may have been clamped; otherwise this changes nothing
         s = clamp((b * t - c) / max(a, TINY))
         g_0, g_1, g_2 = r_0 + s * u_0 - t * v_0, r_1 + s * u_1 - t * v_1, r_2 + s * u_2 - t * v_2
         d = g_0 * g_0 + g_1 * g_1 + g_2 * g_2
@@ -95,14 +94,14 @@ def face_lot(p, n, within, d_2, sure):
 
 @kernel
 def keep_near(pairs, p, n, within, d_2, sure, kind, out, count):
-    """Append the first n `pairs` that are near to out; its last row is spare, what finds no other is only counted."""
+    """Append the near ones of the first n `pairs` to out; its last row is spare; pairs beyond it are only counted."""
     room = len(out)
     for m in range(n):
         near = d_2[m] <= within * within
         if not sure[m]:
             a, b, c, d = point(p, 0, m), point(p, 3, m), point(p, 6, m), point(p, 9, m)
             near = (edge_edge_distance(a, b, c, d) if kind == EDGES else point_triangle_distance(a, b, c, d)) <= within
-        # written in any case and kept by counting: a branch would be guessed wrong every other time
+        # always written, kept by incrementing: a branch would be mispredicted half of the time
         k = min(count, room - 1)
         out[k, 0], out[k, 1], out[k, 2] = pairs[m, 2], pairs[m, 0], pairs[m, 1]
         count += near
@@ -111,7 +110,7 @@ def keep_near(pairs, p, n, within, d_2, sure, kind, out, count):
 
 @kernel
 def keep_all(pairs, n, out, count):
-    """Append the first n `pairs` as they are, by their places in the skins; the rest as above."""
+    """Append the first n `pairs` without a test, by their indices in the leaf meshes; otherwise as `keep_near`."""
     room = len(out)
     for m in range(n):
         k = min(count, room - 1)
@@ -127,7 +126,7 @@ def point(p, k, m):
 
 @kernel
 def flush_faces(a, at_a, b, at_b, pairs, n, within, p, d_2, sure, out, count):
-    """Take the distances of n vertex-face pairs (vertex, face, kind) and append those that are near."""
+    """Compute the distances of n vertex-face pairs (vertex, face, kind) and append those that are near."""
     if within < 0.0:
         return keep_all(pairs, n, out, count)
     for m in range(n):
@@ -150,7 +149,7 @@ def flush_faces(a, at_a, b, at_b, pairs, n, within, p, d_2, sure, out, count):
 
 @kernel
 def flush_edges(a, at_a, b, at_b, same, pairs, n, within, p, d_2, sure, out, count):
-    """Take the distances of n edge-edge pairs and append those that are near."""
+    """Compute the distances of n edge-edge pairs and append those that are near."""
     if within < 0.0:
         return keep_all(pairs, n, out, count)
     for m in range(n):
@@ -158,7 +157,7 @@ def flush_edges(a, at_a, b, at_b, same, pairs, n, within, p, d_2, sure, out, cou
         for k in range(6):
             p[k, m], p[6 + k, m] = at_a.edges[e, k], at_b.edges[f, k]
         e, f = a.edge[e, 0], b.edge[f, 0]
-        # of one mesh with itself the lower edge comes first, whichever was met first
+        # within one mesh the lower edge comes first, whichever was found first
         pairs[m, 0], pairs[m, 1] = (f, e) if same and f < e else (e, f)
     edge_lot(p, n, within, d_2, sure)
     return keep_near(pairs, p, n, within, d_2, sure, EDGES, out, count)
@@ -171,14 +170,14 @@ def load(x, i, k):
 
 @kernel
 def normal_span(a, b, c):
-    """Unit normal of a triangle, and the least and the greatest n.x of its own corners; all zero where it has none.
+    """Unit normal of a triangle, and the least and greatest n.x of its own corners; all zero if it is degenerate.
 
-    Any unit vector is an axis along which two triangles may be told apart, as long as both are measured along it. The
-    normal of a sliver or of a triangle without area is rounding noise; the corners then lie far apart along it, where
-    one level for all three would not hold them.
+    Any unit vector is a valid separating axis as long as both triangles are projected onto it. The normal of a sliver
+    or of a triangle without area is rounding noise; its corners then lie far apart along it, so a single plane offset
+    for all three would not bound them.
     """
     n = cross(sub(b, a), sub(c, a))
-    if max(abs(n[0]), abs(n[1]), abs(n[2])) < 1e-290:  # too few digits are left to make its length 1
+    if max(abs(n[0]), abs(n[1]), abs(n[2])) < 1e-290:  # too few digits are left to normalise it
         return 0.0, 0.0, 0.0, 0.0, 0.0
     n = unit(n)
     r, s, t = dot(n, a), dot(n, b), dot(n, c)
@@ -187,13 +186,13 @@ def normal_span(a, b, c):
 
 @kernel
 def near_range(a, at_a, b, at_b, same, begin, reach, within, first, last, out):
-    """Pairs of triangles first..last-1 of a with those of b, written to out (cap,3) while there is room: kind and the
-    two features. Returns how many there are; fewer than cap means that all of them are there. One loop, because a call
-    that takes arrays costs more than all of it.
+    """Pairs of triangles first..last-1 of a with those of b, written to out (cap,3) while there is space: kind and the
+    two features. Return their number; fewer than cap means that all of them were written. One loop, because a call that
+    takes arrays costs more than the whole body.
 
-    begin (m,) is the node of b where each triangle's walk starts: 0, or in its own tree what is left to be seen.
-    reach is `within` and what rounding may add to it. A negative `within` takes no distances: all pairs that were
-    written down, by their places in the skins, for those who have a test of their own.
+    begin (m,) is the node of b where each triangle's traversal starts: 0, or in its own BVH the first node not yet
+    covered. reach is `within` plus a bound of the rounding error. A negative `within` skips the distance test: all
+    recorded pairs are written, by their indices in the leaf meshes, for callers with a test of their own.
     """
     nodes, boxes, corners = at_b.nodes, at_a.boxes, at_b.faces
     total, count, n_f, n_e = len(nodes), 0, 0, 0
@@ -217,7 +216,7 @@ def near_range(a, at_a, b, at_b, same, begin, reach, within, first, last, out):
             if node["skip"] > at:
                 continue
             q = node["first"]
-            # the normal of a triangle tells more than boxes where cloth lies on something
+            # the normal of a triangle culls more than boxes for cloth resting on a surface
             h_0 = n_0 * corners[q, 0] + n_1 * corners[q, 1] + n_2 * corners[q, 2]
             h_1 = n_0 * corners[q, 3] + n_1 * corners[q, 4] + n_2 * corners[q, 5]
             h_2 = n_0 * corners[q, 6] + n_1 * corners[q, 7] + n_2 * corners[q, 8]
@@ -250,7 +249,7 @@ def near_range(a, at_a, b, at_b, same, begin, reach, within, first, last, out):
 
 @kernel(parallel=True)
 def near_pairs(a, at_a, b, at_b, same, begin, reach, within, out, counts):
-    """Each chunk of triangles writes to its own rows of `out` (PARTS,cap,3); counts (PARTS,) may be more than fit."""
+    """Each chunk of triangles writes to its own rows of `out` (PARTS,cap,3); counts (PARTS,) may exceed the space."""
     m = len(begin)
     for c in prange(PARTS):
         part = c * STRIDE % PARTS

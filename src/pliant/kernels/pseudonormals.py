@@ -1,6 +1,6 @@
-"""Pseudonormals where they are needed: of the faces, edges and vertices that are nearest to some point.
+"""Pseudonormals on demand: only of the faces, edges and vertices that are nearest to some point.
 
-A body that deforms changes all of them, but a query looks at few; so they are made anew for what was found, in place.
+A deforming body changes all of them, but a query uses few; so they are recomputed, in place, for the features found.
 """
 
 import math
@@ -12,24 +12,25 @@ from . import vec
 from .jit import kernel, prange
 from .triangle import unit_normal
 
-CHUNK = 64  # points a thread takes at a time
+CHUNK = 64  # points per task of a thread
 
 
 class Rings(NamedTuple):
-    by_vertex: np.ndarray  # (n+1,) i4: around vertex v are the faces vertex_faces[by_vertex[v]:by_vertex[v+1]]
+    by_vertex: np.ndarray  # (n+1,) i4: the faces around vertex v are vertex_faces[by_vertex[v]:by_vertex[v+1]]
     vertex_faces: np.ndarray  # (3m,) i4
-    by_edge: np.ndarray  # (k+1,) i4: beside edge e are the faces edge_faces[by_edge[e]:by_edge[e+1]]
+    by_edge: np.ndarray  # (k+1,) i4: the faces at edge e are edge_faces[by_edge[e]:by_edge[e+1]]
     edge_faces: np.ndarray  # (3m,) i4
-    rough: np.ndarray  # (n,) vertices at an edge of more than two faces, where the mesh has no border; else none
-    closed: bool  # no border
+    rough: np.ndarray  # (n,) vertices at a non-manifold edge, if the mesh has no boundary edges; otherwise none
+    closed: bool  # no boundary edges
 
 
 @kernel
 def freshen_range(rings, surface, found, first, last):
-    """The pseudonormals of `found` (n,2) face and feature, for points first..last-1; as `detect.surface.surface_of`.
+    """Recompute the pseudonormals of `found` (n,2) face and feature, for points first..last-1; as
+    `detect.surface.surface_of`.
 
-    Without a border zero stands for unknown (a face without area hides a side of its edges, and at four faces the mean
-    says nothing): the winding number decides there.
+    In a mesh without boundary edges, zero means unknown (a degenerate face hides one side of its edges, and the mean of
+    four faces is inconclusive): the winding number decides there.
     """
     x, faces, edges, closed = surface.x, surface.faces, surface.face_edges, rings.closed
     by_edge, edge_faces, by_vertex, vertex_faces = rings.by_edge, rings.edge_faces, rings.by_vertex, rings.vertex_faces
@@ -64,7 +65,7 @@ def freshen_range(rings, surface, found, first, last):
 
 @kernel
 def angle(a, b, c, k):
-    """The angle at corner k of a triangle; atan2 keeps its precision where acos loses it, near 0 and pi."""
+    """Angle at corner k of a triangle; atan2 stays accurate where acos loses precision, near 0 and pi."""
     if k == 1:
         a, b, c = b, c, a
     elif k == 2:

@@ -1,13 +1,13 @@
-"""A depth rasteriser with exact coverage: pixel centres, the top-left rule, whole-number edge functions.
+"""Depth rasteriser with exact coverage: pixel centres, the top-left rule, integer edge functions.
 
 Points are given in pixels: x to the right, y down, the centre of pixel (row, column) at (column + 1/2, row + 1/2), and
 a depth z that is affine on the screen (metres for parallel rays, -1/w for perspective), smaller = nearer. Corners are
-snapped to 1/4096 pixel, so edge functions are whole numbers below 2^63 and their signs are exact: faces that share an
-edge cover every pixel along it exactly once, and a closed mesh has an even number of layers everywhere. Faces that the
-rays see edge-on have area 0 and cover nothing.
+snapped to 1/4096 pixel, so edge functions are integers below 2^63 and their signs are exact: faces that share an edge
+cover every pixel along it exactly once, and a closed mesh has an even number of layers everywhere. Faces that are
+edge-on to the rays have area 0 and cover nothing.
 
-`rows` and `span` say which pixels a face covers; what is done there (nearest depth, counting layers, filling them) is
-the loop's affair. A thread owns a band of rows, so the number of threads cannot change a bit of the result.
+`rows` and `span` return the pixels that a face covers; the calling loop decides what to do there (nearest depth,
+counting or filling layers). Each thread owns a band of rows, so the result does not depend on the number of threads.
 """
 
 import math
@@ -18,8 +18,8 @@ import numpy as np
 from .jit import kernel, prange
 
 SUB = 4096  # snapped steps per pixel
-REACH = 1 << 17  # pixels; corners farther out are pulled to this border, for all faces alike
-BAND = 16  # rows a thread owns at a time
+REACH = 1 << 17  # pixels; corners farther out are clamped to this limit, for all faces alike
+BAND = 16  # rows per task of a thread
 
 
 class Flat(NamedTuple):
@@ -37,7 +37,7 @@ class Flat(NamedTuple):
 
 @kernel
 def snap(a):
-    """A coordinate in pixels as a whole number of 1/4096; nan goes to the border."""
+    """A coordinate in pixels as an integer number of 1/4096; nan is clamped to the limit."""
     if not abs(a) < REACH:
         return REACH * SUB if a > 0.0 else -REACH * SUB
     return math.floor(a * SUB + 0.5)
@@ -49,7 +49,7 @@ def flat(p, faces, f):
     i, j, k = faces[f, 0], faces[f, 1], faces[f, 2]
     ax, ay, bx, by, cx, cy = p[i, 0], p[i, 1], p[j, 0], p[j, 1], p[k, 0], p[k, 1]
     area = (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
-    # y points down, so what looks counter-clockwise has a negative area here
+    # y points down, so counter-clockwise on screen means a negative area here
     facing = -1 if area > 0 else (1 if area < 0 else 0)
     return Flat(ax, ay, bx, by, cx, cy, facing, abs(area))
 
@@ -73,10 +73,10 @@ def side(ax, ay, bx, by, x, y):
 
 @kernel
 def _clip(ax, ay, bx, by, facing, y, start, stop):
-    """Cut columns start..stop-1 of the line y to those on the inner side of edge a-b."""
+    """Clip columns start..stop-1 of the line y to the inner side of edge a-b."""
     dx = -facing * (bx - ax)
     dy = -facing * (by - ay)
-    c = dx * (y - ay) - dy * (SUB // 2 - ax)  # value at column 0; grows by `step` a column
+    c = dx * (y - ay) - dy * (SUB // 2 - ax)  # value at column 0; grows by `step` per column
     step = -dy * SUB
     # top and left edges own their pixels (value 0 counts), the others do not
     if not (dy < 0 or (dy == 0 and dx > 0)):
@@ -90,7 +90,7 @@ def _clip(ax, ay, bx, by, facing, y, start, stop):
 
 @kernel
 def span(t, row, width):
-    """Columns (start, stop) of 0..width-1 that the face covers in `row`; empty where start >= stop."""
+    """Columns (start, stop) of 0..width-1 that the face covers in `row`; empty if start >= stop."""
     y = row * SUB + SUB // 2
     start, stop = _clip(t.ax, t.ay, t.bx, t.by, t.facing, y, 0, width)
     start, stop = _clip(t.bx, t.by, t.cx, t.cy, t.facing, y, start, stop)
@@ -110,7 +110,7 @@ def weights(t, row, column):
 
 @kernel
 def snapped(points):
-    """(n,2) whole numbers from (n,3) points on the screen."""
+    """Snap (n,3) points on the screen to (n,2) integers."""
     out = np.empty((len(points), 2), np.int64)
     for i in range(len(points)):
         out[i, 0] = snap(points[i, 0])
@@ -120,7 +120,7 @@ def snapped(points):
 
 @kernel
 def fill_depth(p, points, faces, first, stop, z):
-    """Into rows first..stop-1 of z (h,w): the least depth of the faces over each pixel and of what was there."""
+    """Update rows first..stop-1 of z (h,w) to the minimum of its values and the depths of the faces over each pixel."""
     for f in range(len(faces)):
         t = flat(p, faces, f)
         low, high = rows(t, first, stop)
@@ -143,7 +143,7 @@ def _nearest_band(p, points, faces, first, stop, z, face, bary):
             for column in range(start, end):
                 u, v, w = weights(t, row, column)
                 d = u * points[i, 2] + v * points[j, 2] + w * points[k, 2]
-                if d < z[row, column]:  # ties go to the face with the lower number
+                if d < z[row, column]:  # ties go to the face with the lower index
                     z[row, column] = d
                     face[row, column] = f
                     bary[row, column, 0] = u
@@ -152,9 +152,9 @@ def _nearest_band(p, points, faces, first, stop, z, face, bary):
 
 @kernel(parallel=True)
 def nearest(p, points, faces, high, z, face, bary):
-    """Into z (h,w), face (h,w), bary (h,w,2): the nearest face of each pixel and its first two weights.
+    """Fill z (h,w), face (h,w), bary (h,w,2): the nearest face of each pixel and its first two weights.
 
-    Bands are `high` rows; each looks at all faces, so that many faces on few pixels want few bands.
+    Bands are `high` rows; each processes all faces, so that many faces on few pixels are best served by few bands.
     """
     for band in prange((len(z) + high - 1) // high):
         _nearest_band(p, points, faces, band * high, min(len(z), (band + 1) * high), z, face, bary)
@@ -173,13 +173,13 @@ def _count_band(p, faces, first, stop, count):
 
 @kernel(parallel=True)
 def count_layers(p, faces, count):
-    """Add to count (h,w) how many faces cover each pixel."""
+    """Add to count (h,w) the number of faces that cover each pixel."""
     for band in prange((len(count) + BAND - 1) // BAND):
         _count_band(p, faces, band * BAND, min(len(count), (band + 1) * BAND), count)
 
 
 def depth(points, faces, width, height, high=BAND):
-    """What is nearest in each pixel: z (h,w) float64 (inf: nothing), face (h,w) int32 (-1), bary (h,w,2) float32."""
+    """Nearest face of each pixel: z (h,w) float64 (inf: none), face (h,w) int32 (-1), bary (h,w,2) float32."""
     z = np.full((height, width), np.inf)
     face = np.full((height, width), -1, np.int32)
     bary = np.zeros((height, width, 2), np.float32)
@@ -188,7 +188,7 @@ def depth(points, faces, width, height, high=BAND):
 
 
 def layers(points, faces, width, height):
-    """(h,w) int32: how many faces lie under each pixel centre."""
+    """Number of faces under each pixel centre, (h,w) int32."""
     count = np.zeros((height, width), np.int32)
     count_layers(snapped(points), faces, count)
     return count

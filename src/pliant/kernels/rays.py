@@ -1,11 +1,11 @@
-"""Points inside a mesh, exactly: every point is a pixel of its own, and its ray along an axis counts what it leaves.
+"""Exact point-in-mesh test: each point casts a ray along an axis, and crossed faces give its winding number.
 
-Points lie in cells across the axis, and each face asks those in the cells it reaches. Signs are exact (`predicates`).
-A point is thought of as moved by a hair along axis + 1, a hair of a hair along axis + 2 and a hair of that along the
-axis: so it is never on an edge, a vertex or the surface, faces that share an edge are crossed once, and what is counted
-is the winding number of the moved point, whatever the mesh.
+Points are binned into cells perpendicular to the axis, and each face tests the points in the cells it overlaps. Signs
+are exact (`predicates`). Points are perturbed symbolically (simulation of simplicity): infinitesimally along axis + 1,
+by a higher order along axis + 2 and by a still higher one along the axis. So a point is never on an edge, a vertex or
+the surface, faces that share an edge are crossed once, and the result is the winding number of the perturbed point.
 
-Places are (axis + 1, axis + 2, axis), modulo 3, metres.
+Coordinates are (axis + 1, axis + 2, axis), modulo 3, metres.
 """
 
 from typing import NamedTuple
@@ -15,28 +15,28 @@ import numpy as np
 from .jit import kernel, prange
 from .predicates import orient2d, orient3d, sign
 
-PARTS = 8  # sums of their own, added in the end: whole numbers, so in any order
-FACES = 2048  # that a part takes at a time
+PARTS = 8  # partial sums, added at the end: integers, so in any order
+FACES = 2048  # per block of a part
 VERTICES = 8192
 
 
 class Rays(NamedTuple):
-    """Points in cells."""
+    """Points binned into cells."""
 
     axis: int
-    left: float  # metres, low border along axis + 1
-    top: float  # metres, along axis + 2
-    across: float  # cells a metre, along axis + 1
-    down: float  # and along axis + 2
+    left: float  # metres, lower limit along axis + 1
+    top: float  # metres, lower limit along axis + 2
+    across: float  # cells per metre along axis + 1
+    down: float  # cells per metre along axis + 2
     width: int  # cells along axis + 1
     height: int
-    start: np.ndarray  # (width*height+1,) where the points of each cell begin
-    q: np.ndarray  # (n,3) places of the points, cell by cell
+    start: np.ndarray  # (width*height+1,) start of the points of each cell
+    q: np.ndarray  # (n,3) coordinates of the points, cell by cell
 
 
 @kernel
 def _class(a, low, scale, count):
-    """1..count for a cell, 0 before and count + 1 behind them; never falls as a grows."""
+    """1..count for a cell, 0 before and count + 1 behind them; monotonic in a."""
     return np.int64(min(max((a - low) * scale + 1.0, 0.0), count + 1.0))
 
 
@@ -50,14 +50,14 @@ def _codes(x, rays, first, last, code):
 
 @kernel(parallel=True)
 def codes(x, rays, code):
-    """Into code (n,) the cell of each vertex."""
+    """Fill code (n,) with the cell of each vertex."""
     for c in prange(-(-len(x) // VERTICES)):
         _codes(x, rays, c * VERTICES, min(len(x), (c + 1) * VERTICES), code)
 
 
 @kernel
 def bin_points(points, rays, order):
-    """Fill rays.start (cells+2,) (zeros), rays.q and order (n,): which point is where."""
+    """Fill rays.start (cells+2,) (initially zero), rays.q and order (n,), the point at each position."""
     start, q = rays.start, rays.q
     u, v = (rays.axis + 1) % 3, (rays.axis + 2) % 3
     cell = np.empty(len(points), np.int32)
@@ -76,7 +76,7 @@ def bin_points(points, rays, order):
 
 @kernel
 def _reach(a, b, c, width, height):
-    """Columns (first, stop) and rows (first, stop) of cells between corners of these codes."""
+    """Columns (first, stop) and rows (first, stop) of the cells between corners with these codes."""
     i, j, k = np.int64(a & 0xFFFF), np.int64(b & 0xFFFF), np.int64(c & 0xFFFF)
     a, b, c = np.int64(a >> 16), np.int64(b >> 16), np.int64(c >> 16)
     return max(min(a, b, c), 1) - 1, min(max(a, b, c), width), max(min(i, j, k), 1) - 1, min(max(i, j, k), height)
@@ -84,7 +84,7 @@ def _reach(a, b, c, width, height):
 
 @kernel
 def turn(a, b, p):
-    """Sign of (b - a) x (p - a) across the axis, of the moved p; 0 only where a is b."""
+    """Sign of (b - a) x (p - a) perpendicular to the axis, for the perturbed p; 0 only if a is b."""
     s = orient2d((a[0], a[1]), (b[0], b[1]), (p[0], p[1]))
     if s != 0:
         return s
@@ -93,7 +93,7 @@ def turn(a, b, p):
 
 @kernel
 def crossing(a, b, c, p):
-    """Of the line along the axis through the moved p and the face abc: 1 where it leaves, -1 where it enters, 0."""
+    """Crossing of the face abc by the line along the axis through the perturbed p: 1 exits, -1 enters, 0 none."""
     s = turn(a, b, p)
     if s == 0 or s != turn(b, c, p) or s != turn(c, a, p):
         return 0
@@ -102,9 +102,9 @@ def crossing(a, b, c, p):
 
 @kernel
 def is_above(a, b, c, p, facing):
-    """Whether the face abc, which the line through the moved p crosses, lies ahead of it."""
+    """Whether the face abc, which the line through the perturbed p crosses, lies ahead of p."""
     s = orient3d(a, b, c, p)
-    if s == 0:  # in the plane of the face: by its normal
+    if s == 0:  # in the plane of the face: decided by its normal
         s = orient2d((a[1], a[2]), (b[1], b[2]), (c[1], c[2]))
     if s == 0:
         s = orient2d((a[2], a[0]), (b[2], b[0]), (c[2], c[0]))
@@ -113,7 +113,7 @@ def is_above(a, b, c, p, facing):
 
 @kernel
 def _axes(axis):
-    """Columns of a place; unsigned, so that indexing need not look for negative ones."""
+    """Columns of the coordinates; unsigned, to avoid the check for negative indices."""
     return np.uint32((axis + 1) % 3), np.uint32((axis + 2) % 3), np.uint32(axis)
 
 
@@ -142,7 +142,7 @@ def _wind(x, faces, code, rays, first, last, winding):
 
 @kernel(parallel=True)
 def wind(x, faces, code, rays, winding):
-    """Add to winding (PARTS,n) how often the mesh winds around each point, in pieces to be added up."""
+    """Add the winding number of each point to winding (PARTS,n), as partial sums."""
     for part in prange(PARTS):
         for first in range(part * FACES, len(faces), PARTS * FACES):
             _wind(x, faces, code, rays, first, min(len(faces), first + FACES), winding[part])
@@ -150,10 +150,10 @@ def wind(x, faces, code, rays, winding):
 
 @kernel
 def first_layers(x, faces, code, rays, own, depth, face):
-    """Of each point the nearest face by which its line leaves ahead of it, and enters behind it.
+    """Find for each point the nearest face through which its line exits ahead of it, and enters behind it.
 
-    Into depth (n,2) and face (n,2), which begin as inf and -1: how far ahead, how far behind, and which. `own` (n,) is
-    a vertex that the point stands for: its faces do not count.
+    Fills depth (n,2) and face (n,2), initially inf and -1: distances ahead and behind, and the faces. `own` (n,) is the
+    vertex that the point represents: its faces are excluded.
     """
     start, q, width = rays.start, rays.q, rays.width
     u, v, w = _axes(rays.axis)
@@ -179,7 +179,7 @@ def first_layers(x, faces, code, rays, own, depth, face):
 
 @kernel
 def _height(a, b, c, p):
-    """Of the face abc on the line through p."""
+    """Height of the face abc on the line through p."""
     ux, uy, vx, vy = b[0] - a[0], b[1] - a[1], c[0] - a[0], c[1] - a[1]
     area = ux * vy - uy * vx
     s = ((p[0] - a[0]) * vy - (p[1] - a[1]) * vx) / area

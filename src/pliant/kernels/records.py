@@ -1,4 +1,4 @@
-"""Contact records from pairs of features, in canonical order, whatever order threads found the pairs in."""
+"""Contact records from pairs of features, in canonical order, independent of the order in which they were found."""
 
 from . import vec
 from .edge import closest_on_edges, largest
@@ -6,15 +6,15 @@ from .jit import kernel, prange
 from .surface import ROUNDING
 from .triangle import closest_on_triangle
 
-ROWS = 512  # a thread fills at a time
-KEYS = 64  # buckets a thread sorts at a time
+ROWS = 512  # rows per task of a thread
+KEYS = 64  # buckets per task of a thread
 
 
 @kernel
 def sort_in(found, counts, base, start, pairs):
-    """Pairs (kind, i, j) of found (parts,cap,3) into buckets base[kind] + i: bucket k is pairs[start[k]:start[k+1]].
+    """Sort pairs (kind, i, j) of found (parts,cap,3) by bucket base[kind] + i: bucket k is pairs[start[k]:start[k+1]].
 
-    start (keys+2,) begins as zeros.
+    start (keys+2,) is initially zero.
     """
     for part in range(len(found)):
         for m in range(counts[part]):
@@ -31,7 +31,7 @@ def sort_in(found, counts, base, start, pairs):
 
 @kernel(parallel=True)
 def sort_buckets(start, pairs):
-    """Ascending second features in every bucket; they are short, so by insertion."""
+    """Sort the second features in every bucket; buckets are short, so by insertion."""
     n = len(start) - 2
     for c in prange(-(-n // KEYS)):
         for k in range(c * KEYS, min(n, (c + 1) * KEYS)):
@@ -45,7 +45,7 @@ def sort_buckets(start, pairs):
 
 @kernel
 def apart(p, q, side):
-    """Unit normal and signed distance from q to p, and whether the gap is no longer than its rounding."""
+    """Unit normal and signed distance from q to p, and whether the gap is within its rounding error."""
     gap = vec.sub(p, q)
     length = vec.norm(gap)
     if length <= ROUNDING * max(largest(p), largest(q)):
@@ -55,9 +55,9 @@ def apart(p, q, side):
 
 @kernel(parallel=True)
 def fill_faces(x_a, x_b, faces_b, pairs, side, first, bodies, out, unclear):
-    """Vertex-face records of `pairs` (vertex of a, face of b); side (n,) is -1 for vertices of a inside b, or empty.
+    """Write vertex-face records of `pairs` (vertex of a, face of b); side (n,) is -1 for vertices inside b, or empty.
 
-    first (2,): rows of the first vertices in the one array of positions. `unclear` where a gap has no direction.
+    first (2,): rows of the first vertices in the common array of positions. `unclear` marks gaps without a direction.
     """
     for c in prange(-(-len(pairs) // ROWS)):
         for m in range(c * ROWS, min(len(pairs), (c + 1) * ROWS)):
@@ -73,7 +73,7 @@ def fill_faces(x_a, x_b, faces_b, pairs, side, first, bodies, out, unclear):
 
 @kernel(parallel=True)
 def fill_edges(x_a, edges_a, x_b, edges_b, pairs, first, bodies, out, unclear):
-    """Edge-edge records of `pairs`; the rest as above."""
+    """Write edge-edge records of `pairs`; otherwise as `fill_faces`."""
     for g in prange(-(-len(pairs) // ROWS)):
         for m in range(g * ROWS, min(len(pairs), (g + 1) * ROWS)):
             e, f = pairs[m, 0], pairs[m, 1]
@@ -88,7 +88,7 @@ def fill_edges(x_a, edges_a, x_b, edges_b, pairs, first, bodies, out, unclear):
 
 @kernel
 def write(record, kind, i, j, bodies, n, distance):
-    """All fields but vertices and weights, spare bytes too: records start as whatever lay in memory."""
+    """Write all fields except vertices and weights, including padding: records are uninitialised memory."""
     record["kind"] = kind
     for k in range(7):
         record["spare"][k] = 0

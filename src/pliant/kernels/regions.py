@@ -1,11 +1,10 @@
-"""Scan conversion of what is nearest to each face, edge and vertex of a mesh, within a band.
+"""Scan conversion of the regions nearest to each face, edge and vertex of a mesh, within a band.
 
-The nearest point of a surface lies inside a face, inside an edge or at a vertex; then the point asked about lies in
-the prism over the face, in the wedge between the faces at the edge, or in the cone that looks away from all edges at
-the vertex. These regions overlap so little that a node of the grid is examined hardly more than once, and together
-they miss none: unlike the prisms of Fuhrmann et al. 2003, section 3, they are exact. Cf. Mauch 2003, closest point
-transform. Lengths are in cells. A thread owns its tile of nodes:
-`best` (signed distance) and `mark`, flat, z fastest.
+The nearest point of a surface lies inside a face, inside an edge or at a vertex; correspondingly, the query point lies
+in the prism over the face, in the wedge between the faces at the edge, or in the cone that points away from all edges
+at the vertex. These regions overlap so little that a grid node is examined hardly more than once, and together they
+miss none: unlike the prisms of Fuhrmann et al. 2003, section 3, they are exact. Cf. Mauch 2003, closest point
+transform. Lengths are in cells. A thread owns its tile of nodes: `best` (signed distance) and `mark`, flat, z fastest.
 """
 
 import math
@@ -17,25 +16,25 @@ from .jit import kernel
 from .triangle import nearest2
 from .vec import add, cross, dot, load, madd, norm2, sub
 
-TILE = 16  # nodes along the side of a tile
+TILE = 16  # nodes along each side of a tile
 SLACK = 1e-7  # cells: regions overlap by this, so that rounding leaves no gap between them
 FLAT = 1e-8  # sine of an angle between faces whose wedge is thinner than the slack
-SIDE = 1e-7  # cosine to the pseudonormal below which it does not decide the side
+SIDE = 1e-7  # cosine to the pseudonormal below which it does not determine the sign
 TOUCH = 1e-12  # cells: nearer than this counts as on the surface, which is outside
-CONE = 64  # edges of a vertex that are looked at; more would only save time
+CONE = 64  # edges of a vertex that are used; more would only save time
 NEAR_BORDER, DOUBTFUL = 1, 2  # bits of `mark`
 
 
 @kernel
 def cut(s, inverse, low, high):
-    """Cut low..high to where s + t / inverse >= 0."""
+    """Clip low..high to s + t / inverse >= 0."""
     t = -s * inverse
     return (max(low, t), high) if inverse > 0.0 else (low, min(high, t))
 
 
 @kernel
 def inverse(slope, size):
-    """1 / slope, but of a slope that is not so small that its inverse would overflow."""
+    """1 / slope, for slopes limited so that the inverse does not overflow."""
     return 1.0 / slope if abs(slope) > 1e-12 * size else 1e12 / size
 
 
@@ -62,10 +61,10 @@ def turned(v, axis):
 
 @kernel
 def prisms_range(fan, items, first, last, reach, corner, best, mark):
-    """Lower the tile at node `corner` to the faces items[first..last-1]; it looks at the prism over each.
+    """Update the tile at node `corner` with the distances to the faces items[first..last-1], each within its prism.
 
-    Rows of nodes run along the axis nearest to the normal, which gives the fewest. At one i the prism is cut to what
-    lies between two heights over the face, and that bounds j.
+    Rows of nodes run along the dominant axis of the normal, which gives the fewest. At each i the prism is clipped to
+    the range between two heights over the face, which bounds j.
     """
     x, faces, normals = fan.x, fan.faces, fan.normals
     o = (float(corner[0]), float(corner[1]), float(corner[2]))
@@ -117,8 +116,8 @@ def prisms_range(fan, items, first, last, reach, corner, best, mark):
 
 @kernel
 def arc_box(n, n_g, sine, reach):
-    """Box of the wedge between two faces that meet at less than a right angle, about its edge."""
-    # the arc from one normal to the other lies inside the triangle over them, this much longer
+    """Bounding box, relative to the edge, of the wedge between two faces that meet at less than a right angle."""
+    # the arc between the normals lies inside the triangle of its tangents, whose tip is farther by this factor
     s = (reach if sine < 0.0 else -reach) / math.sqrt(0.5 + 0.5 * dot(n, n_g))
     x, y, z = s * n[0], s * n[1], s * n[2]
     x_g, y_g, z_g = s * n_g[0], s * n_g[1], s * n_g[2]
@@ -128,7 +127,7 @@ def arc_box(n, n_g, sine, reach):
 
 @kernel
 def wedge(n, n_g, other, u, reach):
-    """(empty, inward direction of the other face, low, high): what lies between two faces at edge `u`, as a box."""
+    """Return (empty, inward direction of the other face, low, high) of the wedge of two faces at edge `u`."""
     low, high = (-reach, -reach, -reach), (reach, reach, reach)
     if other < 0:
         return False, (0.0, 0.0, 0.0), low, high
@@ -143,7 +142,7 @@ def wedge(n, n_g, other, u, reach):
 
 @kernel
 def wedges_range(fan, items, first, last, reach, corner, best, mark):
-    """The same for the edges items[first..last-1] (3 f + j is edge j of face f): what lies between their faces."""
+    """The same for the edges items[first..last-1] (3 f + j is edge j of face f), each within the wedge of its faces."""
     x, faces, normals, across = fan.x, fan.faces, fan.normals, fan.across
     o = (float(corner[0]), float(corner[1]), float(corner[2]))
     examined = 0
@@ -186,7 +185,7 @@ def wedges_range(fan, items, first, last, reach, corner, best, mark):
 
 @kernel
 def edge_mark(n, n_g, other):
-    """What is to be said of nodes nearest to an edge."""
+    """Mark of nodes nearest to an edge."""
     if other == MANY or norm2(n) == 0.0 or (other >= 0 and norm2(n_g) == 0.0):
         return DOUBTFUL
     return 0 if other >= 0 else NEAR_BORDER
@@ -194,7 +193,7 @@ def edge_mark(n, n_g, other):
 
 @kernel
 def signed(d, y, pseudonormal):
-    """Distance `d` with the sign of the side on which `y` lies, and a mark where the pseudonormal cannot tell."""
+    """Distance `d` with the sign of the side of `y`, and a mark where the pseudonormal is inconclusive."""
     if d <= TOUCH:
         return d, 0
     side = dot(y, pseudonormal)
@@ -204,10 +203,10 @@ def signed(d, y, pseudonormal):
 
 @kernel
 def cone_edges(fan, v, p, edges):
-    """Directions of the edges at vertex `v` (seen from the tile, at `p`) as rows of `edges`, for `cut`.
+    """Directions of the edges at vertex `v` (relative to the tile, at `p`) as rows of `edges`, for `cut`.
 
-    Returns their number and the cone's reach in the six directions, as shares of the band: an axis that looks into
-    a face is as far from the cone as the face leans.
+    Return their number and the extent of the cone in the six directions, as shares of the band: where an axis points
+    into a face, the slope of the face limits the cone.
     """
     x, faces, normals, across, start, ring = fan.x, fan.faces, fan.normals, fan.across, fan.start, fan.ring
     l_x = l_y = l_z = h_x = h_y = h_z = 1.0
@@ -244,7 +243,7 @@ def add_edge(edges, row, e, p):
 
 @kernel
 def cones_range(fan, items, first, last, reach, corner, best, mark):
-    """The same for the vertices items[first..last-1]: what none of their edges leads towards."""
+    """The same for the vertices items[first..last-1], each within the cone that none of its edges points into."""
     x = fan.x
     edges = np.empty((CONE, 4))
     examined = 0
@@ -276,7 +275,7 @@ def cones_range(fan, items, first, last, reach, corner, best, mark):
 
 @kernel
 def vertex_normal(fan, v):
-    """Angle-weighted pseudonormal (Baerentzen and Aanaes 2005), and what is to be said of nodes nearest to `v`."""
+    """Angle-weighted pseudonormal (Baerentzen and Aanaes 2005), and the mark of nodes nearest to `v`."""
     x, faces, normals, across = fan.x, fan.faces, fan.normals, fan.across
     total, flag = (0.0, 0.0, 0.0), 0
     for r in range(fan.start[v], fan.start[v + 1]):
@@ -293,7 +292,7 @@ def vertex_normal(fan, v):
 
 @kernel
 def boxes_range(fan, items, first, last, reach, corner, best):
-    """The paper's way, for comparison: all nodes in the box of each face's prism, signed by the face's normal."""
+    """The paper's method, for comparison: all nodes in the box of each face's prism, signed by the face normal."""
     x, faces, normals = fan.x, fan.faces, fan.normals
     o = (float(corner[0]), float(corner[1]), float(corner[2]))
     examined = 0

@@ -1,7 +1,7 @@
-"""Lead out what is deep inside: every pair at once, no faster than a speed, and without giving any.
+"""Resolve deep overlaps at bounded speed without adding velocity, for all pairs at once.
 
-Where hundreds of contacts share a few vertices and their normals do not agree, one after another would throw what is
-light. So each does only its share: it is divided by how many have a hold on the vertex that most have a hold on.
+Where hundreds of contacts share a few vertices and their normals disagree, successive corrections would eject light
+parts. So each correction is divided by the number of contacts at the most shared of its vertices.
 """
 
 import math
@@ -14,7 +14,7 @@ from .surface_tag import relative
 
 @kernel
 def count_holds(contacts, holds):
-    """holds (n,): the weights of all contacts at each vertex, added up."""
+    """Fill holds (n,) with the sum of the weights of all contacts at each vertex."""
     for c in range(len(contacts)):
         for k in range(4):
             i = contacts[c]["vertices"][k]
@@ -24,7 +24,7 @@ def count_holds(contacts, holds):
 
 @kernel
 def share(contact, holds):
-    """1 / the most holds on any of its vertices, 1 at most."""
+    """1 / the largest of `holds` at its vertices, at most 1."""
     most = 1.0
     for k in range(4):
         i = contact["vertices"][k]
@@ -35,7 +35,7 @@ def share(contact, holds):
 
 @kernel
 def missing(contact, x, eps):
-    """How far the gap is from eps, metres; and the normal."""
+    """Deficit of the gap to eps, metres; and the normal."""
     n = (contact["normal"][0], contact["normal"][1], contact["normal"][2])
     anchor = (contact["anchor"][0], contact["anchor"][1], contact["anchor"][2])
     return eps - vec.dot(vec.sub(weighted(contact, x), anchor), n), n
@@ -43,17 +43,17 @@ def missing(contact, x, eps):
 
 @kernel
 def stop(contacts, x, x_start, w, eps, friction, simple, dt, holds, stopped, rubbed):
-    """One pass: take back what went farther in during this step, each contact its share, rubbing along the way."""
+    """One pass: reverse the penetration of this step, each contact its share, with friction."""
     for c in range(len(contacts)):
         contact = contacts[c]
         total = mobility(contact, w)
-        lacks, n = missing(contact, x, eps)
+        deficit, n = missing(contact, x, eps)
         move = relative(contact, x, x_start, dt)
         inward = -vec.dot(move, n)
-        if total == 0.0 or lacks <= 0.0 or inward <= 0.0:
+        if total == 0.0 or deficit <= 0.0 or inward <= 0.0:
             continue
-        push, r = min(inward, lacks) * share(contact, holds), (0.0, 0.0, 0.0)
-        # eq. 3 of Fuhrmann et al. scales a step's movement, so it may act only once a step
+        push, r = min(inward, deficit) * share(contact, holds), (0.0, 0.0, 0.0)
+        # eq. 3 of Fuhrmann et al. scales the displacement of a step, so it may be applied only once per step
         if not (simple and stopped[c] > 0.0):
             r = rub(vec.madd(move, n, inward), push, friction, simple)
         stopped[c] += push
@@ -63,18 +63,18 @@ def stop(contacts, x, x_start, w, eps, friction, simple, dt, holds, stopped, rub
 
 @kernel
 def lead(contacts, x, w, eps, pace, holds, lift):
-    """Where all contacts would move what they touch: `pace` of what is missing, each its share, into lift (n,3).
+    """Accumulate the displacements of all contacts in lift (n,3): `pace` times the deficit, each contact its share.
 
-    Returns the farthest that any vertex goes, and the most that any contact lacks.
+    Return the greatest displacement of any vertex, and the greatest deficit of any contact.
     """
     most = 0.0
     for c in range(len(contacts)):
         contact = contacts[c]
         total = mobility(contact, w)
-        lacks, n = missing(contact, x, eps)
-        if total > 0.0 and lacks > 0.0:
-            most = max(most, lacks)
-            spread(contact, lift, w, vec.scale(n, pace * lacks * share(contact, holds)), total)
+        deficit, n = missing(contact, x, eps)
+        if total > 0.0 and deficit > 0.0:
+            most = max(most, deficit)
+            spread(contact, lift, w, vec.scale(n, pace * deficit * share(contact, holds)), total)
     farthest = 0.0
     for i in range(len(lift)):
         farthest = max(farthest, vec.norm2(vec.load(lift, i)))

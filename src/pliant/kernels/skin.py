@@ -1,4 +1,4 @@
-"""A triangle mesh as detectors walk over it: in the order of a tree's leaves, every feature counted once."""
+"""Leaf mesh: a triangle mesh in the leaf order of a BVH, with every feature assigned to one triangle."""
 
 from typing import NamedTuple
 
@@ -6,37 +6,37 @@ import numpy as np
 
 from .jit import kernel, prange
 
-PARTS = 64  # chunks of triangles that threads share
+PARTS = 64  # chunks of triangles distributed over threads
 
 
 class Skin(NamedTuple):
-    """Triangles in the order of a tree's leaves, with the vertices and edges that are counted at each.
+    """Triangles in the leaf order of a BVH, with the vertices and edges assigned to each.
 
-    Welded numbers are equal for vertices at one place; who shares one is a neighbour.
+    Welded indices are equal for vertices at the same position; features that share one are neighbours.
     """
 
-    corners: np.ndarray  # (m,3) i4 rows of the vertices; of a lone vertex its row three times
-    welded: np.ndarray  # (m,3) i4 welded numbers of them
-    face: np.ndarray  # (m,) i4 which face this is; -1 for a lone vertex
-    vertex_start: np.ndarray  # (m+1,) i4: triangle q counts the vertices vertex_start[q]..vertex_start[q+1]-1
-    vertex: np.ndarray  # (n,2) i4 row, welded number
+    corners: np.ndarray  # (m,3) i4 rows of the vertices; for an isolated vertex its row three times
+    welded: np.ndarray  # (m,3) i4 their welded indices
+    face: np.ndarray  # (m,) i4 face index; -1 for an isolated vertex
+    vertex_start: np.ndarray  # (m+1,) i4: triangle q owns the vertices vertex_start[q]..vertex_start[q+1]-1
+    vertex: np.ndarray  # (n,2) i4 row, welded index
     edge_start: np.ndarray  # (m+1,) i4
-    edge: np.ndarray  # (k,5) i4 which edge, rows of its ends, welded numbers of its ends
+    edge: np.ndarray  # (k,5) i4 edge index, rows of its ends, welded indices of its ends
 
 
 class Place(NamedTuple):
-    """Where a skin is, or goes in a step."""
+    """Positions and boxes of a leaf mesh, or of its motion in a step."""
 
-    nodes: np.ndarray  # tree of boxes with one triangle in a leaf
+    nodes: np.ndarray  # BVH of boxes with one triangle per leaf
     boxes: np.ndarray  # (m,6) of the triangles: low, high
-    faces: np.ndarray  # (m,9) their corners, side by side; all in the order of the skin
+    faces: np.ndarray  # (m,9) their corners, side by side; all in leaf order
     edges: np.ndarray  # (k,6) ends of the edges
     vertices: np.ndarray  # (n,3)
 
 
 @kernel
 def share_edges(face_edges, owner):
-    """Give each edge (k,) to one of its faces, the one that has fewer so far, so that none has many."""
+    """Assign each edge (k,) to one of its faces, the one with fewer so far, to balance them."""
     has = np.zeros(len(face_edges), np.int32)
     owner[:] = -1
     for f in range(len(face_edges)):
@@ -54,7 +54,7 @@ def share_edges(face_edges, owner):
 
 @kernel(parallel=True)
 def settle(skin, x, place):
-    """Corners, ends and boxes of a skin at positions x; the tree is refitted after it."""
+    """Update corners, ends and boxes of a leaf mesh at positions x; the BVH is refitted afterwards."""
     corners, edge, vertex = skin.corners, skin.edge, skin.vertex
     boxes, faces, edges, vertices = place.boxes, place.faces, place.edges, place.vertices
     for c in prange(PARTS):

@@ -1,13 +1,13 @@
-"""Linear blend skinning: every vertex moved by the weighted sum of its bones' matrices."""
+"""Linear blend skinning: every vertex is moved by the weighted sum of its bone matrices."""
 
 from .jit import kernel, prange
 
-PARTS = 64  # chunks of vertices that threads share
+PARTS = 64  # chunks of vertices distributed over threads
 
 
 @kernel
 def skin_range(x, joints, weights, matrices, first, last, out):
-    """out[i] = sum_j weights[i,j] matrices[joints[i,j]] [x[i], 1], until a weight is zero."""
+    """out[i] = sum_j weights[i,j] matrices[joints[i,j]] [x[i], 1], up to the first zero weight."""
     width = joints.shape[1]
     for i in range(first, last):
         a, b, c = x[i, 0], x[i, 1], x[i, 2]
@@ -25,7 +25,7 @@ def skin_range(x, joints, weights, matrices, first, last, out):
 
 @kernel(parallel=True)
 def skin(x, joints, weights, matrices, out):
-    """Positions (n,3) into `out`."""
+    """Write the skinned positions (n,3) to `out`."""
     n = len(x)
     for part in prange(PARTS):
         skin_range(x, joints, weights, matrices, part * n // PARTS, (part + 1) * n // PARTS, out)

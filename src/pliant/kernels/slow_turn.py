@@ -1,8 +1,8 @@
-"""No way out of a body turns far between two looks: where it leads elsewhere at once, it is followed step by step.
+"""Limit how far a separation direction rotates between two detection passes; larger changes are made step by step.
 
-Inside what sticks right through a body, ways out lead to all sides. They cannot be continuous there whatever they are
-computed from, if that is positions alone: a disc cannot be drawn to its rim without tearing. So what was told before is
-remembered. docs/detectors/consistent-depth.md says more.
+Inside a part that pierces a body, separation directions point to all sides. They cannot be continuous there if they
+depend on positions alone: a disc has no continuous retraction onto its boundary. So previous directions are stored.
+docs/detectors/consistent-depth.md has the details.
 """
 
 import math
@@ -15,29 +15,29 @@ from .consistent_depth import LEEWAY, NONE, descend, leave, size_of, way_to
 from .jit import kernel
 from .triangle import nearest2
 
-TURN = math.pi / 4.0  # the most between two looks
+TURN = math.pi / 4.0  # greatest rotation between two detection passes
 COSINE = math.cos(TURN)
-RATE = 12.0 * TURN  # the most on a way as long as a face's edges
-AROUND = 12  # directions on a cone that are tried
-SHORT = 0.5  # what a way's length counts beside where it leads
-STILL = 1e-12  # of a face's size: less than that is no motion
-TRIES = 6  # cones beyond what may be turned, where nothing nearer leads out
+RATE = 12.0 * TURN  # greatest rotation per displacement of one face size
+AROUND = 12  # directions tested on a cone
+SHORT = 0.5  # weight of the distance relative to the direction
+STILL = 1e-12  # of the face size: a smaller displacement counts as no motion
+TRIES = 6  # cones beyond the allowed rotation, if no nearer direction leads out
 
 
 class Ways(NamedTuple):
-    """What was told of nodes, ascending by their keys."""
+    """Stored results of nodes, ascending by key."""
 
-    keys: np.ndarray  # (k,) i8 as those of the nodes
+    keys: np.ndarray  # (k,) i8 keys of the nodes
     face: np.ndarray  # (k,) i4, or NONE
     weights: np.ndarray  # (k,3)
     normal: np.ndarray  # (k,3) unit
     depth: np.ndarray  # (k,) m
-    turns: np.ndarray  # (k,) bool: it does not yet lead where it would without memory
+    turns: np.ndarray  # (k,) bool: still rotating towards the direction without memory
 
 
 @kernel
 def frame(a, b):
-    """Two unit vectors across unit vector a and each other, the first towards b where that is not along a."""
+    """Two unit vectors perpendicular to unit vector a and to each other, the first towards b unless parallel to a."""
     side = vec.madd(b, a, -vec.dot(a, b))
     if vec.norm2(side) < 1e-20:
         side = vec.cross(a, (1.0, 0.0, 0.0) if abs(a[0]) < 0.7 else (0.0, 1.0, 0.0))
@@ -47,8 +47,8 @@ def frame(a, b):
 
 @kernel
 def look_round(solids, x, p, tet, most, a, b, angle):
-    """Of directions `angle` from unit vector a that leave the body within `most` metres of p, in `tet`, the best: how
-    good, -inf where there is none, the direction, the face and the distance. Good is near to unit vector b and short.
+    """Find the best direction at `angle` from unit vector a that leaves the body within `most` metres of p, in `tet`:
+    its score (-inf if there is none), the direction, the face and the distance. The score favours short paths near b.
     """
     u, v = frame(a, b)
     best, n, face, far = -np.inf, b, NONE, most
@@ -65,8 +65,9 @@ def look_round(solids, x, p, tet, most, a, b, angle):
 
 @kernel
 def turn(solids, x, p, tet, most, a, b, free):
-    """A direction from p, in `tet`, on the way from unit vector a to b and out within `most` metres, no farther from a
-    than the angle `free` if that can be: it, the face, or NONE, and the distance."""
+    """Find a direction from p, in `tet`, between unit vectors a and b that leaves the body within `most` metres,
+    rotated from a by at most the angle `free` if possible: the direction, the face, or NONE, and the distance.
+    """
     whole = math.acos(min(max(vec.dot(a, b), -1.0), 1.0))
     best, n, f, d = look_round(solids, x, p, tet, most, a, b, 0.0)
     for k in range(1, 3):
@@ -82,7 +83,7 @@ def turn(solids, x, p, tet, most, a, b, free):
 
 @kernel
 def most_of(solids, x, p, f, g):
-    """How far a place on the surface may be from p: LEEWAY of a face farther than the nearest one around f and g."""
+    """Greatest allowed distance of a surface point from p: LEEWAY of a face more than the nearest around f and g."""
     f, q, _, _, _ = descend(solids, x, f, p)
     g, r, _, _, _ = descend(solids, x, g, p)
     d, e = vec.norm(vec.sub(q, p)), vec.norm(vec.sub(r, p))
@@ -91,10 +92,10 @@ def most_of(solids, x, p, f, g):
 
 @kernel
 def hold_back(solids, nodes, told, x, before, i, m, b, d):
-    """Move the place of node i, in direction b at distance d, to where its way may lead by now; whether it is moved.
+    """Move the surface point of node i, in direction b at distance d, within the rotation limit; whether it moved.
 
-    m: the node among those before. What went farther than a face since then is free, and so is what turns little; what
-    has begun to turn goes on by no more than it moved, so that looking twice changes nothing.
+    m: the index of the node in `before`. Nodes that moved farther than a face since then are not limited, nor are small
+    rotations; a rotation in progress continues with the displacement, so that a repeated pass changes nothing.
     """
     p, a, f, g = vec.load(x, nodes.vertex[i]), vec.load(before.normal, m), told.face[i], before.face[m]
     q = vec.scale(vec.load(x, solids.faces[g, 0]), before.weights[m, 0])
@@ -108,7 +109,7 @@ def hold_back(solids, nodes, told, x, before, i, m, b, d):
         told.face[i] = g
         vec.store(told.weights, i, vec.load(before.weights, m))
         return True
-    # no deeper than an element beyond the truth, unless it was that already or would be now
+    # at most one element deeper than the nearest surface, unless it already was or would be now
     most = max(most_of(solids, x, p, f, g), max(before.depth[m], d))
     n, f, d = turn(solids, x, p, nodes.tet[i], most, a, b, free)
     if f == NONE:
@@ -122,7 +123,7 @@ def hold_back(solids, nodes, told, x, before, i, m, b, d):
 
 @kernel
 def turn_slowly(solids, nodes, told, x, before, now):
-    """Let no way turn far from those `before`; what is told is written to `now`, with the keys of the nodes."""
+    """Limit the rotation of all separation directions relative to `before`; results are written to `now`."""
     faces, keys, vertex = solids.faces, nodes.keys, nodes.vertex
     face, weights, mean = told.face, told.weights, told.normal
     known, known_face, known_normal, turning = before.keys, before.face, before.normal, before.turns

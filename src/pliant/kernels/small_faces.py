@@ -1,8 +1,8 @@
-"""Faces that reach one pixel centre or two: which they cover, and at what depth.
+"""Faces that reach one or two pixel centres: which they cover, and at what depth.
 
-What such a face covers cannot be foreseen, so there is no branch on it: what may be a hit is written, and the next one
-over it if it was none. Work goes in blocks, by loops that either fetch or calculate: those that fetch wait for many
-places in memory at once, those that calculate take many faces at once. A face that small has corners within 2^15 of
+Whether such a face covers a centre is unpredictable, so there is no branch: each possible hit is written, and
+overwritten by the next one if it was none. Blocks are processed by loops that either fetch or compute: fetching loops
+overlap many memory accesses, computing loops vectorise over many faces. Such a small face has corners within 2^15 of
 its centres, so that 32 bits hold its edge functions.
 """
 
@@ -14,39 +14,39 @@ from .jit import COMPILED, kernel
 from .raster import REACH, SUB
 
 SHIFT = 12  # SUB is 2^12
-BEFORE = REACH * SUB  # added to snapped coordinates, so that they are never negative and two fit in a word
-CENTRE = BEFORE + SUB // 2  # that of pixel 0
-BLOCK = 1024  # faces at a time: what is known of them stays in the nearest cache
+BEFORE = REACH * SUB  # added to snapped coordinates, so that they are never negative and two fit into one word
+CENTRE = BEFORE + SUB // 2  # centre of pixel 0
+BLOCK = 1024  # faces at a time: their data stays in the L1 cache
 SMALL = 2  # centres that a small face reaches
-APART = 16  # between rows of a block, that they do not take turns in one line of the cache
+APART = 16  # padding between rows of a block, against cache-line conflicts
 ROW = np.uint64(SMALL * BLOCK + APART)
-EVEN = np.uint64(1 << 4 | 1 << 9 | 1 << 2)  # words i + 4 j whose corners i, j and the third go round as in the strip
+EVEN = np.uint64(1 << 4 | 1 << 9 | 1 << 2)  # words i + 4 j whose corners i, j, third are oriented as in the strip
 NEAR = 1 << 15
 COVERS, COVERS_OTHER, LARGE = 1, 2, 4
-WORD = np.int32 if COMPILED else np.int64  # plain Python complains of sums that leave 32 bits and are not used
+WORD = np.int32 if COMPILED else np.int64  # plain Python warns about unused sums that overflow 32 bits
 ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 
 
 class Asked(NamedTuple):
-    """What is known of a block of faces."""
+    """Data of a block of faces."""
 
     kept: np.ndarray  # (BLOCK,) unsigned; where they end in a strip
-    corner: np.ndarray  # (6,BLOCK and a little) columns and rows of their three corners there, snapped, and BEFORE
+    corner: np.ndarray  # (6,BLOCK and padding) columns and rows of their three corners, snapped, plus BEFORE
     pixel: np.ndarray  # (2*BLOCK,) the first centre they reach, row << 16 | column; after all of them, the last
-    turn: np.ndarray  # (3*ROW,) edge functions there: that across from corner c in the strip's order from c * ROW on
+    turn: np.ndarray  # (3*ROW,) edge functions there: the one opposite to corner c, in strip order, from c * ROW on
     state: np.ndarray  # (BLOCK,) COVERS, COVERS_OTHER, or LARGE
 
 
 class Hits(NamedTuple):
-    """What depths are made of."""
+    """Data from which depths are computed."""
 
     word: np.ndarray  # (2*BLOCK,) faces and the order of their corners, as in `Drawn.owner`
-    z: np.ndarray  # (3*ROW,) metres along the axis of corner c, in the strip's order, from c * ROW on
+    z: np.ndarray  # (3*ROW,) metres along the axis of corner c, in strip order, from c * ROW on
 
 
 @kernel
 def room():
-    """For a block of faces, and for its hits."""
+    """Workspace for a block of faces, and for its hits."""
     kept, corner, state = np.empty(BLOCK, np.uint32), np.empty((6, BLOCK + APART), WORD), np.empty(BLOCK, WORD)
     asked = Asked(kept, corner, np.empty(SMALL * BLOCK, WORD), np.empty(3 * ROW, WORD), state)
     return asked, Hits(np.empty(SMALL * BLOCK, np.int32), np.empty(3 * ROW))
@@ -54,7 +54,7 @@ def room():
 
 @kernel
 def passed(a, count):
-    """How many of `count` centres lie before a snapped coordinate; one exactly on it does not."""
+    """Number of `count` centres before a snapped coordinate; a centre exactly on it is not counted."""
     return min(max(((a + (SUB // 2 - 1)) >> SHIFT) - REACH, 0), count)
 
 
@@ -65,7 +65,7 @@ def _passed(a, count):
 
 @kernel
 def fetch(strip, p, kept, count, corner):
-    """The corners of faces that end at kept[:count]."""
+    """Fetch the corners of faces that end at kept[:count]."""
     for m in range(count):
         k = np.uint64(kept[m])
         a, b, c = p[strip[k - TWO]], p[strip[k - ONE]], p[strip[k]]
@@ -75,13 +75,13 @@ def fetch(strip, p, kept, count, corner):
 
 @kernel
 def _turn(ax, ay, bx, by):
-    """Edge function of a-b at the centre that they are seen from."""
+    """Edge function of a-b at the centre that they are relative to."""
     return WORD(WORD(ax * by) - WORD(ay * bx))
 
 
 @kernel
 def _turns(ax, ay, bx, by, cx, cy, column, row):
-    """Edge functions of a face across from its corners, at the centre of a pixel."""
+    """Edge functions of a face opposite to its corners, at the centre of a pixel."""
     x, y = WORD(WORD(column << SHIFT) + WORD(CENTRE)), WORD(WORD(row << SHIFT) + WORD(CENTRE))
     ax, bx, cx, ay, by, cy = WORD(ax - x), WORD(bx - x), WORD(cx - x), WORD(ay - y), WORD(by - y), WORD(cy - y)
     return _turn(bx, by, cx, cy), _turn(cx, cy, ax, ay), _turn(ax, ay, bx, by)
@@ -89,14 +89,14 @@ def _turns(ax, ay, bx, by, cx, cy, column, row):
 
 @kernel
 def _side(u, v, w):
-    """1 where edge functions have one sign, 0 where they do not, LARGE where one is 0: the centre is on its line."""
+    """1 if the edge functions have one sign, 0 if not, LARGE if one is 0: the centre is on its line."""
     one_sign = WORD(WORD((u & v & w) | ~(u | v | w)) < 0)
     return WORD(LARGE) if (u == 0) | (v == 0) | (w == 0) else one_sign
 
 
 @kernel
 def ask(corner, count, screen, pixel, turn, state):
-    """What faces 0..count-1 cover; each has a column and a row of centres between its corners."""
+    """Find what faces 0..count-1 cover; each has a column and a row of centres between its corners."""
     width, height = WORD(screen.width), WORD(screen.height)
     for m in range(np.uint64(count)):
         ax, bx, cx, ay, by, cy = corner[0, m], corner[1, m], corner[2, m], corner[3, m], corner[4, m], corner[5, m]
@@ -117,8 +117,8 @@ def ask(corner, count, screen, pixel, turn, state):
 
 @kernel
 def take(kept, state, count, enough, n, face, large, big):
-    """Hits of faces 0..count-1 into `face` from n on, as they are numbered in the block, and BLOCK where it is the
-    other centre; where the large ones end into large from `big` on. Without `enough` room all are large. n, big.
+    """Write hits of faces 0..count-1 to `face` from n on, as indices in the block, plus BLOCK for the second centre;
+    large faces are appended to `large` from `big` on. Without `enough` space all count as large. Return n, big.
     """
     if not enough:
         large[np.int64(big) : np.int64(big + count)] = kept[: np.int64(count)]
@@ -137,17 +137,17 @@ def take(kept, state, count, enough, n, face, large, big):
 
 @kernel
 def fill(asked, hits, width, first, last, pixel, depth, face):
-    """From hits as `take` leaves them in face[first:last] to pixels, depths and marked faces."""
+    """Convert hits, as written by `take` to face[first:last], to pixels, depths and faces (~face for exits)."""
     centre, turn, word, z = asked.pixel, asked.turn, hits.word, hits.z
     for n in range(last - first):
         both, w = np.uint64(face[first + n]), np.uint64(word[n])
         i, j = (w & THREE) * ROW, (w >> TWO & THREE) * ROW
         h, at = THREE * ROW - i - j, np.int64(centre[both])
-        # turns of the strip's order: those of the face's differ in their sign at most, which the quotient is free of
+        # edge functions in strip order differ from those of the face at most in sign, which cancels in the quotient
         area = np.int64(turn[both]) + np.int64(turn[ROW + both]) + np.int64(turn[ROW + ROW + both])
         a, b = turn[j + both] * (z[j + n] - z[i + n]), turn[h + both] * (z[h + n] - z[i + n])
         depth[first + n] = z[i + n] + (a + b) / area
-        # a normal that points along the axis: the ray leaves
+        # a normal along the axis: the ray exits
         leaves = (area > 0) == (EVEN >> (w & np.uint64(15)) & ONE > 0)
         face[first + n] = np.int64(w >> FOUR) ^ -np.int64(leaves)
         pixel[first + n] = (at >> 16) * width + (at & 0xFFFF)

@@ -1,13 +1,13 @@
-"""Vertices in tetrahedra by hashed cells (Teschner et al. 2003, Optimized spatial hashing).
+"""Vertices in tetrahedra by spatial hashing (Teschner et al. 2003, Optimized spatial hashing).
 
-A vertex has three whole coordinates of 20 bits, made by one function per axis that never falls where x rises, and they
-share one word with a guard bit above each. The box of a tetrahedron is made of the words of its corners, so whatever
-rounding did to a vertex it did to the box, and insertion and query cannot disagree. Two subtractions compare three
-coordinates at once: a guard bit that is left says that nothing was borrowed.
+A vertex has three integer coordinates of 20 bits, computed by one monotonic function per axis and packed into one word
+with a guard bit above each. The box of a tetrahedron is computed from the words of its corners, so that vertices and
+boxes are rounded alike, and insertion and query are consistent. Two subtractions compare three coordinates at once: a
+remaining guard bit shows that nothing was borrowed.
 
-Cells are the upper bits. A bucket holds what is in a cell and in the next ones along y, z and both, so a vertex is in
-four of them, and buckets along x follow each other: a box no larger than a cell is looked up in one stretch of memory.
-Indices are unsigned because Numba would ask of every other one whether it counts from the end.
+Cells are the upper bits. A bucket holds the vertices of a cell and of the next ones along y, z and both, so a vertex is
+in four of them, and buckets along x are consecutive: a box no larger than a cell is looked up in one range of memory.
+Indices are unsigned to avoid Numba's check for negative ones.
 """
 
 import math
@@ -22,28 +22,28 @@ from .predicates import orient3d
 from .tetra import point_in_tetra
 from .vec import cross, dot, load, scale, sub
 
-FIELD = 21  # bits of a coordinate and its guard
-LAST = (1 << 20) - 1  # the highest coordinate
+FIELD = 21  # bits of a coordinate and its guard bit
+LAST = (1 << 20) - 1  # greatest coordinate
 GUARDS = 1 << 20 | 1 << 41 | 1 << 62
-CHUNK = 512  # tets a thread takes at a time
+CHUNK = 512  # tets per task of a thread
 NONE, ONE, TWO = np.uint64(0), np.uint64(1), np.uint64(2)
-ALL = 1e280  # more than any weight, also when it is multiplied by a length
-ROUNDING = 4e-14  # times size^2 times reach: more than what rounding does to any of the four weights below
+ALL = 1e280  # greater than any weight, even multiplied by a length
+ROUNDING = 4e-14  # times size^2 times reach: greater than the rounding error of any of the four weights below
 
 
 class Table(NamedTuple):
     n: int  # vertices
-    words: np.ndarray  # (n+k+1,) i8 of the vertices, then of the k entries by bucket; k twice where buckets wrap round
+    words: np.ndarray  # (n+k+1,) i8 of the vertices, then of the k entries by bucket; k twice if buckets wrap around
     order: np.ndarray  # the same length, u4: the vertex of each
-    start: np.ndarray  # (buckets+1,) u4 where each bucket begins in them; as many again where buckets wrap round
-    bits: np.ndarray  # (3,) i8 of a coordinate that are below its cell
+    start: np.ndarray  # (buckets+1,) u4 start of each bucket in them; as many again if buckets wrap around
+    bits: np.ndarray  # (3,) i8 bits of a coordinate below its cell
     step: np.ndarray  # (3,) i8 buckets from a cell to the next along each axis
-    mask: int  # buckets - 1, or -1 where no two cells share one
+    mask: int  # buckets - 1, or -1 if no two cells share one
 
 
 @kernel
 def bounds_of(x, out):
-    """out (6,): lowest and highest corner."""
+    """Fill out (6,) with the lowest and highest corner."""
     for k in range(3):
         out[k], out[3 + k] = math.inf, -math.inf
     for i in range(len(x)):
@@ -58,7 +58,7 @@ def pack(a, b, c):
 
 @kernel
 def to_words(x, origin, scale, q):
-    """Subtraction, product and floor all keep the order of numbers, whatever they round."""
+    """Quantise vertices to words; subtraction, product and floor are monotonic in spite of rounding."""
     for i in range(len(x)):
         a = int(min((x[i, 0] - origin[0]) * scale, float(LAST)))
         b = int(min((x[i, 1] - origin[1]) * scale, float(LAST)))
@@ -68,15 +68,16 @@ def to_words(x, origin, scale, q):
 
 @kernel
 def bucket_of(word, bits, step):
-    """Before it is wrapped round, and whether there is a cell before this one along y and along z."""
+    """Bucket before wrapping around, and whether there is a cell before this one along y and along z."""
     i, j, k = (word & LAST) >> bits[0], (word >> FIELD & LAST) >> bits[1], (word >> 2 * FIELD) >> bits[2]
     return i + j * step[1] + k * step[2], j > 0, k > 0
 
 
 @kernel
 def sort_words(n, bits, step, mask, buckets, start, words, order):
-    """Entries of the vertices words[:n] by bucket, ascending within one; start begins as zeros (buckets+2,), or
-    (2 buckets+2,) where mask wraps. All else is as Table has it."""
+    """Sort entries of the vertices words[:n] by bucket, ascending within each; start is initially zero, (buckets+2,),
+    or (2 buckets+2,) if mask wraps. Everything else is as in Table.
+    """
     for i in range(n):
         at, y, z = bucket_of(words[i], bits, step)
         for k in range(4):  # the cell itself, and those before it
@@ -93,7 +94,7 @@ def sort_words(n, bits, step, mask, buckets, start, words, order):
                 b = np.uint64((at - (k & 1) * step[1] - (k >> 1) * step[2]) & mask) + ONE
                 words[start[b]], order[start[b]] = words[i], i
                 start[b] += 1
-    if mask >= 0:  # a second round, so that a run that passes the end goes on
+    if mask >= 0:  # a second copy, so that a range may continue past the end
         end = start[buckets]
         for s in range(n, end):
             words[end + s - n], order[end + s - n] = words[s], order[s]
@@ -119,8 +120,9 @@ def box_of(a, b, c, d):
 
 @kernel
 def weights_of(a, b, c, d):
-    """What `least_weight` wants of a tetrahedron: three normals and the volume, times 6, positive; its size; the share
-    of size^2 that a weight times reach may be wrong by, or ALL where only exact sums can tell."""
+    """Data of a tetrahedron for `least_weight`: three normals and the volume, times 6, positive; its size; the share of
+    size^2 that bounds the error of a weight times reach, or ALL if only exact predicates can decide.
+    """
     u, v, w = sub(b, a), sub(c, a), sub(d, a)
     size = max(largest(u), largest(v), largest(w))
     n_b, n_c, n_d = cross(v, w), cross(w, u), cross(u, v)
@@ -128,7 +130,7 @@ def weights_of(a, b, c, d):
     if volume < 0.0:
         n_b, n_c, n_d, volume = scale(n_b, -1.0), scale(n_c, -1.0), scale(n_d, -1.0), -volume
     doubt = ROUNDING * size * size
-    # products of three keep clear of where floats underflow or overflow; a flat one has no side to be sure of
+    # products of three must neither underflow nor overflow; a flat tetrahedron has no reliable sides
     if not (1e-75 < size < 1e60 and volume > doubt * size):
         doubt = ALL
     return n_b, n_c, n_d, volume, size, doubt
@@ -136,7 +138,7 @@ def weights_of(a, b, c, d):
 
 @kernel
 def least_weight(r, n_b, n_c, n_d, volume):
-    """The least of the four barycentric weights, times 6 volumes, of a point at r from the first corner."""
+    """Least of the four barycentric weights, times 6 volumes, of a point at r from the first corner."""
     f, g, h = dot(r, n_b), dot(r, n_c), dot(r, n_d)
     return min(f, g, h, volume - (f + g + h))
 
@@ -150,19 +152,18 @@ def box_around(a, b, c, d):
 
 @kernel
 def holds(p, a, b, c, d):
-    """Exactly; the box first, which also tells numbers apart that are too small for the sums of the predicates. A tet
-    without volume has no inside."""
+    """Exact test; the box also decides for numbers too small for the predicates. A flat tet has no interior."""
     low, high = box_around(a, b, c, d)
     return contains(low, high, p) and orient3d(a, b, c, d) != 0 and point_in_tetra(p, a, b, c, d)
 
 
 @kernel
 def inside_range(table, x, tets, most, first, last, found, out):
-    """Keys vertex * tets + tet of all vertices in tets (m,4) u4, of first..last-1, that are no corners of them, to
-    `out`; how many.
+    """Write keys vertex * tets + tet of the vertices in tets (m,4) u4 first..last-1, except corners; return their
+    number.
 
-    More than there is room for in `out` are counted only; where buckets are shared one may come twice. Where a box has
-    more than `most` cells across, in fours, all vertices are looked at. found (4 n+2,) u4 is memory to work in.
+    Keys beyond the space in `out` are only counted; where buckets are shared, a key may occur twice. If a box spans
+    more than `most` groups of four cells, all vertices are tested. found (4 n+2,) u4 is workspace.
     """
     words, order, start, mask = table.words, table.order, table.start, table.mask
     bx, by, bz, across, up = table.bits[0], table.bits[1], table.bits[2], table.step[1], table.step[2]
@@ -182,7 +183,7 @@ def inside_range(table, x, tets, most, first, last, found, out):
             for y in range(y_0, y_1 + 1, 2):
                 at, bottom, top = (column + y * across + z * up) & mask, low, high | GUARDS
                 if mask >= 0:
-                    # no more than these cells: others that share their buckets have their own turn
+                    # limited to these cells: others that share their buckets are processed separately
                     length = min(length, mask + 1)
                     bottom = pack(low & LAST, max(y_low, y << by), max(z_low, z << bz))
                     top = pack(high & LAST, min(y_high, ((y + 2) << by) - 1), min(z_high, ((z + 2) << bz) - 1)) | GUARDS
@@ -219,11 +220,11 @@ def inside_range(table, x, tets, most, first, last, found, out):
 
 @kernel(parallel=True)
 def find_inside(table, x, tets, most, out, counts):
-    """The same for all tets, in chunks of CHUNK; out (chunks,room), counts (chunks,)."""
+    """Apply `inside_range` to all tets, in chunks of CHUNK; out (chunks,room), counts (chunks,)."""
     chunks = len(counts)
     half = -(-chunks // 2)
     for k in prange(chunks):
-        # every other chunk first: threads take stretches of them, and trouble comes in heaps
+        # every other chunk first: threads take consecutive chunks, and expensive ones are clustered
         c = 2 * k if k < half else 2 * (k - half) + 1
         found = np.empty(4 * table.n + 2, np.uint32)
         counts[c] = inside_range(table, x, tets, most, c * CHUNK, min(len(tets), (c + 1) * CHUNK), found, out[c])
@@ -231,7 +232,7 @@ def find_inside(table, x, tets, most, out, counts):
 
 @kernel(parallel=True)
 def every_pair(x, tets, held):
-    """held (m,n): whether tet t holds vertex v and it is none of its corners, one after the other. The referee."""
+    """Fill held (m,n): whether tet t contains vertex v, not as a corner, by exhaustive tests. The referee."""
     for t in prange(len(tets)):
         i, j, k, m = tets[t, 0], tets[t, 1], tets[t, 2], tets[t, 3]
         a, b, c, d = load(x, i), load(x, j), load(x, k), load(x, m)

@@ -1,6 +1,6 @@
-"""Which pairs are near by the spheres of triangles and the middles of edges, and their contact records.
+"""Near pairs by the spherical implicit surfaces of triangles and by edge midpoints, and their contact records.
 
-Candidates come from the walk of proximity.py. Distances are those of sphere_surface.py, LOT pairs at a time.
+Candidates come from the traversal of proximity.py. Distances are those of sphere_surface.py, in batches of LOT pairs.
 """
 
 import math
@@ -17,16 +17,16 @@ from .sphere_surface import LOT, halve_lot, middle, spheres_of, take_faces
 
 
 class Spheres(NamedTuple):
-    """Vertices, triangles and edges of a skin, or of two skins one after the other, with what their spheres need."""
+    """Vertices, triangles and edges of one leaf mesh, or of two concatenated ones, with the data of their spheres."""
 
-    balls: np.ndarray  # (n+m+k,4) middle of each vertex, face and edge, and the radius around it that holds all of it
+    balls: np.ndarray  # (n+m+k,4) centre and bounding radius of each vertex, face and edge
     faces: np.ndarray  # (m,9) n_1, n_2, squared lengths of n_1, n_2, n_3
     edges: np.ndarray  # (k,3) from end to end
-    face_level: np.ndarray  # (m,) i4 how deep to go
+    face_level: np.ndarray  # (m,) i4 subdivision level
     edge_level: np.ndarray  # (k,) i4
-    names: np.ndarray  # (n+m+k,) i4 which vertex, face or edge of its mesh each of them is
-    shift: np.ndarray  # (3,2) by kind: the rows of balls where a candidate's first and second features begin
-    starts: np.ndarray  # (3,) where vertices, faces and edges begin in balls
+    names: np.ndarray  # (n+m+k,) i4 index of each vertex, face or edge in its mesh
+    shift: np.ndarray  # (3,2) by kind: the rows of balls where the first and second features of a candidate begin
+    starts: np.ndarray  # (3,) first rows of vertices, faces and edges in balls
 
 
 @kernel
@@ -36,7 +36,7 @@ def corner(x, i, k):
 
 @kernel(parallel=True)
 def settle_spheres(place, exact, points, face_balls, faces, edge_balls, edges):
-    """Rows of one skin where it is now. `exact` leaves balls of edges without radius: nothing but middles counts."""
+    """Fill the rows of one leaf mesh at its position. `exact` gives edges a radius of zero: only midpoints count."""
     at_faces, at_edges, at_points = place.faces, place.edges, place.vertices
     for part in prange(PARTS):
         for v in range(part * len(points) // PARTS, (part + 1) * len(points) // PARTS):
@@ -59,18 +59,19 @@ def settle_spheres(place, exact, points, face_balls, faces, edge_balls, edges):
 
 @kernel
 def near_balls(balls, shift, within, rows, count):
-    """Of the first `count` candidates (kind, place, place) those whose balls are nearer than `within` are left in rows,
-    by their rows of balls; how many."""
+    """Keep in rows those of the first `count` candidates (kind, index, index) whose bounding spheres are within
+    `within`, as rows of balls; return their number.
+    """
     kept, kind, one, two = 0, -1, shift[0, 0], shift[0, 1]
     for c in range(count):
         if rows[c, 0] != kind:  # they come in runs of one kind
             kind = rows[c, 0]
             one, two = shift[kind, 0], shift[kind, 1]
-        # unsigned, so that nobody asks whether they count from the end
+        # unsigned, to avoid the check for negative indices
         i, j = np.uint64(rows[c, 1] + one), np.uint64(rows[c, 2] + two)
         x, y, z = balls[i, 0] - balls[j, 0], balls[i, 1] - balls[j, 1], balls[i, 2] - balls[j, 2]
         reach = within + balls[i, 3] + balls[j, 3]
-        # written in any case and kept by counting: a branch would be guessed wrong too often
+        # always written, kept by incrementing: a branch would be mispredicted too often
         rows[kept, 0], rows[kept, 1], rows[kept, 2] = kind, i, j
         kept += x * x + y * y + z * z <= reach * reach
     return kept
@@ -97,7 +98,7 @@ def near_faces(spheres, lot, n, deepest, within, rows, kept):
 
 @kernel
 def near_edges(spheres, lot, n, deepest, within, rows, kept):
-    """Append those of n pairs of edges that are near to rows."""
+    """Append those of n edge-edge pairs that are near to rows."""
     balls, edges, level, start = spheres.balls, spheres.edges, spheres.edge_level, spheres.starts[2]
     p, at, d_2, levels = np.empty((9, LOT)), np.empty((4, LOT)), np.empty(LOT), np.empty(LOT, np.int32)
     for m in range(n):
@@ -114,13 +115,14 @@ def near_edges(spheres, lot, n, deepest, within, rows, kept):
 
 @kernel
 def narrow_range(spheres, same, deepest, within, rows, count):
-    """Of the first `count` candidates (kind, place, place) in rows (cap,3) those that are near are left, by their
-    names; how many these are. deepest (2,): the largest level of faces and of edges."""
+    """Keep those of the first `count` candidates (kind, index, index) in rows (cap,3) that are near, by their indices
+    in the meshes; return their number. deepest (2,): the largest level of faces and of edges.
+    """
     count, kept, n_f, n_e = near_balls(spheres.balls, spheres.shift, within, rows, count), 0, 0, 0
     if count == 0:
         return 0
     faces, edges, names = np.empty((LOT, 3), np.int32), np.empty((LOT, 3), np.int32), spheres.names
-    middles = deepest[1] == 0  # the balls of edges have told all
+    middles = deepest[1] == 0  # the bounding spheres of edges were already exact
     for c in range(count):
         kind, i, j = rows[c, 0], rows[c, 1], rows[c, 2]
         if kind == EDGES:
@@ -143,7 +145,7 @@ def narrow_range(spheres, same, deepest, within, rows, count):
         kept = near_edges(spheres, edges, n_e, deepest[1], within, rows, kept)
     for c in range(kept):
         i, j = names[rows[c, 1]], names[rows[c, 2]]
-        # of one mesh with itself the lower edge comes first, whichever was met first
+        # within one mesh the lower edge comes first, whichever was found first
         swap = same and rows[c, 0] == EDGES and j < i
         rows[c, 1], rows[c, 2] = j if swap else i, i if swap else j
     return kept
@@ -151,7 +153,7 @@ def narrow_range(spheres, same, deepest, within, rows, count):
 
 @kernel(parallel=True)
 def narrow(spheres, same, deepest, within, found, counts):
-    """`narrow_range` for each part of found (PARTS,cap,3); counts (PARTS,) become those that are left."""
+    """Apply `narrow_range` to each part of found (PARTS,cap,3); counts (PARTS,) becomes the number kept."""
     for c in prange(PARTS):
         part = c * STRIDE % PARTS
         counts[part] = narrow_range(spheres, same, deepest, within, found[part], counts[part])
@@ -159,7 +161,7 @@ def narrow(spheres, same, deepest, within, found, counts):
 
 @kernel(parallel=True)
 def fill_faces(x_a, x_b, faces_b, pairs, level, deepest, side, first, bodies, out, unclear):
-    """Vertex-face records of `pairs` (vertex of a, face of b) to the level of each face; the rest as in records.py."""
+    """Write vertex-face records of `pairs` (vertex of a, face of b) to the level of each face, as in records.py."""
     for c in prange(-(-len(pairs) // LOT)):
         p, at, d_2, levels = np.empty((12, LOT)), np.empty((5, LOT)), np.empty(LOT), np.empty(LOT, np.int32)
         begin, n = c * LOT, min(LOT, len(pairs) - c * LOT)
@@ -185,7 +187,7 @@ def fill_faces(x_a, x_b, faces_b, pairs, level, deepest, side, first, bodies, ou
 
 @kernel(parallel=True)
 def fill_edges(x_a, edges_a, x_b, edges_b, pairs, level_a, level_b, deepest, first, bodies, out, unclear):
-    """Edge-edge records of `pairs`; the rest as above."""
+    """Write edge-edge records of `pairs`; otherwise as `fill_faces`."""
     for c in prange(-(-len(pairs) // LOT)):
         p, at, d_2, levels = np.empty((9, LOT)), np.empty((4, LOT)), np.empty(LOT), np.empty(LOT, np.int32)
         begin, n = c * LOT, min(LOT, len(pairs) - c * LOT)

@@ -1,22 +1,22 @@
-"""Distances to the spherical implicit surface of a triangle, and of edges by their middles.
+"""Distances to the spherical implicit surface of a triangle, and of edges by their midpoints.
 
 After S. Jung, M. Hong, M. Choi, An Adaptive Collision Detection and Resolution for Deformable Objects Using Spherical
-Implicit Surface, ICCS 2005, section 3. docs/detectors/sphere-surface.md derives what is used here.
+Implicit Surface, ICCS 2005, section 3. docs/detectors/sphere-surface.md contains the derivation.
 
-A triangle is its centre c and the corners c + n_1, c + n_2, c + n_3 with n_3 = -n_1 - n_2. Split at the middles of its
-edges, it has four children: one at each corner i around c + n_i / 2 with corners by n / 2, and one in the middle around
-c by -n / 2. So a triangle of level k is c + b_1 n_1 + b_2 n_2 and one number, 2^-k with the sign of the turns; nothing
-else is stored. Lots of pairs go down together, in loops over columns that the compiler turns into vector instructions.
+A triangle is its centre c and the corners c + n_1, c + n_2, c + n_3 with n_3 = -n_1 - n_2. Split at its edge midpoints,
+it has four children: one at each corner i around c + n_i / 2 with corners at n / 2, and one in the middle around c with
+-n / 2. So a triangle of level k is c + b_1 n_1 + b_2 n_2 and one number, 2^-k with the sign of the rotations; nothing
+else is stored. Batches of pairs descend together, in vectorised loops over columns.
 """
 
 from .jit import kernel
 from .proximity import TINY
 from .vec import norm2, sub
 
-LOT = 256  # pairs whose distances are taken together
+LOT = 256  # pairs per batch
 DEEPEST = 12  # levels; a sphere is then 4096 times smaller than at the start
-# (two thirds of the area)^2 by the fourth power of the farthest corner: below, a triangle is no wider than 2e-5 of
-# that, which is less than what the bound leaves over at the deepest level, and is taken for its longest edge
+# (two thirds of the area)^2 over the fourth power of the farthest corner: below this, a triangle is no wider than 2e-5
+# of that, which is less than the bound allows at the deepest level, and is treated as its longest edge
 FLAT = 1e-10
 
 
@@ -41,13 +41,13 @@ def clamp(t, low, high):
 
 @kernel
 def locate_lot(p, n, at):
-    """Barycentrics of the feet of points on the planes of their triangles: of corner 1 and 2, to at[0], at[1].
+    """Barycentric coordinates 1 and 2 of the projections of points onto the planes of their triangles, to at[0], at[1].
 
-    p (12,LOT) holds the point from the centre, n_1, n_2 and the squared lengths. The products are differences of
-    squared distances that were taken already. A triangle without width is its longest edge.
+    p (12,LOT) holds the point relative to the centre, n_1, n_2 and the squared lengths. The products are differences of
+    squared distances that are already known. A triangle without width is its longest edge.
     """
     for m in range(n):
-        # all relative to the longest, so that no fourth power leaves the range
+        # all relative to the longest, so that fourth powers stay in range
         unit = 1.0 / max(max(p[9, m], p[10, m]), max(p[11, m], TINY))
         c_1 = unit * (p[0, m] * p[3, m] + p[1, m] * p[4, m] + p[2, m] * p[5, m])
         c_2 = unit * (p[0, m] * p[6, m] + p[1, m] * p[7, m] + p[2, m] * p[8, m])
@@ -60,7 +60,7 @@ def locate_lot(p, n, at):
         # squared edges: 1 to 2, 2 to 3, 3 to 1
         k, h, j = 2.0 * (r + s) - t, 2.0 * (s + t) - r, 2.0 * (t + r) - s
         one, two = (k >= h) & (k >= j), h >= j
-        # from the first end of the longest edge to its foot
+        # from the first end of the longest edge to the foot point
         w_1 = (r - g - (c_1 - c_2)) / max(k, TINY)
         w_2 = (0.5 * (3.0 * s + t - r) - (2.0 * c_2 + c_1)) / max(h, TINY)
         w_3 = (0.5 * (3.0 * t + r - s) + 2.0 * c_1 + c_2) / max(j, TINY)
@@ -72,22 +72,23 @@ def locate_lot(p, n, at):
 
 @kernel
 def descend_lot(p, n, level, levels, at):
-    """Each into the child that holds the point of its triangle nearest to P.
+    """Descend each pair to the child that contains the point of its triangle nearest to P.
 
-    at (5,LOT): barycentrics 1 and 2 of the foot, b_1, b_2, scale. The foot is in a child where its barycentric is half
-    or more, else in the middle one. Off the triangle, the nearest point is on an edge that faces P, in the half of the
-    nearer end: so the child of the nearest of the ends of such edges holds it. Which end is nearer is a difference of
-    squared distances, linear in the barycentrics, and the same for all levels.
+    at (5,LOT): barycentric coordinates 1 and 2 of the foot point, b_1, b_2, scale. The foot point is in the child of a
+    corner whose barycentric coordinate is at least one half, otherwise in the middle one. Outside the triangle, the
+    nearest point is on an edge that faces P, in the half of the nearer end: so the child at the nearest of the ends of
+    such edges contains it. Which end is nearer is a difference of squared distances, linear in the barycentric
+    coordinates, and the same for all levels.
     """
     for m in range(n):
         u, v = at[0, m], at[1, m]
         w = 1.0 - u - v
         r, s, t = p[9, m], p[10, m], p[11, m]
         k, h, j = 2.0 * (r + s) - t, 2.0 * (s + t) - r, 2.0 * (t + r) - s
-        # squared distances of corner 1 less those of corners 2 and 3
+        # squared distances of corner 1 minus those of corners 2 and 3
         less_2, less_3 = k * (v - u) + w * (j - h), j * (w - u) + v * (k - h)
         inside = (u >= 0.0) & (v >= 0.0) & (w >= 0.0)
-        # corners that are ends of edges facing P: not the one whose own barycentric alone is negative
+        # corners that are ends of edges facing P: all but one that alone has a negative barycentric coordinate
         far = TINY + 4.0 * (abs(less_2) + abs(less_3))
         e_1 = far if (u < 0.0) & (v >= 0.0) & (w >= 0.0) else 0.0
         e_2 = far if (v < 0.0) & (u >= 0.0) & (w >= 0.0) else -less_2
@@ -111,10 +112,10 @@ def descend_lot(p, n, level, levels, at):
 
 @kernel
 def face_lot(p, n, at, d_2):
-    """Squared distances by the spheres around the corners and the centre of the triangles that `at` names.
+    """Squared distances by the spheres around the corners and the centre of the triangles given by `at`.
 
-    In one of the spheres, or in none: to the nearest centre. In several: to the mean of their centres. The mean is left
-    in at[2], at[3].
+    A point in one sphere, or in none, is measured to the nearest centre; in several, to the mean of their centres. The
+    mean is returned in at[2], at[3].
     """
     for m in range(n):
         x, y, z = at[2, m], at[3, m], at[4, m]
@@ -142,11 +143,11 @@ def face_lot(p, n, at, d_2):
 
 @kernel
 def halve_lot(p, n, levels, deepest, at, d_2):
-    """Squared distances of the middles of what is left of two edges after halving them `levels` times.
+    """Squared distances of the midpoints of what remains of two edges after halving them `levels` times.
 
-    p (9,LOT): from middle to middle, and along each edge. at (4,LOT): x, y, where the middles are along the edges, from
-    -1/2 to 1/2; the products of the gap there with the edges. Which half of the first edge is nearer shows at its
-    middle, held against the nearest point of the second; then the other way round, with the half that is left.
+    p (9,LOT): from midpoint to midpoint, and along each edge. at (4,LOT): x, y, the positions of the midpoints along
+    the edges, from -1/2 to 1/2; the products of the gap there with the edges. The nearer half of the first edge is
+    decided at its midpoint, against the nearest point of the second; then the reverse, with the remaining half.
     """
     for m in range(n):
         at[0, m], at[1, m] = 0.0, 0.0
@@ -177,7 +178,7 @@ def halve_lot(p, n, levels, deepest, at, d_2):
 
 @kernel
 def take_faces(p, n, levels, deepest, at, d_2):
-    """Squared distances of n points from their triangles, p (12,LOT), after going down `levels`."""
+    """Squared distances of n points from their triangles, p (12,LOT), after descending `levels`."""
     if deepest > 0:
         locate_lot(p, n, at)
     else:

@@ -1,8 +1,8 @@
-"""Pairs of vertices on their way to where two surfaces are nearest: downhill over the mesh, coarse to fine.
+"""Descent of vertex pairs to local minima of the distance between two surfaces, coarse to fine.
 
-In each turn first one end goes to the best of its neighbours and then the other (Raghupathi et al. 2004, the two-step
-update): n + m distances instead of n m, which are taken only where neither got nearer. A coarser level is a graph on
-some of the vertices; a pair goes down there with long steps, and then on the next finer one (Guy and Debunne 2004).
+In each iteration first one end moves to the best of its neighbours and then the other (Raghupathi et al. 2004, the
+two-step update): n + m distances instead of n m, which are computed only if neither got nearer. A coarser level is a
+graph on a subset of the vertices; a pair descends there with long steps, then on finer ones (Guy and Debunne 2004).
 """
 
 from typing import NamedTuple
@@ -14,13 +14,13 @@ from .jit import kernel
 
 
 class Graphs(NamedTuple):
-    start: np.ndarray  # (levels,n+1) i4: joined to row v at a level are ring[start[level, v]:start[level, v + 1]]
+    start: np.ndarray  # (levels,n+1) i4: neighbours of row v at a level are ring[start[level, v]:start[level, v + 1]]
     ring: np.ndarray  # i4; level 0 is the mesh, the last one the coarsest
 
 
 @kernel
 def choose(start, ring, rows, level, taken):
-    """Some of `rows`, no two joined, all others joined to one: taken (n,) is the one that stands for each row."""
+    """Choose a maximal independent set of `rows`: taken (n,) is the chosen row for each, itself or a neighbour."""
     for k in range(len(rows)):
         v = rows[k]
         if taken[v] < 0:
@@ -32,8 +32,9 @@ def choose(start, ring, rows, level, taken):
 
 @kernel
 def descend(graphs, x, level, stop, most, pairs, apart):
-    """Move pairs (k,2) of rows of x downhill from `level` to 0, until no neighbour is nearer or they are nearer than
-    `stop`, at most `most` turns a level; apart (k,) becomes their distance, -1 for a pair of neighbours."""
+    """Move pairs (k,2) of rows of x downhill from `level` to 0, until no neighbour is nearer or their distance is below
+    `stop`, for at most `most` iterations per level; apart (k,) becomes their distance, -1 for neighbours.
+    """
     start, ring = graphs.start, graphs.ring
     for k in range(len(pairs)):
         here = vec.norm2(vec.sub(vec.load(x, pairs[k, 0]), vec.load(x, pairs[k, 1])))
@@ -43,20 +44,20 @@ def descend(graphs, x, level, stop, most, pairs, apart):
             while moved and turn < most and not joined and here > stop * stop:
                 moved, turn = False, turn + 1
                 for side in range(2):
-                    goes, stays = pairs[k, side], pairs[k, 1 - side]
-                    p, best = vec.load(x, stays), goes
-                    for r in range(start[at, goes], start[at, goes + 1]):
+                    moving, fixed = pairs[k, side], pairs[k, 1 - side]
+                    p, best = vec.load(x, fixed), moving
+                    for r in range(start[at, moving], start[at, moving + 1]):
                         to = ring[r]
-                        joined = joined or to == stays
+                        joined = joined or to == fixed
                         d = vec.norm2(vec.sub(vec.load(x, to), p))
                         if d < here:
                             here, best = d, to
                     if joined:
                         break
-                    if best != goes:
+                    if best != moving:
                         pairs[k, side], moved = best, True
                 if not moved and not joined:
-                    # side by side along two layers neither end gets nearer alone
+                    # on parallel layers neither end gets nearer alone
                     i, j, first, second = pairs[k, 0], pairs[k, 1], pairs[k, 0], pairs[k, 1]
                     for r in range(start[at, i], start[at, i + 1]):
                         p = vec.load(x, ring[r])
@@ -72,9 +73,9 @@ def descend(graphs, x, level, stop, most, pairs, apart):
 
 @kernel
 def choose_near(x, rows, others, skip, between, home, ends):
-    """For each of `rows` (k,) the nearest of `others` (c,), but for those in skip (k,c). Of one side with itself only
-    those that came to half of how far they are along the surface, if any did: between (c,c) metres from home[row] to
-    each, empty where the sides are two."""
+    """For each of `rows` (k,) find the nearest of `others` (c,), except those in skip (k,c). Within one side, prefer
+    those at most half as far as along the surface: between (c,c) metres, by home[row]; empty for two sides.
+    """
     for k in range(len(rows)):
         p, best, to = vec.load(x, rows[k]), np.inf, others[0]
         for c in range(len(others)):

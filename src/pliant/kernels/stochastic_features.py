@@ -1,7 +1,7 @@
-"""Feature pairs of pairs of triangles that somebody guessed: which are within a distance, each counted once.
+"""Near feature pairs of given pairs of triangles, each counted once.
 
-Both sides of a question are one list of triangles on one array of positions. A vertex and an edge are counted at one of
-their triangles, so that a pair of features is met in exactly one pair of triangles, as in proximity.py.
+Both sides of a query are one list of triangles on one array of positions. A vertex and an edge are assigned to one of
+their triangles, so that a pair of features occurs in exactly one pair of triangles, as in proximity.py.
 """
 
 from typing import NamedTuple
@@ -16,19 +16,19 @@ from .triangle import nearest2, point_triangle_distance
 
 
 class Facets(NamedTuple):
-    corners: np.ndarray  # (m,3) i4 rows of x; the triangles of the second side come after those of the first
-    welded: np.ndarray  # (m,3) i4 numbers that vertices at one place share, and the two sides do not
-    edges: np.ndarray  # (m,3) i4 edge j joins corners j and j+1; those of the second side come after the first's
-    owned: np.ndarray  # (m,) u1 bits 0-2: corners counted here, bits 3-5: edges
-    start: np.ndarray  # (m+1,) i4: beyond the edges of triangle f lie beside[start[f]:start[f+1]]
+    corners: np.ndarray  # (m,3) i4 rows of x; the triangles of the second side follow those of the first
+    welded: np.ndarray  # (m,3) i4 welded indices: equal for vertices at one position, distinct between the sides
+    edges: np.ndarray  # (m,3) i4 edge j joins corners j and j+1; those of the second side follow the first's
+    owned: np.ndarray  # (m,) u1 bits 0-2: corners assigned to it, bits 3-5: edges
+    start: np.ndarray  # (m+1,) i4: the triangles across the edges of triangle f are beside[start[f]:start[f+1]]
     beside: np.ndarray  # i4
-    vertex_start: np.ndarray  # (n+1,) i4: around row v are the triangles around[vertex_start[v]:vertex_start[v+1]]
+    vertex_start: np.ndarray  # (n+1,) i4: the triangles around row v are around[vertex_start[v]:vertex_start[v+1]]
     around: np.ndarray  # i4
 
 
 @kernel
 def point_near(p, a, b, c, within):
-    """Whether p is within a distance of a triangle; where rounding could decide, by the careful distance."""
+    """Whether p is within a distance of a triangle; where rounding could decide, by the accurate distance."""
     d_2, w_2 = nearest2(p, a, b, c)[0], within * within
     if abs(d_2 - w_2) > 1e-8 * (d_2 + w_2):
         return d_2 < w_2
@@ -61,7 +61,7 @@ def pierces(p, q, a, b, c):
 
 @kernel
 def triangles_near(a, b, c, d, e, f, within):
-    """Whether triangles abc and def are within a distance of each other, or pierce each other."""
+    """Whether triangles abc and def are within a distance of each other, or intersect."""
     if point_near(a, d, e, f, within) or point_near(b, d, e, f, within) or point_near(c, d, e, f, within):
         return True
     if point_near(d, a, b, c, within) or point_near(e, a, b, c, within) or point_near(f, a, b, c, within):
@@ -80,14 +80,14 @@ def triangles_near(a, b, c, d, e, f, within):
 
 @kernel
 def add_features(facets, x, same, pairs, first, last, within, out, count):
-    """Append the features of triangle pairs first..last-1 that are near to out (cap,3): kind and the two features.
+    """Append the near features of triangle pairs first..last-1 to out (cap,3): kind and the two features.
 
-    Returns how many there are by now; fewer than cap means that all of them are there.
+    Return the new total; fewer than cap means that all of them were written.
     """
     corners, welded, edges, owned, room = facets.corners, facets.welded, facets.edges, facets.owned, len(out)
     for m in range(first, last):
         for turn in range(2):
-            # vertices of p against face q, then the other way
+            # vertices of p against face q, then the reverse
             p, q = (pairs[m, 0], pairs[m, 1]) if turn == 0 else (pairs[m, 1], pairs[m, 0])
             if owned[p] & 7 == 0:
                 continue

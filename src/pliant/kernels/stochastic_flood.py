@@ -1,9 +1,9 @@
-"""Contact regions from pairs of vertices near each other: what collides is followed to its neighbours, and theirs.
+"""Contact regions grown from near vertex pairs by flood fill over neighbouring triangle pairs.
 
-Two triangles within a distance are a node of a graph; its neighbours are those in which one of the two is exchanged for
-one beyond an edge. A pair of nearest points that moves over both surfaces passes from one to the next, so a region in
-which the surfaces are near is one piece of this graph, and a search from any place of it finds all of it (Raghupathi et
-al. 2004, the propagation of collisions).
+Two triangles within a distance are a node of a graph; its neighbours are the pairs in which one of the two is replaced
+by a triangle across an edge. A pair of nearest points that moves over both surfaces passes from one to the next, so a
+region in which the surfaces are near is a connected component of this graph, and a search from any of its nodes finds
+all of it (Raghupathi et al. 2004, the propagation of collisions).
 """
 
 import math
@@ -16,20 +16,20 @@ from .jit import kernel
 from .stochastic_features import triangles_near
 from .triangle import normal
 
-LOT = 256  # pairs of triangles that are looked at together
-MISS = -1  # looked at, and too far apart
+LOT = 256  # pairs of triangles tested together
+MISS = -1  # tested, and too far apart
 
 
 class Seen(NamedTuple):
-    keys: np.ndarray  # (2^k,) i8 pairs of triangles that were looked at, at the place of their hash or after it
-    stamp: np.ndarray  # (2^k,) i4 when: only what bears `now` counts, so that nothing need be wiped
+    keys: np.ndarray  # (2^k,) i8 tested pairs of triangles, in a hash table with linear probing
+    stamp: np.ndarray  # (2^k,) i4 time stamp: only entries equal to `now` are valid, which avoids clearing the table
     where: np.ndarray  # (2^k,) i4 row among the near ones, or MISS
-    near: np.ndarray  # (cap,3) i4 pairs that are near, in the order they were found, and the region of each
+    near: np.ndarray  # (cap,3) i4 near pairs in the order they were found, and the region of each
 
 
 @kernel
 def apart(facets, x, p, q, reach):
-    """Whether two triangles share a vertex, or their boxes or a plane tell that they are farther apart than `reach`."""
+    """Whether two triangles share a vertex, or their boxes or a plane prove them farther apart than `reach`."""
     corners, welded = facets.corners, facets.welded
     for k in range(3):
         w = welded[p, k]
@@ -48,8 +48,9 @@ def apart(facets, x, p, q, reach):
 
 @kernel
 def beyond(one, two, reach):
-    """Whether one triangle lies farther than `reach` beyond another along the normal of that. Both are measured: the
-    normal of a sliver is rounding noise, and its own corners lie far apart along it."""
+    """Whether one triangle lies farther than `reach` beyond another along the normal of the latter. Both are projected:
+    the normal of a sliver is rounding noise, and its own corners lie far apart along it.
+    """
     n = normal(one[0], one[1], one[2])
     n_2 = vec.norm2(n)
     if n_2 < 1e-280:
@@ -63,8 +64,9 @@ def beyond(one, two, reach):
 
 @kernel
 def look(facets, x, same, reach, within, lot, n, region, seen, now, count):
-    """Look at n pairs of triangles; append those that are near. How many are near by now, and how many of these n were
-    found before; a full table or list counts on, and the caller makes room and begins again."""
+    """Test n pairs of triangles and append those that are near. Return the number of near pairs so far, and how many of
+    these n were found before; a full table or list only counts, and the caller enlarges it and restarts.
+    """
     keys, stamp, where, near = seen.keys, seen.stamp, seen.where, seen.near
     corners, mask, known = facets.corners, len(seen.keys) - 1, 0
     for m in range(n):
@@ -95,8 +97,8 @@ def look(facets, x, same, reach, within, lot, n, region, seen, now, count):
 def flood(facets, x, same, reach, within, pairs, spread, seen, now, state, status):
     """Search from the triangles around pairs (s,2) of vertices, one pair after the other.
 
-    status (s,): 0 nothing near, 1 in a region that was found before, 2 in a new one. A region is followed until it has
-    `spread` pairs of triangles. state (4,): near ones, looked at, regions, and whether there was too little room.
+    status (s,): 0 nothing near, 1 in a region found before, 2 in a new one. A region is grown until it has `spread`
+    pairs of triangles. state (4,): near pairs, tested pairs, regions, and whether there was too little space.
     """
     start, beside, around, vertex_start = facets.start, facets.beside, facets.around, facets.vertex_start
     near, lot = seen.near, np.empty((LOT, 2), np.int32)
@@ -111,7 +113,7 @@ def flood(facets, x, same, reach, within, pairs, spread, seen, now, state, statu
                 n += 1
                 if n == LOT:
                     if state[1] >= most:
-                        # a full table would be searched for ever
+                        # probing a full table would not terminate
                         state[3] = 1
                         return
                     count, more = look(facets, x, same, reach, within, lot, n, region, seen, now, count)

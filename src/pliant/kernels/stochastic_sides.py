@@ -1,8 +1,7 @@
-"""On which side of a closed surface a point is, told from a triangle near it: a short walk, no search.
+"""Side of a closed surface on which a point lies, from a nearby triangle: local descent instead of a global search.
 
-The walk goes to ever nearer triangles around the corners of the last one. Where it ends is nearest in its surroundings,
-and its pseudonormal tells the side as that of the nearest of all would (kernels/nearest.py), unless another part of the
-surface is nearer still.
+The descent moves to ever nearer triangles around the corners of the last one. It ends at a local minimum, whose
+pseudonormal gives the same side as the globally nearest one (kernels/nearest.py), unless another part is nearer.
 """
 
 from . import vec
@@ -11,12 +10,12 @@ from .jit import kernel, prange
 from .surface import pseudonormal
 from .triangle import nearest2, normal
 
-CHUNK = 64  # points a thread takes at a time
+CHUNK = 64  # points per task of a thread
 
 
 @kernel
 def walk_range(surface, by_vertex, around, points, first, last, found, place):
-    """From face found[i, 0] to one that is nearest in its surroundings; as `nearest_range` writes it."""
+    """Descend from face found[i, 0] to a locally nearest one; written as by `nearest_range`."""
     x, faces = surface.x, surface.faces
     for i in range(first, last):
         p, f = vec.load(points, i), found[i, 0]
@@ -40,15 +39,14 @@ def walk_range(surface, by_vertex, around, points, first, last, found, place):
 
 @kernel(parallel=True)
 def walk_near(surface, by_vertex, around, points, found, place):
-    """`walk_range` for all `points`."""
+    """Apply `walk_range` to all `points`."""
     for c in prange(-(-len(points) // CHUNK)):
         walk_range(surface, by_vertex, around, points, c * CHUNK, min(len(points), (c + 1) * CHUNK), found, place)
 
 
 @kernel
 def tell_near(surface, points, found, place, distance):
-    """Signed distances of points from the features that were found, by their pseudonormals; where these tell nothing
-    (faces back to back), outside."""
+    """Signed distances of points from the features found, by their pseudonormals; outside if these are inconclusive."""
     x, faces = surface.x, surface.faces
     for i in range(len(points)):
         p, f = vec.load(points, i), found[i, 0]
@@ -62,23 +60,22 @@ def tell_near(surface, points, found, place, distance):
 
 @kernel
 def in_wedge(x, faces, f, g, gap):
-    """Whether a gap that starts on the edge between faces f and g leads into the body."""
+    """Whether a gap that starts on the edge between faces f and g points into the body."""
     a, b, c = vec.load(x, faces[f, 0]), vec.load(x, faces[f, 1]), vec.load(x, faces[f, 2])
     d, e, h = vec.load(x, faces[g, 0]), vec.load(x, faces[g, 1]), vec.load(x, faces[g, 2])
     n, m = normal(a, b, c), normal(d, e, h)
-    below, under = vec.dot(gap, n) < 0.0, vec.dot(gap, m) < 0.0
-    # the corner of g that is not on the edge is the one farthest from the plane of f; convex where it lies below
+    behind_f, behind_g = vec.dot(gap, n) < 0.0, vec.dot(gap, m) < 0.0
+    # the corner of g off the edge is the one farthest from the plane of f; convex if it lies below
     far = 0.0
     for p in (d, e, h):
         s = vec.dot(n, vec.sub(p, a))
         far = s if abs(s) > abs(far) else far
-    return (below and under) if far <= 0.0 else (below or under)
+    return (behind_f and behind_g) if far <= 0.0 else (behind_f or behind_g)
 
 
 @kernel
 def edge_sides(x_a, edges_a, x_b, edges_b, pairs, surface_b, by_edge, edge_faces, inside):
-    """Mark `inside` (k,) where the point of a's edge that is nearest to b's edge is inside b, as the two faces beside
-    that edge see it."""
+    """Mark `inside` (k,) where the point of a's edge nearest to b's edge is inside b, by the two faces at that edge."""
     faces = surface_b.faces
     for m in range(len(pairs)):
         e, f = pairs[m, 0], pairs[m, 1]

@@ -1,9 +1,7 @@
-"""Two trees, or a tree with itself, opened where contact is most likely: average-case traversal (Klein and Zachmann
-2003).
+"""Average-case traversal of two BVHs, or one with itself, in order of contact probability (Klein and Zachmann 2003).
 
-A node remembers which share of a grid over its box held much of its surface when the tree was made. Of two nodes the
-cells in the part that their boxes share are then well filled by chance, and the probability that some cell is so by
-both orders the queue.
+A node stores the share of cells of a grid over its box that contained much of its surface when the BVH was built. The
+queue is ordered by the probability that some cell in the overlap of two boxes is well filled by both at random.
 """
 
 import math
@@ -17,31 +15,31 @@ from .stochastic_features import add_features
 from .stochastic_flood import beyond
 
 GRID = 8  # cells along each side of a node's box
-SAMPLES = 256  # points at which the surface of a node is counted, at least
-STEPS = 1 << 12  # probabilities the queue tells apart; of equal ones the latest goes first, and so down
-KIN = 512  # triangles of a node that has as much room for folds as not
-LOT = 64  # pairs of triangles whose features are taken together
-OPENED = 40  # entries that opening one may add, at least: a node of 8 children with itself gives 36
+SAMPLES = 256  # least number of points at which the surface of a node is sampled
+STEPS = 1 << 12  # distinct probabilities in the queue; of equal ones the latest comes first, which descends
+KIN = 512  # triangles of a node with a self-contact probability of one half
+LOT = 64  # pairs of triangles whose features are tested together
+OPENED = 40  # least space for opening an entry: a node of 8 children with itself gives 36
 
 
 class Walker(NamedTuple):
-    nodes: np.ndarray  # tree of boxes
-    items: np.ndarray  # (m,6) boxes of the triangles, in the order of the leaves
+    nodes: np.ndarray  # BVH of boxes
+    items: np.ndarray  # (m,6) boxes of the triangles, in leaf order
     order: np.ndarray  # (m,) i4 triangles
     fill: np.ndarray  # (n,) share of the cells of a node's box that are well filled
-    rest: np.ndarray  # (n,6) boxes of the nodes when the tree was made
-    first: int  # where this side's triangles begin in the facets
+    rest: np.ndarray  # (n,6) boxes of the nodes when the BVH was built
+    first: int  # index of this side's first triangle in the facets
 
 
 class Queue(NamedTuple):
-    key: np.ndarray  # (cap,) i8 a heap, the largest first: probability in steps, then the number of the entry
+    key: np.ndarray  # (cap,) i8 a max-heap: quantised probability, then the sequence number of the entry
     pair: np.ndarray  # (cap,2) i4 nodes
-    hope: np.ndarray  # (cap,) pairs of triangles that are near, as one would expect
+    hope: np.ndarray  # (cap,) expected number of near pairs of triangles
 
 
 @kernel(parallel=True)
 def fill_cells(nodes, order, x, faces, fill):
-    """The share of well-filled cells of each node: of those that hold half of what a plane through them would."""
+    """Compute the share of well-filled cells of each node: at least half the area of a plane through a cell."""
     for i in prange(len(nodes)):
         node = nodes[i]
         w, count = node.bounds, node.count
@@ -56,7 +54,7 @@ def fill_cells(nodes, order, x, faces, fill):
             part = 0.5 * vec.norm(vec.cross(e, g)) / (s * s)
             for k in range(s):
                 for j in range(2 * (s - k) - 1):
-                    # middles of the upright and of the turned parts of a row
+                    # centroids of the upright and of the inverted parts of a row
                     t = (k + (1.0 if j % 2 == 0 else 2.0) / 3.0) / s
                     u = (j // 2 + (1.0 if j % 2 == 0 else 2.0) / 3.0) / s
                     p = vec.madd(vec.madd(a, e, u), g, t)
@@ -71,8 +69,9 @@ def fill_cells(nodes, order, x, faces, fill):
 
 @kernel
 def likely(v, w, fill_a, fill_b, n_a, n_b, reach):
-    """Probability that a cell of what two boxes share is well filled by both, and how many of the triangles of either
-    would be in such cells; -1 where the boxes are farther than `reach` from each other."""
+    """Probability that a cell in the overlap of two boxes is well filled by both, and the expected number of triangles
+    of either in such cells; -1 if the boxes are farther than `reach` from each other.
+    """
     share_a, share_b = 1.0, 1.0
     for k in range(3):
         gap = max(v[k], w[k]) - min(v[k + 3], w[k + 3])
@@ -99,7 +98,7 @@ def push(queue, size, number, i, j, p, hope):
 
 @kernel
 def pop(queue, size):
-    """Take the first of `size` entries away: the last one sinks from its place."""
+    """Remove the first of `size` entries: the last one sinks from its position."""
     key, pair, hopes = queue.key, queue.pair, queue.hope
     last, at = size - 1, 0
     while 2 * at + 1 < last:
@@ -115,7 +114,7 @@ def pop(queue, size):
 
 @kernel
 def leaf_pairs(a, b, same, facets, x, i, j, reach, lot, n):
-    """Append pairs of triangles of two leaves whose boxes and planes are near to lot, from n on; how many by then."""
+    """Append pairs of triangles of two leaves with near boxes and planes to lot, from n on; return the new number."""
     items_a, items_b, order_a, order_b, corners = a.items, b.items, a.order, b.order, facets.corners
     one, two = a.nodes[i], b.nodes[j]
     for p in range(one["first"], one["first"] + one["count"]):
@@ -137,19 +136,19 @@ def leaf_pairs(a, b, same, facets, x, i, j, reach, lot, n):
 
 @kernel
 def advance(a, b, same, facets, x, reach, within, quality, work, queue, state, hopes, lot, out):
-    """Open pairs of nodes until the estimate of what was found of all contacts is `quality`, the queue is empty, or
-    `work` is done; state (5,): queue, next number, contacts, pairs of triangles in lot, 1 for done or 2 for more room.
-    hopes (2,): what is expected of the queue, and was of the leaves that were looked at.
+    """Open pairs of nodes until the estimated recall is `quality`, the queue is empty, or `work` is done; state (5,):
+    queue size, next sequence number, contacts, pairs of triangles in lot, 1 for done or 2 for more space. hopes (2,):
+    expected near pairs of the queue, and of the leaves visited.
     """
     done, nodes_a, nodes_b, rest = 0, a.nodes, b.nodes, a.rest
     while done < work:
         size, found = state[0], state[2]
         rate = (found + 1.0) / (hopes[1] + 1.0)
-        told = (found + 1.0) / (found + 1.0 + rate * max(hopes[0], 0.0))
-        if size == 0 or (quality < 1.0 and told >= quality) or state[3] > len(lot) - 64:
+        recall = (found + 1.0) / (found + 1.0 + rate * max(hopes[0], 0.0))
+        if size == 0 or (quality < 1.0 and recall >= quality) or state[3] > len(lot) - 64:
             state[2] = add_features(facets, x, same, lot, 0, state[3], within, out, found)
             state[3] = 0
-            if size == 0 or (quality < 1.0 and told >= quality):
+            if size == 0 or (quality < 1.0 and recall >= quality):
                 state[4] = 1
                 return
         if size + OPENED > len(queue.key) or state[2] + 16 * len(lot) > len(out):
@@ -176,12 +175,12 @@ def advance(a, b, same, facets, x, reach, within, quality, work, queue, state, h
                 n, m = v["count"], w["count"]
                 p, hope = likely(v["bounds"], w["bounds"], a.fill[c], b.fill[d], n, m, reach)
                 if same and c == d:
-                    # the larger, the more room for folds
+                    # the larger, the more likely a fold
                     p, hope = n / (n + KIN), 0.0
                 elif same and p >= 0.0:
-                    # neighbours share as much when nothing touches
-                    before, vain = likely(rest[c], rest[d], a.fill[c], b.fill[d], n, m, reach)
-                    p, hope = max(p - max(before, 0.0), 0.0), max(hope - vain, 0.0)
+                    # neighbours overlap as much when nothing touches
+                    before, rest_hope = likely(rest[c], rest[d], a.fill[c], b.fill[d], n, m, reach)
+                    p, hope = max(p - max(before, 0.0), 0.0), max(hope - rest_hope, 0.0)
                 if p >= 0.0:
                     push(queue, state[0], state[1], c, d, p, hope)
                     state[0], state[1] = state[0] + 1, state[1] + 1

@@ -1,9 +1,9 @@
 """Compiled kernels on disk, shared by all processes and checkouts with the same sources.
 
 Numba keys its cache by the path and the time stamp of a source file, and two processes that miss the same kernel both
-compile it. Here the folder stands for the contents of the sources (see `jit.kernel_cache`), and a lock on a file makes
-the second process wait for the first, and load. The lock also keeps two processes from giving the same number to the
-code of two signatures, which Numba's own index does not.
+compile it. Here the folder represents the contents of the sources (see `jit.kernel_cache`), and a file lock makes the
+second process wait for the first and then load. The lock also prevents two processes from assigning the same number to
+the code of two signatures, which Numba's own index does not.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ _held = threading.local()
 
 
 class _Locator(_CacheLocator):
-    """A folder that stands for its sources, whose time stamps say nothing."""
+    """A folder that represents its sources, whose time stamps are ignored."""
 
     def __init__(self, py_func) -> None:
         self._line, self._folder = py_func.__code__.co_firstlineno, py_func.folder
@@ -49,7 +49,7 @@ class _Cache(FunctionCache):
 
 
 def share(compiled, folder: pathlib.Path) -> None:
-    """Let a Numba dispatcher keep its code in `folder`, and compile nothing that another process is compiling."""
+    """Let a Numba dispatcher store its code in `folder`, and avoid compiling what another process is compiling."""
     compiled.py_func.folder = folder
     cache, compile_it = _Cache(compiled.py_func), compiled.compile
     compiled._cache = cache
@@ -68,7 +68,7 @@ def share(compiled, folder: pathlib.Path) -> None:
 
 @contextlib.contextmanager
 def locked(path: pathlib.Path):
-    """Hold the lock file; whoever holds it already in this thread goes on, and so does who cannot make it."""
+    """Hold the lock file; continues without it if this thread already holds it, or if it cannot be created."""
     held = _held.__dict__.setdefault("paths", set())
     if path in held:
         yield
@@ -76,7 +76,7 @@ def locked(path: pathlib.Path):
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = os.open(path, os.O_RDWR | os.O_CREAT)
-    except OSError:  # a cache that cannot be written: Numba says so where it matters
+    except OSError:  # a cache that cannot be written: Numba reports it where it matters
         yield
         return
     held.add(path)

@@ -1,7 +1,7 @@
-"""A triangle surface with everything that decides on which side of it a point lies.
+"""A triangle surface with the data that determines on which side of it a point lies.
 
 The sign is that of the angle-weighted pseudonormal of the nearest feature (Baerentzen and Aanaes 2005): unlike the
-nearest face's normal it is right at acute edges and spikes, and it needs no closed mesh.
+normal of the nearest face it is correct at acute edges and spikes, and it does not require a closed mesh.
 """
 
 import math
@@ -21,7 +21,7 @@ class Surface(NamedTuple):
     x: np.ndarray  # (n,3) vertices, metres
     faces: np.ndarray  # (m,3)
     face_edges: np.ndarray  # (m,3) edge j joins corners j and j+1
-    face_normals: np.ndarray  # (m,3) unit, zero where a face has no area
+    face_normals: np.ndarray  # (m,3) unit, zero for degenerate faces
     edge_normals: np.ndarray  # (k,3) pseudonormals
     vertex_normals: np.ndarray  # (n,3) pseudonormals
 
@@ -35,7 +35,7 @@ def corners(surface, f):
 
 @kernel
 def pseudonormal(surface, f, feature):
-    """Of the feature of face `f` that `closest_on_triangle` named: 0 face, 1-3 corner, 4-6 edge."""
+    """Pseudonormal of the feature of face `f` returned by `closest_on_triangle`: 0 face, 1-3 corner, 4-6 edge."""
     if feature == 0:
         return vec.load(surface.face_normals, f)
     if feature <= 3:
@@ -45,13 +45,13 @@ def pseudonormal(surface, f, feature):
 
 @kernel
 def touching(gap, p, q):
-    """Whether a gap from q to p is no longer than its rounding: it has no direction, and no side."""
+    """Whether a gap from q to p is within its rounding error, so that it has neither direction nor side."""
     return vec.norm(gap) <= ROUNDING * max(largest(p), largest(q))
 
 
 @kernel
 def winding_number(surface, p):
-    """How often the surface winds around `p`; about 1 inside a closed one, 0 outside."""
+    """Winding number of the surface around `p`; about 1 inside a closed surface, 0 outside."""
     total = 0.0
     for f in range(len(surface.faces)):
         a, b, c = corners(surface, f)

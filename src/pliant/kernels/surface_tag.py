@@ -1,4 +1,4 @@
-"""Set to the surface, tag, and take what acts towards it (Pelechano et al., section 4.6)."""
+"""Project points to the surface, tag them, and cancel motion towards it (Pelechano et al., section 4.6)."""
 
 import math
 
@@ -9,16 +9,16 @@ from .projection import mobility, rub, spread, weighted
 
 @kernel
 def relative(contact, x, x_start, dt):
-    """How the weighted point moved since x_start, relative to the surface."""
+    """Displacement of the weighted point since x_start, relative to the surface."""
     wall = (contact["anchor_velocity"][0], contact["anchor_velocity"][1], contact["anchor_velocity"][2])
     return vec.madd(vec.sub(weighted(contact, x), weighted(contact, x_start)), wall, -dt)
 
 
 @kernel
 def hold(tags, x, x_start, w, friction, simple, dt, stopped):
-    """What is tagged may not be moved towards its surface; it rubs there as hard as it is pressed.
+    """Prevent tagged points from moving towards their surface, with friction for the cancelled displacement.
 
-    stopped (n,) collects how far each was kept from going, metres.
+    stopped (n,) accumulates the cancelled displacement of each, metres.
     """
     for c in range(len(tags)):
         tag = tags[c]
@@ -35,11 +35,11 @@ def hold(tags, x, x_start, w, friction, simple, dt, stopped):
 
 @kernel
 def set_out(contacts, x, x_start, w, eps, deep, stiffness, friction, simple, dt, pushed, outward):
-    """Points that came nearer than eps are set to where they are eps away, rubbing on the way.
+    """Project points nearer than eps out to the distance eps, with friction.
 
-    What was more than `deep` beyond that already is not set: it loses what moved it in, and a force in proportion to
-    the depth (`stiffness`, 1/s2) takes it out. `pushed` (n,) collects corrections; `outward` (n,) is the speed that
-    each may leave with: none, or what brings the deep ones out ever more slowly.
+    Points that were already deeper than that by more than `deep` are not projected: their inward motion is cancelled,
+    and a force in proportion to the depth (`stiffness`, 1/s2) moves them out. `pushed` (n,) accumulates corrections;
+    `outward` (n,) is the speed allowed away from the surface: zero, or in proportion to the depth of deep points.
     """
     for c in range(len(contacts)):
         contact = contacts[c]
@@ -67,7 +67,7 @@ def set_out(contacts, x, x_start, w, eps, deep, stiffness, friction, simple, dt,
 
 @kernel
 def stop(contacts, v, w, pushed, outward):
-    """Speed towards the surface, relative to it, is taken; and what setting out added to that away from it."""
+    """Cancel velocity towards the surface, relative to it, and the outward velocity that the projection added."""
     for c in range(len(contacts)):
         contact = contacts[c]
         total = mobility(contact, w)

@@ -1,13 +1,13 @@
-"""What touches on the way from one place to another: walks through a tree of boxes around whole motions.
+"""Continuous collision detection: contacts during a motion, by BVH traversal with boxes around whole motions.
 
-The walk is that of proximity.py: every vertex and every edge is counted at one of its triangles, so a pair of features
-is met once. Here the boxes hold a feature at the start and at the end, hence all the time. Two triangles whose boxes
-meet are mostly layers that stay apart: where one is beside the other along the normal of the first, at the start and at
-the end, all their features are. Those of the others whose own boxes meet are written down, and every LOT pairs are
-asked for their time of impact.
+The traversal is that of proximity.py: every vertex and every edge is assigned to one of its triangles, so a pair of
+features occurs once. Here the boxes contain a feature at the start and at the end, hence throughout. Two triangles with
+overlapping boxes are mostly layers that stay separated: if one is beside the other along the normal of the first, at
+the start and at the end, so are all their features. Of the others, the features with overlapping boxes are recorded,
+and their times of impact are computed in batches of LOT pairs.
 
-Two questions are answered by one loop. The least time of all: the time found so far bounds the search of the next pair,
-and the minimum does not depend on the order (impact.py says why). All pairs that touch: each with its own time.
+One loop serves two queries. The least time of all: the time found so far bounds the search of the next pair, and the
+minimum does not depend on the order (see impact.py). All pairs that touch: each with its own time.
 """
 
 import math
@@ -24,17 +24,17 @@ from .proximity import STRIDE
 from .skin import PARTS
 from .vec import cross, dot, sub
 
-LOT = 512  # pairs that are asked together
-LEAST, ALL, ALL_BY_CUBIC = 0, 1, 2  # what is asked for
+LOT = 512  # pairs per batch
+LEAST, ALL, ALL_BY_CUBIC = 0, 1, 2  # kinds of queries
 THERE, ACROSS, BACK = 0, 1, 2  # vertex of a and face of b; two edges; vertex of b and face of a
 
 
 class Swath(NamedTuple):
-    """What a skin sweeps: positions at the start and after them those at the end."""
+    """Volume swept by a leaf mesh: positions at the start, followed by those at the end."""
 
-    nodes: np.ndarray  # tree of boxes with one triangle in a leaf
+    nodes: np.ndarray  # BVH of boxes with one triangle per leaf
     boxes: np.ndarray  # (m,6) around the motions of the triangles: low, high
-    faces: np.ndarray  # (m,18) corners, side by side; all in the order of the skin
+    faces: np.ndarray  # (m,18) corners, side by side; all in leaf order
     edges: np.ndarray  # (k,12) ends
     edge_boxes: np.ndarray  # (k,6)
     vertices: np.ndarray  # (n,6)
@@ -43,7 +43,7 @@ class Swath(NamedTuple):
 
 @kernel(parallel=True)
 def settle_motion(skin, x_0, x_1, swath):
-    """Corners, ends and boxes of a skin that goes from x_0 to x_1; the tree is refitted after it."""
+    """Update corners, ends and boxes of a leaf mesh that moves from x_0 to x_1; the BVH is refitted afterwards."""
     corners, edge, vertex = skin.corners, skin.edge, skin.vertex
     _, boxes, faces, edges, edge_boxes, vertices, vertex_boxes = swath
     for c in prange(PARTS):
@@ -68,7 +68,7 @@ def settle_motion(skin, x_0, x_1, swath):
 
 @kernel
 def touch(p_0, q_0, r_0, s_0, p_1, q_1, r_1, s_1, face, ask, until, tolerance):
-    """The time of contact of one pair, or inf."""
+    """Time of contact of one pair, or inf."""
     if ask == ALL_BY_CUBIC:
         hit, t = cubic_impact(relative_motion(p_0, q_0, r_0, s_0, p_1, q_1, r_1, s_1, face), face, tolerance)
         return t if hit else math.inf
@@ -82,7 +82,7 @@ def point(x, i, k):
 
 @kernel
 def keep(kind, i, j, t, out, times, count):
-    """Append a pair that touches while there is room; count it in any case."""
+    """Append a pair that touches while there is space; count it in any case."""
     if count < len(out):
         out[count, 0], out[count, 1], out[count, 2] = kind, i, j
         times[count] = t
@@ -91,7 +91,7 @@ def keep(kind, i, j, t, out, times, count):
 
 @kernel
 def ask_faces(kind, points, faces, pairs, n, ask, tolerance, out, times, count, until):
-    """(count, least time) after n pairs of a row of `points` (n,6) and one of `faces` (m,18), with their names."""
+    """Return (count, least time) after n pairs of a row of `points` (n,6) and one of `faces` (m,18), by index."""
     (names, points), (face_names, faces) = points, faces
     for m in range(n):
         v, q = pairs[m, 0], pairs[m, 1]
@@ -106,11 +106,11 @@ def ask_faces(kind, points, faces, pairs, n, ask, tolerance, out, times, count, 
 
 @kernel
 def ask_edges(one, two, same, pairs, n, ask, tolerance, out, times, count, until):
-    """(count, least time) after n pairs of rows of edges (k,12), with their names."""
+    """Return (count, least time) after n pairs of rows of edges (k,12), with their indices."""
     (names_a, edges_a), (names_b, edges_b) = one, two
     for m in range(n):
         e, f = pairs[m, 0], pairs[m, 1]
-        # of one mesh with itself the lower edge comes first, whichever was met first
+        # within one mesh the lower edge comes first, whichever was found first
         if same and names_b[f, 0] < names_a[e, 0]:
             e, f = f, e
         a_0, b_0, c_0, d_0 = point(edges_a, e, 0), point(edges_a, e, 3), point(edges_b, f, 0), point(edges_b, f, 3)
@@ -124,7 +124,7 @@ def ask_edges(one, two, same, pairs, n, ask, tolerance, out, times, count, until
 
 @kernel
 def ask_all(a, at_a, b, at_b, same, lots, sizes, ask, tolerance, out, times, count, until):
-    """(count, least time) after the pairs that `lots` (3,LOT,2) holds, `sizes` of each kind."""
+    """Return (count, least time) after the pairs in `lots` (3,LOT,2), `sizes` of each kind."""
     points, faces = (a.vertex, at_a.vertices), (b.face, at_b.faces)
     count, until = ask_faces(THERE, points, faces, lots[0], sizes[0], ask, tolerance, out, times, count, until)
     points, faces = (b.vertex, at_b.vertices), (a.face, at_a.faces)
@@ -145,21 +145,21 @@ def grown(w, k):
 
 @kernel
 def meet(u, w):
-    """Whether two boxes meet; no branches, which would be guessed wrong every other time."""
+    """Whether two boxes overlap; without branches, which would be mispredicted half of the time."""
     x, y, z = (u[0] <= w[3]) & (w[0] <= u[3]), (u[1] <= w[4]) & (w[1] <= u[4]), (u[2] <= w[5]) & (w[2] <= u[5])
     return x & y & z
 
 
 @kernel
 def corners(faces, q):
-    """Of triangle q, at the start and at the end."""
+    """Corners of triangle q, at the start and at the end."""
     a_0, b_0, c_0 = point(faces, q, 0), point(faces, q, 3), point(faces, q, 6)
     return a_0, b_0, c_0, point(faces, q, 9), point(faces, q, 12), point(faces, q, 15)
 
 
 @kernel
 def span(n, o_0, o_1, x):
-    """The least and the largest n.(x - o) of the corners x of a triangle, at the start and at the end."""
+    """Least and greatest n.(x - o) of the corners x of a triangle, at the start and at the end."""
     r, s, t = dot(n, sub(x[0], o_0)), dot(n, sub(x[1], o_0)), dot(n, sub(x[2], o_0))
     u, v, w = dot(n, sub(x[3], o_1)), dot(n, sub(x[4], o_1)), dot(n, sub(x[5], o_1))
     return min(r, s, t), max(r, s, t), min(u, v, w), max(u, v, w)
@@ -167,7 +167,7 @@ def span(n, o_0, o_1, x):
 
 @kernel
 def beside(x, y, k):
-    """Whether spans are apart by k, in the same order at both ends of the motion, hence all the time."""
+    """Whether spans are separated by k, in the same order at both ends of the motion, hence throughout."""
     above, below = y[0] > x[1] + k and y[2] > x[3] + k, y[1] < x[0] - k and y[3] < x[2] - k
     return above or below
 
@@ -179,22 +179,21 @@ def extent(w):
 
 @kernel
 def sweep_range(a, at_a, b, at_b, same, begin, slack, ask, tolerance, first, last, out, times):
-    """(count, least time) of triangles first..last-1 of a with those of b. Pairs that touch go to out (cap,3) and times
-    (cap,) while there is room; with LEAST only those that were the least when they were met. One loop, because a call
-    that takes arrays costs more than all of it.
+    """Return (count, least time) of triangles first..last-1 of a with those of b. Pairs that touch are written to out
+    (cap,3) and times (cap,) while there is space; with LEAST only those that were the least when found. One loop,
+    because a call that takes arrays costs more than the whole body.
 
-    begin (m,) is the node of b where each triangle's walk starts. slack is what rounding may add to positions between
-    the start and the end.
+    begin (m,) is the node of b where each triangle's traversal starts; slack bounds the rounding of positions.
     """
     nodes, total, count, until = at_b.nodes, len(at_b.nodes), 0, math.inf
     lots, n_t, n_e, n_b = np.empty((3, LOT, 2), np.int32), 0, 0, 0
     there, edges, back = lots[THERE], lots[ACROSS], lots[BACK]
-    # beyond what impact.py could call a contact, so that it says the same of all features
+    # more than the distance at which impact.py reports a contact, so that both agree on all features
     sure = 2.0 * tolerance + 16.0 * MARGIN
     for p in range(first, last):
         own, x = grown(box(at_a.boxes, p), slack), corners(at_a.faces, p)
         n = cross(sub(x[4], x[3]), sub(x[5], x[3]))
-        mine, long, wide = span(n, x[0], x[3], x), extent(own), largest(n)
+        own_span, own_extent, wide = span(n, x[0], x[3], x), extent(own), largest(n)
         i_0, i_1, i_2 = a.welded[p, 0], a.welded[p, 1], a.welded[p, 2]
         at = np.int64(begin[p])
         while at < total:
@@ -207,8 +206,8 @@ def sweep_range(a, at_a, b, at_b, same, begin, slack, ask, tolerance, first, las
             if node["skip"] > at:
                 continue
             q, other = node["first"], grown((w[0], w[1], w[2], w[3], w[4], w[5]), slack)
-            gap = wide * (sure * (long + extent(other)) + slack) + 1e-300
-            if beside(mine, span(n, x[0], x[3], corners(at_b.faces, q)), gap):
+            gap = wide * (sure * (own_extent + extent(other)) + slack) + 1e-300
+            if beside(own_span, span(n, x[0], x[3], corners(at_b.faces, q)), gap):
                 continue
             j_0, j_1, j_2 = b.welded[q, 0], b.welded[q, 1], b.welded[q, 2]
             for v in range(a.vertex_start[p], a.vertex_start[p + 1]):
@@ -220,10 +219,10 @@ def sweep_range(a, at_a, b, at_b, same, begin, slack, ask, tolerance, first, las
                 near = meet(box(at_b.vertex_boxes, v), own) & (a.face[p] >= 0)
                 n_b += near & (j != i_0) & (j != i_1) & (j != i_2)
             for e in range(a.edge_start[p], a.edge_start[p + 1]):
-                i, j, line = a.edge[e, 3], a.edge[e, 4], grown(box(at_a.edge_boxes, e), slack)
+                i, j, edge_box = a.edge[e, 3], a.edge[e, 4], grown(box(at_a.edge_boxes, e), slack)
                 for f in range(b.edge_start[q], b.edge_start[q + 1]):
                     k, h, edges[n_e, 0], edges[n_e, 1] = b.edge[f, 3], b.edge[f, 4], e, f
-                    n_e += meet(box(at_b.edge_boxes, f), line) & (i != k) & (i != h) & (j != k) & (j != h)
+                    n_e += meet(box(at_b.edge_boxes, f), edge_box) & (i != k) & (i != h) & (j != k) & (j != h)
             if max(n_t, n_e, n_b) > LOT - 9:
                 sizes = (n_t, n_e, n_b)
                 count, until = ask_all(a, at_a, b, at_b, same, lots, sizes, ask, tolerance, out, times, count, until)
@@ -233,8 +232,9 @@ def sweep_range(a, at_a, b, at_b, same, begin, slack, ask, tolerance, first, las
 
 @kernel(parallel=True)
 def sweep(a, at_a, b, at_b, same, begin, slack, ask, tolerance, out, times, counts, least):
-    """Each chunk of triangles writes to its own rows of `out` (PARTS,cap,3) and `times`; counts (PARTS,) may be more
-    than fit. least (PARTS,): the least time of each chunk, inf where nothing touches."""
+    """Each chunk of triangles writes to its own rows of `out` (PARTS,cap,3) and `times`; counts (PARTS,) may exceed the
+    space. least (PARTS,): the least time of each chunk, inf if nothing touches.
+    """
     m = len(begin)
     for c in prange(PARTS):
         part = c * STRIDE % PARTS

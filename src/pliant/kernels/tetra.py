@@ -1,4 +1,4 @@
-"""Tetrahedra a b c d, positive when d is on the side the normal of abc points to."""
+"""Tetrahedra a b c d, positive if d is on the side that the normal of abc points to."""
 
 from .edge import cross_exactly, largest, power_of_two_below, scale_down
 from .jit import kernel
@@ -10,16 +10,16 @@ from .vec import cross, dot, norm2, sub
 
 @kernel
 def signed_volume(a, b, c, d):
-    """Volume, negative for an inverted tetrahedron; cubic metres."""
+    """Signed volume, negative for an inverted tetrahedron; cubic metres."""
     return dot(cross(sub(b, a), sub(c, a)), sub(d, a)) / 6.0
 
 
 @kernel
 def barycentrics(p, a, b, c, d):
-    """(4,) weights of the corners that give p, adding up to 1, negative where p is beyond the opposite face.
+    """Barycentric weights (4,) of p, which sum to 1 and are negative where p is beyond the opposite face.
 
-    A flat tetrahedron (an edge rises less than 1e-10 over the opposite face) has none to be trusted: there, the weights
-    of the nearest point of its four faces.
+    A flat tetrahedron (an edge rises less than 1e-10 over the opposite face) has no reliable weights: those of the
+    nearest point of its four faces are returned.
     """
     e, f, g, r = sub(b, a), sub(c, a), sub(d, a), sub(p, a)
     size = max(largest(e), largest(f), largest(g))
@@ -54,7 +54,7 @@ def _on_faces(p, a, b, c, d):
 
 @kernel
 def point_in_tetra(p, a, b, c, d):
-    """True where p is inside the tetrahedron or on its surface, exactly; either orientation, flat ones included."""
+    """Whether p is inside the tetrahedron or on its surface, exactly; either orientation, including flat ones."""
     turn = orient3d(a, b, c, d)
     if turn == 0:
         return (

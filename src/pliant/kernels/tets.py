@@ -1,9 +1,9 @@
-"""Soft bodies as tetrahedra relaxed one by one with compliance (XPBD: Macklin, Mueller, Chentanez 2016).
+"""Soft bodies of tetrahedra, as compliant constraints projected one by one (XPBD: Macklin, Mueller, Chentanez 2016).
 
-The energy is the fixed corotated one (Stomakhin, Howes, Schroeder, Teran 2012): mu |S - 1|^2 + lambda/2 (J - 1)^2 per
-volume, with F = R S the deformation of a tetrahedron and J its determinant. All strains of a tetrahedron are relaxed
-together; seen in the frame R, the matrix of that system never changes. R is a rotation also where a tetrahedron is
-flat or inside out: then the least stretch is negative, and is brought back to 1 like any other.
+The energy is fixed corotated (Stomakhin, Howes, Schroeder, Teran 2012): mu |S - 1|^2 + lambda/2 (J - 1)^2 per volume,
+with F = R S the deformation gradient of a tetrahedron and J its determinant. All strains of a tetrahedron are solved
+together; in the frame R, the matrix of that system is constant. R is a rotation even if a tetrahedron is flat or
+inverted: then the least stretch is negative, and is restored to 1 like any other.
 """
 
 from typing import NamedTuple
@@ -20,21 +20,21 @@ class Tets(NamedTuple):
     """Tetrahedra, ordered by colour. Symmetric 3x3 matrices are six numbers: 00, 11, 22, 01, 02, 12."""
 
     tets: np.ndarray  # (k,4)
-    rest: np.ndarray  # (k,9) gradients at rest of the weights of corners 1, 2, 3, 1/m; of corner 0, minus their sum
+    rest: np.ndarray  # (k,9) rest gradients of the weights of corners 1, 2, 3, 1/m; that of corner 0 is minus their sum
     energy: np.ndarray  # (k,2) mu and lambda/2 times the volume, J
     viscous: np.ndarray  # (k,2) twice the viscosity times the volume, J s; sum of w |gradient|^2, 1/(kg m2)
     start: np.ndarray  # (colours+1,)
 
 
 class Answers(NamedTuple):
-    """What one dt makes of the tetrahedra."""
+    """Precomputed data of the tetrahedra for one dt."""
 
     inverse: np.ndarray  # (k,21) of the 6x6 system of all strains: its upper triangle, row by row
     soft: np.ndarray  # (k,3) compliances over dt^2, of stretch, of shear and of volume, 1/(J s2)
 
 
 class Pieces(NamedTuple):
-    """Connected bodies that nothing holds."""
+    """Connected bodies without fixed vertices."""
 
     start: np.ndarray  # (pieces+1,)
     rows: np.ndarray  # (n,) vertices of each
@@ -55,7 +55,7 @@ def stretches(r_0, r_1, r_2, f_0, f_1, f_2):
 
 @kernel
 def cofactors(s):
-    """Of a symmetric matrix: how its determinant changes with each entry."""
+    """Cofactors of a symmetric matrix: the derivative of its determinant with respect to each entry."""
     return (
         s[1] * s[2] - s[5] * s[5],
         s[0] * s[2] - s[4] * s[4],
@@ -86,11 +86,11 @@ def dot6(a, b):
 
 @kernel
 def strain_push(s, h, soft):
-    """Six impulses, one a strain, that relax all strains of a tetrahedron of stretches s and its volume together.
+    """Six impulses, one per strain, that solve all strains of a tetrahedron of stretches s and its volume together.
 
     With G the gradients of the strains, A = G W G^T in the rotated frame and c the cofactors, J has the gradient c G.
-    Of (A + a) l + A c m = -strain and c A l + (c A c + b) m = 1 - J only h = 1 / (A + a) is needed, for
-    A h = 1 - a h; the push is l + c m.
+    Of (A + a) l + A c m = -strain and c A l + (c A c + b) m = 1 - J only h = 1 / (A + a) is needed (A h = 1 - a h). The
+    six impulses are l + c m.
     """
     strain = (s[0] - 1.0, s[1] - 1.0, s[2] - 1.0, 2.0 * s[3], 2.0 * s[4], 2.0 * s[5])
     c = cofactors(s)
@@ -113,7 +113,7 @@ def symmetric3(p, b):
 
 @kernel
 def columns(p, q, r, b_1, b_2, b_3):
-    """Columns of the matrix that takes the gradients b to p, q, r: edges to a deformation, velocities to its rate."""
+    """Columns of the matrix that maps the gradients b to p, q, r: edges to a deformation, velocities to its rate."""
     return (
         vec.madd(vec.madd(vec.scale(p, b_1[0]), q, b_2[0]), r, b_3[0]),
         vec.madd(vec.madd(vec.scale(p, b_1[1]), q, b_2[1]), r, b_3[1]),
@@ -123,7 +123,7 @@ def columns(p, q, r, b_1, b_2, b_3):
 
 @kernel
 def relax_tets(t, answers, first, last, x, w):
-    """Relax tetrahedra first..last-1."""
+    """Project tetrahedra first..last-1."""
     h, soft = answers.inverse, answers.soft
     for e in range(first, last):
         i, j, k, o = t.tets[e, 0], t.tets[e, 1], t.tets[e, 2], t.tets[e, 3]
@@ -150,10 +150,10 @@ def relax_tets(t, answers, first, last, x, w):
 
 @kernel
 def damp_tets(t, first, last, x, v, w, dt):
-    """Slow down how tetrahedra first..last-1 change their shape, by the rate E of their Green strain.
+    """Damp the deformation rate of tetrahedra first..last-1, in proportion to the rate E of their Green strain.
 
-    A rigid motion has none, whatever its size; forces F E b turn nothing, for F E F^T is symmetric. The factor is held
-    below what could turn a rate around, so that energy is only ever lost.
+    A rigid motion of any size has no such rate; forces F E b exert no torque, because F E F^T is symmetric. The factor
+    is limited so that no rate is reversed and energy only decreases.
     """
     for e in range(first, last):
         if t.viscous[e, 0] == 0.0:
@@ -186,7 +186,7 @@ def relax_serial(t, answers, x, w):
 
 @kernel(parallel=True)
 def relax_parallel(t, answers, x, w):
-    """The same sweep, each colour at once; bit for bit the serial result."""
+    """The same sweep, each colour in parallel; bitwise identical to the serial result."""
     colours = min(len(t.start) - 1, LAST)
     for c in range(colours):
         for p in prange(PARTS):
@@ -197,10 +197,10 @@ def relax_parallel(t, answers, x, w):
 
 @kernel
 def untwist(pieces, x_start, before, x, masses):
-    """Take from the way `before` -> x of each piece what turns it as a whole, seen from where the step started.
+    """Remove from the displacement `before` -> x of each piece its rigid rotation relative to the start of the step.
 
-    Forces that are found at the end of a step turn nothing there, but do so seen from its start, and that is what
-    angular momentum counts: left alone, a spinning body would be braked.
+    Forces evaluated at the end of a step exert no torque there, but do so about the positions at its start, which
+    determine angular momentum: without this correction, a spinning body would be slowed down.
     """
     for q in range(len(pieces.start) - 1):
         mass, centre = 0.0, (0.0, 0.0, 0.0)
@@ -218,7 +218,7 @@ def untwist(pieces, x_start, before, x, masses):
             d, e, f = d - m * r[0] * r[1], e - m * r[0] * r[2], f - m * r[1] * r[2]
         a, b, c = b + c, a + c, a + b
         if a * (b * c - f * f) - d * (d * c - e * f) + e * (d * f - e * b) <= 1e-12 * (a + b + c) ** 3:
-            continue  # all on a line, which nothing turns about itself
+            continue  # collinear: no rotation about the line itself
         angle = solve3(a, b, c, d, e, f, twist[0], twist[1], twist[2])
         for at in range(pieces.start[q], pieces.start[q + 1]):
             i = pieces.rows[at]

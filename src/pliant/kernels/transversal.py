@@ -1,7 +1,7 @@
-"""Of two triangles that meet: do they cross, or merely touch? Exactly, by the signs of `predicates`.
+"""Classify two triangles that intersect: do they cross, or merely touch? Exactly, by the signs of `predicates`.
 
-They cross where what they share is a segment with corners of each strictly on both sides of the plane of the other.
-Everything else that meets touches: coplanar triangles, a corner on a face, an edge in a face, two edges at one point.
+They cross if their intersection is a segment with corners of each strictly on both sides of the plane of the other. All
+other intersections are touching: coplanar triangles, a corner on a face, an edge in a face, two edges at one point.
 """
 
 from .jit import kernel
@@ -12,7 +12,7 @@ from .vec import load
 
 @kernel
 def side_of(a, b, c):
-    """The side of three signs: 1 or -1 where none is on the other side, 0 where all are in the plane, 2: on both."""
+    """Side of three signs: 1 or -1 if none is on the other side, 0 if all are in the plane, 2: on both."""
     low, high = min(a, b, c), max(a, b, c)
     if low < 0 < high:
         return 2
@@ -21,7 +21,7 @@ def side_of(a, b, c):
 
 @kernel
 def _alone(a, b, c):
-    """The corner that is on a side of its own; of signs that are on both sides."""
+    """The corner that is alone on its side; for signs that are on both sides."""
     for s in (1, -1):
         if (a == s) + (b == s) + (c == s) == 1:
             return 0 if a == s else 1 if b == s else 2
@@ -32,8 +32,8 @@ def _alone(a, b, c):
 def share_a_segment(p_0, p_1, p_2, a, b, c, q_0, q_1, q_2, d, e, f):
     """Whether two triangles with corners on both sides of each other's planes have more than a point in common.
 
-    a b c are the sides of p's corners, d e f those of q's. Both meet the line that the planes share in an interval;
-    whether these overlap is two signs (Guigue, Devillers 2003, Fast and robust triangle-triangle overlap test).
+    a b c are the sides of p's corners, d e f those of q's. Both intersect the common line of the planes in an interval;
+    two signs decide whether these overlap (Guigue, Devillers 2003, Fast and robust triangle-triangle overlap test).
     """
     i, j = _alone(a, b, c), _alone(d, e, f)
     p_0, p_1, p_2 = turn(p_0, p_1, p_2, i)
@@ -47,8 +47,9 @@ def share_a_segment(p_0, p_1, p_2, a, b, c, q_0, q_1, q_2, d, e, f):
 
 @kernel
 def tell_crossings(x, faces, y, others, pairs, crosses, sides):
-    """Of `pairs` (k,2) of faces on x and y that meet: whether they cross (k,), and on which side of the second's plane
-    the first lies, and of the first's the second (k,2), as `side_of` says."""
+    """For intersecting `pairs` (k,2) of faces on x and y: whether they cross (k,), and on which side of the plane of
+    the second the first lies, and vice versa (k,2), as by `side_of`.
+    """
     for k in range(len(pairs)):
         i, j = pairs[k, 0], pairs[k, 1]
         p_0, p_1, p_2 = load(x, faces[i, 0]), load(x, faces[i, 1]), load(x, faces[i, 2])

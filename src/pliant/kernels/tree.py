@@ -1,7 +1,7 @@
-"""A tree of volumes in depth-first order: node i's first child is i + 1, and `skip` is the node after its last one.
+"""BVH in depth-first order: node i's first child is i + 1, and `skip` is the node after its subtree.
 
-So a walk needs no stack (go on to i + 1, or to skip[i]), any number of children takes the same code, and a subtree is a
-stretch of the array. The volume is whatever `bounds` holds; its length says which (see volumes.py).
+So a traversal needs no stack (go on to i + 1, or to skip[i]), any arity takes the same code, and a subtree is a range
+of the array. `bounds` holds the bounding volume; its length determines the kind (see volumes.py).
 """
 
 from typing import NamedTuple
@@ -10,35 +10,35 @@ import numpy as np
 
 from .jit import COMPILED, kernel, prange
 
-CHUNK = 512  # elements whose volumes a thread makes at a time
+CHUNK = 512  # elements per task of a thread
 
 
 class Tree(NamedTuple):
     nodes: np.ndarray  # (n,) records of `node_type`, depth first
-    order: np.ndarray  # (m,) i4 elements as the leaves hold them
+    order: np.ndarray  # (m,) i4 elements in leaf order
     items: np.ndarray  # (m,k) volumes of the elements, in that order
-    parts: np.ndarray  # (p,) i4 roots of the subtrees that threads share, each a stretch of nodes
+    parts: np.ndarray  # (p,) i4 roots of the subtrees distributed over threads, each a range of nodes
     crown: np.ndarray  # (c,) i4 the nodes above them, children before parents
 
 
 def node_type(k):
-    """A node whose volume is k numbers. Two boxes with their links share one cache line each."""
+    """A node whose volume is k numbers. A box with its links fills one cache line of 64 bytes."""
     return np.dtype(
         [("bounds", "f8", k), ("skip", "i4"), ("first", "i4"), ("count", "i4"), ("spare", "i4")], align=True
     )
 
 
 def new_nodes(n, k):
-    """n nodes with volumes of k numbers; without the compiler only records of their own kind know fields by name."""
+    """n nodes with volumes of k numbers; without the compiler only record arrays allow access to fields by name."""
     nodes = np.zeros(n, node_type(k))
     return nodes if COMPILED else nodes.view(np.recarray)
 
 
 @kernel
 def link(first, count, leaf, skip):
-    """`skip` of nodes in depth-first order that hold the elements first..first+count-1.
+    """Compute `skip` of nodes in depth-first order that contain the elements first..first+count-1.
 
-    A node with more than `leaf` elements has children; the next node that begins where it ends comes after them.
+    A node with more than `leaf` elements has children; the next node that begins where it ends follows them.
     """
     for i in range(len(first) - 1, -1, -1):
         skip[i] = i + 1
@@ -51,7 +51,7 @@ def link(first, count, leaf, skip):
 
 @kernel
 def share(small, skip, parts, crown):
-    """List the topmost `small` (n,) nodes in `parts` and those above them in `crown`; how many of each."""
+    """List the topmost `small` (n,) nodes in `parts` and those above them in `crown`; return both numbers."""
     i, p, c = 0, 0, 0
     while i < len(skip):
         if small[i]:
@@ -65,7 +65,7 @@ def share(small, skip, parts, crown):
 
 @kernel
 def merge_boxes(nodes, items, i):
-    """The box of node i around its children or elements."""
+    """Compute the box of node i from its children or elements."""
     node = nodes[i]
     x_0, y_0, z_0, x_1, y_1, z_1 = np.inf, np.inf, np.inf, -np.inf, -np.inf, -np.inf
     if node.skip == i + 1:
@@ -85,7 +85,7 @@ def merge_boxes(nodes, items, i):
 
 @kernel(parallel=True)
 def refit_boxes(tree):
-    """Boxes of all nodes from `items`, children before parents."""
+    """Refit the boxes of all nodes to `items`, children before parents."""
     nodes, items, parts, crown = tree.nodes, tree.items, tree.parts, tree.crown
     for p in prange(len(parts)):
         for i in range(nodes[parts[p]].skip - 1, parts[p] - 1, -1):
@@ -96,7 +96,7 @@ def refit_boxes(tree):
 
 @kernel(parallel=True)
 def boxes_of_faces(x, y, faces, order, items):
-    """Boxes of triangles that go from corners `x` to corners `y` (the same array where nothing moves)."""
+    """Boxes of triangles that move from corners `x` to corners `y` (the same array if nothing moves)."""
     for chunk in prange(-(-len(order) // CHUNK)):
         for q in range(chunk * CHUNK, min(len(order), (chunk + 1) * CHUNK)):
             f = order[q]
@@ -108,8 +108,9 @@ def boxes_of_faces(x, y, faces, order, items):
 
 @kernel
 def refit_range(nodes, items, order, x, faces, first, last):
-    """Boxes of nodes first..last-1, whole subtrees, and of the triangles in their leaves at corners `x`; in one go, so
-    that what was written is read while it is near."""
+    """Refit nodes first..last-1, whole subtrees, and the boxes of the triangles in their leaves at corners `x`; in one
+    pass, so that data is read while it is cached.
+    """
     for i in range(last - 1, first - 1, -1):
         x_0, y_0, z_0, x_1, y_1, z_1 = np.inf, np.inf, np.inf, -np.inf, -np.inf, -np.inf
         skip = nodes[i]["skip"]
@@ -135,7 +136,7 @@ def refit_range(nodes, items, order, x, faces, first, last):
 
 @kernel(parallel=True)
 def refit_faces(tree, x, faces):
-    """Boxes of all nodes and of all triangles at corners `x`."""
+    """Refit the boxes of all nodes and of all triangles at corners `x`."""
     nodes, items, order, parts, crown = tree.nodes, tree.items, tree.order, tree.parts, tree.crown
     for p in prange(len(parts)):
         refit_range(nodes, items, order, x, faces, parts[p], np.int64(nodes[parts[p]]["skip"]))

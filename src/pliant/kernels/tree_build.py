@@ -1,7 +1,7 @@
-"""Top-down builds: halve the elements again and again, in place.
+"""Top-down BVH builds: split the elements recursively, in place.
 
-Elements are known by their boxes only; `twice` (m,3) are low + high, twice the middles. Ties fall by index, so a build
-is the same everywhere.
+Elements are given by their boxes only; `twice` (m,3) is low + high, twice the box centres. Ties are decided by index,
+so a build is deterministic.
 """
 
 import numpy as np
@@ -14,10 +14,10 @@ LONGEST, PRINCIPAL, ANY = (
     0,
     1,
     2,
-)  # the axis to split along: of the middles' box, of their covariance, whichever is best
-MEDIAN, MEAN, LEAST = 0, 1, 2  # where: halves, at the mean, least surface times elements
+)  # the split axis: of the box of the centres, of their covariance, or the best coordinate axis
+MEDIAN, MEAN, LEAST = 0, 1, 2  # the split position: median, mean, or least surface area heuristic (SAH) cost
 BINS = 16
-DEEP = 40  # levels after which every split is at the median: no input makes a tree deeper than DEEP + log2(m)
+DEEP = 40  # levels after which every split is at the median: limits the depth to DEEP + log2(m)
 
 
 @kernel
@@ -28,7 +28,7 @@ def swap(key, order, i, j):
 
 @kernel
 def pivot(key, order, a, b, c):
-    """Which of three positions is the middle one by key, then by element."""
+    """Which of three positions is the median by key, then by element."""
     if key[b] < key[a] or (key[b] == key[a] and order[b] < order[a]):
         a, b = b, a
     if key[c] < key[a] or (key[c] == key[a] and order[c] < order[a]):
@@ -40,7 +40,7 @@ def pivot(key, order, a, b, c):
 def select(key, order, first, last, nth):
     """Reorder positions first..last-1 so that those before nth come before those from nth on.
 
-    Quickselect; one of three positions for the pivot is scrambled, so that no usual input is its worst case.
+    Quickselect; one of three candidate positions for the pivot is scrambled, so that no common input is the worst case.
     """
     lo, hi = first, last - 1
     scramble = 12345
@@ -69,7 +69,7 @@ def select(key, order, first, last, nth):
 
 @kernel
 def middle_box(twice, order, first, last):
-    """The box of the middles, as two tuples."""
+    """The box of the centres, as two tuples."""
     x_0, y_0, z_0, x_1, y_1, z_1 = np.inf, np.inf, np.inf, -np.inf, -np.inf, -np.inf
     for q in range(first, last):
         e = order[q]
@@ -81,7 +81,7 @@ def middle_box(twice, order, first, last):
 
 @kernel
 def principal_direction(twice, order, first, last, low, high):
-    """The axis along which the middles vary most; scaled first, so that squares stay in range."""
+    """The principal axis of the centres; scaled first, so that squares stay in range."""
     origin = vec.scale(vec.add(low, high), 0.5)
     side = vec.sub(high, low)
     size = max(side[0], side[1], side[2])
@@ -108,7 +108,7 @@ def fill_keys(twice, order, first, last, axis, key):
 
 @kernel
 def mean_split(key, order, first, last):
-    """Elements up to the mean come first; how many there are, or 0 where that splits off none."""
+    """Move elements up to the mean to the front; return their number, or 0 if that separates none."""
     mean = 0.0
     for q in range(first, last):
         mean += key[q] / (last - first)
@@ -128,7 +128,7 @@ def empty_box(box):
 
 @kernel
 def half_surface(box):
-    """Half the surface of a box (6,), 0 of an empty one."""
+    """Half the surface area of a box (6,), 0 for an empty one."""
     x, y, z = max(box[3] - box[0], 0.0), max(box[4] - box[1], 0.0), max(box[5] - box[2], 0.0)
     return x * y + y * z + z * x
 
@@ -141,7 +141,7 @@ def grow_box(box, low, high, e):
 
 @kernel
 def fill_bins(low, high, key, order, first, last, bins):
-    """Boxes and counts of the elements by key, `bins` (BINS,7); the least key and the width of a bin."""
+    """Boxes and counts of the elements by key, `bins` (BINS,7); returns the least key and the width of a bin."""
     least, most = np.inf, -np.inf
     for q in range(first, last):
         least, most = min(least, key[q]), max(most, key[q])
@@ -159,7 +159,7 @@ def fill_bins(low, high, key, order, first, last, bins):
 
 @kernel
 def best_bin(bins):
-    """After which bin to split for the least sum of surface times elements, and that sum; -1 where nothing splits."""
+    """Bin after which to split for the least SAH cost (sum of area times elements), and that cost; -1 if none."""
     cost = np.zeros(BINS)
     box = np.empty(6)
     empty_box(box)
@@ -182,7 +182,7 @@ def best_bin(bins):
 
 @kernel
 def least_split(low, high, key, order, first, last, bins):
-    """Split by key where the sum of surface times elements is least, as far as bins can tell; and that sum."""
+    """Split by key at the least SAH cost, evaluated on bins; returns the position and that cost."""
     least, width = fill_bins(low, high, key, order, first, last, bins)
     best, cost = best_bin(bins)
     if best < 0:
@@ -222,7 +222,7 @@ def best_axis(low, high, twice, order, first, last, key, bins):
 
 @kernel
 def halve(low, high, twice, order, first, last, key, bins, along, rule):
-    """Reorder positions first..last-1 into two halves; where the second begins."""
+    """Reorder positions first..last-1 into two halves; return the start of the second."""
     if along == ANY:
         axis = best_axis(low, high, twice, order, first, last, key, bins)
     else:
@@ -241,7 +241,7 @@ def halve(low, high, twice, order, first, last, key, bins, along, rule):
 
 @kernel
 def build_top_down(low, high, along, rule, leaf, order, starts, counts):
-    """Fill `order` (m,) and, depth first, the elements of each node `starts`, `counts` (2m,); how many nodes."""
+    """Fill `order` (m,) and, depth first, the elements `starts`, `counts` (2m,) of each node; return their number."""
     m = len(order)
     twice = low + high
     key, bins = np.empty(m), np.empty((BINS, 7))
@@ -266,7 +266,7 @@ def build_top_down(low, high, along, rule, leaf, order, starts, counts):
 def widen(skip, counts, leaf, arity, keep):
     """Mark in `keep` (n,) the nodes of a binary tree that remain when each gets up to `arity` children.
 
-    A node takes in the children of its child with the most elements until it has enough.
+    A node adopts the children of its child with the most elements until it has enough.
     """
     keep[:] = False
     if len(skip) > 0:

@@ -1,8 +1,7 @@
-"""Volumes around volumes, and so the fitting of a tree; one code for all kinds.
+"""Bounding volumes around volumes, and BVH refitting; one implementation for all kinds.
 
-`bounds` (n,k+2) and `links` (n,2k+4) are the records of a tree's nodes seen as numbers and as integers (`flat` in
-detect/tree/tree.py), the volume first and the links last; so k is a number and not a type, and every kind of volume is
-compiled at once.
+`bounds` (n,k+2) and `links` (n,2k+4) are the records of a BVH's nodes viewed as floats and as integers (`flat` in
+detect/tree/tree.py), the volume first and the links last; so k is a value, not a type, and all kinds are compiled once.
 """
 
 import numpy as np
@@ -14,7 +13,7 @@ from .volumes import EPS, SLABS, SPHERE, TINY, lower, principal_axes, spread, st
 
 @kernel
 def enclose_slabs(rows, links, j, stop, chained, out, i):
-    """Least and greatest of the rows j.. before stop, one after the other or, `chained`, from sibling to sibling."""
+    """Least and greatest of the rows from j up to stop, consecutive or, if `chained`, from sibling to sibling."""
     at, h = links.shape[1] - 4, (links.shape[1] - 4) // 4
     for s in range(h):
         out[i, s], out[i, s + h] = np.inf, -np.inf
@@ -26,7 +25,7 @@ def enclose_slabs(rows, links, j, stop, chained, out, i):
 
 @kernel
 def enclose_spheres(rows, links, first, stop, chained, out, i):
-    """A sphere that holds spheres: grown over one after the other, then the least radius about that middle."""
+    """A sphere around spheres: grown over one after the other, then the least radius about that centre."""
     at = links.shape[1] - 4
     middle, r = vec.load(rows, first), rows[first, 3]
     j = first
@@ -34,7 +33,7 @@ def enclose_spheres(rows, links, first, stop, chained, out, i):
         p = vec.load(rows, j)
         d = vec.norm(vec.sub(p, middle))
         if d + rows[j, 3] > r:
-            # to the farthest point of the other sphere, straight through its middle
+            # the farthest point of the other sphere, through its centre
             far = vec.madd(p, vec.sub(p, middle), rows[j, 3] / d) if d > 0.0 else vec.add(p, (rows[j, 3], 0.0, 0.0))
             middle, r = towards(middle, r, far) if d > 0.0 else (p, rows[j, 3])
         j = links[j, at] if chained else j + 1
@@ -53,7 +52,7 @@ def axis_of(rows, j, a):
 
 @kernel
 def axes_of_boxes(rows, links, first, stop, chained):
-    """The mean of the middles, and the axes along which the corners of the boxes vary."""
+    """The mean of the centres, and the principal axes of the corners of the boxes."""
     at = links.shape[1] - 4
     origin, middle, n, size = vec.load(rows, first), (0.0, 0.0, 0.0), 0, 0.0
     j = first
@@ -76,7 +75,7 @@ def axes_of_boxes(rows, links, first, stop, chained):
 
 @kernel
 def half_along(rows, j, axis, more):
-    """How far box j, its half sides longer by `more`, reaches from its middle along an axis."""
+    """Extent of box j, its half sides enlarged by `more`, from its centre along an axis."""
     r = 0.0
     for a in range(3):
         r += (rows[j, 3 + a] + more) * abs(vec.dot(axis_of(rows, j, a), axis))
@@ -108,7 +107,7 @@ def enclose_oriented(rows, links, first, stop, chained, out, i):
 
 @kernel
 def fit_node(bounds, links, items, kind, i, whole):
-    """The volume of node i around its children, or around its elements where it is a leaf or `whole` asks for it."""
+    """Fit the volume of node i to its children, or to its elements if it is a leaf or `whole` is set."""
     at = links.shape[1] - 4
     skip, first, count = links[i, at], links[i, at + 1], links[i, at + 2]
     chained = skip > i + 1 and not whole
@@ -124,7 +123,7 @@ def fit_node(bounds, links, items, kind, i, whole):
 
 @kernel(parallel=True)
 def refit_volumes(bounds, links, items, kind, parts, crown):
-    """Volumes of all nodes from `items`, children before parents."""
+    """Refit the volumes of all nodes to `items`, children before parents."""
     for p in prange(len(parts)):
         for i in range(links[parts[p], links.shape[1] - 4] - 1, parts[p] - 1, -1):
             fit_node(bounds, links, items, kind, i, False)
@@ -134,7 +133,7 @@ def refit_volumes(bounds, links, items, kind, parts, crown):
 
 @kernel
 def cut_half_way(links, top, whole):
-    """Nodes down to half the depth of the tree, children before parents, and which of them are the lowest; how many."""
+    """List nodes down to half the depth, children before parents, and mark the lowest; return their number."""
     n, at = len(links), links.shape[1] - 4
     depth, deepest = np.zeros(n, np.int32), 0
     for i in range(n):
@@ -153,7 +152,7 @@ def cut_half_way(links, top, whole):
 
 @kernel
 def refit_some(bounds, links, items, kind, top, whole, stamp, now):
-    """Volumes of the nodes `top`, around their elements where `whole`, else around their children."""
+    """Refit the nodes `top` to their elements if `whole`, else to their children."""
     for k in range(len(top)):
         fit_node(bounds, links, items, kind, top[k], whole[k])
         stamp[top[k]] = now
@@ -161,7 +160,7 @@ def refit_some(bounds, links, items, kind, top, whole, stamp, now):
 
 @kernel
 def farthest(x, y):
-    """The longest way from a row of `x` to its row of `y`, rounded up; inf where a number is not one."""
+    """Greatest displacement from a row of `x` to its row of `y`, rounded up; inf if a number is not finite."""
     most = 0.0
     for i in range(len(x)):
         d = vec.norm(vec.sub(vec.load(x, i), vec.load(y, i)))
@@ -172,7 +171,7 @@ def farthest(x, y):
 
 @kernel
 def surface_sum(bounds, kind):
-    """The surfaces of all volumes together, up to a factor: about what a walk costs."""
+    """Sum of the surface areas of all volumes, up to a factor: an estimate of the traversal cost."""
     total = 0.0
     for i in range(len(bounds)):
         if kind == SPHERE:

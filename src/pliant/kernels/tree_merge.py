@@ -1,7 +1,7 @@
-"""Builds from the leaves up, by insertion and by connectivity: binary trees as pairs of clusters.
+"""BVH builds bottom-up, by insertion and by connectivity: binary trees as pairs of clusters.
 
-Cluster e < m is element e; the others have two parts each, `halves` (2m-1,2), a box in `boxes` (2m-1,6), and the number
-of elements `counts`. Merging along a curve: D. Meister, J. Bittner, Parallel Locally-Ordered Clustering, 2018;
+Cluster e < m is element e; the others have two children each, `halves` (2m-1,2), a box in `boxes` (2m-1,6), and the
+number of elements `counts`. Merging along a curve: D. Meister, J. Bittner, Parallel Locally-Ordered Clustering, 2018;
 insertion: J. Goldsmith, J. Salmon, Automatic Creation of Object Hierarchies for Ray Tracing, 1987; regions grown over
 shared edges: P. Volino, N. Magnenat-Thalmann, 1994.
 """
@@ -12,7 +12,7 @@ import numpy as np
 
 from .jit import kernel
 
-WINDOW = 8  # clusters looked at on either side along the curve
+WINDOW = 8  # clusters considered on either side along the curve
 
 
 class Clusters(NamedTuple):
@@ -23,7 +23,7 @@ class Clusters(NamedTuple):
 
 @kernel
 def spread_bits(v):
-    """21 bits with two zeros between neighbours."""
+    """Spread 21 bits with two zeros between neighbours."""
     out = 0
     for b in range(21):
         out |= ((v >> b) & 1) << (3 * b)
@@ -32,7 +32,7 @@ def spread_bits(v):
 
 @kernel
 def curve_codes(boxes, ids, codes):
-    """Places along a curve through space (Morton's) of the middles of boxes."""
+    """Morton codes of the centres of boxes."""
     least, most = np.full(3, np.inf), np.full(3, -np.inf)
     for k in range(len(ids)):
         for a in range(3):
@@ -51,7 +51,7 @@ def curve_codes(boxes, ids, codes):
 
 @kernel
 def joint_surface(boxes, i, j):
-    """Half the surface of the box around two."""
+    """Half the surface area of the box around two boxes."""
     x = max(boxes[i, 3], boxes[j, 3]) - min(boxes[i, 0], boxes[j, 0])
     y = max(boxes[i, 4], boxes[j, 4]) - min(boxes[i, 1], boxes[j, 1])
     z = max(boxes[i, 5], boxes[j, 5]) - min(boxes[i, 2], boxes[j, 2])
@@ -70,9 +70,9 @@ def join(clusters, i, j, new):
 
 @kernel
 def nearest_along(boxes, ids, n, best):
-    """Which of its neighbours along the curve each cluster would join: the one with the least box together.
+    """Find for each cluster the neighbour along the curve with the least joint surface area.
 
-    Of equals the partner of even and odd, so that equal boxes halve in number; then the first.
+    Of equal ones the even-odd partner, so that equal boxes halve in number; then the first.
     """
     for p in range(n):
         least, best[p] = np.inf, -1
@@ -85,7 +85,7 @@ def nearest_along(boxes, ids, n, best):
 
 @kernel
 def merge_along(clusters, ids, n, new):
-    """Join clusters ids[:n], in order along a curve, until one is left; `new` is the first free number."""
+    """Merge clusters ids[:n], in order along a curve, until one is left; `new` is the first free index."""
     best = np.empty(n, np.int64)
     while n > 1:
         nearest_along(clusters.boxes, ids, n, best)
@@ -106,9 +106,9 @@ def merge_along(clusters, ids, n, new):
 
 @kernel
 def merge_neighbours(clusters, m, pairs, rounds, home):
-    """Join clusters that share an edge, `pairs` (p,2) of elements, the smallest together first; the first free number.
+    """Merge clusters that share an edge, `pairs` (p,2) of elements, smallest pair first; return the first free index.
 
-    `home` (2m-1,) ends as the cluster that each one went into; those still their own home are left to be joined.
+    `home` (2m-1,) becomes the cluster that each one was merged into; those that are their own home remain.
     """
     best, least = np.empty(2 * m - 1, np.int64), np.empty(2 * m - 1)
     counts, new, p = clusters.counts, m, len(pairs)
@@ -123,7 +123,7 @@ def merge_neighbours(clusters, m, pairs, rounds, home):
                 continue
             pairs[kept, 0], pairs[kept, 1] = i, j
             kept += 1
-            # balance first: regions of like size; then the least box
+            # balance first: regions of similar size; then the least box
             cost = (counts[i] + counts[j]) * (1.0 + joint_surface(clusters.boxes, i, j))
             for a, b in ((i, j), (j, i)):
                 if cost < least[a] or (cost == least[a] and b == a ^ 1) or best[a] < 0:
@@ -142,9 +142,9 @@ def merge_neighbours(clusters, m, pairs, rounds, home):
 
 @kernel
 def insert_all(clusters, m, stride):
-    """Insert the elements one by one, each where the boxes above grow least; how many clusters; the root is the last.
+    """Insert elements one by one where the boxes above grow least; return the number of clusters; the last is the root.
 
-    They come in steps of `stride`, prime to m, because neighbours in a row make a tree like a list.
+    They are inserted in steps of `stride`, coprime to m, because consecutive neighbours give a list-like tree.
     """
     boxes, halves, counts = clusters.boxes, clusters.halves, clusters.counts
     up = np.full(2 * m - 1, -1, np.int64)
@@ -177,7 +177,7 @@ def insert_all(clusters, m, stride):
 
 @kernel
 def unroll(clusters, root, leaf, order, starts, counts):
-    """A tree of clusters depth first: elements in `order`, and `starts` and `counts` of its nodes; how many nodes."""
+    """Flatten a cluster tree depth first: `order` of elements, `starts` and `counts` of nodes; return their number."""
     halves, sizes = clusters.halves, clusters.counts
     m = len(order)
     stack = np.empty(m + 1, np.int32)

@@ -1,7 +1,7 @@
-"""Pairs of elements whose volumes meet: two trees, or a tree with itself, descended together.
+"""Broad phase: pairs of elements with overlapping volumes, by traversal of two BVHs, or of one with itself.
 
-The larger of two volumes is opened first. Volumes that are not current are made when the walk first reaches them: from
-the elements below, or from the volumes of a shape's parts and their weights.
+The larger of two volumes is opened first. Outdated volumes are refitted when the traversal first reaches them: from the
+elements below, or from the volumes of the components of a blended shape and their weights.
 """
 
 from typing import NamedTuple
@@ -17,22 +17,22 @@ CURRENT, FROM_ITEMS, BLENDED = 0, 1, 2
 
 
 class Walked(NamedTuple):
-    bounds: np.ndarray  # (n,k+2) the nodes as numbers, their volumes first
+    bounds: np.ndarray  # (n,k+2) the nodes as floats, their volumes first
     links: np.ndarray  # (n,2k+4) i4 the nodes as integers; from 2k on skip, first, count
-    items: np.ndarray  # (m,k) volumes of the elements, in the order of the leaves
+    items: np.ndarray  # (m,k) volumes of the elements, in leaf order
     order: np.ndarray  # (m,) i4 elements
     kind: int  # SLABS, SPHERE or ORIENTED
-    fresh: int  # CURRENT, or how to make volumes that are not
-    stamp: np.ndarray  # (n,) i4 when a node's volume was made
-    now: int  # when they must have been made
-    weights: np.ndarray  # (t,) of the parts of a blended shape
-    node_parts: np.ndarray  # (t,n,k) volumes of each part
+    fresh: int  # CURRENT, or how to refit outdated volumes
+    stamp: np.ndarray  # (n,) i4 when a node's volume was computed
+    now: int  # the stamp of current volumes
+    weights: np.ndarray  # (t,) of the components of a blended shape
+    node_parts: np.ndarray  # (t,n,k) volumes of each component
     item_parts: np.ndarray  # (t,m,k)
 
 
 @kernel
 def blend(parts, weights, kind, slack, i, out):
-    """The volume of a weighted sum of parts, row i: sums of intervals, or of spheres; wider by roundings."""
+    """Volume of a weighted sum of components, row i: sums of intervals, or of spheres; enlarged by rounding bounds."""
     half = parts.shape[2] // 2
     if kind == SPHERE:
         x, y, z, r, size = 0.0, 0.0, 0.0, 0.0, 0.0
@@ -54,7 +54,7 @@ def blend(parts, weights, kind, slack, i, out):
 
 @kernel
 def freshen(tree, i):
-    """Make the volume of node i, and of its elements where it is a leaf and they are not current."""
+    """Refit the volume of node i, and of its elements if it is a leaf and they are outdated."""
     tree.stamp[i] = tree.now
     if tree.fresh == FROM_ITEMS:
         fit_node(tree.bounds, tree.links, tree.items, tree.kind, i, True)
@@ -74,20 +74,20 @@ def spheres_meet(a, i, b, j, within, slack):
 
 @kernel
 def oriented_meet(a, i, b, j, more, slack):
-    """Whether no face normal and no product of edges parts two oriented boxes, their half sides longer by `more`.
+    """Whether no face normal and no cross product of edges separates two OBBs, their half sides enlarged by `more`.
 
-    `slack` roundings are forgiven; products of almost parallel edges are no directions and are passed over.
+    `slack` roundings are allowed for; cross products of nearly parallel edges are not directions and are skipped.
     """
     d = vec.sub(vec.load(b, j), vec.load(a, i))
     size = abs(d[0]) + abs(d[1]) + abs(d[2])
     size += a[i, 3] + a[i, 4] + a[i, 5] + b[j, 3] + b[j, 4] + b[j, 5] + 6.0 * more
-    forgive = 16.0 * EPS * slack * size
+    tolerance = 16.0 * EPS * slack * size
     for s in range(3):
         n = axis_of(a, i, s)
-        if abs(vec.dot(d, n)) > a[i, 3 + s] + more + half_along(b, j, n, more) + forgive:
+        if abs(vec.dot(d, n)) > a[i, 3 + s] + more + half_along(b, j, n, more) + tolerance:
             return False
         n = axis_of(b, j, s)
-        if abs(vec.dot(d, n)) > b[j, 3 + s] + more + half_along(a, i, n, more) + forgive:
+        if abs(vec.dot(d, n)) > b[j, 3 + s] + more + half_along(a, i, n, more) + tolerance:
             return False
     for s in range(3):
         u = axis_of(a, i, s)
@@ -96,7 +96,7 @@ def oriented_meet(a, i, b, j, more, slack):
             length = vec.norm(n)
             if length > 1e-6:
                 r = half_along(a, i, n, more) + half_along(b, j, n, more)
-                if abs(vec.dot(d, n)) > r + forgive:
+                if abs(vec.dot(d, n)) > r + tolerance:
                     return False
     return True
 
@@ -111,7 +111,7 @@ def others_meet(a, i, b, j, kind, reach, slack):
 
 @kernel
 def extent(rows, i, kind, h):
-    """How large a volume is, to compare."""
+    """Size of a volume, for comparison."""
     if kind == SLABS:
         return rows[i, h] - rows[i, 0] + rows[i, h + 1] - rows[i, 1] + rows[i, h + 2] - rows[i, 2]
     return rows[i, 3] if kind == SPHERE else rows[i, 3] + rows[i, 4] + rows[i, 5]
@@ -119,7 +119,7 @@ def extent(rows, i, kind, h):
 
 @kernel
 def item_pairs(a, b, same, reach, leaves, n, out, at, room):
-    """Pairs of elements of n pairs of leaves whose volumes meet, written to out[at:at + room]; how many there are."""
+    """Write the overlapping pairs of elements of n pairs of leaves to out[at:at + room]; return how many there are."""
     items_a, items_b, order_a, order_b, kind, h = a.items, b.items, a.order, b.order, a.kind, len(reach)
     links_a, links_b, w = a.links, b.links, a.links.shape[1] - 4
     count = 0
@@ -148,7 +148,7 @@ def item_pairs(a, b, same, reach, leaves, n, out, at, room):
 
 @kernel
 def walk(a, b, same, reach, task, out, at, room):
-    """Pairs below the pair of nodes `task`, written to out[at:at + room]; how many there are, and node tests made."""
+    """Write the pairs below the node pair `task` to out[at:at + room]; return the number of pairs and of node tests."""
     bounds_a, bounds_b, links_a, links_b, kind, h = a.bounds, b.bounds, a.links, b.links, a.kind, len(reach)
     stack, leaves = np.empty((512, 2), np.int32), np.empty((512, 2), np.int32)
     stack[0, 0], stack[0, 1] = task[0], task[1]
@@ -198,7 +198,7 @@ def walk(a, b, same, reach, task, out, at, room):
 
 @kernel
 def longer(stack):
-    """A copy with twice the room."""
+    """A copy with twice the capacity."""
     out = np.empty((2 * len(stack), 2), np.int32)
     for k in range(len(stack)):
         out[k, 0], out[k, 1] = stack[k, 0], stack[k, 1]
@@ -207,7 +207,7 @@ def longer(stack):
 
 @kernel
 def front(a, b, same, tasks):
-    """Pairs of nodes to share out, opened breadth first until about as many as `tasks` (t,2) has rows; how many."""
+    """Open pairs of nodes breadth first until there are about as many as rows in `tasks` (t,2); return their number."""
     links_a, links_b, w = a.links, b.links, a.links.shape[1] - 4
     if len(links_a) == 0 or len(links_b) == 0:
         return 0
@@ -236,6 +236,6 @@ def front(a, b, same, tasks):
 
 @kernel(parallel=True)
 def walk_tasks(a, b, same, reach, tasks, start, out, count, tests):
-    """`walk` for each of `tasks` (t,2); task t writes to out[start[t]:start[t + 1]], `count` (t,) are all there are."""
+    """Apply `walk` to `tasks` (t,2); task t writes to out[start[t]:start[t + 1]]; `count` (t,) is the full number."""
     for t in prange(len(tasks)):
         count[t], tests[t] = walk(a, b, same, reach, (tasks[t, 0], tasks[t, 1]), out, start[t], start[t + 1] - start[t])

@@ -1,8 +1,8 @@
-"""Triangles: the nearest point by Voronoi regions, distance, normal, solid angle.
+"""Triangles: nearest point by Voronoi regions, distance, normal, solid angle.
 
-Regions after Ericson (Real-Time Collision Detection, 5.1.5), but with the areas taken from the normal instead of from
-products of dot products, which keeps them right for points far from small triangles. Slivers, degenerate
-triangles and extreme scales take a second, compensated way.
+Regions after Ericson (Real-Time Collision Detection, 5.1.5), but with the areas computed from the normal instead of
+from products of dot products, which keeps them accurate for points far from small triangles. Slivers, degenerate
+triangles and extreme scales use a second, compensated method.
 """
 
 import math
@@ -19,13 +19,13 @@ EDGE = 4
 
 @kernel
 def normal(a, b, c):
-    """(b - a) x (c - a): twice the area, the way counter-clockwise faces look."""
+    """(b - a) x (c - a): twice the area, in the direction that counter-clockwise faces point to."""
     return cross(sub(b, a), sub(c, a))
 
 
 @kernel
 def unit_normal(a, b, c):
-    """The normal with length 1, right also for slivers; zero only for triangles without area."""
+    """Unit normal, accurate for slivers too; zero only for triangles without area."""
     e, f = sub(b, a), sub(c, a)
     m = max(largest(e), largest(f))
     if m == 0.0:
@@ -48,7 +48,7 @@ def solid_angle(p, a, b, c):
 
 @kernel
 def nearest2(p, a, b, c):
-    """(d2, feature, u, v, w): squared distance of p, Voronoi region, barycentrics of the nearest point."""
+    """Return (d2, feature, u, v, w): squared distance of p, Voronoi region, barycentrics of the nearest point."""
     e, f, r = sub(b, a), sub(c, a), sub(p, a)
     n = cross(e, f)
     n_2, e_2, f_2, ef = norm2(n), norm2(e), norm2(f), dot(e, f)
@@ -76,7 +76,7 @@ def nearest2(p, a, b, c):
     if u <= 0.0 and from_b >= 0.0 and from_c >= 0.0:
         t = from_b / (from_b + from_c)
         return norm2(madd(madd(r, e, t - 1.0), f, -t)), EDGE + 1, 0.0, 1.0 - t, t
-    # only rounding can leave a negative one here
+    # only rounding can make one negative here
     u, v, w = max(u, 0.0), max(v, 0.0), max(w, 0.0)
     total = u + v + w
     v, w = v / total, w / total
@@ -85,20 +85,20 @@ def nearest2(p, a, b, c):
 
 @kernel
 def closest_on_triangle(p, a, b, c):
-    """(u, v, w, feature): barycentrics in [0,1] of the point of the triangle nearest to p, and its Voronoi region."""
+    """Return (u, v, w, feature): barycentric coordinates in [0,1] of the nearest point to p, and its Voronoi region."""
     _, feature, u, v, w = nearest2(p, a, b, c)
     return u, v, w, feature
 
 
 @kernel
 def point_triangle_distance(p, a, b, c):
-    """Distance of p from the closed triangle, right to 1e-14 of the largest coordinate; any triangle; metres."""
+    """Distance of p from the closed triangle, accurate to 1e-14 of the largest coordinate; any triangle; metres."""
     return _carefully(sub(p, a), sub(b, a), sub(c, a))[0]
 
 
 @kernel
 def _carefully(r, e, f):
-    """(d, feature, u, v, w) of the point r and the triangle 0, e, f, whatever its shape and scale."""
+    """Return (d, feature, u, v, w) of the point r and the triangle 0, e, f of any shape and scale."""
     m = max(largest(r), largest(e), largest(f))
     if m == 0.0:
         return 0.0, VERTEX, 1.0, 0.0, 0.0
@@ -122,8 +122,8 @@ def _carefully(r, e, f):
     elif w == 1.0:
         feature, u, v = VERTEX + 2, 0.0, 0.0
 
-    # the face, seen from its longest edge: the only side whose slab holds the triangle, so that a point
-    # beyond the tip of a sliver is told apart by its parameter and not by an area that rounds to zero
+    # the face, relative to its longest edge: the only side whose slab contains the triangle, so that a point beyond the
+    # tip of a sliver is classified by its parameter and not by an area that rounds to zero
     e_2, f_2, g_2 = norm2(e), norm2(f), norm2(g)
     if e_2 >= f_2 and e_2 >= g_2:
         h, u_f, v_f, w_f = _over(r, e, f)
@@ -138,10 +138,10 @@ def _carefully(r, e, f):
 
 @kernel
 def _over(r, e, f):
-    """(height, u, v, w) of r over the triangle 0, e, f, or -1 where its foot is outside; e is the longest edge."""
+    """Return (height, u, v, w) of r over the triangle 0, e, f, or -1 if its foot point is outside; e is longest."""
     n = cross_exactly(e, f)
     n_2, e_2 = norm2(n), norm2(e)
-    # narrower than an ulp, an edge is as near as the face
+    # for triangles narrower than an ulp, an edge is as near as the face
     if n_2 > 1e-32 * e_2 * e_2 and n_2 > 1e-250:
         t, w = dot(r, e) / e_2, dot(n, cross(e, r)) / n_2
         v = t - w * (dot(e, f) / e_2)

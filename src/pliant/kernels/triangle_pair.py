@@ -1,6 +1,6 @@
-"""Do two triangles meet? Exactly, as closed sets: touching counts, coplanar and degenerate triangles are included.
+"""Exact triangle-triangle intersection of closed sets: touching counts, coplanar and degenerate triangles are included.
 
-Two triangles meet exactly when an edge of one meets the other: what they have in common is a point, a segment or a
+Two triangles intersect exactly if an edge of one meets the other: their intersection is a point, a segment or a
 polygon, and its corners lie on edges. Only signs of `predicates` decide, so nothing here has a tolerance.
 """
 
@@ -13,7 +13,7 @@ from .vec import add, cross, dot, load, scale, sub
 
 @kernel
 def triangles_intersect(p_0, p_1, p_2, q_0, q_1, q_2):
-    """True where two closed triangles without a common vertex index have a point in common."""
+    """Whether two closed triangles without a common vertex index have a point in common."""
     low_p, high_p = box.of_triangle(p_0, p_1, p_2)
     low_q, high_q = box.of_triangle(q_0, q_1, q_2)
     if not box.overlap(low_p, high_p, low_q, high_q):
@@ -36,21 +36,21 @@ def triangles_intersect(p_0, p_1, p_2, q_0, q_1, q_2):
 
 @kernel
 def triangles_cross_at_vertex(s, p_1, p_2, q_1, q_2):
-    """True where the triangles s p_1 p_2 and s q_1 q_2 have more in common than their shared vertex s.
+    """Whether the triangles s p_1 p_2 and s q_1 q_2 have more in common than their shared vertex s.
 
-    From s, whatever they share goes on until it leaves one of them, through the edge opposite to s.
+    From s, their intersection continues until it leaves one of them, through the edge opposite to s.
     """
     return _reaches(s, p_1, p_2, q_1, q_2) or _reaches(s, q_1, q_2, p_1, p_2)
 
 
 @kernel
 def triangles_cross_at_edge(a, b, c, d):
-    """True where the triangles a b c and a b d have more in common than their shared edge: only when folded flat."""
+    """Whether the triangles a b c and a b d have more in common than their shared edge: only if folded flat."""
     side_c, side_d = 0, 0
     for axis in range(3):
         one = orient2d(drop(a, axis), drop(b, axis), drop(c, axis))
         two = orient2d(drop(a, axis), drop(b, axis), drop(d, axis))
-        if one * two < 0:  # on two sides of a plane through the edge: open, and the commonest case
+        if one * two < 0:  # on two sides of a plane through the edge: open, the most common case
             return False
         if side_c == 0 and side_d == 0:
             side_c, side_d = one, two
@@ -58,7 +58,7 @@ def triangles_cross_at_edge(a, b, c, d):
         return False
     if side_c != 0 or side_d != 0:
         return side_c == side_d
-    # both without area: segments along one line, or from one point when a equals b
+    # both without area: segments on one line, or from one point if a equals b
     for axis in range(3):
         if orient2d(drop(a, axis), drop(c, axis), drop(d, axis)) != 0:
             return False
@@ -71,18 +71,18 @@ def triangles_cross_at_edge(a, b, c, d):
 
 @kernel
 def faces_intersect(x, f, g):
-    """True where two faces of one mesh meet in a way that a mesh may not; f, g are 3-tuples of rows of x (n,3)."""
+    """Whether two faces of one mesh intersect in a way that a mesh must not; f, g are 3-tuples of rows of x (n,3)."""
     return faces_cross(f, g, load(x, f[0]), load(x, f[1]), load(x, f[2]), load(x, g[0]), load(x, g[1]), load(x, g[2]))
 
 
 @kernel
 def faces_cross(f, g, p_0, p_1, p_2, q_0, q_1, q_2):
-    """The same, given the corners: f and g only say which of them are shared.
+    """The same, given the corners: f and g only determine which of them are shared.
 
-    No common index: a common point. One: a common point besides that vertex. Two: folded flat onto each other.
-    Three: always. A face that repeats an index is no face and meets nothing.
+    No common index: a common point. One: a common point besides that vertex. Two: folded flat onto each other. Three:
+    always. A face that repeats an index is not a face and intersects nothing.
     """
-    shared, i, j, k, m = 0, 0, 0, 0, 0  # corner i of f is corner j of g; k and m add up all such corners
+    shared, i, j, k, m = 0, 0, 0, 0, 0  # corner i of f is corner j of g; k and m are the sums of all such corners
     for p in range(3):
         for q in range(3):
             if f[p] == g[q]:
@@ -96,7 +96,7 @@ def faces_cross(f, g, p_0, p_1, p_2, q_0, q_1, q_2):
         _, q_1, q_2 = turn(q_0, q_1, q_2, j)
         return not surely_apart_beside(s, p_1, p_2, q_1, q_2) and triangles_cross_at_vertex(s, p_1, p_2, q_1, q_2)
     if shared == 2:
-        # the corners of a face are 0 + 1 + 2 = 3, so the one not shared is what is missing
+        # the corners of a face are 0 + 1 + 2 = 3, so the one not shared is the difference
         c, a, b = turn(p_0, p_1, p_2, 3 - k)
         return triangles_cross_at_edge(a, b, c, turn(q_0, q_1, q_2, 3 - m)[0])
     return True
@@ -114,10 +114,10 @@ def turn(a, b, c, k):
 
 @kernel
 def surely_apart(p_0, p_1, p_2, q_0, q_1, q_2):
-    """True only where two triangles have no point in common, and nearly always there: no exact sums are needed then."""
+    """True only if two triangles are disjoint, and nearly always then: no exact arithmetic is needed."""
     u, v = sub(q_1, q_0), sub(q_2, q_0)
     a, b, c = sub(p_0, q_0), sub(p_1, q_0), sub(p_2, q_0)
-    # along the way from centre to centre; two sums of three rounded products differ by less than 31 ulp of the largest
+    # along the line between centres; two sums of three rounded products differ by less than 31 ulp of the largest
     d = sub(add(add(a, b), c), add(u, v))
     size = max(largest(u), largest(v), largest(a), largest(b), largest(c))
     gap = min(dot(d, a), dot(d, b), dot(d, c)) - max(0.0, dot(d, u), dot(d, v))
@@ -130,7 +130,7 @@ def surely_apart(p_0, p_1, p_2, q_0, q_1, q_2):
 
 @kernel
 def surely_apart_beside(s, p_1, p_2, q_1, q_2):
-    """True only where the triangles s p_1 p_2 and s q_1 q_2 have only s in common, and nearly always there."""
+    """True only if the triangles s p_1 p_2 and s q_1 q_2 have only s in common, and nearly always then."""
     a, b, u, v = sub(p_1, s), sub(p_2, s), sub(q_1, s), sub(q_2, s)
     size_p, size_q = max(largest(a), largest(b)), max(largest(u), largest(v))
     if size_p == 0.0 or size_q == 0.0:
@@ -144,10 +144,10 @@ def surely_apart_beside(s, p_1, p_2, q_1, q_2):
 
 @kernel
 def _beyond(u, v, a, b, c):
-    """True only where a, b and c lie strictly on one side of the plane through 0, u and v.
+    """True only if a, b and c lie strictly on one side of the plane through 0, u and v.
 
-    The six products of a sum carry 8 roundings each, together less than 6e-15 of the largest; 1e-250 is more than what
-    underflows may add below 1e60.
+    The six products of a sum carry 8 roundings each, together less than 6e-15 of the largest; 1e-250 is more than
+    underflow can add below 1e60.
     """
     n = cross(u, v)
     d, e, f = dot(n, a), dot(n, b), dot(n, c)
@@ -158,13 +158,13 @@ def _beyond(u, v, a, b, c):
 
 @kernel
 def segment_meets_triangle(p, q, a, b, c):
-    """True where the closed segment pq and the closed triangle abc have a point in common; p = q asks for a point."""
+    """Whether the closed segment pq and the closed triangle abc have a point in common; p = q tests a point."""
     return _meets(p, q, orient3d(a, b, c, p), orient3d(a, b, c, q), a, b, c)
 
 
 @kernel
 def segments_meet(p, q, a, b):
-    """True where the closed segments pq and ab have a point in common."""
+    """Whether the closed segments pq and ab have a point in common."""
     if orient3d(p, q, a, b) != 0:
         return False
     for axis in range(3):
@@ -179,7 +179,7 @@ def segments_meet(p, q, a, b):
 
 @kernel
 def _reaches(s, p, q, a, b):
-    """True where the edge pq meets the triangle s a b elsewhere than in s."""
+    """Whether the edge pq meets the triangle s a b elsewhere than in s."""
     if not segments_meet(s, s, p, q):
         return segment_meets_triangle(p, q, s, a, b)
     return (p != s and segment_meets_triangle(p, p, s, a, b)) or (q != s and segment_meets_triangle(q, q, s, a, b))
@@ -187,7 +187,7 @@ def _reaches(s, p, q, a, b):
 
 @kernel
 def _meets(p, q, side_p, side_q, a, b, c):
-    """segment_meets_triangle, knowing the sides of the plane abc that p and q are on."""
+    """segment_meets_triangle, given the sides of the plane abc that p and q are on."""
     if side_p * side_q > 0:
         return False
     if side_p == 0 and side_q == 0:
@@ -198,7 +198,7 @@ def _meets(p, q, side_p, side_q, a, b, c):
 
 @kernel
 def _meets_within(p, q, a, b, c):
-    """The segment lies in the plane of the triangle, or the triangle has no plane."""
+    """segment_meets_triangle for a segment in the plane of the triangle, or a triangle without a plane."""
     for axis in range(3):
         d, e, f = drop(a, axis), drop(b, axis), drop(c, axis)
         turn = orient2d(d, e, f)
@@ -221,7 +221,7 @@ def _inside(p, a, b, c, turn):
 
 @kernel
 def _meet_flat(p, q, a, b):
-    """(not all on one line, meet) of two segments in the plane; for points on one line `meet` is not decided: False."""
+    """Return (not all on one line, meet) of two segments in the plane; if collinear, `meet` is undecided: False."""
     s, t, u, v = orient2d(p, q, a), orient2d(p, q, b), orient2d(a, b, p), orient2d(a, b, q)
     if s == 0 and t == 0 and u == 0 and v == 0:
         return False, False

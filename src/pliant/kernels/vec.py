@@ -1,4 +1,4 @@
-"""3-vectors as tuples: Numba keeps them in registers, where small arrays would be allocated."""
+"""3-vectors as tuples: Numba keeps them in registers, whereas small arrays would be allocated."""
 
 import math
 
@@ -56,7 +56,7 @@ def norm2(a):
 
 @kernel
 def norm(a):
-    """Length; scaled first, so that it neither overflows at 1e200 nor vanishes at 1e-170."""
+    """Length; scaled first, so that it neither overflows at 1e200 nor underflows at 1e-170."""
     m = max(abs(a[0]), abs(a[1]), abs(a[2]))
     if m == 0.0:
         return 0.0
@@ -66,7 +66,7 @@ def norm(a):
 
 @kernel
 def unit(a):
-    """a / |a|, or zero where |a| is zero."""
+    """a / |a|, or zero if |a| is zero."""
     n = norm(a)
     if n == 0.0:
         return (0.0, 0.0, 0.0)

@@ -1,7 +1,7 @@
-"""Volumes around points and around volumes: k-DOP (the box is the 6-DOP), sphere, oriented box.
+"""Bounding volumes around points and around volumes: k-DOP (the AABB is the 6-DOP), sphere, OBB.
 
-The numbers of a volume: a k-DOP has k/2 least projections, then k/2 greatest; a sphere centre and radius; an oriented
-box centre, half sides and three unit axes. What rounding may take away is added again, so a parent really contains.
+Layout: a k-DOP has k/2 least projections, then k/2 greatest; a sphere centre and radius; an OBB centre, half sides and
+three unit axes. Volumes are enlarged by bounds of the rounding error, so that a parent contains its children.
 """
 
 import math
@@ -12,10 +12,10 @@ from . import vec
 from .jit import kernel, prange
 
 SLABS, SPHERE, ORIENTED = 0, 1, 2
-CHUNK = 512  # elements whose volumes a thread makes at a time
+CHUNK = 512  # elements per task of a thread
 EPS = 2.3e-16
-TINY = 1e-300  # what products of tiny numbers may lose
-# across faces, corners and edges of the cube; 14-DOPs have the first two, 18-DOPs the first and the last
+TINY = 1e-300  # bound of the underflow in products
+# normals of the faces, corners and edges of the cube; 14-DOPs have the first two, 18-DOPs the first and the last
 CORNERS = [[1.0, 1.0, 1.0], [1.0, 1.0, -1.0], [1.0, -1.0, 1.0], [1.0, -1.0, -1.0]]
 EDGES = [[1.0, 1.0, 0.0], [1.0, -1.0, 0.0], [1.0, 0.0, 1.0], [1.0, 0.0, -1.0], [0.0, 1.0, 1.0], [0.0, 1.0, -1.0]]
 AXES = np.concatenate([np.eye(3), CORNERS, EDGES])
@@ -35,7 +35,7 @@ def rotate_axes(c, s, u, v):
 
 @kernel
 def turn(app, aqq, apq):
-    """Cosine and sine of the rotation that makes the element apq of a symmetric matrix vanish."""
+    """Cosine and sine of the Jacobi rotation that eliminates the element apq of a symmetric matrix."""
     if abs(apq) <= 1e-30 * (abs(app) + abs(aqq)):
         return 1.0, 0.0
     theta = (aqq - app) / (2.0 * apq)
@@ -59,7 +59,7 @@ def rotate(xx, yy, xy, xz, yz, c, s):
 def principal_axes(xx, yy, zz, xy, xz, yz):
     """Unit eigenvectors of a symmetric matrix, that of the largest eigenvalue first, right-handed.
 
-    Jacobi's rotations: a matrix of zeros gives the coordinate axes, repeated eigenvalues some axes of theirs.
+    Jacobi rotations: a zero matrix gives the coordinate axes, repeated eigenvalues some axes of their eigenspace.
     """
     u, v, w = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
     for _ in range(6):
@@ -88,7 +88,7 @@ def principal_axes(xx, yy, zz, xy, xz, yz):
 
 @kernel
 def slabs_of_points(x, y, elements, e, out, q):
-    """k-DOP of element e, whose corners go from `x` to `y`. Slabs of rounded sums get wider."""
+    """k-DOP of element e, whose corners move from `x` to `y`. Slabs of rounded sums are widened."""
     h = out.shape[1] // 2
     size = 0.0
     for s in range(h):
@@ -107,7 +107,7 @@ def slabs_of_points(x, y, elements, e, out, q):
 
 @kernel
 def sphere_around(x, y, elements, e, middle):
-    """The least radius about `middle` that holds the corners, rounded up."""
+    """Least radius about `middle` that contains the corners, rounded up."""
     r = 0.0
     for c in range(elements.shape[1]):
         v = elements[e, c]
@@ -117,7 +117,7 @@ def sphere_around(x, y, elements, e, middle):
 
 @kernel
 def towards(middle, r, p):
-    """A sphere grown just so much that it holds p too (Ritter's step)."""
+    """The sphere enlarged just enough to contain p too (Ritter's step)."""
     d = vec.sub(p, middle)
     length = vec.norm(d)
     if length <= r:
@@ -127,7 +127,7 @@ def towards(middle, r, p):
 
 @kernel
 def sphere_of_points(x, y, elements, e, out, q):
-    """Sphere about element e: through its two farthest corners at `x`, then grown to hold the others."""
+    """Sphere around element e: through its two farthest corners at `x`, then enlarged to contain the others."""
     middle, r = vec.load(x, elements[e, 0]), -1.0
     for c in range(elements.shape[1]):
         a = vec.load(x, elements[e, c])
@@ -169,7 +169,7 @@ def upper(a, b):
 
 @kernel
 def store_oriented(out, q, middle, axes, low, high):
-    """The box between projections `low` and `high` from `middle`, its own middle in between."""
+    """Store the box between projections `low` and `high` relative to `middle`, recentred."""
     centre = middle
     for a in range(3):
         centre = vec.madd(centre, axes[a], 0.5 * (low[a] + high[a]))
@@ -183,7 +183,7 @@ def store_oriented(out, q, middle, axes, low, high):
 
 @kernel
 def widest(out, q, d):
-    """Let the half sides of oriented box q reach to d from its middle, and what rounding may hide."""
+    """Extend the half sides of OBB q to contain the offset d from its centre, with rounding bounds."""
     size = EPS * 8.0 * (abs(d[0]) + abs(d[1]) + abs(d[2])) + TINY
     for a in range(3):
         along = d[0] * out[q, 6 + 3 * a] + d[1] * out[q, 7 + 3 * a] + d[2] * out[q, 8 + 3 * a]
@@ -192,7 +192,7 @@ def widest(out, q, d):
 
 @kernel
 def oriented_of_points(x, y, elements, e, out, q):
-    """Oriented box of element e, its axes those of the covariance of its corners."""
+    """OBB of element e, its axes those of the covariance of its corners."""
     corners = elements.shape[1]
     origin = vec.load(x, elements[e, 0])
     size = 0.0
@@ -221,7 +221,7 @@ def oriented_of_points(x, y, elements, e, out, q):
 
 @kernel(parallel=True)
 def volumes_of(x, y, elements, order, kind, out):
-    """Volumes `out` (m,k) of elements (m,c) whose corners go from `x` to `y`, in the order of the leaves."""
+    """Volumes `out` (m,k) of elements (m,c) whose corners move from `x` to `y`, in leaf order."""
     for chunk in prange(-(-len(order) // CHUNK)):
         for q in range(chunk * CHUNK, min(len(order), (chunk + 1) * CHUNK)):
             if kind == SLABS:

@@ -1,10 +1,10 @@
-"""Winding numbers of points: rays down a tree of boxes, and what the boundary of an open surface adds.
+"""Winding numbers of points: ray casting in a BVH, plus the contribution of the boundary of an open surface.
 
-Drawn out to infinity against the rays, the boundary closes the surface. Rays never cross these strips, so what they
-count is the winding number of the closed surface, a whole number. The solid angles of the strips, each that of a
-spherical triangle between the ends of an edge and a direction, are taken off it again: the rest is the generalised
-winding number (Jacobson, Kavan and Sorkine-Hornung 2013), without a sum over all faces. From afar, a hole's strips are
-those of the disc that would fill it, seen as a dipole (Barill et al. 2018).
+Extruded to infinity against the ray direction, the boundary closes the surface. Rays never cross these strips, so they
+count the winding number of the closed surface, an integer. The solid angles of the strips, each that of a spherical
+triangle between the ends of an edge and a direction, are subtracted again: the result is the generalised winding number
+(Jacobson, Kavan and Sorkine-Hornung 2013), without a sum over all faces. For distant points, the strips of a hole are
+approximated by the dipole of the disc that would fill it (Barill et al. 2018).
 """
 
 import math
@@ -15,24 +15,24 @@ import numpy as np
 from .jit import kernel, prange
 from .rays import crossing, is_above, turn
 
-CHUNK = 256  # points a thread takes at a time
+CHUNK = 256  # points per task of a thread
 
 
 class Holes(NamedTuple):
-    """Connected pieces of the boundary: edges of piece k are start[k]..start[k + 1] - 1."""
+    """Connected components of the boundary: edges of component k are start[k]..start[k + 1] - 1."""
 
     ends: np.ndarray  # (e,2) i4 vertices, lower first
-    flow: np.ndarray  # (e,) faces that run along the edge minus those against it
+    flow: np.ndarray  # (e,) faces that contain the edge in its direction minus those against it
     start: np.ndarray  # (k+1,) i8
     centre: np.ndarray  # (k,3)
-    far: np.ndarray  # (k,) metres from the centre: from there on a piece is a dipole
-    area: np.ndarray  # (k,3) vector area of what is missing, as its rim runs
+    far: np.ndarray  # (k,) metres from the centre beyond which a component is approximated by a dipole
+    area: np.ndarray  # (k,3) vector area of the missing surface, oriented by the boundary loop
     box: np.ndarray  # (k,6) low and high corner
 
 
 @kernel
 def wind_one(boxes, child, rows, axis, p, waiting):
-    """How many faces a ray along the axis from p, in the order of `rays`, leaves by, minus those it enters by."""
+    """Number of faces through which a ray along the axis from p, as in `rays`, exits, minus those it enters."""
     u, v = (axis + 1) % 3, (axis + 2) % 3
     total, top, waiting[0] = 0, 1, 0
     while top > 0:
@@ -65,20 +65,21 @@ def wind_range(tree, axis, points, first, last, winding):
 
 @kernel(parallel=True)
 def wind_points(tree, axis, points, winding):
-    """Into winding (n,) what rays from points (n,3) along the axis count, for `nearest.Blocks` of the faces."""
+    """Fill winding (n,) with the ray counts of points (n,3) along the axis, for `nearest.Blocks` of the faces."""
     for c in prange(-(-len(points) // CHUNK)):
         wind_range(tree, axis, points, c * CHUNK, min(len(points), (c + 1) * CHUNK), winding)
 
 
 @kernel
 def strip_angle(a, b, p):
-    """Solid angle, seen from p, of the edge a b drawn out against the last axis; its sign is that of `rays.turn`, so
-    that it jumps exactly where a ray begins to count another face."""
+    """Solid angle, seen from p, of the edge a b extruded against the last axis; its sign is that of `rays.turn`, so
+    that it jumps exactly where a ray begins to count another face.
+    """
     s = turn(a, b, p)
     if s == 0:
         return 0.0
     a, b = (a[0] - p[0], a[1] - p[1], a[2] - p[2]), (b[0] - p[0], b[1] - p[1], b[2] - p[2])
-    # what lies straight ahead is a hair aside, since p is thought of as moved along the first axis
+    # points straight ahead are infinitesimally aside, since p is perturbed along the first axis
     if a[0] == 0.0 and a[1] == 0.0 and a[2] > 0.0:
         det, rest = abs(b[1]), -b[0]
     elif b[0] == 0.0 and b[1] == 0.0 and b[2] > 0.0:
@@ -99,7 +100,7 @@ def over(a):
 
 @kernel
 def hole_angle(x, holes, k, axis, p):
-    """Solid angle of the strips of piece k, seen from p."""
+    """Solid angle of the strips of component k, seen from p."""
     ends, flow, centre, area, box = holes.ends, holes.flow, holes.centre, holes.area, holes.box
     r = (centre[k, 0] - p[0], centre[k, 1] - p[1], centre[k, 2] - p[2])
     u, v = (axis + 1) % 3, (axis + 2) % 3
@@ -117,7 +118,7 @@ def hole_angle(x, holes, k, axis, p):
 
 @kernel(parallel=True)
 def add_holes(x, holes, axis, points, winding):
-    """Add to winding (n,) what the boundary adds at points (n,3)."""
+    """Add the contribution of the boundary at points (n,3) to winding (n,)."""
     for c in prange(-(-len(points) // CHUNK)):
         for i in range(c * CHUNK, min(len(points), (c + 1) * CHUNK)):
             total = 0.0

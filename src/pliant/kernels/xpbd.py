@@ -1,6 +1,6 @@
-"""Cloth as constraints relaxed one by one with compliance (XPBD: Macklin, Mueller, Chentanez 2016), in small steps.
+"""Cloth as compliant constraints projected one by one (XPBD: Macklin, Mueller, Chentanez 2016), in substeps.
 
-Elements of one colour share no vertex, so they may run in any order or at once and give the same bits.
+Elements of one colour share no vertex, so any order, or parallel execution, is bitwise identical.
 """
 
 import math
@@ -11,9 +11,9 @@ import numpy as np
 from . import vec
 from .jit import kernel, prange
 
-LAST = 62  # the colour of what found no other; it is run in sequence
+LAST = 62  # colour of elements that fit no other; it is solved sequentially
 TINY = 1e-12
-PARTS = 16  # pieces of a colour that threads share
+PARTS = 16  # ranges of a colour distributed over threads
 
 
 class Membrane(NamedTuple):
@@ -30,16 +30,16 @@ class Hinges(NamedTuple):
 
     vertices: np.ndarray  # (h,4) edge a-b, opposite corners c, d
     weights: np.ndarray  # (h,4) of the discrete Laplacian across the edge
-    rest: np.ndarray  # (h,) its length at rest
+    rest: np.ndarray  # (h,) its rest length
     compliance: np.ndarray  # (h,) m2/J
     start: np.ndarray  # (colours+1,)
 
 
 @kernel
 def colour(elements, colours):
-    """Give each element the lowest colour that none of its vertices' earlier elements has; returns how many.
+    """Give each element the lowest colour that no earlier element at its vertices has; return the number of colours.
 
-    Vertices with more elements than there are colours put the rest into colour LAST.
+    Elements at vertices with more elements than there are colours get colour LAST.
     """
     used = np.zeros(elements.max() + 1, np.int64)
     most = 0
@@ -66,7 +66,7 @@ def columns(a, b, c, r0, r1, r2):
 
 @kernel
 def unit_columns(u, v):
-    """Their lengths, one over these, and their directions."""
+    """Lengths of the columns, their reciprocals, and unit directions."""
     n_u, n_v = math.sqrt(vec.norm2(u)), math.sqrt(vec.norm2(v))
     i_u, i_v = 1.0 / max(n_u, TINY), 1.0 / max(n_v, TINY)
     return n_u, n_v, i_u, i_v, vec.scale(u, i_u), vec.scale(v, i_v)
@@ -74,7 +74,7 @@ def unit_columns(u, v):
 
 @kernel
 def solve3(a, b, c, d, e, f, x, y, z):
-    """Solve the symmetric system [[a, d, e], [d, b, f], [e, f, c]] by elimination; it is positive definite."""
+    """Solve the symmetric positive definite system [[a, d, e], [d, b, f], [e, f, c]] by elimination."""
     i_a = 1.0 / a
     l_1, l_2 = d * i_a, e * i_a
     b -= l_1 * d
@@ -88,10 +88,10 @@ def solve3(a, b, c, d, e, f, x, y, z):
 
 @kernel
 def strain_push(a, b, c, w, r, soft):
-    """Where a triangle's corners go when |u| - 1, |v| - 1 and cos(u,v) are relaxed together.
+    """Displacements of a triangle's corners when |u| - 1, |v| - 1 and cos(u,v) are solved together.
 
     w: inverse masses, r: rest shape, soft: compliances of stretch and shear over dt^2. With the columns' coefficients U
-    and V at each corner, every product of two gradients is made of P = sum w U^2, Q = sum w U V, R = sum w V^2 and the
+    and V at each corner, every product of two gradients consists of P = sum w U^2, Q = sum w U V, R = sum w V^2 and the
     angle between the columns: a 3x3 system of scalars.
     """
     q = r[1] * r[0]
@@ -100,7 +100,7 @@ def strain_push(a, b, c, w, r, soft):
     n_u, n_v, i_u, i_v, u, v = unit_columns(u, v)
     s = vec.dot(u, v)
     k = 1.0 - s * s
-    # crushed to a tenth, a triangle's shear means little; this keeps its gradient from growing without bound
+    # below a tenth of the rest length, shear is meaningless; this bounds its gradient
     i_u, i_v = min(i_u, 10.0), min(i_v, 10.0)
     p_sum = r[0] * r[0] * (w[0] + w[1])
     q_sum = r[0] * (w[1] * q + w[0] * t)
@@ -119,8 +119,9 @@ def strain_push(a, b, c, w, r, soft):
 
 @kernel
 def relax_triangles(m, first, last, x, w, dt):
-    """Relax triangles first..last-1. The loop holds what touches arrays: handing arrays to a function an element costs
-    more than all its arithmetic."""
+    """Project triangles first..last-1. Array accesses are in this loop: passing arrays to a function per element would
+    cost more than all its arithmetic.
+    """
     per_dt2 = 1.0 / (dt * dt)
     for e in range(first, last):
         i, j, k = m.faces[e, 0], m.faces[e, 1], m.faces[e, 2]
@@ -134,13 +135,13 @@ def relax_triangles(m, first, last, x, w, dt):
 
 @kernel
 def weigh4(a, b, c, d, k):
-    """k0 a + k1 b + k2 c + k3 d: across a hinge zero where its triangles are flat (Bergou et al. 2006)."""
+    """k0 a + k1 b + k2 c + k3 d: zero for a hinge with coplanar triangles (Bergou et al. 2006)."""
     return vec.add(vec.madd(vec.scale(a, k[0]), b, k[1]), vec.madd(vec.scale(c, k[2]), d, k[3]))
 
 
 @kernel
 def relax_hinges(h, first, last, x, w, dt):
-    """Bring hinges first..last-1 to their rest length; for flat cloth that is the isometric bending energy."""
+    """Project hinges first..last-1 to their rest length; for flat cloth that is the isometric bending energy."""
     per_dt2 = 1.0 / (dt * dt)
     for e in range(first, last):
         i, j, k, o = h.vertices[e, 0], h.vertices[e, 1], h.vertices[e, 2], h.vertices[e, 3]
@@ -173,7 +174,7 @@ def part(first, last, p, parts):
 
 @kernel(parallel=True)
 def relax_parallel(m, h, x, w, dt):
-    """The same sweep, each colour at once; bit for bit the serial result."""
+    """The same sweep, each colour in parallel; bitwise identical to the serial result."""
     colours = min(len(m.start) - 1, LAST)
     for c in range(colours):
         for p in prange(PARTS):
@@ -190,9 +191,9 @@ def relax_parallel(m, h, x, w, dt):
 
 @kernel
 def even_out(v, before, start, beside, share):
-    """Let neighbours' velocities approach each other: v_i += sum share (v_j - v_i), from the velocities `before`.
+    """Smooth velocities between neighbours: v_i += sum share (v_j - v_i), from the velocities `before`.
 
-    With share m_i equal both ways along an edge, momentum is kept; a stiff motion of the whole is not braked.
+    If share times m_i is the same in both directions of an edge, momentum is conserved; a uniform motion is not damped.
     """
     before[:] = v
     for i in range(len(start) - 1):
@@ -205,12 +206,12 @@ def even_out(v, before, start, beside, share):
 
 @kernel
 def air_push(faces, x, v, wind, density, dt, w, start, beside):
-    """Add to `v` what the air does to each face in `dt`: drag along its normal, by the wind relative to the face.
+    """Add to `v` the aerodynamic drag on each face in `dt`: along its normal, by the wind relative to the face.
 
-    `density` (m,) kg/m3, one a face: cloths may move through different air.
+    `density` (m,) kg/m3, one per face: cloths may move through different air.
 
-    Gathered per vertex (`start`, `beside`: its faces), so that the order of additions is fixed. A face is never
-    pushed faster than the air itself moves past it.
+    Gathered per vertex (`start`, `beside`: its faces), so that the order of additions is fixed. A vertex is never
+    accelerated by more than its speed relative to the air.
     """
     force = np.empty((len(faces), 3))
     for f in range(len(faces)):
@@ -219,7 +220,7 @@ def air_push(faces, x, v, wind, density, dt, w, start, beside):
         n = vec.cross(vec.sub(vec.load(x, j), a), vec.sub(vec.load(x, k), a))
         mean = vec.scale(vec.add(vec.load(v, i), vec.add(vec.load(v, j), vec.load(v, k))), 1.0 / 3.0)
         across = vec.dot(vec.sub(wind, mean), n) / max(math.sqrt(vec.norm2(n)), TINY * TINY)
-        # pressure 1/2 rho c v^2 with c = 2 for a plate across the flow, on the area |n| / 2
+        # pressure 1/2 rho c v^2 with c = 2 for a plate normal to the flow, on the area |n| / 2
         vec.store(force, f, vec.scale(n, 0.5 * density[f] * across * abs(across)))
     for i in range(len(start) - 1):
         if w[i] == 0.0:
@@ -261,7 +262,7 @@ def hinge_energy(h, x):
 
 @kernel
 def tame(x, before, largest):
-    """Put vertices whose place is not finite, or beyond +-largest, back to where they were; returns how many."""
+    """Reset vertices whose position is not finite, or beyond +-largest, to their previous one; return their number."""
     count = 0
     for i in range(len(x)):
         a = vec.load(x, i)
@@ -274,7 +275,7 @@ def tame(x, before, largest):
 
 @kernel
 def advance(x, x_start, v, w, gravity, dt):
-    """Remember where the step starts, then move by velocity and gravity what can move."""
+    """Store the start of the step, then move free vertices by velocity and gravity."""
     for i in range(len(x)):
         a = vec.load(x, i)
         vec.store(x_start, i, a)

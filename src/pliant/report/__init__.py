@@ -1,1 +1,1 @@
-"""What a run looks like: replay in a browser, pictures, contact sheets."""
+"""Reports of a run: replay in the browser, pictures, contact sheets, tables."""

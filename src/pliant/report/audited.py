@@ -1,4 +1,4 @@
-"""What a check shows: a garment in the colours of its depth, where it is worst, and from where to look at that."""
+"""Data of a check report: a garment coloured by penetration depth, its worst locations, and camera views of them."""
 
 import dataclasses
 import functools
@@ -14,20 +14,20 @@ from .heat import RAMP, nice
 
 Floats = NDArray[np.float64]
 GARMENT, BODY = (0.36, 0.42, 0.52), (0.80, 0.77, 0.73)  # linear RGB
-COLOURS = RAMP[1:]  # of what is inside, sRGB: the first of the ramp is too near to no colour
-_BUSY = 300_000  # faces; above it the view of a place is not searched for
+COLOURS = RAMP[1:]  # of penetrating parts, sRGB; the first colour of the ramp is too pale
+_BUSY = 300_000  # faces; above it no search for the best view of a location
 
 
 @dataclasses.dataclass(frozen=True)
 class Spot:
-    """A place to look at: `frame` counts those that are shown, `towards` is a unit direction to look from."""
+    """A location to show: `frame` indexes the shown frames, `towards` is the unit direction to the camera."""
 
     frame: int
     kind: str  # "inside", "body" or "self"
     title: str
     detail: str
     place: tuple[float, float, float]
-    radius: float  # m, what should be seen around it
+    radius: float  # m, of the neighbourhood to show
     towards: tuple[float, float, float] | None = None
 
 
@@ -35,9 +35,9 @@ class Spot:
 class Audited:
     """Everything the page and the sheet show, as plain data.
 
-    fps: of the frames that are shown; numbers: what they are called; away: (T,n) signed distance of the garment's
-    vertices, nan where it is not known; own, cut: for each frame the segments (k,2,3) where the garment cuts itself and
-    the body; series: name -> (unit, a number for each frame); spots: the worst first.
+    fps: of the shown frames; numbers: their frame numbers; away: (T,n) signed distance of the garment's vertices, nan
+    where unknown; own, cut: per frame the segments (k,2,3) where the garment intersects itself and the body; series:
+    name -> (unit, one value per frame); spots: locations, worst first.
     """
 
     title: str
@@ -61,21 +61,21 @@ class Audited:
 
     @functools.cached_property
     def top(self) -> float:
-        """The depth, metres, that has the last colour: a round number that one in a hundred are beyond."""
+        """Depth of the last colour, metres: the 99th percentile, rounded up."""
         deep = -self.away[self.away < 0.0].astype(np.float64)
         return nice(max(float(np.quantile(deep, 0.99)), 1e-9)) if len(deep) else 1e-3
 
     def heat(self, top: float) -> NDArray[np.uint8]:
-        """(T,n) 128 on the body's surface, 255 at `top` inside, 1 as far outside, 0 where nothing is known."""
+        """(T,n) 128 on the body's surface, 255 at `top` inside, 1 as far outside, 0 where the distance is unknown."""
         share = np.clip(-self.away.astype(np.float64) / top, -1.0, 1.0)
         return np.where(np.isfinite(share), 128.0 + np.rint(127.0 * np.nan_to_num(share)), 0.0).astype(np.uint8)
 
     def camera_on(self, spot: Spot, zoom: float = 1.0) -> Camera:
-        """One that looks at the spot from where it can be seen, `zoom` times as near as its radius asks for."""
+        """A camera with an unobstructed view of the spot; `zoom` divides the shown radius."""
         return _camera(np.array(spot.place), self.direction(spot), spot.radius / zoom)
 
     def direction(self, spot: Spot) -> Floats:
-        """(3,) unit: from the spot to where it is best looked at from, of some directions around `towards`."""
+        """(3,) unit direction from the spot to the camera: the least occluded of some directions around `towards`."""
         x = [np.asarray(clip.at(spot.frame), np.float64) for clip in self.clips]
         hint = np.array(spot.towards) if spot.towards is not None else np.array(spot.place) - np.concatenate(x).mean(0)
         if not np.linalg.norm(hint) > 0.0:
@@ -96,12 +96,12 @@ def srgb_to_linear(rgb: Floats) -> Floats:
 
 
 def angles(towards: Floats) -> tuple[float, float]:
-    """Azimuth and elevation of a direction, radians, as `static/view.js` counts them."""
+    """Azimuth and elevation of a direction, radians, in the convention of `static/view.js`."""
     return float(np.arctan2(towards[0], towards[2])), float(np.arcsin(np.clip(towards[1], -1.0, 1.0)))
 
 
 def _around(hint: Floats) -> list[Floats]:
-    """Directions near a unit one, itself first but never steeply from above or below."""
+    """Directions around the unit vector `hint`, starting with `hint`; steep elevations are clamped."""
     azimuth, elevation = angles(hint)
     level = float(np.clip(elevation, -0.35, 0.7))
     turns, tilts = (0.0, 0.5, -0.5, 1.0, -1.0, 1.6, -1.6), (0.0, 0.4, -0.4)
@@ -119,7 +119,7 @@ def _camera(place: Floats, towards: Floats, radius: float) -> Camera:
 
 
 def _seen(x: Floats, faces: NDArray[np.int32], place: Floats, towards: Floats, radius: float) -> float:
-    """How much of what is near the place can be seen from there, 0..1."""
+    """Fraction of the pixels that show a surface near the place, 0..1."""
     pixels = 24
     camera = _camera(place, towards, radius)
     screen, w = camera.project(x, pixels, pixels)
@@ -127,6 +127,6 @@ def _seen(x: Floats, faces: NDArray[np.int32], place: Floats, towards: Floats, r
     z, face, _ = raster.depth(screen, faces[ahead], pixels, pixels)
     rays = camera.rays(pixels, pixels)
     with np.errstate(divide="ignore", invalid="ignore"):
-        met = np.asarray(camera.eye) + rays * (-1.0 / z)[..., None]  # rays go one metre ahead
+        met = np.asarray(camera.eye) + rays * (-1.0 / z)[..., None]  # rays have depth 1
     near = (face >= 0) & (np.linalg.norm(np.nan_to_num(met) - place, axis=2) < 0.6 * radius)
     return float(near.mean())

@@ -1,4 +1,4 @@
-"""Where a picture is taken from."""
+"""The perspective camera of pictures."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _ELEVATIONS = (0.3, 0.5, 0.7, 0.9, 1.1)  # radians, tried in this order
 
 @dataclasses.dataclass(frozen=True)
 class Camera:
-    """A perspective camera at `eye` that looks at `target`, y up; metres. `fov` radians from top to bottom."""
+    """A perspective camera at `eye` that looks at `target`, y up; metres. `fov`: vertical field of view, radians."""
 
     eye: tuple[float, float, float]
     target: tuple[float, float, float]
@@ -33,7 +33,7 @@ class Camera:
 
     @property
     def nearest(self) -> float:
-        """Faces with a corner nearer than this, or behind the eye, are not drawn; metres."""
+        """Distance of the near plane, metres; faces with a corner in front of it are not drawn."""
         return 1e-3 * float(np.linalg.norm(np.subtract(self.target, self.eye)))
 
     @classmethod
@@ -46,9 +46,10 @@ class Camera:
         elevation: float | None = None,
         fill: float = 0.86,
     ) -> "Camera":
-        """The nearest camera in that direction (radians) that sees every vertex of every frame within `fill` of it.
+        """The nearest camera in that direction (radians) with all vertices of all frames within `fill` of the image.
 
-        Without an elevation, one from which what moves can be seen. What falls for ever is let go (`lowest_seen`).
+        Default elevation: one from which moving bodies are visible. Bodies in free fall may leave the image
+        (`lowest_seen`).
         """
         if elevation is None:
             elevation = open_elevation(clips)
@@ -75,9 +76,9 @@ class Camera:
         )
 
     def project(self, points: Any, width: int, height: int) -> tuple[Floats, Floats]:
-        """Points (n,3) on a screen of width x height pixels as (n,3) x, y, -1/w, and w (n,), the distance ahead.
+        """Project points (n,3) to width x height pixels: (n,3) x, y, -1/w, and (n,) w, the view depth in metres.
 
-        w is `nearest` for what is nearer, and for what lies behind.
+        w is clamped to `nearest`, also for points behind the camera.
         """
         rows = np.stack(basis(np.subtract(self.target, self.eye)))
         p = (np.asarray(points, np.float64) - self.eye) @ rows.T
@@ -95,8 +96,10 @@ class Camera:
 
 
 def lowest_seen(clips: Sequence[Clip]) -> float:
-    """Metres, how far down a picture looks: no cloth that is held hangs lower than it is long, and what has slid off
-    everything would make all else a speck."""
+    """Lowest height that pictures show, metres: below the bodies by the extent of the first frame.
+
+    Cloth in free fall would otherwise shrink everything else.
+    """
     if all(clip.bends for clip in clips):
         return -np.inf
     first = np.stack([(clip.at(0).min(0), clip.at(0).max(0)) for clip in clips])
@@ -106,7 +109,7 @@ def lowest_seen(clips: Sequence[Clip]) -> float:
 
 
 def open_elevation(clips: Sequence[Clip]) -> float:
-    """How high to look from: 0.3 radians, or higher where what moves would end hidden (cloth in a bowl)."""
+    """Camera elevation: 0.3 radians, or more where moving bodies would be occluded at the end (cloth in a bowl)."""
     moving = [clip.bends for clip in clips]
     if all(moving) or not any(moving):
         return _ELEVATIONS[0]
@@ -135,6 +138,6 @@ def basis(forward: Any) -> tuple[Floats, Floats, Floats]:
 
 
 def _thinned(clip: Clip) -> NDArray[np.floating]:
-    """Vertices of at most some forty frames spread over the run, the last among them."""
+    """Vertices of about forty frames, evenly spread over the run and including the first and the last."""
     stride = max(1, len(clip) // 40)
     return np.concatenate([clip.at(t) for t in (*range(len(clip) - 1, -1, -stride), 0)])

@@ -1,4 +1,4 @@
-"""Why cloth was inside a body: the cause decides which advice can help."""
+"""Find the cause of a penetration, so that warnings can name a fitting remedy."""
 
 from typing import NamedTuple
 
@@ -13,23 +13,22 @@ from .referee import PINCH
 from .result import Result
 
 Floats = NDArray[np.float64]
-FAST = 0.5  # of eps in a substep: beyond it contact may be seen too late
+FAST = 0.5  # motion per substep in units of eps above which contacts may be detected too late
 
 
 class Deepest(NamedTuple):
-    """The deepest point of all frames, a vertex or an edge midpoint: where and when, in which body, and how it came
-    there."""
+    """The deepest penetration of all frames, at a vertex or an edge midpoint."""
 
     frame: int
     body: int
     depth: float  # m
-    pinched: bool  # the body meets itself there: it is between parts that leave no room, or in two of them at once
-    pairs: int  # of the body's triangles that meet each other in that frame
-    step: float  # m it went relative to the body in a substep
+    pinched: bool  # the body intersects itself there and leaves no room
+    pairs: int  # self-intersecting triangle pairs of the body in that frame
+    step: float  # m, motion relative to the body per substep
 
 
 def deepest_of(result: Result) -> Deepest | None:
-    """None where nothing was measured, or nothing is inside."""
+    """The deepest penetration of a run; None where nothing was measured or nothing is inside."""
     if np.isnan(result.deepest).all() or not np.nanmin(result.deepest) < 0.0:
         return None
     t = int(np.nanargmin(result.deepest))
@@ -48,13 +47,13 @@ def deepest_of(result: Result) -> Deepest | None:
     face = skin.faces[ClosestPoints(skin).query(p[None])[2][0]]
     moved = skin.vertices[face].mean(0) - _placed(result, f, max(t - 1, 0)).vertices[face].mean(0)
     step = float(np.linalg.norm(p - was - moved)) / max(result.substeps, 1)
-    # what both have in common is no relative motion, but a body that sweeps through cloth is
+    # common motion cancels in the relative step, so a fast body is counted by its own motion too
     step = max(step, float(np.linalg.norm(moved)) / max(result.substeps, 1))
     own = np.unique(pairs := intersections(skin))
-    return Deepest(t, f, -away, _between_parts(result, skin, own, p, -away), len(pairs), step)
+    return Deepest(t, f, -away, _is_pinched(result, skin, own, p, -away), len(pairs), step)
 
 
-def _between_parts(result: Result, skin: Mesh, own: NDArray[np.int32], p: Floats, depth: float) -> bool:
+def _is_pinched(result: Result, skin: Mesh, own: NDArray[np.int32], p: Floats, depth: float) -> bool:
     if not len(own):
         return False
     if _winding(skin, p) > 1.5:
@@ -64,7 +63,7 @@ def _between_parts(result: Result, skin: Mesh, own: NDArray[np.int32], p: Floats
 
 
 def _winding(mesh: Mesh, p: Floats) -> float:
-    """How often the surface winds around a point (van Oosterom, Strackee): 2 where two parts of it overlap."""
+    """Winding number of the surface at a point (van Oosterom and Strackee): 2 where two parts overlap."""
     a, b, c = (mesh.vertices[mesh.faces[:, k]] - p for k in range(3))
     la, lb, lc = (np.linalg.norm(v, axis=1) for v in (a, b, c))
     det = np.einsum("ij,ij->i", a, np.cross(b, c))

@@ -1,4 +1,4 @@
-"""Bars and curves on logarithmic scales, as SVG files that stand alone in light and dark."""
+"""Bar and line charts as self-contained SVG, mostly on logarithmic scales, for light and dark pages."""
 
 import html
 import itertools
@@ -16,7 +16,7 @@ _BAR, _GAP, _LEFT, _RIGHT, _WIDTH = 17, 14, 190, 84, 760
 
 
 def bars_svg(groups: Mapping[str, Mapping[str, float]], unit: str, label: str) -> str:
-    """Horizontal bars: group -> who -> value (> 0), longer is more, on one logarithmic scale."""
+    """Horizontal bars: group -> series -> value (> 0), on one logarithmic scale."""
     series = list(dict.fromkeys(who for group in groups.values() for who in group))
     color = {who: COLORS[k % len(COLORS)] for k, who in enumerate(series)}
     values = [v for group in groups.values() for v in group.values()]
@@ -50,7 +50,7 @@ def bars_svg(groups: Mapping[str, Mapping[str, float]], unit: str, label: str) -
 def curves_svg(
     curves: Mapping[str, Sequence[tuple[float, float]]], axes: tuple[str, str], label: str, slope: float | None = None
 ) -> str:
-    """Points joined by lines, both scales logarithmic; `slope` draws a dashed line to compare with."""
+    """Line chart with two logarithmic axes; `slope` adds a dashed reference line."""
     points = np.array([p for curve in curves.values() for p in curve], float)
     (x_0, _), (x_1, y_1) = np.log10(points.min(0)), np.log10(points.max(0))
     low, high = _decades(points[:, 1].tolist())
@@ -71,7 +71,7 @@ def curves_svg(
         x = at(value, 10.0**low)[0]
         out.append(f'<text class="quiet" x="{x:.1f}" y="{height - 26}" text-anchor="middle">{_number(value)}</text>')
     if slope is not None:
-        first = max(x_0, x_1 - (y_1 - low) / slope)  # where it would leave the picture below
+        first = max(x_0, x_1 - (y_1 - low) / slope)  # where the line leaves the chart at the bottom
         (a, b), (c, d) = at(10.0**first, 10.0 ** (y_1 - slope * (x_1 - first))), at(10.0**x_1, 10.0**y_1)
         out.append(f'<path d="M{a:.1f} {b:.1f}L{c:.1f} {d:.1f}" stroke="#8a93a5" stroke-dasharray="5 5"/>')
     for who, curve in curves.items():
@@ -90,7 +90,7 @@ def curves_svg(
 
 
 def timeline_svg(curves: Mapping[str, Sequence[tuple[float, float]]], axes: tuple[str, str], label: str) -> str:
-    """Lines over time: across evenly, upwards logarithmic, values above 0."""
+    """Line chart over time: linear x axis, logarithmic y axis, values above 0."""
     points = np.array([p for curve in curves.values() for p in curve], float)
     first, last = float(points[:, 0].min()), max(float(points[:, 0].max()), float(points[:, 0].min()) + 1.0)
     low, high = _decades(points[:, 1].tolist())
@@ -119,7 +119,7 @@ def timeline_svg(curves: Mapping[str, Sequence[tuple[float, float]]], axes: tupl
 
 
 def plain_svg(curves: Mapping[str, Sequence[tuple[float, float]]], axes: tuple[str, str], label: str) -> str:
-    """Points joined by lines, both scales even and from 0; upwards to 1 at least."""
+    """Line chart with two linear axes from 0; the y axis reaches at least 1."""
     points = np.array([p for curve in curves.values() for p in curve], float)
     wide, high = max(float(points[:, 0].max()), 1e-9), max(float(points[:, 1].max()), 1.0)
     color = {who: COLORS[k % len(COLORS)] for k, who in enumerate(curves)}
@@ -147,7 +147,7 @@ def plain_svg(curves: Mapping[str, Sequence[tuple[float, float]]], axes: tuple[s
 
 
 def _legend(series: Sequence[str], color: Mapping[str, str]) -> tuple[list[str], int]:
-    """The parts of the picture so far, and where the rest may begin."""
+    """The SVG elements of the legend, and the y coordinate below it."""
     out, x, y = [_STYLE], 8.0, 16
     for who in series:
         room = 7.2 * len(who) + 34
@@ -162,16 +162,16 @@ def _legend(series: Sequence[str], color: Mapping[str, str]) -> tuple[list[str],
 
 
 def _decades(values: Sequence[float]) -> tuple[int, int]:
-    """Powers of ten around all values, at least one apart; the shortest bar is still a bar."""
+    """Exponents of the powers of ten around all values, with a margin so that the shortest bar is visible."""
     low = int(np.floor(np.log10(min(values)) - 0.05))
     return low, max(int(np.ceil(np.log10(max(values)))), low + 1)
 
 
 def _apart(heights: Sequence[float], least: float = 13.0) -> list[float]:
-    """Heights of labels that can be read: `least` from each other, as near to where they belong as that allows."""
+    """Heights of labels, spread to a distance of at least `least` so that they do not overlap."""
     out = np.array(heights, float)
     order = np.argsort(out, kind="stable")
-    for _ in range(50):  # a push can push on
+    for _ in range(50):  # moving one label may move its neighbour
         for a, b in itertools.pairwise(order):
             if (lack := least - (out[b] - out[a])) > 0.0:
                 out[a], out[b] = out[a] - lack / 2, out[b] + lack / 2

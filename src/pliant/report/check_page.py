@@ -1,4 +1,4 @@
-"""One HTML file with what a check found: the garment in the colours of its depth, over time, and its worst places."""
+"""The HTML report of a check: the garment coloured by depth, charts over time, and its worst locations."""
 
 import html
 import os
@@ -25,7 +25,7 @@ MOST_SPOTS = 40
 
 
 def check_page(found: Audited) -> str:
-    """The page as text; it holds everything it shows."""
+    """The self-contained page as text."""
     clips = found.clips
     run = {
         "clips": [pack(clip, found.heat(found.top) if k == 0 else None) for k, clip in enumerate(clips)],
@@ -47,7 +47,7 @@ def stage_page(
     scripts: Sequence[str] = SCRIPTS,
     styles: Sequence[str] = STYLES,
 ) -> str:
-    """The page of a check, and of what else is shown in the same way: `parts` of it, and what its `scripts` run on."""
+    """A page with the layout of a check report: `parts` fill the template, `run` is the data of its `scripts`."""
     run |= {
         "fps": validate.number("fps", found.fps, above=0.0),
         "frameCount": check(clips),
@@ -70,25 +70,25 @@ def stage_page(
 
 
 def row(name: str, *values: str) -> str:
-    """Of a table: what it is about, and what is said of it."""
+    """A table row: a heading cell and value cells."""
     cells = "".join(f"<td>{html.escape(value)}</td>" for value in values)
     return f'<tr><th scope="row">{html.escape(name)}</th>{cells}</tr>'
 
 
 def write_check_page(path: str | os.PathLike[str], found: Audited) -> None:
-    """Write the page to `path`, whole or not at all."""
+    """Write the page to `path` atomically."""
     page = check_page(found)
     with atomic_write(path, "w") as stream:
         stream.write(page)
 
 
 def ramp_css() -> str:
-    """The colours of the heat map as stops of a gradient."""
+    """The colours of the heat map as CSS gradient stops."""
     return ", ".join(f"rgb({r:.0f} {g:.0f} {b:.0f})" for r, g, b in COLOURS)
 
 
 def depth_text(metres: float) -> str:
-    """`2 mm`, `0.05 mm`, `3 cm` of a scale's end."""
+    """The depth at the end of a scale, as `2 mm`, `0.05 mm` or `3 cm`."""
     return f"{1e3 * metres:.3g} mm" if metres < 0.1 else f"{1e2 * metres:.3g} cm"
 
 
@@ -98,14 +98,14 @@ def _legend(found: Audited) -> str:
         ends = f"<span>surface</span><span>{html.escape(depth_text(found.top))} inside</span>"
         ramp = f'<div class="ramp" style="background: linear-gradient(to right, {ramp_css()})"></div>'
         rows.append(f'<div class="scale">{ramp}<div class="ends">{ends}</div></div>')
-    for name, kept, words in (("own", found.own, "cuts itself"), ("cut", found.cut, "cuts the body")):
+    for name, kept, words in (("own", found.own, "intersects itself"), ("cut", found.cut, "intersects the body")):
         if any(len(segments) for segments in kept):
             rows.append(f'<div><span class="ink {name}"></span>{words}</div>')
     return "".join(rows)
 
 
 def spots(found: Audited, **more: Any) -> list[dict[str, Any]]:
-    """The worst places, with `more` said of each."""
+    """The worst locations as dicts, each extended by `more`."""
     return [_spot(found, spot) | more for spot in found.spots[:MOST_SPOTS]]
 
 
@@ -124,7 +124,7 @@ def _spot(found: Audited, spot: Spot) -> dict[str, Any]:
 
 
 def cuts(found: Audited, when: str = "", **more: Any) -> dict[str, Any]:
-    """Curves of intersection; `when` follows their names, where there are several of a kind."""
+    """Intersection curves; `when` is appended to their names to distinguish several sets."""
     return {f"own{when}": _cuts(found.own) | more, f"body{when}": _cuts(found.cut) | more}
 
 
@@ -134,7 +134,7 @@ def _cuts(frames: Sequence[NDArray[np.float32]]) -> dict[str, Any]:
 
 
 def short(values: Sequence[float]) -> list[float | None]:
-    """Four digits are more than a chart shows; None where there is no number."""
+    """Values rounded to four significant digits; None where a value is not finite."""
     return [float(f"{value:.4g}") if np.isfinite(value) else None for value in values]
 
 

@@ -1,4 +1,4 @@
-"""The worst places of a check on one picture: each in its frame, and from near, in the colours of depth."""
+"""The worst locations of a check as one picture: each in its whole frame and in close-up, coloured by depth."""
 
 import os
 from collections.abc import Sequence
@@ -17,21 +17,21 @@ from .sheet import INK, PAPER, QUIET
 
 Floats = NDArray[np.float64]
 Pixels = NDArray[np.uint8]
-MOST = 3  # places
+MOST = 3  # locations shown
 OWN, CUT, RING = (158, 13, 140), (26, 71, 204), (176, 47, 68)
-_SEEN = 0.9  # how much of what is inside is seen through what is before it
-_BUSY = 200_000  # faces; above it one ray a pixel
+_SEEN = 0.9  # opacity of penetrating parts, drawn through what is in front of them
+_BUSY = 200_000  # faces; above it one sample per pixel
 
 
 def write_check_sheet(path: str | os.PathLike[str], found: Audited, tile: tuple[int, int] = (420, 380)) -> None:
-    """A PNG with a column for each of the worst places: above the whole, below the place."""
+    """Write a PNG with one column per location: the whole frame above, the close-up below."""
     sheet = check_sheet(found, tile)
     with atomic_write(path) as stream:
         sheet.save(stream, format="PNG")
 
 
 def check_sheet(found: Audited, tile: tuple[int, int] = (420, 380)) -> Image.Image:
-    """Columns of two tiles; one place alone has them side by side, and where nothing is wrong there is one."""
+    """Columns of two tiles; a single location has them side by side, and a clean check has one tile."""
     width, height = tile
     spots = worst_spots(found)
     gap, head, caption = max(6, width // 35), max(30, height // 6), max(16, height // 7)
@@ -62,7 +62,7 @@ def check_sheet(found: Audited, tile: tuple[int, int] = (420, 380)) -> Image.Ima
 
 
 def worst_spots(found: Audited) -> list[Spot]:
-    """The first of all, and the first of every other kind, then the next worst."""
+    """The worst location of each kind, then the next worst of any kind, at most `MOST`."""
     firsts = [next((s for s in found.spots if s.kind == kind), None) for kind in ("inside", "body", "self")]
     chosen = [spot for spot in firsts if spot is not None]
     chosen += [spot for spot in found.spots if spot not in chosen][: MOST - len(chosen)]
@@ -72,14 +72,14 @@ def worst_spots(found: Audited) -> list[Spot]:
 def heat_picture(
     found: Audited, frame: int, camera: Camera | None, width: int, height: int, ring: Spot | None = None
 ) -> Pixels:
-    """A frame in the light of `render`, with the colours of depth laid over what is inside, and the curves of cuts."""
+    """A rendered frame with penetrating parts coloured by depth, and the intersection curves."""
     clips = found.clips
     camera = camera or Camera.framing(clips, width / height)
     samples = 1 if sum(clip.mesh.n_faces for clip in clips) > _BUSY else 2
     plain = render(clips, frame, width, height, camera, samples=samples).astype(np.float64)
     colour, share = _heat(found, frame, camera, 2 * width, 2 * height)
     colour, share = (a.reshape(height, 2, width, 2, -1).mean((1, 3)) for a in (colour * share, share))
-    # the light on the surface before it is the light on what shines through
+    # parts that show through take the brightness of the surface in front of them
     light = plain.max(2, keepdims=True) / 205.0
     hot = np.clip(colour / np.maximum(share, 1e-9) * np.clip(light, 0.65, 1.15), 0.0, 255.0)
     image = Image.fromarray(np.rint(plain + share * (hot - plain)).astype(np.uint8))
@@ -96,16 +96,16 @@ def heat_picture(
 
 
 def _heat(found: Audited, frame: int, camera: Camera, width: int, height: int) -> tuple[Floats, Floats]:
-    """(h,w,3) sRGB and (h,w,1) how much of it is seen, of the garment's parts that are inside."""
+    """(h,w,3) sRGB and (h,w,1) opacity of the garment's penetrating parts."""
     garment, away = found.garment, found.away[frame].astype(np.float64)
     x, faces = np.asarray(garment.at(frame), np.float64), garment.mesh.faces
-    deep = faces[(np.nan_to_num(away, nan=1.0) < 0.0)[faces].any(1)]  # no other face has anything to show
+    deep = faces[(np.nan_to_num(away, nan=1.0) < 0.0)[faces].any(1)]  # faces with a penetrating corner
     z, face, bary = _raster(x, deep, camera, width, height)
     hit = face >= 0
     weights = np.concatenate([bary, 1.0 - bary.sum(2, keepdims=True)], 2)[hit]
     depth = -(weights * np.nan_to_num(away, nan=0.0)[deep[face[hit]]]).sum(1)
     before = _nearest(found, frame, camera, width, height)
-    behind = -1.0 / z[hit] - before[hit]  # metres behind what is seen
+    behind = -1.0 / z[hit] - before[hit]  # metres behind the visible surface
     limit = 0.06 * float(np.linalg.norm(np.ptp(x, axis=0))) + 2.0 * found.top
     colour, share = np.zeros((height, width, 3)), np.zeros((height, width, 1))
     t = np.clip(depth / found.top, 0.0, 1.0) * (len(COLOURS) - 1)
@@ -115,7 +115,7 @@ def _heat(found: Audited, frame: int, camera: Camera, width: int, height: int) -
 
 
 def _nearest(found: Audited, frame: int, camera: Camera, width: int, height: int) -> Floats:
-    """(h,w) how far ahead the first surface is, metres; infinite where there is none."""
+    """(h,w) view depth of the first surface, metres; infinite where there is none."""
     first = np.full((height, width), np.inf)
     for clip in found.clips:
         z, _, _ = _raster(np.asarray(clip.at(frame), np.float64), clip.mesh.faces, camera, width, height)
@@ -136,7 +136,7 @@ def _raster(
 def _lines(
     draw: ImageDraw.ImageDraw, segments: NDArray[np.float32], camera: Camera, nearest: Floats, ink: Sequence[int]
 ) -> None:
-    """Segments (k,2,3); those that something is before are left out."""
+    """Draw the segments (k,2,3) that are not occluded."""
     if not len(segments):
         return
     height, width = nearest.shape
@@ -169,7 +169,7 @@ def _write(
     room: float,
     anchor: str,
 ) -> None:
-    """In the built-in font, smaller where the text would not fit."""
+    """Draw text in the built-in font, scaled down to fit into `room` pixels."""
     text = " ".join(text.split())
     length = draw.textlength(text, ImageFont.load_default(size))
     fitting = ImageFont.load_default(max(6.0, size * min(1.0, room / max(length, 1.0))))

@@ -1,4 +1,4 @@
-"""One HTML file with a comparison: a table for each role, what each method costs, and where methods differ."""
+"""The HTML report of a comparison: a table per role, the cost of each method, and where methods differ."""
 
 import base64
 import dataclasses
@@ -18,7 +18,7 @@ from .tables import Table
 
 @dataclasses.dataclass(frozen=True)
 class Shot:
-    """A picture (h,w,3) of what a method has wrong, and its words."""
+    """A picture (h,w,3) of the errors of a method, with its caption."""
 
     method: str
     caption: str
@@ -27,7 +27,7 @@ class Shot:
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """One role: its table (`wrong`: rows in which a promise was not kept), who does not apply, a chart, pictures."""
+    """One role: its table (`wrong`: rows that violate a guarantee), methods that do not apply, a chart, pictures."""
 
     table: Table
     wrong: Sequence[int]
@@ -51,7 +51,7 @@ class Shown:
 
 
 def compare_page(shown: Shown) -> str:
-    """The page as text; it holds everything it shows."""
+    """The self-contained page as text."""
     parts = {
         "verdict": html.escape(shown.verdict),
         "mood": "kept" if shown.kept else "broken",
@@ -65,7 +65,7 @@ def compare_page(shown: Shown) -> str:
 
 
 def write_compare_page(path: str | os.PathLike[str], shown: Shown) -> None:
-    """Write the page to `path`, whole or not at all."""
+    """Write the page to `path` atomically."""
     page = compare_page(shown)
     with atomic_write(path, "w") as stream:
         stream.write(page)
@@ -91,17 +91,17 @@ def _part(part: Part, number: int) -> str:
         f'<section aria-labelledby="part-{number}"><h2 id="part-{number}">{html.escape(table.title)}</h2>'
         f'<div class="wide"><table class="sorted">{_head(table)}<tbody>{_rows(table, part.wrong)}</tbody></table></div>'
         f'{remarks}{others}<h3>Where they differ</h3>{alike}<div class="shots">{shots}</div>'
-        f"<h3>Processor time, milliseconds a state</h3><figure>{part.chart}</figure></section>"
+        f"<h3>CPU time, milliseconds per state</h3><figure>{part.chart}</figure></section>"
     )
 
 
 def _alike(part: Part) -> str:
-    """What to say where there is nothing to show."""
+    """The text that replaces the pictures where there are none."""
     if not part.table.rows:
         return "No method applies."
     if part.wrong:
-        return "No contact is missed or extra; distances are farther off than promised."
-    return "All methods agree with what is there."
+        return "No contact is missed or extra; errors of distance exceed the guarantee."
+    return "All methods agree with the exact contacts."
 
 
 def _head(table: Table) -> str:

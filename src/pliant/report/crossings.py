@@ -1,4 +1,4 @@
-"""Which triangles cross that should not, for reports: cuts, and the state a run starts from."""
+"""Count intersecting triangle pairs for reports: cloth with bodies in each frame, and all pairs at the start."""
 
 from typing import NamedTuple
 
@@ -17,23 +17,28 @@ Pairs = NDArray[np.int32]
 
 
 class Meeting(NamedTuple):
-    """Pairs of triangles that meet, of cloth with itself or other cloth, or that cross, of cloth with a fixed body;
-    bodies by their numbers."""
+    """The number of intersecting triangle pairs of two bodies, given by index.
+
+    Between cloth and a fixed body, touching pairs do not count.
+    """
 
     bodies: tuple[int, int]
     pairs: int
 
 
 class CrossingCount(_exact.CrossingCount):
-    """The exact count of the guard, told apart for reports."""
+    """The exact count of the guard, split up for reports."""
 
     def __init__(self, scene: Scene, x: Floats) -> None:
         super().__init__(scene, x)
         self._bending, self._reach = set(scene.shapes), PINCH * scene.eps
 
     def cuts(self) -> tuple[int, int]:
-        """Pairs of cloth with bodies that cross, and do not only touch, where they were put last; counted apart, those
-        of a deforming body near where it meets itself: there may be no room for the cloth."""
+        """Pairs of cloth and body triangles that cross (not only touch) at the last positions, and the pinched ones.
+
+        Pinched pairs lie near self-intersections of a deforming body, which may leave the cloth no room; they are not
+        part of the first count.
+        """
         cut, pinched = 0, 0
         for c in self.fixed:
             faces = np.concatenate([self._crossing(b, c)[:, 1] for b in self.soft])
@@ -42,7 +47,7 @@ class CrossingCount(_exact.CrossingCount):
         return cut, pinched
 
     def meetings(self) -> tuple[Meeting, ...]:
-        """Who meets whom, where they were put last: cloth with itself, with other cloth, and with bodies."""
+        """Intersections at the last positions: cloth with itself, with other cloth, and with bodies."""
         found = []
         for k, b in enumerate(self.soft):
             found += [Meeting((b, c), len(self.between(b, c))) for c in self.soft[k:]]
@@ -50,7 +55,7 @@ class CrossingCount(_exact.CrossingCount):
         return tuple(each for each in found if each.pairs)
 
     def _pinched(self, c: int, faces: Pairs) -> int:
-        """How many of these faces of a body are near to triangles of it that meet others of it."""
+        """Number of the given faces of a body that are near its self-intersections."""
         body, own = self.parts[c], np.unique(self.between(c, c))
         if not len(own):
             return 0

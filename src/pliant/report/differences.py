@@ -1,4 +1,4 @@
-"""Where a method differs from what is there: a picture of a state with small marks on it, seen through everything."""
+"""Pictures of where a method differs from the exact contacts: a state with markers that are never occluded."""
 
 from collections.abc import Sequence
 
@@ -13,17 +13,17 @@ from .picture import views
 
 Floats = NDArray[np.float64]
 Pixels = NDArray[np.uint8]
-SOFT, HARD = (0.36, 0.42, 0.52), (0.80, 0.77, 0.73)  # linear RGB of what touches and of what is touched
+SOFT, HARD = (0.36, 0.42, 0.52), (0.80, 0.77, 0.73)  # linear RGB of the deformable and of the other body
 RIGHT, MISSED, EXTRA = (0.86, 0.88, 0.80), (0.80, 0.02, 0.02), (0.02, 0.14, 0.85)
-MARK = 0.0075  # of what is seen: the size of a mark
-MOST = 4000  # marks of one colour; of more some
-_BUSY = 200_000  # faces; above it one ray a pixel
+MARK = 0.0075  # size of a marker relative to the shown region
+MOST = 4000  # most markers of one colour; more are subsampled
+_BUSY = 200_000  # faces; above it one sample per pixel
 _CORNERS = np.array([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]], float)
 _SIDES = np.array([[0, 2, 4], [2, 1, 4], [1, 3, 4], [3, 0, 4], [2, 0, 5], [1, 2, 5], [3, 1, 5], [0, 3, 5]])
 
 
 class Scenery:
-    """A state of meshes (mesh, positions, colour), and from where it is looked at: so that all `places` are seen."""
+    """A rendered state of meshes (mesh, positions, colour), with a camera that frames all `places` (k,3)."""
 
     def __init__(
         self,
@@ -48,8 +48,7 @@ class Scenery:
         self.plain = views(clips, 0, width, height, [self.camera], samples=samples)[0]
 
     def marked(self, right: Floats, missed: Floats, extra: Floats) -> Pixels:
-        """The picture with places (k,3): pale where the method is right, red where it missed, blue what it has too
-        many."""
+        """The picture with markers at places (k,3): pale for correct, red for missed, blue for extra contacts."""
         picture = self.plain
         for places, colour, size in ((right, RIGHT, 0.55), (extra, EXTRA, 1.0), (missed, MISSED, 1.0)):
             if len(places):
@@ -58,7 +57,7 @@ class Scenery:
 
 
 def marks(places: Floats, radius: float) -> Mesh:
-    """Small octahedra at places (k,3), one for each that is different."""
+    """Small octahedra at the distinct places of (k,3)."""
     some = np.unique(np.round(places, 9), axis=0)
     some = some[:: -(-len(some) // MOST)]
     x = some[:, None] + radius * _CORNERS

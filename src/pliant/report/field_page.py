@@ -1,4 +1,4 @@
-"""One HTML page about a field: figures, slices to slide through, the error on the surface and how often it occurs."""
+"""The HTML report of a distance field: figures, interactive slices, the error on the surface and its histogram."""
 
 import base64
 import html
@@ -18,7 +18,7 @@ from .histogram import histogram_svg
 from .page import filled, script_data
 from .slices import AXES, Pixels, Scale, legend, place_text, positions, slice_picture
 
-COLORS = 48  # of a slice's palette: bands, lines and hatching need no more
+COLORS = 48  # palette size of a slice, enough for bands, lines and hatching
 _VIEWS = (("", 0.6), (", from behind", 0.6 + np.pi))
 _ALT = "surface in the colours of its distance"
 
@@ -32,7 +32,7 @@ def field_page(
     slices: int = 25,
     size: tuple[int, int] = (560, 440),
 ) -> str:
-    """The page as text: `field`, what was `found` about its reconstruction, and a table of `figures`."""
+    """The page as text: `field`, the error of its reconstruction (`found`), and a table of `figures`."""
     slices = validate.whole("slices", slices, low=1, high=400)
     scale, heat = Scale.of(field), Heat.of(*(d.distance[d.n_vertices :] for d in (found.forward, found.backward)))
     cut = {axis: _slices(field, axis, slices, scale) for axis in range(3)}
@@ -66,14 +66,14 @@ def write_field_page(
     title: str,
     figures: Sequence[tuple[str, str]],
 ) -> None:
-    """Write the page to `path`, whole or not at all."""
+    """Write the page to `path` atomically."""
     page = field_page(field, found, title=title, figures=figures)
     with atomic_write(path, "w") as stream:
         stream.write(page)
 
 
 def verdict(found: Fidelity) -> str:
-    """One or two sentences that say whether to be content."""
+    """A summary of the error in one or two sentences."""
     h = found.spacing
     back, forth = found.backward.worst / h, found.forward.worst / h
     said = f"The reconstruction is at most {back:.2f} cells from the mesh"
@@ -83,7 +83,7 @@ def verdict(found: Fidelity) -> str:
     if found.lost.any():
         why.append(f"thin or sharp parts ({_percent(found, found.lost)} of the area) fall between the nodes")
     if found.unknown.any():
-        why.append(f"beside open borders ({_percent(found, found.unknown)}) the field gives no value")
+        why.append(f"beside the boundary ({_percent(found, found.unknown)}) the field gives no value")
     return f"{said}. The mesh is up to {forth:.2f} cells from the reconstruction: {' and '.join(why)}."
 
 
@@ -93,30 +93,29 @@ def _percent(found: Fidelity, which: np.ndarray) -> str:
 
 
 def notes(found: Fidelity) -> list[str]:
-    """How to read the figures, and what this field in particular has to explain."""
+    """Explanations of the figures, with a note on open meshes where it applies."""
     n = len(found.forward.points) - found.forward.n_vertices
     told = [
-        "The reconstruction is what marching cubes make of the field: the surface that contacts feel. Distances are "
-        f"exact at every vertex and at {n:,} points spread over either surface, so each maximum is a lower bound of "
-        "the Hausdorff distance; a denser look could only raise it.",
-        "From the reconstruction to the mesh: along an edge of the grid the field errs by at most half a cell, and "
-        f"anywhere by at most {BOUND} cells, because true distance changes by at most a metre a metre. A point farther "
-        "from the mesh than that would be a defect.",
-        "From the mesh to the reconstruction there is no such bound. What is thinner than a cell may have no node "
-        "inside and vanish, and a corner loses its tip: up to 1.16 cells of a right-angled one. A finer grid brings "
-        "them back.",
+        "The reconstruction is the marching cubes surface of the field, the surface that contacts act on. Distances "
+        f"are exact at every vertex and at {n:,} points spread over either surface, so each maximum is a lower bound "
+        "of the Hausdorff distance; denser sampling could only raise it.",
+        "From the reconstruction to the mesh: along an edge of the grid the error of the field is at most half a cell, "
+        f"and anywhere at most {BOUND} cells, because the true distance has slope at most 1. A point farther from the "
+        "mesh than that would be a bug.",
+        "From the mesh to the reconstruction there is no such bound. Parts thinner than a cell may contain no node "
+        "and vanish, and a corner loses its tip: up to 1.16 cells of a right-angled one. A finer grid recovers them.",
     ]
     if found.unknown.any():
         told.append(
-            "The mesh is open, or parts of it overlap. Beyond a border the sign jumps without a surface, so the cells "
-            "there give no value rather than an invented wall, and the reconstruction ends up to two cells before the "
-            "border. What is not there cannot be far from the mesh, so the other direction does not show it."
+            "The mesh is open, or parts of it overlap. Beyond a boundary edge the sign jumps without a surface, so the "
+            "cells there give no value instead of a false surface, and the reconstruction ends up to two cells before "
+            "the boundary. The other direction does not show this loss, because only existing points are measured."
         )
     return told
 
 
 def _slices(field: Field, axis: int, count: int, scale: Scale) -> tuple[list[str], list[str], tuple[int, int]]:
-    """Pictures as data addresses, where each lies, and their size in pixels."""
+    """Pictures as data URLs, their positions as text, and their size in pixels."""
     places = positions(field, axis, count)
     drawn = [slice_picture(field, axis, float(at), scale) for at in places]
     words = [place_text(axis, float(at), field.mesh.size) for at in places]
@@ -160,7 +159,7 @@ def _charts(found: Fidelity) -> str:
 
 
 def _png(pixels: Pixels) -> str:
-    """With a palette: a slice is then some ten kilobytes."""
+    """PNG data URL with a palette, about ten kilobytes per slice."""
     small = Image.fromarray(pixels).quantize(COLORS, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
     stream = io.BytesIO()
     small.save(stream, "PNG", optimize=True)

@@ -1,4 +1,4 @@
-"""One HTML file with a garment before and after it was fixed: both in the colours of their depth, and what changed."""
+"""The HTML report of a repair: the garment before and after, both coloured by depth, and what changed."""
 
 import dataclasses
 import html
@@ -21,8 +21,8 @@ SIDES = ("before", "both", "after")
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Mended:
-    """What the page shows: before and after as of any check; rows of (what, before, after); what else is said of the
-    change; moved: (T,n) how far each vertex went, metres."""
+    """Data of the page: the checks before and after; figures: rows (name, before, after); changes: further figures by
+    name; moved: (T,n) displacement of each vertex, metres."""
 
     before: Audited
     after: Audited
@@ -32,7 +32,7 @@ class Mended:
 
 
 def fix_page(found: Mended) -> str:
-    """The page as text; it holds everything it shows."""
+    """The self-contained page as text."""
     one, two = found.before, found.after
     garment, *body = one.clips
     clips = [garment, two.clips[0], *body]
@@ -68,7 +68,7 @@ def fix_page(found: Mended) -> str:
 
 
 def write_fix_page(path: str | os.PathLike[str], found: Mended) -> None:
-    """Write the page to `path`, whole or not at all."""
+    """Write the page to `path` atomically."""
     page = fix_page(found)
     with atomic_write(path, "w") as stream:
         stream.write(page)
@@ -79,22 +79,22 @@ def _named(one: Audited, two: Audited) -> tuple[tuple[str, Audited], ...]:
 
 
 def _after(two: Audited, name: str) -> dict[str, list[float | None]]:
-    """A figure may be known of one check alone: the volume shared, only where it can be told."""
+    """The values after the repair; empty where only the first check has the series (intersection volume)."""
     return {"after": short(two.series[name][1])} if name in two.series else {}
 
 
 def _sides() -> str:
     buttons = "".join(f'<button type="button" value="{name}">{name}</button>' for name in SIDES)
-    return f'<div id="sides" role="group" aria-label="What is seen (B)">{buttons}</div>'
+    return f'<div id="sides" role="group" aria-label="What is shown (B)">{buttons}</div>'
 
 
 def _changes(found: Mended) -> str:
-    """How much was changed, and how far vertices went."""
+    """The section with the changes and a histogram of vertex displacements."""
     rows = "".join(row(name, value) for name, value in found.changes.items())
     at, drawn = found.moved[found.moved > 0.0].astype(np.float64), ""
     if len(at):
         chart = histogram_svg(at, float(at.max()), float(np.quantile(at, 0.95)))
-        words = "How far the vertices that moved went: the share of them, over millimetres. 95 % are left of the line."
+        words = "Displacement of the moved vertices in millimetres, and their share. 95 % are left of the line."
         drawn = f"<figure>{chart}<figcaption>{words}</figcaption></figure>"
     table = f"<table>{rows}</table>"
     return f'<section id="changes"><h2 id="changes-title">What was changed</h2>{table}{drawn}</section>'

@@ -1,4 +1,4 @@
-"""A gallery of runs as one HTML page: thumbnails and a table, sorted by any column; what failed says why."""
+"""The HTML gallery of a sweep: thumbnails and a table, sortable by any column, with the errors of failed runs."""
 
 import html
 import json
@@ -12,12 +12,12 @@ from ..validate import size_text
 from .page import ALONE, filled, script_data
 
 _MISSING = "–"
-_SHARES = ("stretch_most", "stretch_mean", "share_most")  # of 1, shown in percent
+_SHARES = ("stretch_most", "stretch_mean", "share_most")  # fractions, shown in percent
 
 
 class Card(NamedTuple):
-    """One run: `row` of plain values, its `error` among them; `picture` as a data address, the name of a file beside
-    the page, or ""; links to its files."""
+    """One run: `row` of plain values, including its `error`; `picture`: a data URL, a file name relative to the page,
+    or ""; `files`: links by name."""
 
     row: dict[str, Any]
     picture: str
@@ -27,12 +27,12 @@ class Card(NamedTuple):
 def gallery_html(
     *, title: str, lines: Sequence[str], columns: Sequence[str], shown: Sequence[str], cards: Sequence[Card]
 ) -> str:
-    """The page as text; it holds all it shows, and links to files beside it. `shown`: columns under a thumbnail."""
-    # what every row has alike, or none has, need not be looked at a second time
+    """The page as text, with links to files next to it. `shown`: columns below a thumbnail."""
+    # columns without any value are left out
     listed = [c for c in columns if c not in ("notes", "error") and any(card.row.get(c) is not None for card in cards)]
     keys = [[_key(card.row.get(column)) for column in listed] for card in cards]
     marks = {mark for card in cards for mark in _marks(card.row)}
-    words = {"failed": "failed", "beyond": "beyond limits"}
+    words = {"failed": "failed", "beyond": "over the limits"}
     parts = {
         "lines": "".join(f"<li>{html.escape(text)}</li>" for text in lines),
         "options": "".join(f'<option value="{k}">{html.escape(label(c))}</option>' for k, c in enumerate(listed)),
@@ -51,7 +51,7 @@ def gallery_html(
 
 
 def write_gallery(path: str | os.PathLike[str], **given: Any) -> None:
-    """Write the page to `path`, whole or not at all."""
+    """Write the page to `path` atomically."""
     page = gallery_html(**given)
     with atomic_write(path, "w") as stream:
         stream.write(page)
@@ -60,17 +60,17 @@ def write_gallery(path: str | os.PathLike[str], **given: Any) -> None:
 def _alone(cards: Sequence[Card]) -> str:
     if all(card.picture.startswith("data:") for card in cards if card.picture):
         return ALONE
-    return "pictures are read from the folder beside this page, and nobody is asked for more."
+    return "pictures are read from the folder next to this page; it makes no network requests."
 
 
 def label(column: str) -> str:
-    """A column for readers: metres are shown as millimetres, shares in percent."""
+    """The displayed name of a column: metres are shown as millimetres, fractions in percent."""
     name = column.removesuffix("_m") + ", mm" if column.endswith("_m") else column
     return name.replace("_", " ") + (", %" if column in _SHARES else "")
 
 
 def text(column: str, value: Any) -> str:
-    """A value for readers, with four digits."""
+    """The displayed value, with four significant digits."""
     if value is None:
         return _MISSING
     if isinstance(value, bool):
@@ -84,7 +84,7 @@ def text(column: str, value: Any) -> str:
 
 
 def _key(value: Any) -> Any:
-    """What rows are sorted by: numbers as they are, the rest as text."""
+    """Sort key of a value: numbers as they are, other values as text."""
     return value if value is None or isinstance(value, (int, float, str)) else json.dumps(value)
 
 
@@ -101,7 +101,7 @@ def _card(number: int, card: Card, shown: Sequence[str]) -> str:
     broken = f'<p class="error">{html.escape(row["broken"])}</p>' if row.get("broken") else ""
     links = " ".join(f'<a href="{html.escape(to)}">{html.escape(name)}</a>' for name, to in card.files.items())
     said = [row.get("notes") or "", *(row.get("unjudged") or "").split("; ")]
-    told = [text for text in said if text and not text.startswith("overlap volume")]  # clothes are open: no news
+    told = [text for text in said if text and not text.startswith("overlap volume")]  # garments are open
     notes = "".join(f'<p class="quiet">{html.escape(text)}</p>' for text in told)
     kind = " ".join(["card", *_marks(row)])
     head = f"<h3>{words}</h3>"
@@ -113,18 +113,18 @@ def _card(number: int, card: Card, shown: Sequence[str]) -> str:
 
 
 def _marks(row: dict[str, Any]) -> list[str]:
-    """A run that failed, or is beyond its limits."""
+    """CSS classes of a run that failed or exceeds its limits."""
     return ["failed"] if row.get("error") is not None else ["beyond"] if row.get("within_limits") is False else []
 
 
 def _breakable(shown: str, value: Any) -> str:
-    """Names of files are broken after a dot or a stroke before they are broken anywhere else."""
+    """Escaped text with line break opportunities after separators of file names."""
     escaped = html.escape(shown)
     return re.sub(r"(?<=\w)([/_.-])(?=\w)", r"\1<wbr>", escaped) if isinstance(value, str) else escaped
 
 
 def _side(value: Any) -> str:
-    """Numbers, and where they are missing, are flush right and not broken."""
+    """Right alignment for numbers and missing values."""
     return ' class="right"' if value is None or type(value) in (int, float) else ""
 
 

@@ -1,4 +1,4 @@
-"""Error on a surface as colour: every pixel asks the exact distance, nothing is interpolated between vertices."""
+"""Heat maps of the error on a surface, with an exact distance query per pixel instead of vertex interpolation."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -14,23 +14,23 @@ from .picture import views
 
 Floats = NDArray[np.float64]
 Pixels = NDArray[np.uint8]
-# sRGB from no error to `top`; light to dark, so that it reads without colour too
+# sRGB from no error to `top`; light to dark, readable in greyscale
 RAMP = np.array(
     [[236, 233, 226], [245, 216, 152], [242, 168, 84], [224, 104, 60], [176, 47, 68], [104, 22, 82], [44, 10, 60]],
     float,
 )
-_BUSY = 200_000  # faces; above it one ray a pixel, because every ray group draws shadow maps of its own
+_BUSY = 200_000  # faces; above it one sample per pixel, because every sample group renders its own shadow maps
 
 
 @dataclasses.dataclass(frozen=True)
 class Heat:
-    """Distances as colours: `top` metres and more have the last colour."""
+    """Colour map of distances; `top` metres and more have the last colour."""
 
     top: float
 
     @classmethod
     def of(cls, *distances: Floats) -> "Heat":
-        """A round number that all but one in a hundred stay below: one bad tip must not pale all the rest."""
+        """The 99th percentile rounded up, so that a single outlier does not compress the scale."""
         most = max(float(np.quantile(d, 0.99)) for d in distances)
         return cls(nice(max(most, 1e-12)))
 
@@ -49,7 +49,7 @@ def nice(value: float) -> float:
 def heat_pictures(
     surface: Mesh, other: ClosestPoints, heat: Heat, cameras: Sequence[Camera], width: int, height: int
 ) -> list[Pixels]:
-    """`surface` in the colours of its distance from `other`, (height, width, 3) sRGB for each camera."""
+    """`surface` coloured by its distance from `other`: (height, width, 3) sRGB for each camera."""
     bare = Mesh(surface.vertices, surface.faces)
     samples = 1 if bare.n_faces > _BUSY else 2
     return views([still(bare)], 0, width, height, cameras, samples=samples, paint=_paint(other, heat))
@@ -62,7 +62,7 @@ def still(mesh: Mesh) -> Clip:
 def _paint(other: ClosestPoints, heat: Heat) -> Callable[[Floats], Floats]:
     def paint(points: Floats) -> Floats:
         srgb = heat.rgb(np.abs(other.query(points)[0])) / 255.0
-        # to linear light, which is what lamps multiply
+        # to linear RGB, in which lighting is computed
         return np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
 
     return paint

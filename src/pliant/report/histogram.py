@@ -1,4 +1,4 @@
-"""How often which distance occurs, as SVG that takes its colours from the page."""
+"""Histogram of distances as SVG, styled by the page."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ BINS = 46
 
 
 def histogram_svg(distance: NDArray[np.float64], top: float, bound: float) -> str:
-    """Bars over 0..`top` metres of the share of `distance` (n,) in each, on a logarithmic scale; a line at `bound`."""
+    """Histogram of `distance` (n,) over 0..`top` metres; the share is logarithmic, a line marks `bound`."""
     count, edges = np.histogram(distance, BINS, (0.0, top))
     share = count / max(len(distance), 1)
     decades = max(1, int(np.ceil(np.log10(max(len(distance), 10)))))

@@ -1,4 +1,4 @@
-"""Light from many directions, each with a small shadow map of what it sees."""
+"""Lighting from many directions, each with a small shadow map."""
 
 import functools
 
@@ -10,14 +10,14 @@ from .camera import basis
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
-SUN = np.array([-0.56, 1.15, 0.82]) / np.linalg.norm([-0.56, 1.15, 0.82])  # towards it, as in static/scene.js
+SUN = np.array([-0.56, 1.15, 0.82]) / np.linalg.norm([-0.56, 1.15, 0.82])  # direction to the sun, as in static/scene.js
 TURN = np.pi * (3 - np.sqrt(5))  # the golden angle spreads points evenly
 
 
 class Lamp:
-    """Lights (m,4), direction and weight, dealt to `groups` of rays (a divisor of m).
+    """Lights (m,4), direction and weight, distributed over `groups` of samples (a divisor of m).
 
-    The map of each light has `pixels` x `pixels` for a scene of diagonal `size` around `middle`.
+    Each light has a shadow map of `pixels` x `pixels` for a scene of diagonal `size` around `middle`.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class Lamp:
         picture.shadow_maps(x, faces, self.frames.reshape(-1, 3, 4), self.maps.reshape(-1, pixels, pixels))
 
     def at(self, x: Floats, n: Floats, group: NDArray[np.int64]) -> tuple[Floats, Floats]:
-        """Light at points x (p,3) with normals n (p,3): with shadows, and as if nothing stood in the way."""
+        """Light at points x (p,3) with normals n (p,3): with shadows, and unshadowed."""
         out = np.empty((len(x), 2))
         x, n = np.ascontiguousarray(x), np.ascontiguousarray(n)
         picture.gather(x, n, group, self.lights, self.frames, self.maps, self.lift, out)
@@ -57,7 +57,7 @@ def sun_lights(count: int, spread: float = 0.07) -> Floats:
 
 @functools.cache
 def sky_lights(count: int) -> Floats:
-    """(count,4) directions spread over the upper half, and weights for a sky that is brightest overhead."""
+    """(count,4) directions spread over the upper hemisphere, and weights for a sky that is brightest overhead."""
     k = np.arange(count)
     y = (k + 0.5) / count
     flat, angle = np.sqrt(1 - y * y), TURN * k
@@ -65,5 +65,5 @@ def sky_lights(count: int) -> Floats:
 
 
 def unit(a: Floats) -> Floats:
-    """Rows of length 1; zero stays zero."""
+    """Normalise rows; zero rows stay zero."""
     return a / np.maximum(np.linalg.norm(a, axis=-1, keepdims=True), 1e-30)

@@ -1,4 +1,4 @@
-"""What is drawn over a run: a mesh that may be another one in every frame, seen through the bodies it lies in."""
+"""Overlays of a run: one mesh per frame, drawn through the bodies that enclose it."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -14,21 +14,23 @@ from .light import SUN, unit
 from .pack import STEPS, planes, rows_apart
 
 RED = (0.80, 0.03, 0.03)  # linear RGB
-ALPHA = 0.88  # of a pixel that the overlay covers; as in static/scene.js
+ALPHA = 0.88  # opacity of the overlay; as in static/scene.js
 Floats = NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Overlay:
-    """A mesh for each frame (None: nothing there), and its colour, linear RGB."""
+    """A mesh per frame (None: no overlay in that frame), and its colour, linear RGB."""
 
     meshes: Sequence[Mesh | None]
     color: tuple[float, float, float] = RED
 
 
 def pack_overlay(overlay: Overlay) -> dict[str, Any]:
-    """An overlay as a dict for JSON, positions in 16 bits of the box around all frames; `static/decode.js` is the
-    other half."""
+    """An overlay as a dict for JSON, positions quantised to 16 bits of the bounding box of all frames.
+
+    Decoded by `static/decode.js`.
+    """
     there = [mesh for mesh in overlay.meshes if mesh is not None]
     x = np.concatenate([np.zeros((0, 3)), *(mesh.vertices for mesh in there)])
     faces = np.concatenate([np.zeros((0, 3), np.int32), *(mesh.faces for mesh in there)])
@@ -47,7 +49,7 @@ def pack_overlay(overlay: Overlay) -> dict[str, Any]:
 
 
 def painted(pixels: NDArray[np.uint8], mesh: Mesh, camera: Camera, color: Sequence[float] = RED) -> NDArray[np.uint8]:
-    """A picture (h,w,3) with a mesh over it, as if it shone through all that is in front of it."""
+    """The picture (h,w,3) with a mesh drawn over it, ignoring occlusion."""
     h, w, _ = pixels.shape
     screen, depth = camera.project(mesh.vertices, 2 * w, 2 * h)
     ahead = (depth > camera.nearest)[mesh.faces].all(1)

@@ -1,8 +1,8 @@
-"""Clips as text inside a page: positions in 16 bits, differences from frame to frame, deflate, base64.
+"""Encode clips for a page: 16-bit positions, differences between frames, deflate, base64.
 
-A coordinate is rounded to a multiple of extent/65535 of the clip's box over all frames, so it is off by at most half of
-that (8 micrometres for a metre of cloth). Everything after the rounding is exact, and every frame is kept. What moves
-as a whole is one frame and its poses.
+A coordinate is rounded to a multiple of extent/65535 of the clip's bounding box over all frames; the error is at most
+half of that (8 micrometres for a metre of cloth). The remaining encoding is lossless, and every frame is kept. A rigid
+clip is stored as one frame and its poses.
 """
 
 import base64
@@ -22,12 +22,12 @@ Floats = NDArray[np.float64]
 
 
 def check(clips: Sequence[Clip]) -> int:
-    """The number of frames of the run; a ValueError where clips are missing, of unlike length or not finite."""
+    """Return the number of frames; raise ValueError where clips are missing, differ in length or are not finite."""
     if not clips:
         raise ValueError("clips is empty; expected at least one Clip")
     lengths = {len(clip) for clip in clips if not clip.still}
     if len(lengths) > 1:
-        raise ValueError(f"clips have {sorted(lengths)} frames; expected one length (or 1 for what stands still)")
+        raise ValueError(f"clips have {sorted(lengths)} frames; expected one length (or 1 for a static clip)")
     for k, clip in enumerate(clips):
         bad = ~np.isfinite(clip.frames)
         if bad.any():
@@ -36,8 +36,8 @@ def check(clips: Sequence[Clip]) -> int:
 
 
 def pack(clip: Clip, heat: NDArray[np.uint8] | None = None, lowest: float = -np.inf) -> dict[str, Any]:
-    """A clip as a dict for JSON; `static/decode.js` is the other half. heat: (T,n) a number for each vertex and frame
-    that it is coloured by, see `static/heat.js`. lowest: metres, as far down as it is looked at."""
+    """A clip as a dict for JSON, decoded by `static/decode.js`. heat: (T,n) colour values per frame and vertex, see
+    `static/heat.js`. lowest: lowest height shown, metres."""
     mesh = clip.mesh
     low, extent, whole = _quantise(clip.frames)
     out: dict[str, Any] = {
@@ -55,12 +55,12 @@ def pack(clip: Clip, heat: NDArray[np.uint8] | None = None, lowest: float = -np.
     if mesh.welded is not mesh:
         out["weld"] = planes(rows_apart(mesh.weld_index.astype(np.uint32)))
     if clip.poses is not None:
-        # rows of [R | t]: single precision keeps a metre to a tenth of a micrometre
+        # rows of [R | t]; single precision resolves a tenth of a micrometre at one metre
         out["poses"] = planes(clip.poses.reshape(-1, 12).astype("<f4"))
     if clip.poses is not None or clip.bounds[0, 1] < lowest:
         out["box"] = np.maximum(clip.bounds, (-np.inf, lowest, -np.inf)).tolist()
     uv = vertex_uv(clip)
-    if uv is not None and out["open"]:  # only cloth is drawn woven
+    if uv is not None and out["open"]:  # only cloth is drawn with a weave
         out["uv"] = planes(uv.astype("<f4"))
     if heat is not None:
         out["heat"] = planes(rows_apart(heat))
@@ -68,13 +68,13 @@ def pack(clip: Clip, heat: NDArray[np.uint8] | None = None, lowest: float = -np.
 
 
 def drawn_faces(mesh: Mesh) -> NDArray[np.int32]:
-    """(m,3) faces as they are lit: those of a closed mesh that is inside out are turned, else it would be black."""
+    """(m,3) faces for shading: those of a closed mesh that is inside out are flipped, else it would be black."""
     inward = not mesh.welded.topology.border.any() and mesh.volume < 0.0
     return mesh.faces[:, ::-1] if inward else mesh.faces
 
 
 def vertex_uv(clip: Clip) -> Floats | None:
-    """(n,2) texture coordinates where all corners at a vertex agree on them, else None."""
+    """(n,2) texture coordinates if all corners at each vertex agree, else None."""
     mesh = clip.mesh
     if mesh.uv is None:
         return None
@@ -89,7 +89,7 @@ def _quantise(frames: NDArray[np.floating]) -> tuple[Floats, Floats, NDArray[np.
     extent = frames.max((0, 1)).astype(np.float64) - low
     step = np.where(extent > 0, extent, 1.0) / STEPS
     whole = np.empty(frames.shape, np.uint16)
-    for t in range(len(frames)):  # a frame at a time: a long run must not need four times its memory
+    for t in range(len(frames)):  # frame by frame, to limit peak memory
         whole[t] = np.rint((frames[t] - low) / step)
     return low, extent, whole
 
@@ -99,7 +99,7 @@ def _steps(whole: NDArray[np.uint16]) -> NDArray[np.uint16]:
     out = whole.copy()
     out[0, 1:] -= whole[0, :-1]
     out[1:] -= whole[:-1]
-    # one run of numbers per axis: like stands beside like, which deflate rewards
+    # one sequence per axis: similar values are adjacent, which compresses better
     return np.ascontiguousarray(out.transpose(0, 2, 1))
 
 

@@ -1,4 +1,4 @@
-"""What all pages have in common: one head with colours, styles and scripts in it, and holes that are filled once."""
+"""Common parts of all pages: the head with styles and scripts, and the substitution of template placeholders."""
 
 import html
 import importlib.resources
@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import __version__
 
-ALONE = "this page holds everything it shows and asks nobody for more."
+ALONE = "this page is self-contained and makes no network requests."
 
 
 def filled(
@@ -22,9 +22,9 @@ def filled(
     images: str = "data:",
     made: str = ALONE,
 ) -> str:
-    """A page as text: the common head, and the body `template` with `parts` by the names of its holes.
+    """A page as text: the common head, and the body `template` with `parts` by the names of its placeholders.
 
-    A page may run what is in `scripts` and show `images` from there; it may fetch nothing else.
+    The content security policy permits only `scripts` and images from the sources `images`.
     """
     runs = " script-src 'unsafe-inline';" if scripts else ""
     common = {
@@ -35,17 +35,17 @@ def filled(
         "made": f"pliant {html.escape(__version__)}; {html.escape(made)}",
     }
     if twice := common.keys() & parts.keys():
-        raise ValueError(f"parts has {sorted(twice)}, which every page fills alike; name the hole otherwise")
+        raise ValueError(f"parts has {sorted(twice)}, which are filled on every page; rename the placeholder")
     return _fill(static("head.html"), common) + _fill(static(template), {**common, **parts})
 
 
 def _fill(text: str, parts: Mapping[str, str]) -> str:
-    """What is put into a hole is not looked at again: text of a run may hold braces."""
+    """Substitute placeholders once; inserted text is not scanned again and may contain braces."""
     return re.sub(r"\{\{(\w+)\}\}", lambda hole: parts[hole[1]], text)
 
 
 def script_data(value: Any) -> str:
-    """JSON for a script element. "<" never appears, so that no text in it can close the element."""
+    """JSON for a script element; "<" is escaped so that no text can close the element."""
     return json.dumps(value, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 

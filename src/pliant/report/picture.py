@@ -1,8 +1,8 @@
-"""A picture of a frame: soft sun, sky light that reaches into folds, shadows on a floor that fades away.
+"""Render a frame: soft sunlight, sky light with ambient occlusion, and shadows on a floor that fades out.
 
-Light comes from dozens of directions, a small disc for the sun and the upper half for the sky, each with its own small
-shadow map from the rasteriser; what several of them cannot see darkens softly, which is all there is to the look. Each
-ray of a pixel looks along directions of its own, so that their mean is smooth where one ray would show steps.
+Light comes from dozens of directions, a small disc for the sun and the upper hemisphere for the sky, each with its own
+small shadow map from the rasteriser. Each sample of a pixel uses its own set of directions, so that their mean is
+smooth where a single set would show steps.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ from .light import SUN, Lamp, sky_lights, sun_lights, unit
 from .pack import check, drawn_faces, vertex_uv
 
 Floats = NDArray[np.float64]
-TOP, BOTTOM = np.array([0.93, 0.94, 0.965]), np.array([0.66, 0.70, 0.77])  # of the background, linear RGB
+TOP, BOTTOM = np.array([0.93, 0.94, 0.965]), np.array([0.66, 0.70, 0.77])  # background gradient, linear RGB
 CHECKS = 12  # per unit of texture coordinates, as in static/scene.js
 
 
@@ -31,7 +31,7 @@ def render(
     *,
     samples: int = 2,
 ) -> NDArray[np.uint8]:
-    """The clips at `frame` (negative counts from the end) as (height, width, 3) sRGB; `samples`^2 rays a pixel."""
+    """The clips at `frame` (negative: from the end) as (height, width, 3) sRGB; `samples`^2 samples per pixel."""
     return views(clips, frame, width, height, [camera], samples=samples)[0]
 
 
@@ -45,9 +45,9 @@ def views(
     samples: int = 2,
     paint: Callable[[Floats], Floats] | None = None,
 ) -> list[NDArray[np.uint8]]:
-    """One picture for each camera, as `render` makes them; the light is set up once.
+    """One picture per camera, as by `render`; the lights are set up once.
 
-    `paint` gives points (p,3) on the surfaces their colour (p,3), linear RGB, instead of the clips' own.
+    `paint` maps points (p,3) on the surfaces to colours (p,3), linear RGB, which replace those of the clips.
     """
     count = check(clips)
     if not -count <= frame < count:
@@ -57,7 +57,7 @@ def views(
     validate.budget(f"a picture of {width}x{height}", 200.0 * width * height * samples**2, "make it smaller")
     detail = 2 * max(width, height)  # shadows need not be finer than the picture
     studio = _Studio(clips, frame, samples, detail, paint)
-    # a fixed grain of less than one step hides the steps of 8 bits in the background
+    # fixed dithering of less than one level hides 8-bit banding in the background
     grain = np.random.default_rng(8).uniform(-0.5, 0.5, (height, width, 1))
     out = []
     for camera in cameras:
@@ -102,7 +102,7 @@ class _Studio:
         self.sky = Lamp(self.x, self.faces, sky_lights(36 * rays), *place, min(160, detail), rays)
 
     def shoot(self, camera: Camera, width: int, height: int) -> Floats:
-        """The picture before it is made small, in linear light."""
+        """The picture at full sample resolution, in linear RGB."""
         out = np.empty((height, width, 3))
         out[:] = TOP + (BOTTOM - TOP) * np.linspace(0, 1, height)[:, None, None] ** 1.2
         group = np.arange(height)[:, None] % self.samples * self.samples + np.arange(width) % self.samples
@@ -123,7 +123,7 @@ class _Studio:
         return out
 
     def floor_light(self, camera: Camera, rays: Floats, group: NDArray[np.int64]) -> Floats:
-        """How bright the floor is where `rays` (p,3) meet it, 0..1; it fades to 1 far away."""
+        """Brightness of the floor where `rays` (p,3) hit it, 0..1; it fades to 1 far away."""
         x = np.asarray(camera.eye) + rays * ((self.floor - camera.eye[1]) / rays[:, 1:2])
         far = np.linalg.norm(x[:, (0, 2)] - self.middle[[0, 2]], axis=1) / (1.5 * self.size)
         light = np.ones(len(x))
@@ -150,7 +150,7 @@ class _Studio:
             color = self.paint(x)
         key, _ = self.sun.at(x, n, group)
         sky, full_sky = self.sky.at(x, n, group)
-        # what the sky does not reach still gets a little light back from the floor
+        # occluded parts still receive some light reflected by the floor
         bounce = (0.10 + 0.07 * (1 - n[:, 1])) * (0.35 + 0.65 * sky / np.maximum(full_sky, 1e-9))
         ambient = sky[:, None] * (0.64, 0.68, 0.76) + bounce[:, None] * (1.0, 0.93, 0.85)
         light = ambient + key[:, None] * (1.06, 1.0, 0.92)
@@ -160,7 +160,7 @@ class _Studio:
 
 
 def _normals(clip: Clip, frame: int) -> Floats:
-    """Area-weighted, summed at welded vertices so that seams do not show; (n,3), zero where no face is."""
+    """(n,3) area-weighted vertex normals, summed at welded vertices to hide seams; zero without a face."""
     x, faces, index = clip.at(frame).astype(np.float64), drawn_faces(clip.mesh), clip.mesh.weld_index
     a, b, c = (x[faces[:, k]] for k in range(3))
     area = np.repeat(np.cross(b - a, c - a), 3, axis=0)
@@ -170,6 +170,6 @@ def _normals(clip: Clip, frame: int) -> Floats:
 
 
 def _srgb(c: Floats) -> Floats:
-    """Linear light to what screens want, with a soft shoulder instead of a hard end at white."""
+    """Linear RGB to sRGB, with a soft shoulder instead of clipping at white."""
     c = np.clip(c / (1 + np.maximum(c - 0.8, 0) * 0.6), 0, 1)
     return np.where(c <= 0.0031308, 12.92 * c, 1.055 * c ** (1 / 2.4) - 0.055)

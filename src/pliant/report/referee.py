@@ -1,4 +1,4 @@
-"""The exact referee: how far cloth stays out of bodies, whatever method kept it out."""
+"""The exact referee: the distance of cloth from bodies, independent of the detection method."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,30 +11,30 @@ from ..motion import brought
 from ..scene import Scene
 
 Floats = NDArray[np.float64]
-PINCH = 4.0  # eps: how far around the places where a body meets itself there may be no room for cloth
+PINCH = 4.0  # in eps: distance from self-intersections of a body within which cloth may have no room
 
 
 class Referee:
-    """Measures, exactly and without any field, how far cloth stays out of bodies.
+    """Measures exact distances of cloth from bodies, without distance fields.
 
-    A body that bends may meet itself, in an armpit or between the thighs, and leave no room for what is between. Points
-    inside it there, within `PINCH` eps of a triangle that meets another one of the same body, are counted apart:
-    `pinched` of them, `pinched_depth` metres deep, at the last measurement.
+    A deforming body may intersect itself, in an armpit or between the thighs, and leave the cloth no room. Points
+    inside it within `PINCH` eps of a self-intersecting triangle are counted separately: `pinched` points, at most
+    `pinched_depth` metres deep, at the last measurement.
     """
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
         rigid = [f for f in scene.fixed if f not in scene.shapes]
-        self.pairs = [(b, f, _Watch(scene.bodies[f].mesh)) for b in scene.soft for f in rigid]
+        self.pairs = [(b, f, _LeastDistance(scene.bodies[f].mesh)) for b in scene.soft for f in rigid]
         self.bending = {f: Depths(scene.bodies[f].mesh.welded) for f in scene.shapes}
-        self._meeting: dict[int, Crossings] = {}
+        self._self_crossings: dict[int, Crossings] = {}
         self.pinched, self.pinched_depth = 0, 0.0
         self.moving = {f for f in scene.moving if f not in scene.shapes}
 
     def least_distance(self, x: Floats, pose: Floats | None = None) -> float:
-        """Of all cloth vertices and edge midpoints at positions `x`, metres, negative inside; inf without bodies.
+        """Least distance of all cloth vertices and edge midpoints at `x`, metres, negative inside; inf without bodies.
 
-        `pose` (bodies,3,4) says where bodies that move are at that time: each is judged in its own coordinates.
+        `pose` (bodies,3,4): poses of the moving bodies at that time; distances are measured in body coordinates.
         """
         if self.moving and pose is None:
             raise ValueError(f"bodies {sorted(self.moving)} move; pass the pose of the frame with its positions")
@@ -42,7 +42,7 @@ class Referee:
         points = {b: self._points(b, x) for b in self.scene.soft}
         for b, f, body in self.pairs:
             p = points[b] if pose is None or f not in self.moving else brought(points[b], pose[f])
-            # a closed body whose box is farther than what was found already cannot change it
+            # a closed body whose box is farther away than the current minimum is culled
             if not body.closed or body.box_gap(p) < least:
                 least = min(least, body.least(p))
         self.pinched, self.pinched_depth = 0, 0.0
@@ -51,7 +51,7 @@ class Referee:
             for p in points.values():
                 distance = depths.query(p)[0]
                 inside = np.flatnonzero(distance < 0.0)
-                inside = inside[self._where_it_meets_itself(f, x, p[inside])]
+                inside = inside[self._near_self_intersection(f, x, p[inside])]
                 if len(inside):
                     self.pinched += len(inside)
                     self.pinched_depth = max(self.pinched_depth, -float(distance[inside].min()))
@@ -59,16 +59,16 @@ class Referee:
                 least = min(least, float(distance.min()))
         return least
 
-    def _where_it_meets_itself(self, f: int, x: Floats, points: Floats) -> NDArray[np.bool_]:
-        """(n,) which of the points are near triangles of body f that meet others of it."""
+    def _near_self_intersection(self, f: int, x: Floats, points: Floats) -> NDArray[np.bool_]:
+        """(n,) mask of the points near self-intersecting triangles of body f."""
         mesh = self.scene.bodies[f].mesh.welded
         near = np.zeros(len(points), np.bool_)
         if not len(points):
             return near
-        if f not in self._meeting:
-            self._meeting[f] = Crossings(mesh)
+        if f not in self._self_crossings:
+            self._self_crossings[f] = Crossings(mesh)
         skin = x[self.scene.rows(f)]
-        faces = np.unique(self._meeting[f].update(skin).pairs())
+        faces = np.unique(self._self_crossings[f].update(skin).pairs())
         if len(faces):
             overlap = ClosestPoints(Mesh(skin, mesh.faces[faces], name="overlap"))
             near = np.abs(overlap.query(points)[0]) <= PINCH * self.scene.eps
@@ -76,16 +76,16 @@ class Referee:
 
     def _points(self, b: int, x: Floats) -> Floats:
         mesh, p = self.scene.bodies[b].mesh.welded, x[self.scene.rows(b)]
-        # vertices that no face uses are not cloth
+        # vertices without a face are not part of the cloth
         return np.concatenate([p[np.unique(mesh.faces)], p[mesh.topology.edges].mean(1)])
 
 
-class _Watch:
-    """The least distance of moving points from a body, looking only at points that can have it.
+class _LeastDistance:
+    """The least distance of moving points from a body; points that cannot attain it are culled.
 
-    What was d away and moved by s is at least d - s away now. Behind an open body is not inside it: there a point
-    counts only once it went through the faces, and not when it went round the border (it was too far to cross, or
-    the border is what is nearest).
+    A point at distance d that moved by s is now at least d - s away. Behind an open body is not inside: a point counts
+    as inside only after it crossed the faces, not after it passed around the boundary (it moved too little to cross, or
+    its nearest point is on the boundary).
     """
 
     def __init__(self, mesh: Mesh) -> None:
@@ -97,13 +97,13 @@ class _Watch:
         self.rim = (top.use != 2) | (top.flow != 0)  # edges beyond which the side is not defined
         self.rim_vertex = np.zeros(self.mesh.n_vertices, np.bool_)
         self.rim_vertex[top.edges[self.rim]] = True
-        self.seen = np.zeros((0, 3))  # where each point was when it was last measured
+        self.seen = np.zeros((0, 3))  # positions at the last measurement of each point
         self.distance = np.zeros(0)
         self.face = np.zeros(0, np.int64)
-        self.around = np.zeros(0, np.bool_)  # behind the body, but not through it
+        self.around = np.zeros(0, np.bool_)  # behind the open body, without having crossed it
 
     def box_gap(self, p: Floats) -> float:
-        """How far the boxes of the points and of the body are apart at least, metres."""
+        """Lower bound of the distance between the bounding boxes of the points and the body, metres."""
         low, high = self.mesh.bounds
         return float(np.maximum(np.maximum(low - p.max(0), p.min(0) - high), 0.0).max())
 
@@ -134,7 +134,7 @@ class _Watch:
         return float(d[~self.around[rows]].min(initial=np.inf))
 
     def _at_rim(self, q: Floats, face: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether surface points `q` on `face` lie on the border, or on an edge that gives no side."""
+        """(n,) mask of surface points `q` on `face` that lie on the boundary or on an edge without a defined side."""
         on = np.zeros(len(q), np.bool_)
         if self.closed:
             return on

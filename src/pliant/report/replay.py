@@ -1,4 +1,4 @@
-"""One HTML file that plays a run in a browser: no network, no library, every frame."""
+"""The HTML replay of a run: self-contained, without libraries, with every frame."""
 
 import html
 import os
@@ -12,7 +12,7 @@ from .overlay import Overlay, pack_overlay
 from .pack import check, pack
 from .page import filled, script_data
 
-# in the order they stand in the page; each may use the names of those before it
+# in page order; each script may use the names of the earlier ones
 SCRIPTS = ("decode.js", "matrix.js", "shaders.js", "scene.js", "view.js", "player.js")
 
 
@@ -25,8 +25,8 @@ def replay_html(
     overlays: Sequence[Overlay] = (),
     readings: Mapping[str, Sequence[str]] | None = None,
 ) -> str:
-    """The page as text. `fps` frames are one second of the run; `facts` is a small table shown beside the picture, and
-    `readings` are rows of it that have a text for each frame. `overlays` are seen through whatever is before them."""
+    """The page as text. `fps`: frames per second of the run; `facts`: a table shown next to the view; `readings`: rows
+    of it with one text per frame; `overlays` are drawn without occlusion."""
     frames = check(clips)
     for what, rows in [("overlay", o.meshes) for o in overlays] + list((readings or {}).items()):
         if len(rows) != frames:
@@ -54,14 +54,14 @@ def write_replay(
     overlays: Sequence[Overlay] = (),
     readings: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
-    """Write the page to `path`, whole or not at all."""
+    """Write the page to `path` atomically."""
     page = replay_html(clips, fps, title=title, facts=facts, overlays=overlays, readings=readings)
     with atomic_write(path, "w") as stream:
         stream.write(page)
 
 
 def iframe_html(page: str, height: int = 520) -> str:
-    """A frame that holds the whole page, for `_repr_html_`; it can run its own script and nothing else."""
+    """An iframe that contains the page, for `_repr_html_`; sandboxed to its own scripts."""
     return (
         f'<iframe srcdoc="{html.escape(page)}" sandbox="allow-scripts" title="replay" '
         f'style="width:100%;height:{int(height)}px;border:0;border-radius:8px" allowfullscreen></iframe>'

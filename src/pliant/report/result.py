@@ -1,4 +1,4 @@
-"""Result: a finished run that can be measured, saved, and shown."""
+"""Result: a finished run with its measurements, which can be saved and shown."""
 
 import dataclasses
 import functools
@@ -41,21 +41,20 @@ CLOTH_COLOURS = (
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Result:
-    """The frames of a run, its first state included, and what was measured on the way.
+    """The frames of a run, including its initial state, and the measurements taken during it.
 
-    x: for each soft body the positions (T,n,3) of its welded vertices. poses: (T,bodies,3,4) of all bodies. deepest:
-    (T,) the least exact distance of any cloth vertex or edge midpoint from any fixed body, metres, negative inside; nan
-    where it was not measured. crossings: (T,2) pairs of triangles that meet, exactly: cloth with cloth, cloth with
-    bodies; None where they were not counted. forced: small steps in which safe mode gave pairs up, and unheld: how many
-    pairs of features those were (see `Guard`). shapes: for each
-    body that bends the positions (T,n,3), single precision, of its welded vertices. pinched: (T,2) points inside such a
-    body where it meets itself, and how deep (m) they are; they are not in `deepest`. remained: (T,) pairs still
-    too near when a response that separates until nothing touches gave up; None where there was none. shared: the
-    volumes that bodies share, of the pairs that the scene asks for. skins: whether files may keep bodies on their
-    bones, whose clip then begins with the run; otherwise they are written frame by frame. through: pairs of triangles
-    of cloth and bodies that meet in the last frame, which points of the cloth alone do not tell; None: not counted.
-    cuts: (T,2) pairs of triangles of cloth and bodies that cross, and such pairs where a body meets itself, which are
-    not in the first column; None: not counted. start: who crosses whom in the first state.
+    x: per deformable body the positions (T,n,3) of its welded vertices. poses: (T,bodies,3,4) of all bodies. deepest:
+    (T,) least exact distance of any cloth vertex or edge midpoint from any fixed body, metres, negative inside; nan
+    where not measured. crossings: (T,2) exact numbers of intersecting triangle pairs, cloth with cloth and cloth with
+    bodies; None where not counted. forced: substeps in which safe mode gave up pairs, unheld: the number of these pairs
+    of features (see `Guard`). shapes: per deforming body the positions (T,n,3), single precision, of its welded
+    vertices. pinched: (T,2) number and depth (m) of points inside such a body where it intersects itself; they are not
+    part of `deepest`. remained: (T,) pairs still too close when a response that iterates until separation stopped; None
+    without such a response. shared: intersection volumes of the pairs `scene.overlaps`. skins: whether files may store
+    skinned bodies with bones, whose clip then begins with the run; otherwise they are stored frame by frame. through:
+    intersecting triangle pairs of cloth and bodies in the last frame, which points of the cloth alone do not reveal;
+    None: not counted. cuts: (T,2) pairs of cloth and body triangles that cross, and pairs near self-intersections of a
+    body, which are not in the first column; None: not counted. start: intersections in the initial state.
     """
 
     scene: Scene
@@ -64,7 +63,7 @@ class Result:
     poses: Floats
     contacts: NDArray[np.int64]  # (T,) in the last substep of each frame
     deepest: Floats
-    seconds: Floats  # (T,) computing time, measuring left out
+    seconds: Floats  # (T,) computing time without measurements
     crossings: NDArray[np.int64] | None = None
     forced: int = 0
     shapes: dict[int, NDArray[np.float32]] = dataclasses.field(default_factory=dict)
@@ -80,7 +79,7 @@ class Result:
 
     @functools.cached_property
     def clips(self) -> list[Clip]:
-        """Every body as it is written to files: the vertices the mesh came with, seams included."""
+        """Every body as it is written to files: with the unwelded vertices of its mesh."""
         found = []
         for b, body in enumerate(self.scene.bodies):
             index = body.mesh.weld_index
@@ -91,14 +90,14 @@ class Result:
         return found
 
     def _skin(self, b: int) -> Character | None:
-        """A body that bones move, with a key for each frame; none of one that morphs, too."""
+        """The skinned character of a body with one keyframe per frame; None for other bodies and morph targets."""
         motion = self.scene.bodies[b].motion
         if not self.skins or not isinstance(motion, Skinned) or motion.character.morphs:
             return None
         return motion.keyed(self.dt * np.arange(len(self.seconds)))
 
     def _colour(self, b: int) -> tuple[float, float, float]:
-        """A body's own; where several cloths were given none, each has another, so that they can be told apart."""
+        """The colour of a body; cloths without one get distinct colours."""
         body, soft = self.scene.bodies[b], self.scene.soft
         if b in soft and body.color == CLOTH_COLOUR:
             return CLOTH_COLOURS[soft.index(b) % len(CLOTH_COLOURS)]
@@ -106,7 +105,7 @@ class Result:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """Figures of the run: counts, exact penetration in metres, time per frame, and times faster than real time."""
+        """Figures of the run: counts, exact penetration in metres, time per frame, and speed relative to real time."""
         steps = self.seconds[1:]
         median = float(np.median(steps)) if len(steps) else 0.0
         measured = not np.isnan(self.deepest).all()
@@ -153,40 +152,40 @@ class Result:
 
     @property
     def penetrates(self) -> bool:
-        """Was any measured point inside a body by more than a millionth of the body's size?"""
+        """True if a measured point was inside a body by more than a millionth of the body's size."""
         size = max((self.scene.bodies[b].mesh.size for b in self.scene.fixed), default=0.0)
         return bool(self.summary["penetration_m"] > 1e-6 * size)
 
     @property
     def cut(self) -> bool:
-        """Did triangles of cloth and bodies cross in any frame that was measured, where the body leaves room?"""
+        """True if triangles of cloth and bodies crossed in a measured frame, pinched places excluded."""
         return self.cuts is not None and bool(self.cuts[:, 0].any())
 
     @property
     def tangled(self) -> bool:
-        """Does cloth that is to be pushed apart cross cloth at the end?"""
+        """True if cloth intersects cloth at the end of a run in push mode."""
         return self.scene.self_contact == "push" and self.crossings is not None and bool(self.crossings[-1, 0])
 
     def names(self, meeting: Meeting) -> tuple[str, str]:
-        """Of the two bodies."""
+        """The labels of the two bodies."""
         a, b = (self.scene.bodies[k].label for k in meeting.bodies)
         return a, b
 
     @property
     def broken(self) -> bool:
-        """Did safe mode let anything meet, in any frame that was counted, or give up any pair on the way?"""
+        """True if safe mode allowed an intersection in a counted frame, or gave up a pair."""
         met = self.crossings is not None and bool(self.crossings.any())
         return self.scene.self_contact == "safe" and (met or self.forced > 0)
 
     @property
     def facts(self) -> dict[str, str]:
-        """The summary as a person reads it."""
+        """The summary as readable text, by row heading."""
         s = self.summary
         deepest = s["penetration_m"]
         is_open = not all(self.scene.bodies[b].mesh.issues.closed for b in self.scene.fixed)
-        how = "exact; the body is not closed: through its faces, not round them" if is_open else "exact"
+        how = "exact; open body: penetration through its faces only" if is_open else "exact"
         where = f"{1e3 * deepest:.3g} mm at vertices and edge midpoints ({how})" if self.cut else ""
-        if self.cut:  # no 0 mm stands alone where triangles cross
+        if self.cut:  # 0 mm is never reported without the crossing pairs
             where += f"; {s['cuts_bodies_most']:,} pairs of triangles cross, in {s['frames_with_cuts']:,} frames"
         bodies = {
             "deepest penetration": "not measured" if np.isnan(deepest) else where or f"{1e3 * deepest:.3g} mm ({how})",
@@ -196,9 +195,9 @@ class Result:
             bodies["intersecting pairs, cloth and bodies"] = f"{self.through:,} at the end"
         if s["pinched_most"]:
             deep = f"{1e3 * s['pinched_depth_m']:.3g} mm"
-            bodies["pinched where the body meets itself"] = f"at most {s['pinched_most']} points, {deep} deep"
+            bodies["pinched where the body intersects itself"] = f"at most {s['pinched_most']} points, {deep} deep"
         if s["pinched_pairs_most"]:
-            bodies["cut where the body meets itself"] = f"at most {s['pinched_pairs_most']:,} pairs of triangles"
+            bodies["cut where the body intersects itself"] = f"at most {s['pinched_pairs_most']:,} pairs of triangles"
         return {
             "frames": f"{s['frames']} ({s['simulated_s']:.2f} s)",
             **({"particles": f"{s['particles']:,}"} if self.scene.soft else {}),
@@ -217,7 +216,7 @@ class Result:
 
     @property
     def start_words(self) -> str:
-        """What crosses what before anything has moved, in words; empty where nothing does."""
+        """The intersections in the initial state as text; empty where there are none."""
         told = []
         for each in self.start:
             a, b = self.names(each)
@@ -227,7 +226,7 @@ class Result:
 
     @property
     def _met(self) -> dict[str, str]:
-        """How many triangle pairs met, in words; nothing where they were not counted."""
+        """The numbers of intersecting triangle pairs as text; empty where not counted."""
         if self.crossings is None:
             return {}
         counted = {"cloth": self.crossings[:, 0], "bodies": self.crossings[:, 1]}
@@ -244,25 +243,25 @@ class Result:
         if mode != "off":
             told[f"{mode} mode"] = f"{self.crossings.sum():,} intersecting pairs in {len(self.crossings) - 1:,} frames"
         if self.forced:
-            told["could not be held"] = f"{self.unheld:,} pairs of features in {self.forced:,} small steps"
+            told["could not be held"] = f"{self.unheld:,} pairs of features in {self.forced:,} substeps"
         return told
 
     def save(self, path: str | os.PathLike[str]) -> list[pathlib.Path]:
-        """By its ending: .glb, .usda, .npz, .pc2 (each that bends) or .obj (a sequence); returns what was written."""
+        """Save as .glb, .usda, .npz, .pc2 (per deformable body) or .obj (a sequence); return the written paths."""
         return save_animation(path, self.clips, 1.0 / self.dt)
 
     def to_html(self, path: str | os.PathLike[str]) -> None:
-        """The replay: one page that plays without a network."""
+        """Write the replay, a self-contained HTML page."""
         write_replay(path, self.clips, 1.0 / self.dt, title=self._title, facts=self.facts, **self._drawn)
 
     def to_png(self, path: str | os.PathLike[str], frames: int = 6) -> None:
-        """A few frames on one picture."""
+        """Write a contact sheet of a few frames."""
         overlays, notes = self._drawn["overlays"], self.shared[0].readings if len(self.shared) == 1 else ()
         contact_sheet(self.clips, 1.0 / self.dt, path, frames=frames, title=self._title, overlays=overlays, notes=notes)
 
     @property
     def _drawn(self) -> dict[str, Any]:
-        """What is drawn over the run, and what is read off it in each frame."""
+        """The overlays of the run, and its per-frame readings."""
         readings = {f"{self._pair(s)} now": s.readings for s in self.shared}
         return {"overlays": [s.overlay for s in self.shared], "readings": readings}
 
@@ -290,9 +289,9 @@ def record(
     crossings: bool | None = None,
     progress: Callable[[Frame], None] | None = None,
 ) -> Result:
-    """Run `sim` for `frames` frames and keep them; `measure` has the exact referee look at every one.
+    """Run `sim` for `frames` frames and keep them; `measure` measures each one with the exact referee.
 
-    `crossings` counts the pairs of triangles that meet; without it only where cloth is kept from itself.
+    `crossings` counts intersecting triangle pairs. Default: only with self-contact.
     """
     count = validate.whole("frames", frames, low=1)
     scene = sim.scene

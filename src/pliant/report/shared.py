@@ -1,4 +1,4 @@
-"""The volumes that bodies of a scene share, frame by frame."""
+"""Intersection volumes of bodies of a scene, frame by frame."""
 
 import dataclasses
 from typing import Any
@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class SharedVolume:
-    """Of two bodies: volume and bound (T,), cubic metres, and a mesh of it for each frame, None where there is none."""
+    """Intersection of two bodies: volume and error bound (T,), cubic metres, and its mesh per frame (None: empty)."""
 
     bodies: tuple[int, int]
     volume: Floats
@@ -29,7 +29,7 @@ class SharedVolume:
 
     @property
     def readings(self) -> list[str]:
-        """What is shared in each frame, as a person reads it."""
+        """The volume in each frame as readable text."""
         return [litres(v, b) for v, b in zip(self.volume, self.bound, strict=True)]
 
     @property
@@ -47,12 +47,12 @@ class SharedVolume:
 
 
 def litres(volume: float, bound: float) -> str:
-    """A volume and how far it can be off, in litres."""
+    """A volume and its error bound as text, in litres."""
     return f"{1e3 * volume:.3f} ± {1e3 * bound:.3f} l" if volume > 0.0 or bound > 0.0 else "none"
 
 
 class SharedCounter:
-    """Measures the shared volumes that a scene asks for."""
+    """Measures the intersection volumes listed in `scene.overlaps`."""
 
     def __init__(self, scene: Scene, frames: int) -> None:
         self.scene = scene
@@ -65,7 +65,7 @@ class SharedCounter:
         ]
 
     def at(self, frame: int, x: Floats) -> None:
-        """Of all bodies at positions x (n,3)."""
+        """Measure all pairs at positions x (n,3) and store them under `frame`."""
         for found, ask in zip(self._found, self._ask, strict=True):
             rows = (self.scene.rows(b).start for b in found.bodies)
             places = [x[first : first + s.n_vertices] for first, s in zip(rows, ask.surfaces, strict=True)]

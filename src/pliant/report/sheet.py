@@ -1,4 +1,4 @@
-"""A contact sheet: a few frames spread over the run, with the time under each."""
+"""A contact sheet: a few frames spread over the run, with the time below each."""
 
 import os
 from collections.abc import Sequence
@@ -30,9 +30,9 @@ def contact_sheet(
     overlays: Sequence[Overlay] = (),
     notes: Sequence[str] = (),
 ) -> None:
-    """Write a PNG with `frames` pictures, first and last frame among them, each `tile` pixels wide and high.
+    """Write a PNG with `frames` pictures, including the first and last frame, each of `tile` (width, height) pixels.
 
-    `overlays` shine through what is before them; `notes` has a text for each frame of the run, beside its time.
+    `overlays` are drawn without occlusion; `notes` has one text per frame of the run, shown next to its time.
     """
     fps = validate.number("fps", fps, above=0.0)
     columns = validate.whole("columns", columns, low=1, high=64)
@@ -66,7 +66,7 @@ def contact_sheet(
 
 
 def spread(count: int, wanted: int) -> list[int]:
-    """At most `wanted` of 0..count-1, evenly spread, first and last among them (the last alone where one is wanted)."""
+    """At most `wanted` of 0..count-1, evenly spread and including first and last (only the last for one)."""
     if wanted == 1:
         return [count - 1]
     return sorted({int(i) for i in np.rint(np.linspace(0, count - 1, wanted))})
@@ -75,6 +75,6 @@ def spread(count: int, wanted: int) -> list[int]:
 def _fitting(
     draw: ImageDraw.ImageDraw, text: str, size: float, room: float
 ) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
-    """The built-in font at `size`, or smaller where the text would not fit into `room` pixels."""
+    """The built-in font at `size`, scaled down to fit the text into `room` pixels."""
     length = draw.textlength(text, ImageFont.load_default(size))
     return ImageFont.load_default(max(6.0, size * min(1.0, room / max(length, 1.0))))

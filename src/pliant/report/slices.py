@@ -1,7 +1,7 @@
-"""Slices of a field as pictures: warm outside, cool inside, a step of colour every cell, a dark line at zero.
+"""Pictures of slices of a field: warm outside, cool inside, one colour band per cell, a dark line at zero.
 
-After figure 13 of M. Teschner and others, *Collision Detection for Deformable Objects*, 2005. What the field does not
-know is hatched grey, so that a hole never looks like a distance.
+After figure 13 of M. Teschner and others, *Collision Detection for Deformable Objects*, 2005. Where the field has no
+value, the slice is hatched grey.
 """
 
 import dataclasses
@@ -15,7 +15,7 @@ from ..detect.distance_field.reconstruct import Field
 Floats = NDArray[np.float64]
 Pixels = NDArray[np.uint8]
 AXES = "xyz"
-# the slice across an axis: which axis runs to the right, which up, and which way (seen from above, z comes down)
+# slice axis -> axis to the right, axis up, and their signs (seen from above, z points down)
 _ACROSS = {0: (2, 1, -1, 1), 1: (0, 2, 1, -1), 2: (0, 1, 1, 1)}
 WARM, COOL = np.array([186.0, 66.0, 50.0]), np.array([38.0, 84.0, 156.0])
 PALE, LINE = np.array([252.0, 249.0, 244.0]), np.array([28.0, 30.0, 36.0])
@@ -26,27 +26,27 @@ _PERIOD = 8  # pixels from one line of the hatching to the next
 
 @dataclasses.dataclass(frozen=True)
 class Scale:
-    """How distances become colours: a step of colour every `step` metres, full colour at `most` metres."""
+    """Colour map of distances: bands of `step` metres, full colour at `most` metres."""
 
     step: float
     most: float
 
     @classmethod
     def of(cls, field: Field) -> "Scale":
-        """One cell a step up to the end of the band; without cells, ten steps over a tenth of the mesh."""
+        """Bands of one cell up to the end of the narrow band; without cells, ten bands over a tenth of the mesh."""
         if hasattr(field, "spacing") and hasattr(field, "band"):
             return cls(float(field.spacing), float(field.band * field.spacing))
         return cls(0.01 * field.mesh.size, 0.1 * field.mesh.size)
 
 
 def window(field: Field, scale: Scale) -> Floats:
-    """(2,3) what slices show: the box of the mesh, and a little more than the band around it."""
+    """(2,3) box that slices show: the bounding box of the mesh, extended by slightly more than the narrow band."""
     around: Floats = field.mesh.bounds + np.array([[-1.0], [1.0]]) * (scale.most + 2.0 * scale.step)
     return around
 
 
 def slice_values(field: Field, axis: int, at: float, box: Floats, pixel: float) -> Floats:
-    """(h,w) distances on the plane where coordinate `axis` is `at`, a sample every `pixel` metres."""
+    """(h,w) distances on the plane where coordinate `axis` equals `at`, sampled every `pixel` metres."""
     right, up, way, rise = _ACROSS[axis]
     columns, rows = (np.maximum(np.ceil((box[1] - box[0]) / pixel), 2).astype(int)[k] for k in (right, up))
     points = np.empty((rows, columns, 3))
@@ -61,13 +61,13 @@ def coloured(d: Floats, scale: Scale) -> Pixels:
     i, j = np.arange(d.shape[0])[:, None], np.arange(d.shape[1])
     out = np.where(np.less((i + j) % _PERIOD, 2)[..., None], HATCH, NOTHING).astype(np.uint8)
     known = np.isfinite(d)
-    value, slope = d[known], _slope(d)[known]  # of the pixels that have one, often few
+    value, slope = d[known], _slope(d)[known]  # of pixels with a value
     # a band has the colour of its middle
     t = np.clip((np.floor(np.abs(value) / scale.step) + 0.5) * scale.step / scale.most, 0.0, 1.0)[:, None] ** 0.8
     rgb = PALE + t * (np.where(value[:, None] >= 0.0, WARM, COOL) - PALE)
     off = np.abs(value - scale.step * np.rint(value / scale.step)) / slope  # pixels to the nearest step
     rgb -= np.clip(1.0 - off, 0.0, 1.0)[:, None] * 0.126 * rgb
-    wide = np.clip(0.5 + 0.25 * scale.step / slope, 0.8, 1.7)  # pixels; where cells are small it must not hide them
+    wide = np.clip(0.5 + 0.25 * scale.step / slope, 0.8, 1.7)  # pixels; thinner where cells are small
     dark = np.clip(wide - np.abs(value) / slope, 0.0, 1.0)[:, None]
     rgb += dark * (LINE - rgb)
     out[known] = np.rint(rgb).astype(np.uint8)
@@ -75,7 +75,7 @@ def coloured(d: Floats, scale: Scale) -> Pixels:
 
 
 def _slope(d: Floats) -> Floats:
-    """(h,w) metres a pixel, from those neighbours that are known; never 0."""
+    """(h,w) slope in metres per pixel, from neighbours with a value; never 0."""
     total = np.zeros(d.shape)
     for axis in (0, 1):
         change = np.abs(np.diff(d, axis=axis))
@@ -88,9 +88,9 @@ def _slope(d: Floats) -> Floats:
 
 
 def slice_picture(field: Field, axis: int, at: float, scale: Scale, side: int | None = None) -> Pixels:
-    """One slice, `side` pixels along the longest side of the window, whichever axis that is: slices fit each other.
+    """One slice; `side` pixels for the longest side of the window over all axes, so that slices have one scale.
 
-    Without a `side` it is large enough to show single steps, up to 800 pixels.
+    Default side: large enough to show single bands, at most 800 pixels.
     """
     box = window(field, scale)
     side = side or int(np.clip(3.0 * (box[1] - box[0]).max() / scale.step, 420, 800))
@@ -98,13 +98,13 @@ def slice_picture(field: Field, axis: int, at: float, scale: Scale, side: int | 
 
 
 def positions(field: Field, axis: int, count: int) -> Floats:
-    """Where `count` slices across the mesh lie, ends included."""
+    """Positions of `count` slices across the mesh, including both ends."""
     low, high = field.mesh.bounds[:, axis]
     return np.linspace(low, high, count)
 
 
 def place_text(axis: int, at: float, size: float) -> str:
-    """`x = +12.3 mm`, to a thousandth of the mesh's size."""
+    """The position as `x = +12.3 mm`, rounded to a thousandth of the mesh's size."""
     digits = max(0, 3 - int(np.ceil(np.log10(max(1e3 * size, 1e-9)))))
     value = round(1e3 * at, digits)
     return f"{AXES[axis]} = {value:+.{digits}f} mm" if value else f"{AXES[axis]} = 0 mm"
@@ -117,7 +117,7 @@ def legend(scale: Scale, width: int, height: int) -> Pixels:
 
 
 def slice_sheet(field: Field, scale: Scale | None = None, side: int = 360) -> Image.Image:
-    """The three middle slices side by side over the legend."""
+    """The three middle slices side by side above the legend."""
     scale = scale or Scale.of(field)
     middle = field.mesh.bounds.mean(0)
     order = (0, 2, 1)  # from the side, from the front, from above

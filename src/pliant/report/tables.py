@@ -1,4 +1,4 @@
-"""Tables of measured figures: what a terminal, a page, a CSV file and a program are shown alike."""
+"""Tables of measured figures, shared by terminal, HTML, CSV and JSON output."""
 
 import csv
 import dataclasses
@@ -13,9 +13,9 @@ BYTES = "bytes"  # the format of sizes
 
 @dataclasses.dataclass(frozen=True)
 class Column:
-    """`key` in the rows and in CSV, `heading` (one word) for readers, `show`: how a number is written, or `BYTES`.
+    """`key`: in the rows and in CSV; `heading` (one word): displayed name; `show`: format of numbers, or `BYTES`.
 
-    `detail` columns are for CSV and JSON: a reader has enough to look at without them.
+    `detail` columns appear in CSV and JSON only.
     """
 
     key: str
@@ -41,7 +41,7 @@ class Column:
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """Rows of plain values; a key that a row does not have is an empty cell."""
+    """Rows of plain values; a missing key is an empty cell."""
 
     name: str  # of the CSV file
     title: str
@@ -50,7 +50,7 @@ class Table:
 
     @property
     def shown(self) -> list[Column]:
-        """The columns for readers."""
+        """The displayed columns."""
         return [column for column in self.columns if not column.detail]
 
     @property
@@ -59,14 +59,14 @@ class Table:
 
     @property
     def right(self) -> list[str]:
-        """Headings of the columns that are flush right."""
+        """Headings of the right-aligned columns."""
         return [column.title for column in self.shown if column.right]
 
     def texts(self) -> list[list[str]]:
         return [[column.text(row.get(column.key)) for column in self.shown] for row in self.rows]
 
     def csv(self) -> str:
-        """Full precision, one line a row, the keys first."""
+        """The table as CSV in full precision, with a header of keys."""
         stream = io.StringIO()
         keys = [column.key for column in self.columns]
         writer = csv.DictWriter(stream, keys, extrasaction="ignore", lineterminator="\n")
@@ -77,7 +77,7 @@ class Table:
 
 @dataclasses.dataclass(frozen=True)
 class Chart:
-    """A picture as SVG that needs nothing around it."""
+    """A self-contained SVG chart."""
 
     name: str  # of the file
     caption: str
@@ -86,7 +86,7 @@ class Chart:
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """What one command found: sentences first, then pictures and tables, then how it was measured."""
+    """The result of a benchmark: findings as sentences, charts and tables, and notes on how it was measured."""
 
     title: str
     findings: Sequence[str]
@@ -96,7 +96,7 @@ class Report:
     about: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     def plain(self) -> dict[str, Any]:
-        """For JSON."""
+        """The report as plain values for JSON."""
         return {
             "title": self.title,
             "findings": list(self.findings),

@@ -13,7 +13,7 @@ from .tables import Chart, Report, Table
 
 
 def tables_page(report: Report) -> str:
-    """The page as text; it holds everything it shows and runs no script."""
+    """The self-contained page as text, without scripts."""
     parts = {
         "findings": _findings(report),
         "charts": "".join(map(_chart, report.charts)),
@@ -24,7 +24,7 @@ def tables_page(report: Report) -> str:
 
 
 def book_page(first: Report, chapters: Mapping[str, Report]) -> str:
-    """Several reports on one page, `first` on top with a list of the others by their names."""
+    """Several reports on one page: `first`, a table of contents, then the chapters."""
     links = "".join(f'<li><a href="#{_anchor(name)}">{html.escape(name)}</a></li>' for name in chapters)
     parts = {
         "findings": _findings(first) + (f'</ul><ul class="contents">{links}' if links else ""),
@@ -36,21 +36,21 @@ def book_page(first: Report, chapters: Mapping[str, Report]) -> str:
 
 
 def write_book_page(path: str | os.PathLike[str], first: Report, chapters: Mapping[str, Report]) -> None:
-    """Write the page to `path`, whole or not at all."""
+    """Write the page to `path` atomically."""
     page = book_page(first, chapters)
     with atomic_write(path, "w") as stream:
         stream.write(page)
 
 
 def write_tables_page(path: str | os.PathLike[str], report: Report) -> None:
-    """Write the page to `path`, whole or not at all."""
+    """Write the page to `path` atomically."""
     page = tables_page(report)
     with atomic_write(path, "w") as stream:
         stream.write(page)
 
 
 def write_files(folder: pathlib.Path, report: Report, name: str) -> list[pathlib.Path]:
-    """A CSV file for each table, an SVG file for each chart, and `name`.json with what they were measured on."""
+    """A CSV file for each table, an SVG file for each chart, and `name`.json with findings, notes and environment."""
     texts = {f"{table.name}.csv": table.csv() for table in report.tables}
     texts |= {f"{chart.name}.svg": chart.svg + "\n" for chart in report.charts}
     told = {"title": report.title, "findings": report.findings, "notes": report.notes, "about": report.about}

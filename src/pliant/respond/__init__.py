@@ -1,4 +1,4 @@
-"""Contacts -> State, in place."""
+"""Collision responses: each moves the positions and velocities of a `State` in place, according to contacts."""
 
 from .base import Response
 from .geometric import Geometric, PenaltyGeometric

@@ -1,4 +1,4 @@
-"""What every response is: told of a small step's contacts, it moves x, and then corrects v."""
+"""Interface of the collision responses: given the contacts of a substep, move x, then correct v."""
 
 from collections.abc import Callable
 from typing import ClassVar
@@ -11,12 +11,12 @@ Look = Callable[[State], Contacts]
 
 
 class Response:
-    """`hold`, `begin`, `apply` and `finish` are called in this order in every small step, `show` once a frame.
+    """`hold`, `begin`, `apply` and `finish` are called in this order in every substep, `show` once per frame.
 
-    look: finds the contacts of a state, for responses that ask again after they have moved things. remained: how many
-    pairs were still too near when such a response gave up. between: whether it keeps two soft things apart. shows:
-    whether `show` does anything. strict: whether what it leaves inside a body is set out at once
-    before a frame is shown.
+    look: detection function, for iterative responses that detect again after moving vertices. remained: number of pairs
+    that were still too near when such a response stopped. between: whether it works between two deformable bodies.
+    shows: whether `show` does anything. strict: whether the final projection moves vertices that it leaves inside a
+    body out before a frame is returned.
     """
 
     between: ClassVar[bool] = True
@@ -26,26 +26,26 @@ class Response:
     remained: int = 0
 
     def hold(self, state: State, dt: float) -> None:
-        """Forces have moved x, nothing else has: nothing is held."""
+        """Hook after the prediction of x, before constraints; does nothing by default."""
 
     def begin(self, contacts: Contacts, state: State) -> None:
-        """A new small step, whose velocities are those before impact."""
+        """Begin a substep; state.v are the velocities before impact."""
         raise NotImplementedError
 
     def apply(self, contacts: Contacts, state: State, dt: float) -> None:
-        """Move x."""
+        """Move x according to the contacts."""
         raise NotImplementedError
 
     def finish(self, contacts: Contacts, state: State, dt: float) -> None:
-        """Correct v, which is by now what x went in the small step."""
+        """Correct v, which has been recomputed from the displacement of the substep."""
         raise NotImplementedError
 
     def show(self, state: State, dt: float, look: Look | None = None) -> None:
-        """The last word before a frame is shown; `look` instead of this response's own."""
+        """Correct x at the end of a frame; `look` replaces this response's detection function."""
 
     @property
     def memory(self) -> Contacts:
-        """What is remembered from step to step: nothing."""
+        """Contacts kept from substep to substep; empty by default."""
         return _contacts.empty()
 
     @memory.setter

@@ -1,4 +1,4 @@
-"""Geometric: moved to the legal place, again and again until nothing touches (Jung et al. 2005, sections 4 and 5)."""
+"""Geometric: move to a contact-free position, repeated until nothing touches (Jung et al. 2005, sections 4 and 5)."""
 
 import numpy as np
 
@@ -11,18 +11,18 @@ from ..state import State
 from .base import Look, Response
 from .penalty import Penalty
 
-FREE = 0.9  # of the distance that is kept: a state is free of contact when no pair is nearer
-ROUNDS = 40  # of looking and setting apart before a frame is shown, and a few in each small step
-FEW = 2
+FREE = 0.9  # of the contact offset: a state is free of contact when no pair is nearer
+ROUNDS = 40  # of detection and separation at the end of a frame
+FEW = 2  # rounds in each substep
 SWEEPS = 4  # over the contacts of a round
 
 
 class Geometric(Response):
-    """Sets what is nearer than `eps` apart, looks again, and so on until the state is free of contact or for `rounds`.
+    """Separates pairs nearer than `eps` and detects again, until the state is free of contact or for `rounds` rounds.
 
-    Free is: no pair nearer than FREE of eps, as the detector sees it. `remained` counts the pairs that were when it
-    gave up. Where nobody can look (`look`), the contacts it was given are taken again. What it moves gets no speed by
-    that; pairs that still approach get the response velocity.
+    Free of contact means that the detector finds no pair nearer than FREE * eps; `remained` is the number of such pairs
+    at the end. Without a detection function (`look`) the given contacts are reused. The separation adds no velocity;
+    pairs that still approach get the response velocity.
     """
 
     shows = True
@@ -46,24 +46,24 @@ class Geometric(Response):
         self.looks = 0
 
     def begin(self, contacts: Contacts, state: State) -> None:
-        """A new step: forget the pushes of the last one, remember the speeds before impact."""
+        """Begin a substep: clear the impulses and store the velocities before impact."""
         self._forget()
         self._before, self.lift = state.v.copy(), np.zeros_like(state.x)
 
     def apply(self, contacts: Contacts, state: State, dt: float) -> None:
-        """Set apart, and a few times more where that brought others near."""
+        """Separate, and repeat a few times where that brought other pairs near."""
         self._separate(contacts, state, dt, self.look, min(FEW, self.rounds))
         self._after = state.x.copy()
 
     def finish(self, contacts: Contacts, state: State, dt: float) -> None:
-        """Take from v what was not speed, and give what approaches its response velocity."""
+        """Remove the separation displacement from v, and give approaching pairs their response velocity."""
         if len(self.met):
             _kernels.keep_lift(self.lift, self._after, state.x)
             state.v -= self.lift / dt
             self._answer(state, 4.0 * self._gravity * dt)
 
     def show(self, state: State, dt: float, look: Look | None = None) -> None:
-        """Until the state is free of contact, before it is shown: nothing is on its way any more."""
+        """Separate until the state is free of contact, at the end of a frame; the vertices do not move otherwise."""
         look = look or self.look
         if look is None:
             return
@@ -76,7 +76,7 @@ class Geometric(Response):
         common = state.x, self.lift, state.x_start, self.w, self.eps, self.friction, self.simple, dt
         least, parts = FREE * self.eps, []
         self.remained = _kernels.too_near(found, state.x, self.w, least)
-        # what is on its way is stopped in any case; what only has to be shown stays where it is if it can
+        # within a substep approaching pairs are always stopped; at the end of a frame a free state is left unchanged
         rounds = rounds if self.remained else min(len(found), int(dt > 0.0))
         for _ in range(rounds):
             given = np.zeros(len(found)), np.zeros(len(found)), np.zeros((len(found), 3))
@@ -102,7 +102,7 @@ class Geometric(Response):
 
 
 class PenaltyGeometric(Penalty):
-    """Penalty in every small step, so that little comes near; geometric before a frame is shown, so that nothing is."""
+    """Penalty in every substep, so that few pairs come near; geometric at the end of a frame, so that none remain."""
 
     shows = True
 
@@ -119,6 +119,6 @@ class PenaltyGeometric(Penalty):
         self.last = Geometric(scene, obstacles=obstacles, eps=eps, rounds=rounds)
 
     def show(self, state: State, dt: float, look: Look | None = None) -> None:
-        """Set apart what the penalty left too near."""
+        """Separate the pairs that the penalty left too near."""
         self.last.show(state, dt, look or self.look)
         self.remained = self.last.remained

@@ -1,4 +1,4 @@
-"""Penalty: a repulsion as strong as the distance that is missing, shared out by mass (Jung et al. 2005, section 4)."""
+"""Penalty: repulsion proportional to the violated distance, distributed by mass (Jung et al. 2005, section 4)."""
 
 import numpy as np
 
@@ -13,11 +13,11 @@ TAU = 0.002  # s
 
 
 class Penalty(Response):
-    """Between the two objects of a contact, each with all of its mass, acts a critically damped spring.
+    """A critically damped spring acts between the two objects of a contact, each with its full mass.
 
-    `tau` (s) says how stiff: of a missing distance 26 % are regained after tau, 59 % after 2 tau, 91 % after 4 tau,
-    whatever dt is; the spring has M / tau2 N/m, M being the reduced mass of the two. A load that would accelerate the
-    pair by a presses it a tau2 together. Nothing bounces. Impulses of a step are in `pushed` and `rubbed` (metres).
+    `tau` (s) sets its stiffness: 26 % of the violation is corrected after tau, 59 % after 2 tau and 91 % after 4 tau,
+    for any dt. The spring constant is M / tau^2 N/m, with the reduced mass M of the pair; a load that accelerates the
+    pair by a compresses it by a tau^2. No restitution. The impulses of a substep are in `pushed` and `rubbed` (metres).
     """
 
     def __init__(
@@ -31,11 +31,11 @@ class Penalty(Response):
         self.pushed, self.rubbed = np.zeros(0), np.zeros((0, 3))
 
     def begin(self, contacts: Contacts, state: State) -> None:
-        """A new step: forget the pushes of the last one."""
+        """Begin a substep: clear the impulses."""
         self.pushed, self.rubbed = np.zeros(len(contacts)), np.zeros((len(contacts), 3))
 
     def apply(self, contacts: Contacts, state: State, dt: float) -> None:
-        """Move x by what the repulsion does in dt, rubbing along the way; after the internal forces have moved it."""
+        """Move x by the effect of repulsion and friction in dt, after the internal forces."""
         if len(contacts):
             _kernels.repel(
                 contacts,
@@ -52,4 +52,4 @@ class Penalty(Response):
             )
 
     def finish(self, contacts: Contacts, state: State, dt: float) -> None:
-        """v is what x went: a force has done its work there."""
+        """Leave v unchanged: the repulsion is already contained in the displacement."""

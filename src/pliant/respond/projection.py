@@ -1,4 +1,4 @@
-"""Projection: set back to the surface, with friction, then correct the velocities (Fuhrmann et al. 2003, section 4)."""
+"""Projection onto the surface, with friction, then velocity correction (Fuhrmann et al. 2003, section 4)."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,14 +10,14 @@ from ..state import State
 from .base import Response
 
 Floats = NDArray[np.float64]
-RECOVERY = 2.0  # m/s: how fast what is inside without having moved in comes out
+RECOVERY = 2.0  # m/s: largest speed at which penetration that existed before the substep is resolved
 
 
 class Projection(Response):
-    """Keeps everything `eps` away from what it touches. Impulses of a step are in `pushed` and `rubbed` (metres).
+    """Keeps every contact at a gap of at least `eps`. Impulses of a substep are in `pushed` and `rubbed` (metres).
 
-    Movements and speeds are those relative to the surface: a contact's anchor has its own velocity. `obstacles` says
-    that contacts name vertices of obstacles that move. `eps` other than the scene's is for cloth on cloth.
+    Displacements and velocities are relative to the surface: a contact's anchor has its own velocity. `obstacles`:
+    contacts may refer to vertices of moving obstacles. Pass `eps` for an offset other than the scene's.
     """
 
     strict = True
@@ -34,7 +34,7 @@ class Projection(Response):
         self.pushed, self.rubbed = np.zeros(0), np.zeros((0, 3))
 
     def begin(self, contacts: Contacts, state: State) -> None:
-        """A new step: forget the pushes of the last one, remember the speeds before impact."""
+        """Begin a substep: clear the impulses and store the velocities before impact."""
         self.pushed = np.zeros(len(contacts))
         self.rubbed = np.zeros((len(contacts), 3))
         if self._before.shape != state.v.shape:
@@ -42,7 +42,7 @@ class Projection(Response):
         self._before[self._rows] = state.v[self._rows]
 
     def apply(self, contacts: Contacts, state: State, dt: float) -> None:
-        """Move x so that every gap is at least eps (to first order), rubbing along the way; see `RECOVERY`."""
+        """Move x so that every gap is at least eps (to first order), with friction; see `RECOVERY`."""
         if len(contacts):
             _kernels.project(
                 contacts,
@@ -59,7 +59,7 @@ class Projection(Response):
             )
 
     def finish(self, contacts: Contacts, state: State, dt: float) -> None:
-        """Correct v for what was moved."""
+        """Correct v for the projection, with restitution."""
         if len(contacts):
             slow = 4.0 * self._gravity * dt
             _kernels.settle(contacts, state.v, self._before, self.w, self.elasticity, slow, self.pushed)

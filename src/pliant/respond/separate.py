@@ -1,4 +1,4 @@
-"""Separate: what is deep inside is led out at a limited speed and keeps none of it."""
+"""Separate: resolve deep overlaps at bounded speed without adding velocity."""
 
 import numpy as np
 
@@ -11,15 +11,15 @@ from .base import Response
 
 SPEED = 0.5  # m/s
 TAU = 0.02  # s
-SWEEPS = 2  # over the contacts of a small step, to stop what goes farther in
+SWEEPS = 2  # over the contacts of a substep, to stop further penetration
 
 
 class Separate(Response):
-    """For overlaps of any depth, with records of consistent depth: nothing is thrown, however many contacts there are.
+    """For overlaps of any depth, with contacts of consistent depth: no vertex is ejected, however many contacts it has.
 
-    What goes farther in is stopped, with friction. Beside that all that touches is moved apart, by what is missing in
-    `tau` seconds but no vertex faster than `speed` (m/s), and gets no velocity by it. Nothing bounces. Impulses of a
-    step are in `stopped` and `rubbed`, and how far each vertex was led in `lift` (metres).
+    Further penetration is stopped, with friction. In addition, contacts are separated by the violated distance within
+    `tau` seconds, no vertex faster than `speed` (m/s), without adding velocity. No restitution. The impulses of a
+    substep are in `stopped` and `rubbed`, the separating displacement of each vertex in `lift` (metres).
     """
 
     def __init__(
@@ -41,12 +41,12 @@ class Separate(Response):
         self.stopped, self.rubbed = np.zeros(0), np.zeros((0, 3))
 
     def begin(self, contacts: Contacts, state: State) -> None:
-        """A new step: forget the pushes of the last one."""
+        """Begin a substep: clear the impulses."""
         self.stopped, self.rubbed = np.zeros(len(contacts)), np.zeros((len(contacts), 3))
         self.lift[:] = 0.0
 
     def apply(self, contacts: Contacts, state: State, dt: float) -> None:
-        """Stop what goes in, and lead out."""
+        """Stop further penetration, and separate."""
         if not len(contacts):
             return
         x, holds = state.x, np.zeros(len(state.x))
@@ -56,12 +56,12 @@ class Separate(Response):
             _kernels.stop(contacts, x, state.x_start, self.w, self.eps, *rubs, holds, self.stopped, self.rubbed)
         pace = min(dt / self.tau, 1.0)
         farthest, most = _kernels.lead(contacts, x, self.w, self.eps, pace, holds, self.lift)
-        # one factor for all, so that what one side gives is what the other takes
+        # one factor for all vertices, so that action equals reaction
         allowed = min(self.speed * dt, pace * most)
         if farthest > allowed:
             self.lift *= allowed / farthest
         x += self.lift
 
     def finish(self, contacts: Contacts, state: State, dt: float) -> None:
-        """What was led out has not become faster."""
+        """Remove the separating displacement from v."""
         state.v -= self.lift / dt

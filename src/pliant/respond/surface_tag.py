@@ -1,4 +1,4 @@
-"""Surface tag: set to the surface, tagged until it leaves, never moved towards it (Pelechano et al., section 4.6)."""
+"""Surface tag: project vertices to the surface and tag them until they leave it (Pelechano et al., section 4.6)."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,20 +11,20 @@ from ..state import State
 from .base import Response
 
 Floats = NDArray[np.float64]
-STIFFNESS = 1e4  # 1/s2: of the depth a third is left after a hundredth of a second
-_HAIR = 1e-6  # of eps: so much nearer than eps things are set, so that the detector sees them again
+STIFFNESS = 1e4  # 1/s2: a third of the depth is left after 0.01 s
+_HAIR = 1e-6  # of eps: vertices are projected to this much less than eps, so that the detector finds them again
 
 
 class SurfaceTag(Response):
-    """Sets vertices to where they are `eps` from what they touch; they stay tagged until nothing presses them there.
+    """Projects vertices to a gap of `eps`; they stay tagged as long as they are pressed against the surface.
 
-    Call `hold` after a step's forces have moved x and before anything else looks at it: it takes what moves a tagged
-    vertex towards its surface, relative to that surface, and lets it rub as hard as it is pressed. What was more than
-    `deep` metres (default: eps) beyond eps already is not set but driven out by a force in proportion to the depth
-    (`stiffness`, 1/s2). Nothing bounces. `pushed` (n,) are the corrections of the last step, metres.
+    Call `hold` directly after the prediction of x: it removes the motion of a tagged vertex towards its surface,
+    relative to that surface, and applies friction in proportion. Vertices more than `deep` metres (default: eps) beyond
+    eps are not projected but driven out by a force proportional to the depth (`stiffness`, 1/s2). No restitution.
+    `pushed` (n,) are the corrections of the last substep, metres.
     """
 
-    between = False  # what it tags is on a surface that does not give way
+    between = False  # tagged vertices lie on the surface of an obstacle
 
     def __init__(
         self,
@@ -46,12 +46,12 @@ class SurfaceTag(Response):
 
     @property
     def tagged(self) -> NDArray[np.int32]:
-        """Rows of the vertices that are on a surface, ascending."""
+        """Rows of the tagged vertices, ascending."""
         return np.unique(self.tags["vertices"][:, 0])
 
     @property
     def memory(self) -> Contacts:
-        """What is remembered from step to step."""
+        """Contacts of the tagged vertices, kept from substep to substep."""
         return self.tags
 
     @memory.setter
@@ -59,17 +59,17 @@ class SurfaceTag(Response):
         self.tags, self._stopped = tags, np.zeros(len(tags))
 
     def hold(self, state: State, dt: float) -> None:
-        """Take what forces and velocity did towards the surface to what is tagged."""
+        """Remove the predicted motion of tagged vertices towards their surface."""
         self._stopped = np.zeros(len(self.tags))
         if len(self.tags):
             _kernels.hold(self.tags, state.x, state.x_start, self.w, self.friction, self.simple, dt, self._stopped)
 
     def begin(self, contacts: Contacts, state: State) -> None:
-        """A new step: forget the pushes of the last one."""
+        """Begin a substep: clear the corrections."""
         self.pushed, self._outward = np.zeros(len(contacts)), np.zeros(len(contacts))
 
     def apply(self, contacts: Contacts, state: State, dt: float) -> None:
-        """Set what is too near to the surface, rubbing along the way."""
+        """Project vertices that are too near to the surface, with friction."""
         if len(contacts):
             _kernels.set_out(
                 contacts,
@@ -87,7 +87,7 @@ class SurfaceTag(Response):
             )
 
     def finish(self, contacts: Contacts, state: State, dt: float) -> None:
-        """Correct v for what was moved, and say who is on a surface now."""
+        """Correct v for the projection, and update the tags."""
         if len(contacts):
             _kernels.stop(contacts, state.v, self.w, self.pushed, self._outward)
         i = contacts["vertices"][:, 0]

@@ -1,4 +1,4 @@
-"""Ready scenes as functions: the same ones for the command line, the tests and the benchmark."""
+"""The built-in scenes as functions, shared by the command line, the tests and the benchmarks."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Many soft bodies at once: creatures of jelly fall into a bowl (after Teschner et al. 2005, sections 5 and 7)."""
+"""Many soft bodies at once: jelly creatures fall into a bowl (after Teschner et al. 2005, sections 5 and 7)."""
 
 from typing import Any
 
@@ -9,22 +9,22 @@ from .. import shapes, validate
 from ..mesh import Mesh
 from ..scene import Body, Scene, Solid
 
-THIN = 0.002  # metres between surfaces
+THIN = 0.002  # default contact offset and thickness, metres
 JELLY = Solid(young=8e3, poisson=0.4, density=400.0, damping=0.03)
 LENGTH = 0.15  # metres from nose to tail
-RING = 4  # creatures that fall side by side
+RING = 4  # creatures per layer, side by side
 COLOURS = ((0.62, 0.16, 0.13), (0.80, 0.52, 0.16), (0.30, 0.46, 0.24), (0.18, 0.36, 0.52), (0.45, 0.25, 0.45))
 
 
 def creatures(*, resolution: int = 12, count: int = 12, **options: Any) -> Scene:
-    """`count` creatures of 15 cm fall into a bowl, four at a time, each turned in another way.
+    """`count` creatures, 15 cm long, fall into a bowl in layers of four, each with a different rotation.
 
-    `resolution` counts edges from nose to tail.
+    `resolution` is the number of edges from nose to tail.
     """
     resolution = validate.whole("resolution", resolution, low=5, high=1000)
     count = validate.whole("count", count, low=1, high=10_000)
     stuff = options.pop("material", None)
-    stuff = stuff if isinstance(stuff, Solid) else JELLY  # the command line has a cloth for every scene
+    stuff = stuff if isinstance(stuff, Solid) else JELLY  # the command line passes a cloth material to every scene
     one, bodies = shapes.creature(LENGTH, LENGTH / resolution), []
     for k in range(count):
         layer, place = divmod(k, RING)
@@ -41,7 +41,7 @@ def creatures(*, resolution: int = 12, count: int = 12, **options: Any) -> Scene
 
 
 def _turned(mesh: Mesh, k: int) -> Mesh:
-    """The k-th way to turn a body around the middle of its box: about y by the golden angle, and tilted."""
+    """The mesh rotated about the centre of its bounding box: about y by k times the golden angle, and tilted."""
     centre = mesh.bounds.mean(0)
     turn = _about(1, 2.4 * k) @ _about(0, 0.5 * np.sin(1.7 * k)) @ _about(2, 0.6 * np.cos(2.3 * k))
     return mesh.moved((mesh.vertices - centre) @ turn.T)

@@ -1,4 +1,4 @@
-"""Any cloth over any body."""
+"""Scenes in which a cloth falls over a body."""
 
 import dataclasses
 import logging
@@ -15,9 +15,9 @@ from .snug import HOLDS, snug
 
 log = logging.getLogger("pliant.scenes")
 PLACES = ("auto", "as-is", "above")
-COTTON = 0.75  # metres: the side of a tablecloth that is of the default material
-FOLD = 1 / 16  # of a tablecloth's side: how far its own weight bends it; so it does 75 cm of cotton
-FIELD_CELLS = 320  # along the body's longest side: a dense grid of 160 MB for a body as deep and high as it is wide
+COTTON = 0.75  # metres: the side of a tablecloth that has the default material
+FOLD = 1 / 16  # bending length under its own weight as a share of the side; 75 cm of cotton has this value
+FIELD_CELLS = 320  # along the body's longest side: a dense grid of 160 MB for a body with a cubic bounding box
 
 
 def drape_scene(
@@ -32,13 +32,13 @@ def drape_scene(
     name: str = "drape",
     **options: Any,
 ) -> Scene:
-    """A scene in which `cloth` falls over `body`.
+    """Return a scene in which `cloth` falls over the static `body`.
 
-    place: "as-is" leaves both where they are, "above" centres the cloth over the body, "auto" does so only where the
-    cloth would start beside the body, far away, or (a flat sheet) inside it. eps: the distance kept, by default
-    `default_eps`. hold: "auto" pins the borders of a garment that lie close to the body all around (waistbands, cuffs,
-    collars) where it is worn as it is; "none" leaves all to friction. Other options are those of Scene (friction,
-    gravity, wind ...).
+    place: "as-is" leaves both where they are; "above" centres the cloth over the body; "auto" does so only if the
+    cloth would start beside the body, far away from it, or (flat sheets only) inside it. eps: the contact offset in
+    metres; default: `default_eps`. hold: "auto" pins the boundary loops of a garment that lie close to the body all
+    around (waistbands, cuffs, collars), unless the garment was moved; "none" pins nothing, so only friction holds it.
+    Other options are those of Scene (friction, gravity, wind ...).
     """
     validate.choice("place", place, PLACES)
     validate.choice("hold", hold, HOLDS)
@@ -46,17 +46,17 @@ def drape_scene(
         if not mesh.n_faces:
             raise ValueError(f"mesh {mesh.name!r} has no faces; expected a surface")
     if not body.welded.issues.closed:
-        log.info("body %r is open; the outside is where its faces look", body.name)
+        log.info("body %r is open; its outside is the side that its face normals point to", body.name)
     if body.issues.inward:
-        raise ValueError(f"body {body.name!r} is inside out (its faces look inward); turn them around (faces[:, ::-1])")
+        raise ValueError(f"body {body.name!r} is inside out (normals point inward); reverse its faces (faces[:, ::-1])")
     given = cloth
     if place == "above":
         cloth = above(cloth, body)
     elif place == "auto" and (why := _why_move(cloth, body)):
         if why == "starts inside" and not _is_sheet(cloth):
-            log.warning("garment %r starts partly inside body %r: left there, it is pushed out", cloth.name, body.name)
+            log.warning("garment %r starts partly inside body %r and will be pushed out", cloth.name, body.name)
         else:
-            log.warning("cloth %r %s body %r: moved above it (place as-is leaves it)", cloth.name, why, body.name)
+            log.warning("cloth %r %s body %r; moved above it (place as-is keeps it)", cloth.name, why, body.name)
             cloth = above(cloth, body)
     distance = default_eps(body, cloth) if eps is None else validate.number("eps", eps, above=0.0)
     if distance > body.size:
@@ -68,11 +68,11 @@ def drape_scene(
 
 
 def default_eps(body: Mesh, cloth: Mesh | None = None) -> float:
-    """How far cloth is kept from this body, metres: 5 mm for things of human size, at most 1 % of smaller ones.
+    """The default contact offset of this body, metres: 5 mm at human size, at most 1 % of a smaller body's size.
 
-    Coarse cloth cuts corners between its vertices and keeps a tenth of an edge, fine cloth may come as near as half
-    an edge. The field's cells must not be larger than eps, or nothing is promised any more; so eps is never less than
-    the cells of a grid of bearable size.
+    The chords of coarse cloth cut into the body between vertices, so the offset is at least a tenth of the median edge;
+    for fine cloth it is at most half of it. The guarantee of a distance field requires cells no larger than eps, so
+    eps is at least the cell size of the finest affordable grid.
     """
     longest = float((body.bounds[1] - body.bounds[0]).max())
     wanted = 0.005
@@ -83,21 +83,21 @@ def default_eps(body: Mesh, cloth: Mesh | None = None) -> float:
 
 
 def edge_lengths(mesh: Mesh) -> NDArray[np.float64]:
-    """(k,) metres, of the welded mesh."""
+    """(k,) edge lengths of the welded mesh, metres."""
     ends = mesh.welded.vertices[mesh.welded.topology.edges]
     return np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1)
 
 
 def tablecloth_side(body: Mesh) -> float:
-    """Metres: 1.6 times the body's height or its largest width, whatever is more."""
+    """The side of the tablecloth in metres: 1.6 times the longest side of the body's bounding box."""
     return 1.6 * float((body.bounds[1] - body.bounds[0]).max())
 
 
 def tablecloth_material(body: Mesh, **given: float) -> Cloth:
-    """Cotton, except that a tablecloth of any size has folds of the same shape. given: what is not to be chosen.
+    """Cotton with bending and damping scaled so that a tablecloth of any size has folds of the same shape.
 
-    What it weighs bends it over the same part of its side, whatever that is in metres, and its waves die out within
-    the time that it takes to fall as far.
+    The bending length under its own weight is the same share of the side at every size, and waves decay in the time
+    that the cloth takes to fall that far. given: parameters of Cloth that are used as they are.
     """
     plain, side = Cloth(**given), tablecloth_side(body)
     chosen = {"bend": plain.density * 9.81 * (FOLD * side) ** 3, "damping": plain.damping * (side / COTTON) ** 1.5}
@@ -105,9 +105,9 @@ def tablecloth_material(body: Mesh, **given: float) -> Cloth:
 
 
 def tablecloth_for(body: Mesh, resolution: int = 36) -> Mesh:
-    """A square of cloth that covers a body.
+    """Return a square cloth that covers a body.
 
-    It is centred over the top of the body, the highest tenth, because cloth that touches off its centre slides down.
+    It is centred over the highest tenth of the body, because cloth that touches away from its centre slides off.
     """
     side = tablecloth_side(body)
     cloth = above(shapes.cloth(side, side, resolution), body)
@@ -120,23 +120,23 @@ def tablecloth_for(body: Mesh, resolution: int = 36) -> Mesh:
 def tablecloth_scene(
     body: Mesh, *, resolution: int = 36, place: str = "as-is", material: Cloth | None = None, **options: Any
 ) -> Scene:
-    """A tablecloth over any body, and a floor under both: what slides off comes to rest. Options as `drape_scene`.
+    """Return a scene with a tablecloth over any body, and a floor under both. Options are those of `drape_scene`.
 
-    Without a material it has that of `tablecloth_material`: over a house its folds are wide enough for its triangles
-    to show them, over a coin it hangs and does not stand off like card.
+    The default material is `tablecloth_material`: over a large body its folds are wide enough for its triangles to
+    resolve, and over a small one it is flexible enough to hang down.
     """
     cloth = tablecloth_for(body, resolution)
     scene = drape_scene(cloth, body, place=place, material=material or tablecloth_material(body), **options)
     width = 1.6 * tablecloth_side(body)
-    thick = 8.0 * scene.eps  # a field of it takes room for its thickness
+    thick = 8.0 * scene.eps  # the size of its distance field grows with its thickness
     x, _, z = 0.5 * (body.bounds[0] + body.bounds[1])
     slab = shapes.box((width, thick, width), (8, 1, 8), centre=(x, body.bounds[0, 1] - 0.5 * thick, z))
     return dataclasses.replace(scene, bodies=[*scene.bodies, Body(slab, fixed=True, name="floor")])
 
 
 def above(cloth: Mesh, body: Mesh, gap: float | None = None) -> Mesh:
-    """The cloth moved (not turned) so that it is centred over the body, its lowest point `gap` above the highest."""
-    # flat cloth sinks at little more than 1 m/s, so over large bodies it does not wait for long
+    """The cloth translated so that it is centred over the body, its lowest point `gap` above the body's highest."""
+    # flat cloth falls at little more than 1 m/s, so the gap is bounded over large bodies
     lift = max(min(0.04 * body.size, 0.1), 2.0 * default_eps(body)) if gap is None else gap
     low, high = cloth.bounds
     middle = 0.5 * (low + high)
@@ -146,7 +146,7 @@ def above(cloth: Mesh, body: Mesh, gap: float | None = None) -> Mesh:
 
 
 def _why_move(cloth: Mesh, body: Mesh) -> str:
-    """What keeps the cloth from falling on the body where it is, in words; empty where nothing does."""
+    """The reason why the cloth cannot fall on the body from where it is, for messages; empty if there is none."""
     low, high = cloth.bounds
     if (low > body.bounds[1])[[0, 2]].any() or (high < body.bounds[0])[[0, 2]].any():
         return "starts beside"
@@ -162,6 +162,6 @@ def _why_move(cloth: Mesh, body: Mesh) -> str:
 
 
 def _is_sheet(cloth: Mesh) -> bool:
-    """Flat cloth, not a garment: twenty times thinner than it is long."""
+    """True for flat cloth, as opposed to a garment: its thickness is less than a twentieth of its length."""
     extent = np.sort(np.linalg.svd(cloth.vertices - cloth.vertices.mean(0), compute_uv=False))
     return bool(extent[0] < 0.05 * extent[-1])

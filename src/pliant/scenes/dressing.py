@@ -16,7 +16,7 @@ from .drape import edge_lengths
 from .snug import HOLDS, snug
 
 log = logging.getLogger("pliant.scenes")
-NEAR = 0.0025  # of the body's size: how far cloth is kept from the skin, 4 mm of a person
+NEAR = 0.0025  # contact offset as a share of the body's size: 4 mm for a person
 
 
 def dress_scene(
@@ -32,14 +32,14 @@ def dress_scene(
     name: str = "dress",
     **options: Any,
 ) -> Scene:
-    """A scene in which `character` wears `garments`, inner to outer, given in its rest pose, and plays `clip`.
+    """Return a scene in which `character` plays `clip` and wears `garments`, given inner to outer in its rest pose.
 
-    clip: its first without a name, once or (`loop`) over and over. In `lead_in` seconds it goes from the rest pose to
-    the clip's first. hold "auto"
-    fastens borders that lie close to the skin all around (waistbands, cuffs, collars) where they are; "none" leaves all
-    to friction. eps: the distance kept from the skin, by default a quarter of a percent of the body's size. Other
-    options are those of Scene (friction, gravity, self_contact ...); several garments are kept apart
-    ("safe") without one.
+    clip: default: the character's first clip; played once, or repeatedly with `loop`. lead_in: seconds in which the
+    character moves from the rest pose to the first pose of the clip. hold: "auto" attaches boundary loops that lie
+    close to the skin all around (waistbands, cuffs, collars) to the skin; "none" attaches nothing, so only friction
+    holds the garments. eps: the contact offset in metres; default: a quarter of a percent of the body's size. Other
+    options are those of Scene (friction, gravity, self_contact ...); with several garments self_contact is "safe" by
+    default.
     """
     validate.choice("hold", hold, HOLDS)
     if not garments:
@@ -51,7 +51,7 @@ def dress_scene(
     skin = character.mesh.moved(character.shape(None, 0.0))
     if skin.issues.inward:
         raise ValueError(
-            f"character {skin.name!r} is inside out (its faces look inward); turn them around (faces[:, ::-1])"
+            f"character {skin.name!r} is inside out (normals point inward); reverse its faces (faces[:, ::-1])"
         )
     distance = _distance(skin, garments) if eps is None else validate.number("eps", eps, above=0.0)
     surface = ClosestPoints(skin)
@@ -76,7 +76,7 @@ def _welded(motion: Skinned, skin: Mesh) -> Skinned:
 
 
 def _distance(skin: Mesh, garments: Sequence[Mesh]) -> float:
-    """What is kept between skin and cloth, metres; fine cloth may come as near as half of an edge."""
+    """The default contact offset between skin and cloth, metres; for fine cloth at most half of the median edge."""
     edge = min(float(np.median(edge_lengths(garment))) for garment in garments)
     return min(NEAR * skin.size, 0.5 * edge)
 
@@ -85,5 +85,5 @@ def _warn_of_depth(garment: Mesh, surface: ClosestPoints) -> None:
     depth = surface.query(garment.vertices[np.unique(garment.faces)])[0]
     inside = int((depth < 0.0).sum())
     if inside:
-        text = "garment %r starts with %d vertices inside the body, up to %.3g mm: they are pushed out"
+        text = "garment %r starts with %d vertices inside the body, up to %.3g mm deep; they will be pushed out"
         log.warning(text, garment.name, inside, -1e3 * float(depth.min()))

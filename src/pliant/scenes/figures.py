@@ -1,4 +1,4 @@
-"""Two figures walk into each other and through (the survey's intersection volumes, Teschner et al. 2005, figure 3)."""
+"""Two figures walk through each other (the survey's intersection volumes, Teschner et al. 2005, figure 3)."""
 
 from typing import Any
 
@@ -8,14 +8,14 @@ from .. import shapes, validate
 from ..deforming import Recorded
 from ..scene import Body, Scene
 
-SECONDS, STEP = 1.6, 0.02  # of the walk, and between the frames that are kept of it
-SPEED, SIDE = 0.65, 0.1  # m/s, and how far (m) each walks to its left of the line between them
+SECONDS, STEP = 1.6, 0.02  # duration of the walk, and the interval between its recorded frames
+SPEED, SIDE = 0.65, 0.1  # m/s, and the lateral offset (m) of each to its left of the line between them
 COLOURS = ((0.80, 0.60, 0.50), (0.42, 0.50, 0.58))
 
 
 def two_figures(*, resolution: int = 144, detail: float = 0.7, **options: Any) -> Scene:
-    """Two mannequins walk towards each other, shoulder into shoulder, and on; nothing keeps them apart, and the volume
-    that they share is measured in every frame. `resolution`: pixels along the longer side of what is looked at."""
+    """Two mannequins walk towards and through each other, shoulder into shoulder; no response separates them, and
+    their intersection volume is measured in every frame. `resolution`: pixels along the longer side of the images."""
     for name in ("irregular", "material"):
         options.pop(name, None)
     if options.get("eps") is None:
@@ -27,7 +27,7 @@ def two_figures(*, resolution: int = 144, detail: float = 0.7, **options: Any) -
     for k, name in enumerate(("one", "other")):
         turn = 1.0 - 2.0 * k
         frames = strides.copy()
-        if k:  # half a stride later, so that they are not mirror images
+        if k:  # offset by half a stride, so that the two are not mirror images
             frames = np.stack([walker.shape("walk", float(t) + 0.45) for t in times])
         frames *= (turn, 1.0, turn)
         frames[..., 0] += turn * SIDE

@@ -1,4 +1,4 @@
-"""Bodies that move under a cloth: a rod that bends in its middle (Fuhrmann et al. 2003, figure 7), a spinning ball."""
+"""Kinematic bodies under a cloth: a rod that bends at its middle (Fuhrmann et al. 2003, figure 7), a spinning ball."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -13,11 +13,11 @@ from ..scene import Body, Cloth, Scene
 from ..shapes.revolve import arc, revolved
 from .drape import above, default_eps
 
-_LENGTH, _RADIUS = 0.44, 0.035  # metres, of half the rod
+_LENGTH, _RADIUS = 0.44, 0.035  # of one half of the rod, metres
 
 
 def bending_rod(*, resolution: int = 36, **options: Any) -> Scene:
-    """80 cm of cloth over a rod of two halves: its ends go down, then up. Each half has its own field."""
+    """80 cm of cloth over a rod of two halves whose ends move down, then up. Each half has its own distance field."""
     half = _capsule(_LENGTH, _RADIUS, 0.012)
     times, degrees = (0.0, 0.8, 1.4, 1.7, 2.5), np.array([0.0, 0.0, 42.0, 42.0, -22.0])
     halves = []
@@ -30,7 +30,7 @@ def bending_rod(*, resolution: int = 36, **options: Any) -> Scene:
 
 
 def spinning_ball(*, resolution: int = 36, **options: Any) -> Scene:
-    """1 m of cloth over a ball of 50 cm that starts to spin after 0.8 s: friction takes the cloth along."""
+    """1 m of cloth over a ball of 50 cm that starts to spin after 0.8 s and drags the cloth along by friction."""
     ball = shapes.ball(0.25, 4)
     spin = Motion.spin((0.0, 1.0, 0.0), (0.0, 0.0, 0.0), 2.0 * np.pi, 0.8, ramp=0.8)
     cloth = shapes.cloth(1.0, 1.0, resolution, irregular=options.pop("irregular", False))
@@ -40,7 +40,7 @@ def spinning_ball(*, resolution: int = 36, **options: Any) -> Scene:
 def together(
     name: str, cloth: Mesh, bodies: Sequence[Body], options: dict[str, Any], centred: tuple[float, float] | None = None
 ) -> Scene:
-    """A scene of one cloth and several bodies, with the options that ready scenes take; `centred` at x, z."""
+    """A scene of one cloth and several bodies with the options of the built-in scenes; `centred`: the cloth's x, z."""
     if centred is not None:
         middle = cloth.bounds.mean(0)
         cloth = cloth.moved(cloth.vertices + np.array([centred[0] - middle[0], 0.0, centred[1] - middle[2]]))
@@ -54,7 +54,7 @@ def together(
 
 
 def _capsule(length: float, radius: float, h: float) -> Mesh:
-    """A round bar with round ends from the origin along +x: two of them joined at the origin bend like a knuckle."""
+    """A capsule from the origin along +x; two of them that share the origin form a hinge without a gap."""
     profile = np.concatenate(
         [
             arc((0.0, 0.0), radius, -0.5 * np.pi, 0.0, h)[:-1],

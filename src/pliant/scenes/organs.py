@@ -1,4 +1,4 @@
-"""Soft organs: a gut that is dragged over itself, a liver that a tool presses (Teschner et al. 2005, section 7)."""
+"""Soft organs: an intestine dragged over itself, a liver pressed by a tool (Teschner et al. 2005, section 7)."""
 
 from typing import Any
 
@@ -13,13 +13,13 @@ from .piles import _slide
 GUT = Solid(young=2e4, poisson=0.4, density=1000.0, damping=0.02)
 LIVER = Solid(young=3e4, poisson=0.45, density=1000.0, damping=0.05)
 PINK, BROWN, STEEL = (0.80, 0.45, 0.42), (0.55, 0.20, 0.16), (0.62, 0.66, 0.72)
-THIN = 0.002  # metres between surfaces
+THIN = 0.002  # default contact offset and thickness, metres
 
 
 def intestine(*, resolution: int = 3, **options: Any) -> Scene:
-    """A gut of 24 mm in five runs on a table; one end is lifted, dragged over all the others, and set down on them.
+    """An intestine 24 mm thick lies in five runs on a table; one end is lifted, dragged over the others and put down.
 
-    `resolution` counts edges across the tube.
+    `resolution` is the number of edges across the tube.
     """
     count = validate.whole("resolution", resolution, low=2, high=40)
     radius = 0.012
@@ -36,10 +36,10 @@ def intestine(*, resolution: int = 3, **options: Any) -> Scene:
 
 
 def liver(*, resolution: int = 14, organ: Mesh | None = None, **options: Any) -> Scene:
-    """A rod with a round tip comes down on a liver that lies on a table, held there, slides along it, and leaves.
+    """A rod with a round tip presses on a liver that is attached to a table, slides along it and withdraws.
 
-    `resolution` counts edges from side to side. `organ` is another mesh of tets in its place, such as a file has it:
-    it is turned as it is, and made as large.
+    `resolution` is the number of edges from side to side. `organ` is a mesh of tets that replaces the liver; it keeps
+    its orientation and is scaled to the same length.
     """
     count = validate.whole("resolution", resolution, low=5, high=100)
     mesh = shapes.liver(0.22, 0.22 / count) if organ is None else _sized(organ, 0.22)
@@ -65,18 +65,18 @@ def _scene(name: str, bodies: list[Body], options: dict[str, Any]) -> Scene:
 
 
 def _table(width: float, depth: float) -> Body:
-    """Its top is y = 0."""
+    """A table whose top is at y = 0."""
     return Body(shapes.box((width, 0.02, depth), (8, 1, 8), centre=(0.0, -0.01, 0.0)), fixed=True, name="table")
 
 
 def _stuff(options: dict[str, Any], own: Solid) -> Solid:
-    """The command line has a cloth for every scene."""
+    """The given Solid, or `own`: the command line passes a cloth material to every scene."""
     stuff = options.pop("material", None)
     return stuff if isinstance(stuff, Solid) else own
 
 
 def _sized(mesh: Mesh, length: float) -> Mesh:
-    """Centred, and so long from side to side."""
+    """The mesh centred, and scaled to `length` from side to side."""
     if not len(mesh.tets):
         raise ValueError(f"organ {mesh.name!r} has no tets; fill it with pliant.fill_with_tets first")
     low, high = mesh.bounds
@@ -84,14 +84,14 @@ def _sized(mesh: Mesh, length: float) -> Mesh:
 
 
 def _top(mesh: Mesh, x: float, z: float) -> Any:
-    """The highest vertex within 2 cm of a vertical line."""
+    """The highest vertex within 2 cm of the vertical line at x, z."""
     y = mesh.vertices[np.unique(mesh.faces)]
     near = y[(np.hypot(y[:, 0] - x, y[:, 2] - z) < 0.02)]
     return (near if len(near) else y)[np.argmax((near if len(near) else y)[:, 1])]
 
 
 def _rod(radius: float, length: float, h: float) -> Mesh:
-    """A round rod that stands on its round tip at the origin."""
+    """A cylindrical rod with a hemispherical tip at the origin."""
     line = np.array([(radius, radius), (radius, length - radius)])
     steps = max(2, round((length - 2.0 * radius) / h))
     side = line[0] + np.arange(steps)[:, None] / steps * (line[1] - line[0])

@@ -1,25 +1,25 @@
-"""At which pace a scene runs where nothing else was asked for."""
+"""The default number of frames and substeps of a scene."""
 
 import dataclasses
 
 from ..deforming import Recorded, Skinned
 from ..scene import Scene
 
-TIMES = 3  # that a clip is shown which repeats itself
+TIMES = 3  # repetitions of a looping clip
 
 
 @dataclasses.dataclass(frozen=True)
 class Pace:
-    """Frames of a hundredth of a second, and small steps in each."""
+    """Number of frames of a hundredth of a second, and substeps per frame."""
 
     frames: int = 250
     substeps: int = 16
 
 
 def pace_of(scene: Scene) -> Pace:
-    """A character plays its clip once, or some times where it is one to be repeated."""
+    """The default pace: long enough for a character to play its clip once, or TIMES times if the clip loops."""
     played = [shape.times[-1] for shape in scene.shapes.values() if isinstance(shape, Recorded)]
-    if played and not scene.soft:  # nothing but recorded frames: there is nothing to make small steps for
+    if played and not scene.soft:  # recorded frames only: nothing is simulated
         return Pace(max(1, round(100.0 * float(max(played)))), 1)
     spans = [
         shape.duration + shape.loop * (TIMES - 1) * (shape.duration - shape.lead_in)

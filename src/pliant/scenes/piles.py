@@ -1,4 +1,4 @@
-"""Cloth that meets itself: a ribbon piles up (Jung et al. 2005), a twist, a stack, a pinch, a ball in a curtain."""
+"""Cloth in self-contact: a ribbon piles up (Jung et al. 2005), a twist, a stack, a pinch, a ball in a curtain."""
 
 from typing import Any
 
@@ -10,21 +10,21 @@ from ..mesh import Mesh
 from ..motion import Motion
 from ..scene import Body, Cloth, Grip, Scene
 
-THIN = 0.003  # metres between layers
+THIN = 0.003  # default contact offset and thickness, metres
 
 
 def ribbon(*, resolution: int = 100, **options: Any) -> Scene:
     """A ribbon of 30 x 100 particles, 30 cm x 1 m, falls upright onto the floor and piles up."""
     strip = shapes.cloth(0.3, 1.0, (max(2, round(0.3 * resolution)), resolution), plane="xy")
     y = strip.vertices[:, 1]
-    # a slight wave, so that it is not for rounding to decide which way it buckles
+    # a slight wave, so that rounding errors do not decide which way it buckles
     wave = 0.01 * np.sin(9.0 * y + 0.7) + 0.004 * strip.vertices[:, 0]
     strip = strip.moved(strip.vertices + np.stack([0.0 * y, 0.0 * y + 0.02 - y.min(), wave], 1))
     return _scene("ribbon", [Body(strip, material=_stuff(options), name="ribbon")], [_floor(0.9)], options)
 
 
 def twist(*, resolution: int = 36, **options: Any) -> Scene:
-    """50 cm of cloth held at two sides, which turn against each other by two turns in all."""
+    """50 cm of cloth held at two sides that rotate in opposite directions, by two turns in total."""
     sheet = shapes.cloth(0.5, 0.5, resolution)
     x = sheet.vertices[:, 0]
     ends = []
@@ -36,7 +36,7 @@ def twist(*, resolution: int = 36, **options: Any) -> Scene:
 
 
 def stack(*, resolution: int = 24, **options: Any) -> Scene:
-    """Five sheets of 40 cm, each turned a little against the one below, fall on each other and on the floor."""
+    """Five sheets of 40 cm, each rotated a little against the one below, fall on each other and on the floor."""
     stuff, sheets = _stuff(options), []
     for k in range(5):
         sheet = shapes.cloth(0.4, 0.4, resolution)
@@ -46,7 +46,7 @@ def stack(*, resolution: int = 24, **options: Any) -> Scene:
 
 
 def pinch(*, resolution: int = 36, **options: Any) -> Scene:
-    """A hanging cloth is caught between two boxes that close up to 5 mm, rub it up and down, and open again."""
+    """A hanging cloth is pinched between two boxes that close to 5 mm, rub it up and down, and open again."""
     sheet = shapes.cloth(0.5, 0.5, resolution, plane="xy")
     top = np.flatnonzero(sheet.vertices[:, 1] > sheet.vertices[:, 1].max() - 1e-9)
     times = np.array([0.0, 0.3, 1.2, 1.7, 2.2, 2.7, 3.2, 4.2])
@@ -63,7 +63,7 @@ def pinch(*, resolution: int = 36, **options: Any) -> Scene:
 
 
 def curtain(*, resolution: int = 36, **options: Any) -> Scene:
-    """A ball of 16 cm at 5 m/s meets a hanging curtain: 50 times the thickness of 1 mm in every frame."""
+    """A ball of 16 cm hits a hanging curtain at 5 m/s: in every frame it moves 50 times the thickness of 1 mm."""
     sheet = shapes.cloth(0.6, 0.6, resolution, plane="xy")
     top = np.flatnonzero(sheet.vertices[:, 1] > sheet.vertices[:, 1].max() - 1e-9)
     ball = shapes.ball(0.08, 3)
@@ -75,7 +75,7 @@ def curtain(*, resolution: int = 36, **options: Any) -> Scene:
 
 
 def _scene(name: str, cloths: list[Body], bodies: list[Body], options: dict[str, Any]) -> Scene:
-    """With the options that ready scenes take; safe unless told otherwise."""
+    """A scene with the options of the built-in scenes; self_contact is "safe" by default."""
     eps, thickness = options.pop("eps", None), options.pop("thickness", None)
     options.pop("irregular", None)
     options.setdefault("self_contact", "safe")
@@ -97,7 +97,7 @@ def _turned(mesh: Mesh, angle: float) -> Mesh:
 
 
 def _slide(times: NDArray[np.float64], path: NDArray[np.float64]) -> Motion:
-    """Go from point to point of `path` (k,3) without turning, each way begun and ended gently."""
+    """A translation along the points `path` (k,3), with each segment eased in and out."""
     keys, share = 24, np.arange(24) / 24
     ease = share * share * (3.0 - 2.0 * share)
     at, where = [], []

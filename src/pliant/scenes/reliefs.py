@@ -1,4 +1,4 @@
-"""Cloth over a height map of a face (Neal 2003, figure 1)."""
+"""Cloth over a height field of a face (Neal 2003, figure 1)."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ SILK = Cloth(density=0.1, stretch=40.0, shear=4.0, bend=2e-6)
 
 
 def cloth_on_face(*, resolution: int = 36, **options: Any) -> Scene:
-    """32 cm of thin silk, unless told otherwise, over a face in relief that looks up: nothing of it is hidden."""
+    """32 cm of cloth, thin silk by default, over a height field of a face that points up."""
     body = shapes.face()
     if options.get("material") in (None, Cloth()):
         options["material"] = SILK

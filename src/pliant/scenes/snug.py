@@ -1,4 +1,4 @@
-"""What of a garment is fastened to a body: waistbands, cuffs and collars."""
+"""The boundary loops by which a garment is attached to a body: waistbands, cuffs and collars."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,14 +7,15 @@ from ..detect.surface import ClosestPoints
 from ..mesh import Mesh
 
 HOLDS = ("auto", "none")
-SNUG = 0.02  # of the body's size: a border all of which is nearer to the skin is a waistband, a cuff or a collar
+SNUG = 0.02  # of the body's size: a boundary loop entirely nearer to the skin is a waistband, a cuff or a collar
 
 
 def snug(garment: Mesh, surface: ClosestPoints, size: float, *, standing: bool = False) -> NDArray[np.int64]:
-    """Vertices of those borders of a garment that lie close to the skin of a body of this size all around.
+    """The vertices of the garment's boundary loops that lie close to the skin of a body of this size all around.
 
-    On a body that is `standing` still such a border must also go around something of it, its middle be inside; one that
-    starts inside itself comes out instead, and what has only one border (a cape, a towel) lies on the body.
+    For a static body (`standing`), a loop must also enclose a part of the body, with the loop's centre inside it, and
+    must not start inside the body, because then it is pushed out; and its piece of cloth must have more than one
+    boundary loop, since one with a single loop (a cape, a towel) lies loosely on the body.
     """
     mesh = garment.welded
     edges = mesh.topology.edges[mesh.topology.border]
@@ -37,7 +38,7 @@ def snug(garment: Mesh, surface: ClosestPoints, size: float, *, standing: bool =
 
 
 def _joined(count: int, edges: NDArray[np.int32]) -> NDArray[np.int32]:
-    """(count,) a number for each vertex, the same for those that edges (m,2) join."""
+    """(count,) connected component of each vertex under the edges (m,2)."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

@@ -1,4 +1,4 @@
-"""Soft bodies that meet: two cylinders collide in the air, part, and come to rest (Jung et al. 2005, figure 4)."""
+"""Colliding soft bodies: two cylinders collide in the air, separate and come to rest (Jung et al. 2005, figure 4)."""
 
 from typing import Any
 
@@ -9,15 +9,15 @@ from ..mesh import Mesh
 from ..scene import Body, Scene, Solid
 from ..shapes.revolve import resampled, revolved
 
-THIN = 0.003  # metres between surfaces
+THIN = 0.003  # default contact offset and thickness, metres
 FOAM = Solid(young=1e4, poisson=0.4, density=300.0, damping=0.03)
 
 
 def cylinders(*, resolution: int = 3, **options: Any) -> Scene:
-    """Two cylinders of foam, 10 cm x 30 cm, thrown at each other crosswise over a tray: they wrap around each other,
-    part, and fall. `resolution` counts edges along a radius."""
+    """Two foam cylinders, 10 cm x 30 cm, thrown at each other crosswise over a tray: they wrap around each other,
+    separate and fall. `resolution` is the number of edges along a radius."""
     stuff = options.pop("material", None)
-    stuff = stuff if isinstance(stuff, Solid) else FOAM  # the command line has a cloth for every scene
+    stuff = stuff if isinstance(stuff, Solid) else FOAM  # the command line passes a cloth material to every scene
     one, bodies = shapes.cylinder(0.05, 0.3, resolution), []
     for name, axis, side in (("upright", (0.2, 1.0, 0.1), -1.0), ("lying", (0.1, 0.15, 1.0), 1.0)):
         mesh = one.moved(_along(one, axis) + np.array([0.11 * side, 0.24, 0.0]))
@@ -32,7 +32,7 @@ def cylinders(*, resolution: int = 3, **options: Any) -> Scene:
 
 
 def _along(mesh: Mesh, axis: tuple[float, float, float]) -> Any:
-    """Vertices of what stands along y, standing along `axis`."""
+    """The vertices of the mesh, rotated so that its y axis points along `axis`."""
     up = np.asarray(axis) / np.linalg.norm(axis)
     side = np.cross(up, (1.0, 0.0, 0.0))
     side /= np.linalg.norm(side)
@@ -40,7 +40,7 @@ def _along(mesh: Mesh, axis: tuple[float, float, float]) -> Any:
 
 
 def _tray(radius: float, rim: float, thick: float, h: float = 0.04) -> Mesh:
-    """A round tray whose floor lies at y = 0, so that what rolls does not roll away."""
+    """A round tray with its floor at y = 0 and a rim that keeps rolling bodies on it."""
     outer = radius + thick
     line = [(0.0, -thick), (outer, -thick), (outer, rim), (radius, rim), (radius, 0.0), (0.0, 0.0)]
     parts = [resampled(line[k : k + 2], h)[:-1] for k in range(len(line) - 1)]

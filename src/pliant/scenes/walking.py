@@ -1,4 +1,4 @@
-"""The mannequin walks: in a skirt, with a cloth on its shoulder, in trousers that only friction holds."""
+"""A walking mannequin: in a skirt, with a cloth on its shoulder, and in trousers held by friction only."""
 
 import dataclasses
 from typing import Any
@@ -10,21 +10,21 @@ from .dressing import dress_scene
 
 
 def walking_skirt(*, resolution: int = 24, **options: Any) -> Scene:
-    """A skirt on a mannequin that starts to walk (Pelechano et al., figure 7). `resolution`: edges over the length."""
+    """A skirt on a mannequin that starts to walk (Pelechano et al., figure 7). `resolution`: edges along its length."""
     skirt = shapes.skirt(0.55, 0.25, spacing=min(0.04, max(0.55 / resolution, 0.006)))
     return _worn("walking-skirt", skirt, options)
 
 
 def cloth_on_shoulder(*, resolution: int = 36, **options: Any) -> Scene:
-    """A piece of cloth falls onto the left shoulder of a mannequin that starts to walk (the same, figure 8)."""
+    """A piece of cloth falls onto the left shoulder of a mannequin that starts to walk (Pelechano et al., figure 8)."""
     irregular = options.pop("irregular", False)
     cloth = shapes.cloth(0.16, 0.6, resolution, irregular=irregular, centre=(0.172, 1.50, -0.03))
     return _on_floor(_worn("cloth-on-shoulder", cloth, {"friction": 1.0, "lead_in": 1.2, "hold": "none"} | options))
 
 
 def walking_trousers(*, resolution: int = 36, **options: Any) -> Scene:
-    """Trousers that nothing but friction holds on a mannequin that starts to walk; with `friction` 0 they slide down to
-    the floor (Fuhrmann et al. 2003, figure 9)."""
+    """Trousers held only by friction on a mannequin that starts to walk; with `friction` 0 they slide down to the
+    floor (Fuhrmann et al. 2003, figure 9)."""
     trousers = shapes.trousers(spacing=min(0.025, max(0.9 / resolution, 0.006)))
     return _on_floor(_worn("walking-trousers", trousers, {"friction": 0.8, "lead_in": 1.2, "hold": "none"} | options))
 
@@ -35,6 +35,6 @@ def _worn(name: str, garment: Mesh, options: dict[str, Any]) -> Scene:
 
 
 def _on_floor(scene: Scene) -> Scene:
-    """With a slab under the soles."""
+    """The scene with a slab under the soles."""
     slab = shapes.box((1.6, 0.1, 1.6), 4, centre=(0.0, -0.05 - 2.0 * scene.eps, 0.0))
     return dataclasses.replace(scene, bodies=[*scene.bodies, Body(slab, fixed=True, name="floor")])

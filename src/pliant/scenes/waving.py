@@ -1,4 +1,4 @@
-"""A mannequin of rigid parts raises an arm and waves under a poncho: one field a part."""
+"""A mannequin of rigid parts raises an arm and waves under a poncho; each part has its own distance field."""
 
 import dataclasses
 import functools
@@ -17,7 +17,7 @@ from ..shapes.mannequin import ZOOM
 from ..shapes.polygonise import NO_ZOOM, polygonised
 from .moving import together
 
-# parts with a left and a right; limbs end round, so that two which meet at a joint cover it however they turn
+# parts that exist left and right; limbs have round ends, so that two parts cover their joint at every angle
 _SIDES = {
     "upper arm": ARMS[:2],
     "forearm": ARMS[2:],
@@ -31,7 +31,7 @@ _EDGE = 0.0162  # metres
 
 
 def waving_mannequin(*, resolution: int = 36, **options: Any) -> Scene:
-    """A poncho of 1 m on a mannequin of 14 parts, which raises its left arm after 0.7 s and waves."""
+    """A poncho of 1 m on a mannequin of 14 rigid parts, which raises its left arm after 0.7 s and waves."""
     motions = _wave()
     bodies = [
         Body(mesh, fixed=True, motion=motions.get(mesh.name), group="mannequin", name=mesh.name)
@@ -44,7 +44,7 @@ def waving_mannequin(*, resolution: int = 36, **options: Any) -> Scene:
 
 @functools.lru_cache(1)
 def mannequin_parts() -> tuple[Mesh, ...]:
-    """The mannequin as 14 closed pieces that overlap at the joints, where it stands; `left` is +x."""
+    """The standing mannequin as 14 closed pieces that overlap at the joints; `left` is +x."""
     found = [_piece("head", moved(HEAD + NECK, (0, STANDING, 0))), _piece("torso", TORSO)]
     for name, parts in _SIDES.items():
         left = _piece(f"left {name}", [dataclasses.replace(part, mirror=False) for part in parts])
@@ -60,17 +60,17 @@ def _piece(name: str, parts: Sequence[Part]) -> Mesh:
         ends = np.concatenate([ends, ends * (-1.0, 1.0, 1.0)])
     low, high = ends.min(0) - reach, ends.max(0) + reach
     zoom = ZOOM if name == "head" else NO_ZOOM
-    if zoom is ZOOM:  # the box's width and depth are those of the space blown up
+    if zoom is ZOOM:  # the box is given in zoomed width and depth
         low, high = low * (zoom.scale, 1.0, zoom.scale), high * (zoom.scale, 1.0, zoom.scale)
     x, faces = polygonised(parts, low, high, _EDGE, zoom=zoom)
     return Mesh(x, faces, name=name)
 
 
 def poncho(side: float, hole: float, resolution: int, irregular: bool = False) -> Mesh:
-    """A square of cloth, lying flat, with a hole of radius `hole` for the head, metres."""
-    resolution = validate.whole("resolution", resolution, low=8, high=2000)  # coarser cloth has no room for a collar
+    """A flat square of cloth with a hole of radius `hole` for the head, metres."""
+    resolution = validate.whole("resolution", resolution, low=8, high=2000)  # the collar needs this many vertices
     mesh = shapes.cloth(side, side, resolution, irregular=irregular)
-    # a square of whole cells is taken out; around it squares become circles, so that the collar is round
+    # a square of whole cells is removed; around it squares are warped into circles, so that the collar is round
     cell = side / (resolution - 1)
     square = (round(hole / cell - 0.5 * side / cell) + 0.5 * side / cell) * cell
     x = mesh.vertices * (1.0, 0.0, 1.0)
@@ -86,7 +86,7 @@ def poncho(side: float, hole: float, resolution: int, irregular: bool = False) -
 
 
 def _wave() -> dict[str, Motion]:
-    """Upper arm up to a little above level, forearm up, then to and fro; the hand lags behind."""
+    """Motions of the left arm: the upper arm rises, the forearm swings to and fro, and the hand lags behind."""
     axis, swing = (0.0, 0.0, 1.0), np.arange(12)
     raised = Motion.hinge(axis, _SHOULDER, (0.0, 0.7, 1.4), np.radians([0.0, 0.0, 58.0]), smooth=True)
     times = np.concatenate([[0.0, 0.8, 1.4], 1.75 + 0.35 * swing])

@@ -1,4 +1,4 @@
-"""Shapes made in code, in metres, y up, faces counter-clockwise seen from outside; the same bits on every call."""
+"""Procedural shapes: metres, y up, faces counter-clockwise seen from outside; calls are bitwise reproducible."""
 
 from .bust import bust
 from .face import face, face_heights

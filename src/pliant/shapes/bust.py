@@ -1,4 +1,4 @@
-"""A head-like bust, life size, cut flat below the shoulders."""
+"""A life-size bust, cut flat below the shoulders."""
 
 import functools
 
@@ -13,14 +13,14 @@ from .figure import CHEST, HEAD, NECK
 from .implicit import Part, moved, slab
 from .polygonise import Zoom, polygonised
 
-HEAD_HEIGHT = 0.336  # of the head's origin above the base, so that the crown is at 0.45
+HEAD_HEIGHT = 0.336  # metres from the base to the head's origin; the crown is at 0.45
 PARTS: tuple[Part, ...] = (*moved(HEAD + NECK + CHEST, (0, HEAD_HEIGHT, 0)), slab(-1.0, 0.0, blend=0.035))
 ZOOM = Zoom(0.14, 0.22, 1.9)
 
 
 @door
 def bust(detail: float = 1.0) -> Mesh:
-    """Head, neck, shoulders and chest, closed, 0.45 m tall on y = 0, looking along +z.
+    """A closed bust of head, neck, shoulders and chest, 0.45 m tall, standing on y = 0 and facing +z.
 
     About 19 000 faces, finer on the face; `detail` (0.5 to 2) divides the length of all edges.
     """
@@ -31,12 +31,12 @@ def bust(detail: float = 1.0) -> Mesh:
 def _bust(detail: float) -> Mesh:
     low, high = np.array([-0.23, 0.0, -0.22]), np.array([0.23, 0.46, 0.23])
     x, faces = polygonised(PARTS, low, high, 0.0125 / detail, zoom=ZOOM, fine=(_face, _mouth))
-    x[np.abs(x[:, 1]) < 1e-6, 1] = 0.0  # the base is flat to the last bit
+    x[np.abs(x[:, 1]) < 1e-6, 1] = 0.0  # the base is exactly flat
     return Mesh(x, faces, name="bust")
 
 
 def _face(p: Floats) -> NDArray[np.bool_]:
-    """The front of the face, and the ears."""
+    """True on the front of the face and on the ears."""
     x, y, z = np.abs(p[:, 0]), p[:, 1] - HEAD_HEIGHT, p[:, 2]
     front = (y > -0.090) & (y < 0.026) & (z > 0.05) & (x < 0.024 + 0.35 * np.maximum(0.0, y + 0.06))
     ear = (np.abs(y + 0.006) < 0.036) & (np.abs(z + 0.012) < 0.024) & (x > 0.062)

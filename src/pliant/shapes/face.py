@@ -1,4 +1,4 @@
-"""A face as a height map, and the plate in relief that it makes: what Neal 2003 drapes a cloth over."""
+"""A face as a height field, and as a closed plate with the face in relief (the obstacle of Neal 2003)."""
 
 import functools
 
@@ -12,25 +12,25 @@ from ..validate import Floats
 from .bust import HEAD_HEIGHT, bust
 from .sheets import lattice_faces
 
-WIDTH, LENGTH, THICKNESS = 0.36, 0.44, 0.03  # metres: the plate along x and z, and under its lowest point
-_LEVEL = 0.018  # the plate's surface cuts the head here, in front of the ears, metres from the head's middle
-_MIDDLE = HEAD_HEIGHT - 0.02  # the height in the bust that lies in the middle of the plate
-_BLEND = 0.012  # metres over which face and plate run into each other
-_NECK = (0.13, 0.24)  # metres below the middle between which the bust goes under
+WIDTH, LENGTH, THICKNESS = 0.36, 0.44, 0.03  # metres: the plate along x and z, and its thickness below y = 0
+_LEVEL = 0.018  # metres from the head's centre to the plate's surface, which cuts the head in front of the ears
+_MIDDLE = HEAD_HEIGHT - 0.02  # height in the bust that is mapped to the centre of the plate
+_BLEND = 0.012  # width of the blend between face and plate, metres
+_NECK = (0.13, 0.24)  # metres below the centre between which the bust sinks into the plate
 
 
 @door
 def face_heights(resolution: int = 111) -> Floats:
-    """(ni,nj) heights above the plate in metres, seen from above: rows along z (the chin last), columns along x.
+    """(ni,nj) heights above the plate in metres: rows along z (the chin last), columns along x.
 
-    `resolution` counts nodes along the length of 44 cm; the nodes span the plate from border to border.
+    `resolution` is the number of nodes along the length of 44 cm; the nodes span the plate from edge to edge.
     """
     return _heights(validate.whole("resolution", resolution, low=16, high=4096)).copy()
 
 
 @door
 def face(resolution: int = 111) -> Mesh:
-    """The plate with the face, closed, lying on y = -3 cm and looking up, the plate's surface at y = 0."""
+    """The closed plate with the face pointing up; its bottom is at y = -3 cm, its surface at y = 0."""
     return _face(validate.whole("resolution", resolution, low=16, high=2048))
 
 
@@ -38,14 +38,14 @@ def face(resolution: int = 111) -> Mesh:
 def _heights(count: int) -> Floats:
     z, x = _nodes(count)
     body = bust()
-    # the bust seen from the front: its x is ours, its y our -z, its z our height
+    # the bust from the front: its x is x here, its y is -z, and its z is the height
     screen = np.empty_like(body.vertices)
     screen[:, 0] = (body.vertices[:, 0] - x[0]) / (x[1] - x[0]) + 0.5
     screen[:, 1] = (_MIDDLE - body.vertices[:, 1] - z[0]) / (z[1] - z[0]) + 0.5
     screen[:, 2] = -body.vertices[:, 2]
     depth, _, _ = raster.depth(screen, body.faces, len(x), len(z))
     h = np.where(np.isfinite(depth), -depth, -1.0) - _LEVEL
-    # the neck sinks into the plate, and a smooth maximum of both is what is seen
+    # the neck sinks into the plate; the surface is the smooth maximum of both
     s = np.clip((z - _NECK[0]) / (_NECK[1] - _NECK[0]), 0.0, 1.0)[:, None]
     h = h - 0.2 * s * s * (3.0 - 2.0 * s)
     t = np.clip(0.5 + 0.5 * h / _BLEND, 0.0, 1.0)
@@ -59,7 +59,7 @@ def _face(count: int) -> Mesh:
     ni, nj = h.shape
     top = np.stack(np.broadcast_arrays(x[None, :], h, z[:, None]), 2).reshape(-1, 3)
     bottom = top * (1.0, 0.0, 1.0) - (0.0, THICKNESS, 0.0)
-    upper = lattice_faces(nj, ni)[:, ::-1]  # x before z looks down, so turned over
+    upper = lattice_faces(nj, ni)[:, ::-1]  # with x before z the normals point down, so the faces are reversed
     rim = np.concatenate([np.arange(nj), nj * np.arange(1, ni) + nj - 1])
     rim = np.concatenate([rim, nj * ni - 2 - np.arange(nj - 1), nj * np.arange(ni - 2, 0, -1)])
     a, b = rim, np.roll(rim, -1)

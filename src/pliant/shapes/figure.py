@@ -1,6 +1,6 @@
-"""The parts of a person, life size, metres, face to +z.
+"""The implicit parts of a life-size person facing +z, metres.
 
-Head, neck and chest are in the frame of the head: origin between the ears. The rest stands on the floor, y = 0.
+Head, neck and chest are in the frame of the head, whose origin lies between the ears. The rest stands on y = 0.
 """
 
 from .implicit import Part, ellipsoid, limb, slab
@@ -69,7 +69,7 @@ LEGS: tuple[Part, ...] = (
     ellipsoid((0.132, 0.500, 0.014), (0.036, 0.046, 0.036), blend=0.05, mirror=True),
     limb((0.131, 0.480, -0.006), (0.160, 0.085, -0.034), 0.045, 0.032, blend=0.05, mirror=True),
     ellipsoid((0.140, 0.360, -0.034), (0.044, 0.115, 0.042), turn=(4, 0, 4), blend=0.05, mirror=True),
-    # foot: heel, instep, ball, toes; the floor is cut flat at the end
+    # foot: heel, instep, ball, toes; the soles are cut flat last
     limb((0.160, 0.085, -0.038), (0.160, 0.022, -0.048), 0.032, 0.033, blend=0.04, mirror=True),
     limb((0.161, 0.072, -0.024), (0.170, 0.026, 0.090), 0.036, 0.026, stretch=(1.05, 1, 1), blend=0.04, mirror=True),
     limb((0.160, 0.010, -0.040), (0.176, 0.010, 0.088), 0.030, 0.030, stretch=(1.10, 0.8, 1), blend=0.03, mirror=True),
@@ -83,7 +83,7 @@ ARMS: tuple[Part, ...] = (
     ellipsoid((0.408, 1.119, -0.030), (0.036, 0.085, 0.040), turn=(0, 0, 44), blend=0.04, mirror=True),
 )
 
-# thin across, the thumb forward
+# flat hands, the thumb forward
 PALMS: tuple[Part, ...] = (
     limb(
         (0.530, 0.993, -0.015),

@@ -1,7 +1,7 @@
-"""Bodies as blended parts: each part is a limb or an ellipsoid, joined or carved with a smooth minimum.
+"""Implicit bodies of blended parts: limbs and ellipsoids, joined or carved with a smooth minimum.
 
-The value is negative inside and close to the distance near the surface; it is twice differentiable but for the
-folding of mirrored parts at x = 0, so parts that are mirrored stay clear of that plane or are covered there.
+The value is negative inside and approximates the distance near the surface. It is twice differentiable except at
+x = 0, where mirrored parts meet; mirrored parts therefore keep away from that plane or are covered there.
 """
 
 import dataclasses
@@ -17,7 +17,7 @@ Point = tuple[float, float, float]
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """A tapered limb from a to b; an ellipsoid where a = b. Metres."""
+    """A tapered limb from a to b, or an ellipsoid where a = b. Metres."""
 
     a: Point
     b: Point
@@ -25,10 +25,10 @@ class Part:
     r_b: float
     stretch: Point  # radii along the part's own axes, as multiples of r
     turn: Point  # rotation of these axes about x, y, z, degrees
-    blend: float  # the reach of the smooth minimum, metres
-    mirror: bool  # the same part also at -x
-    carve: bool  # taken away instead of added
-    grow: float = 0.0  # metres added to the distance at which the part ends
+    blend: float  # width of the smooth minimum, metres
+    mirror: bool  # whether the part is repeated at -x
+    carve: bool  # whether the part is subtracted instead of added
+    grow: float = 0.0  # metres by which the surface is offset outward
 
 
 def limb(
@@ -59,14 +59,14 @@ def ellipsoid(
 
 
 def slab(low: float, high: float, *, blend: float = 0.02) -> Part:
-    """Everything with low < y < high, to be carved away."""
+    """The region low < y < high, to be carved away."""
     wide = float("inf")
     y = 0.5 * (low + high)
     return Part((0, y, 0), (0, y, 0), 1.0, 1.0, (wide, 0.5 * (high - low), wide), (0, 0, 0), blend, False, True)
 
 
 def moved(parts: Sequence[Part], by: Point) -> tuple[Part, ...]:
-    """The parts translated; mirrored ones only along y and z make sense."""
+    """The translated parts; mirrored parts can be translated along y and z only."""
 
     def shift(p: Point) -> Point:
         return (p[0] + by[0], p[1] + by[1], p[2] + by[2])
@@ -75,12 +75,12 @@ def moved(parts: Sequence[Part], by: Point) -> tuple[Part, ...]:
 
 
 def grown(parts: Sequence[Part], by: float) -> tuple[Part, ...]:
-    """Parts whose blended value is exactly `by` less everywhere: the body in a coat of that thickness."""
+    """The parts with their blended value reduced by exactly `by` everywhere: the body offset by that distance."""
     return tuple(dataclasses.replace(p, grow=p.grow - by if p.carve else p.grow + by) for p in parts)
 
 
 def distance(parts: Sequence[Part], points: Floats) -> Floats:
-    """(n,) blended value at points (n,3): the parts in order, each joined to or carved from what came before."""
+    """(n,) blended value at points (n,3); each part in turn is joined to or carved from those before it."""
     x, y, z = (np.ascontiguousarray(points[:, k]) for k in range(3))
     fold = np.abs(x)
     total = np.full(len(points), 1e3)
@@ -106,19 +106,19 @@ def gradient(parts: Sequence[Part], points: Floats, step: float = 1e-5) -> tuple
 
 
 def project(parts: Sequence[Part], points: Floats, rounds: int = 2, offset: float = 0.0) -> tuple[Floats, Floats]:
-    """Points moved onto the surface (or `offset` outside) by Newton steps along the gradient, and unit normals."""
+    """Points projected onto the surface (or `offset` outside) by Newton steps along the gradient, and unit normals."""
     x = points
     normal = np.zeros_like(x)
     for _ in range(rounds):
         f, g = gradient(parts, x)
-        length = np.maximum(np.linalg.norm(g, axis=1), 0.3)  # a flat spot must not throw the point away
+        length = np.maximum(np.linalg.norm(g, axis=1), 0.3)  # bounds the step where the gradient vanishes
         normal = g / length[:, None]
         x = x - normal * ((f - offset) / length)[:, None]
     return x, normal
 
 
 def smooth_minimum(a: Any, b: Any, k: float) -> Any:
-    """The minimum where a and b differ by more than k, a cubic blend with two continuous derivatives between."""
+    """The minimum where a and b differ by more than k, and a C2 cubic blend in between."""
     h = np.maximum(k - np.abs(a - b), 0.0) / k
     return np.minimum(a, b) - h * h * h * (k / 6.0)
 
@@ -149,5 +149,5 @@ def _one(part: Part, x: Floats, y: Floats, z: Floats) -> Floats:
     qx, qy, qz = qx / sx, qy / sy, qz / sz
     k0 = np.sqrt(qx * qx + qy * qy + qz * qz)
     k1 = np.sqrt((qx / sx) ** 2 + (qy / sy) ** 2 + (qz / sz) ** 2)
-    # k0 - r divided by its own slope k1 / k0: a distance to first order; the tiny terms serve the very centre
+    # (k0 - r) divided by its gradient k1 / k0 is a first-order distance; the tiny terms avoid 0 / 0 at the centre
     return (k0 - r) * (k0 + 1e-9 * min(sx, sy, sz)) / (k1 + 1e-9) - part.grow

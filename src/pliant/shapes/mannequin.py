@@ -1,4 +1,4 @@
-"""A person to dress: 1.75 m, arms lowered to the sides, legs apart."""
+"""A standing mannequin for garments: 1.75 m tall, arms lowered to the sides, legs apart."""
 
 import functools
 
@@ -20,7 +20,7 @@ ZOOM = Zoom(1.44, 1.52, 2.1)
 
 @door
 def mannequin(detail: float = 1.0) -> Mesh:
-    """A closed body, 1.75 m tall, standing on y = 0 and looking along +z, its left hand at +x.
+    """A closed mannequin, 1.75 m tall, standing on y = 0 and facing +z, its left hand at +x.
 
     About 30 000 faces, finer on face, hands and feet; `detail` (0.7 to 2) divides the length of all edges; below 1
     the hands are mittens without thumbs.
@@ -33,7 +33,7 @@ def _mannequin(detail: float) -> Mesh:
     low, high = np.array([-0.68, 0.0, -0.25]), np.array([0.68, 1.76, 0.26])
     parts = PARTS
     if detail < 1.0:
-        # samples this far apart would tear hands of true thickness
+        # at this spacing the sampled hands would have holes, so they are thickened
         parts = (*BODY, *grown(PALMS, 0.016 * (1.0 / detail - 1.0)), *FLOOR)
     x, faces = polygonised(parts, low, high, 0.0162 / detail, zoom=ZOOM, fine=(_small,))
     x[np.abs(x[:, 1]) < 1e-6, 1] = 0.0
@@ -41,7 +41,7 @@ def _mannequin(detail: float) -> Mesh:
 
 
 def _small(p: Floats) -> NDArray[np.bool_]:
-    """The front of the face, hands and feet."""
+    """True on the front of the face, on hands and on feet."""
     x, y = np.abs(p[:, 0]), p[:, 1] - STANDING
     face = (y > -0.090) & (y < 0.026) & (p[:, 2] > 0.05)
     return face | (x > 0.52) | (p[:, 1] < 0.08)

@@ -1,4 +1,4 @@
-"""From an implicit body to an even triangle mesh: marching cubes in a band, then relaxed on the surface."""
+"""Triangle meshes of implicit bodies: marching cubes in a narrow band, then relaxation on the surface."""
 
 import dataclasses
 import functools
@@ -12,13 +12,13 @@ from ..validate import Floats, Ints
 from .implicit import Part, distance, project
 from .tidy import flipped_to_delaunay, neighbour_mean, refined
 
-BLOCK = 6  # cells along a block of the band
-CHUNK = 16_384  # points evaluated together: their arrays stay in cache
+BLOCK = 6  # cells along a block of the narrow band
+CHUNK = 16_384  # points per evaluation, so that the arrays stay in cache
 
 
 @dataclasses.dataclass(frozen=True)
 class Zoom:
-    """Space blown up about the y axis: not at all below `low`, by `scale` above `high`, smoothly between."""
+    """A scaling about the y axis: 1 below `low`, `scale` above `high`, smooth in between."""
 
     low: float
     high: float
@@ -30,7 +30,7 @@ class Zoom:
 
     @functools.cached_property
     def table(self) -> Floats:
-        """(2,m) height y and its image, the integral of the factor."""
+        """(2,m) heights y and their images, the integral of the factor."""
         y = np.concatenate([[self.low - 10.0], np.linspace(self.low, self.high, 513), [self.high + 10.0]])
         mean = 0.5 * (self.factor(y[1:]) + self.factor(y[:-1]))
         return np.stack([y, y[0] + np.concatenate([[0.0], np.cumsum(mean * np.diff(y))])])
@@ -58,16 +58,16 @@ def polygonised(
     ends: bool = False,
     rounds: int = 6,
 ) -> tuple[Floats, Ints]:
-    """Vertices on the surface and outward faces of edge length about `h`, within a box (its x and z as zoomed).
+    """Vertices on the surface and outward faces with edges of about `h`, inside a box (x and z in zoomed space).
 
-    `zoom` makes a head finer from the start, so that its features are not lost between samples. Each of `fine` says
-    for points (n,3) where edges are halved once more; one lies within the other. With `ends` the surface is cut open
-    by the planes y = low and y = high; without, the box must hold all of it.
+    `zoom` refines the head before sampling, so that its features are resolved. Each function of `fine` marks the
+    points (n,3) where edges are halved once more; each region contains the next. With `ends`, the surface is cut open
+    by the planes y = low and y = high; otherwise the box must contain all of it.
     """
     from skimage.measure import marching_cubes
 
     grid, origin = _band(parts, low, high, h, zoom, ends)
-    # its "descent" is what it documents for left-handed faces; ours are right-handed
+    # "descent" is documented to yield left-handed faces, but these are right-handed
     x, faces, _, _ = marching_cubes(grid, 0.0, spacing=(h, h, h), gradient_direction="descent", allow_degenerate=False)
     x, faces = zoom.back(x.astype(np.float64) + origin), faces.astype(np.int32)
     x, faces = relaxed(parts, x, faces, rounds)
@@ -78,9 +78,9 @@ def polygonised(
 
 
 def relaxed(parts: Sequence[Part], x: Floats, faces: Ints, rounds: int) -> tuple[Floats, Ints]:
-    """Vertices slid along the surface towards the middle of their neighbours, and edges flipped to Delaunay.
+    """Move vertices along the surface towards the mean of their neighbours, and flip edges to Delaunay.
 
-    Vertices on a border keep their height.
+    Boundary vertices keep their height.
     """
     level = np.flatnonzero(Topology.of(faces, len(x)).border_vertices)
     x, normal = _projected(parts, x, level)
@@ -94,7 +94,7 @@ def relaxed(parts: Sequence[Part], x: Floats, faces: Ints, rounds: int) -> tuple
         if k % 3 == 2:
             x, normal = _projected(parts, x, level)
         else:
-            # the normal of the last visit is good enough for a small step, and four times cheaper
+            # the previous normal is accurate enough for a short step, and four times cheaper
             x = x - normal * _distance(parts, x)[:, None]
     x, _ = _projected(parts, x, level, 3)
     return x, flipped_to_delaunay(x, faces)
@@ -109,7 +109,7 @@ def _projected(parts: Sequence[Part], x: Floats, level: NDArray[np.intp], rounds
     for _ in range(rounds):
         pieces = [project(parts, x[k : k + CHUNK], 1) for k in range(0, len(x), CHUNK)]
         moved, normal = np.concatenate([p[0] for p in pieces]), np.concatenate([p[1] for p in pieces])
-        # on a border the step is turned into the plane, and made longer to reach the surface there
+        # at the boundary the step is rotated into the plane, and lengthened to reach the surface there
         flat = normal[level] * (1.0, 0.0, 1.0)
         reach = np.einsum("ij,ij->i", moved[level] - x[level], normal[level])
         flat /= np.maximum(np.einsum("ij,ij->i", flat, flat), 0.1)[:, None]
@@ -121,7 +121,7 @@ def _projected(parts: Sequence[Part], x: Floats, level: NDArray[np.intp], rounds
 
 
 def _band(parts: Sequence[Part], low: Floats, high: Floats, h: float, zoom: Zoom, ends: bool) -> tuple[Floats, Floats]:
-    """Samples on a grid of spacing `h` over the box, and its origin; exact near the surface, far away only the sign."""
+    """Samples on a grid of spacing `h` over the box, and its origin; exact near the surface, elsewhere only in sign."""
     low, high = (np.array([p[0], zoom.height(p[1]), p[2]]) for p in (low, high))
     blocks = np.ceil((high - low) / (BLOCK * h)).astype(int) + 1
     origin = 0.5 * (low + high) - 0.5 * blocks * BLOCK * h
@@ -130,7 +130,7 @@ def _band(parts: Sequence[Part], low: Floats, high: Floats, h: float, zoom: Zoom
     index = np.stack(np.meshgrid(*(np.arange(n) for n in blocks), indexing="ij"), -1).reshape(-1, 3)
     middle = distance(parts, zoom.back(origin + (index + 0.5) * BLOCK * h))
     grid = np.repeat(middle.reshape(blocks), BLOCK, 0).repeat(BLOCK, 1).repeat(BLOCK, 2)
-    # half the diagonal of a block, and half as much again because values are not quite distances
+    # half the diagonal of a block, times 1.5 because the values only approximate distances
     near = index[np.abs(middle) < 1.5 * 0.5 * np.sqrt(3.0) * BLOCK * h] * BLOCK
     cell = np.stack(np.meshgrid(*[np.arange(BLOCK)] * 3, indexing="ij"), -1).reshape(1, -1, 3)
     at = (near[:, None, :] + cell).reshape(-1, 3)

@@ -1,4 +1,4 @@
-"""The mannequin's skeleton, and skin weights that diffuse along the surface, never through the air between limbs."""
+"""The mannequin's skeleton, and skinning weights that diffuse along the surface and not between limbs."""
 
 import dataclasses
 import functools
@@ -13,8 +13,8 @@ from ..topology import Topology
 from ..validate import Floats, Ints
 from .mannequin import mannequin
 
-REACH = 0.035  # metres over which the skin passes from one bone to the next
-FAINT = 1e-3  # weights below this are dropped
+REACH = 0.035  # width of the transition between the weights of two bones, metres
+FAINT = 1e-3  # weights below this are set to 0
 
 # name, parent, head, tail; `left` is +x, and the right side mirrors it
 _SPINE = (
@@ -37,18 +37,18 @@ _SIDE = (
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Rig:
-    """A skeleton in rest pose and how its bones hold a mesh's vertices. The arrays are read-only."""
+    """A skeleton in rest pose and its skinning weights for a mesh. The arrays are read-only."""
 
     names: tuple[str, ...]
-    parents: Ints  # (j,) row of the parent, -1 for the root; parents come first
-    heads: Floats  # (j,3) the joint each bone turns about, metres
-    tails: Floats  # (j,3) its other end
-    weights: Floats  # (n,j) share of each bone in each vertex; rows sum to 1
+    parents: Ints  # (j,) index of the parent, -1 for the root; parents precede children
+    heads: Floats  # (j,3) the joint about which each bone rotates, metres
+    tails: Floats  # (j,3) the other end of each bone, metres
+    weights: Floats  # (n,j) skinning weights of each vertex; rows sum to 1
 
 
 @door
 def mannequin_rig(detail: float = 1.0) -> Rig:
-    """The rig of `mannequin(detail)`: 19 bones; names end in `.left` and `.right` where there are two."""
+    """The rig of `mannequin(detail)`: 19 bones; the names of paired bones end in `.left` and `.right`."""
     return _rig(validate.number("detail", detail, low=0.7, high=2.0))
 
 
@@ -74,7 +74,7 @@ def _skeleton() -> tuple[tuple[str, ...], Ints, Floats, Floats]:
 
 
 def _weights(mesh: Mesh, names: tuple[str, ...], heads: Floats, tails: Floats) -> Floats:
-    """Every vertex is given to its nearest bone, then the shares diffuse along the surface over about REACH."""
+    """Assign every vertex to its nearest bone, then diffuse the weights along the surface over about REACH."""
     from scipy.sparse import coo_array, identity
     from scipy.sparse.linalg import splu
 
@@ -99,7 +99,7 @@ def _weights(mesh: Mesh, names: tuple[str, ...], heads: Floats, tails: Floats) -
 
 
 def _nearest(x: Floats, names: tuple[str, ...], heads: Floats, tails: Floats) -> NDArray[np.intp]:
-    """(n,) bone nearest to each vertex, by the distance to its axis less how thick the body is there."""
+    """(n,) bone nearest to each vertex, by the distance to the bone's axis minus the body's thickness there."""
     thick = {"hips": 0.12, "spine": 0.12, "chest": 0.125, "neck": 0.055, "head": 0.07, "shoulder": 0.05, "thigh": 0.07}
     best = np.empty((len(x), len(names)))
     for j, name in enumerate(names):
@@ -107,6 +107,6 @@ def _nearest(x: Floats, names: tuple[str, ...], heads: Floats, tails: Floats) ->
         t = np.clip((x - heads[j]) @ u / (u @ u), 0.0, 1.0)
         best[:, j] = np.linalg.norm(x - heads[j] - t[:, None] * u, axis=1) - thick.get(name.split(".")[0], 0.04)
         if "." in name:
-            # a limb never holds the other side
+            # a limb has no influence on the other side of the body
             best[x[:, 0] * (1 if name.endswith("left") else -1) < 0.0, j] = np.inf
     return np.argmin(best, 1)

@@ -23,9 +23,10 @@ def cloth(
 ) -> Mesh:
     """A rectangle of cloth, width x height metres around `centre`.
 
-    `resolution` counts particles along the longer side, or along (width, height). plane "xz" lies flat and looks up,
-    "xy" hangs and looks along +z. Regular: diagonals alternate, so that no direction is preferred. Irregular: inner
-    points jittered by `seed` and triangulated by Delaunay, the border kept straight. uv is 0..1 over the rectangle.
+    `resolution` is the number of particles along the longer side, or along (width, height). plane: "xz" lies flat with
+    normals up, "xy" hangs with normals along +z. Regular: diagonals alternate, so that no direction is preferred.
+    Irregular: inner points are jittered by `seed` and triangulated by Delaunay; the boundary stays straight. uv is
+    0..1 over the rectangle.
     """
     width = validate.number("width", width, above=0.0, high=validate.LARGEST)
     height = validate.number("height", height, above=0.0, high=validate.LARGEST)
@@ -43,13 +44,13 @@ def cloth(
     else:
         faces = lattice_faces(nx, ny)
     s, t = (uv[:, 0] - 0.5) * width, (uv[:, 1] - 0.5) * height
-    # v runs to -z, so that the flat cloth seen from above reads like the hanging one seen from the front
+    # v runs along -z, so that flat cloth seen from above has the layout of hanging cloth seen from the front
     x = np.stack([s, 0 * s, -t] if plane == "xz" else [s, t, 0 * s], 1)
     return Mesh(x + middle, faces, name="cloth", uv=uv[faces])
 
 
 def lattice_faces(nx: int, ny: int) -> Ints:
-    """(2(nx-1)(ny-1), 3) faces of an nx x ny lattice (vertex i + nx j), diagonals alternating like a chessboard."""
+    """(2(nx-1)(ny-1), 3) faces of an nx x ny lattice (vertex i + nx j), with alternating diagonals."""
     i, j = (a.ravel() for a in np.meshgrid(np.arange(nx - 1), np.arange(ny - 1), indexing="xy"))
     a, b, c, d = i + nx * j, i + 1 + nx * j, i + 1 + nx * (j + 1), i + nx * (j + 1)
     even = ((i + j) % 2 == 0)[:, None, None]
@@ -72,7 +73,7 @@ def _counts(resolution: Any, width: float, height: float) -> tuple[int, int]:
 
 
 def _jittered(uv: Floats, nx: int, ny: int, seed: int) -> Floats:
-    """Inner points moved by up to 0.3 of a cell; more would make slivers, less would look regular."""
+    """Inner points moved by up to 0.3 cells: more would create slivers, less would be nearly regular."""
     out = uv.copy()
     inner = ((uv > 0) & (uv < 1)).all(1)
     shift = np.random.default_rng(seed).uniform(-0.3, 0.3, uv.shape)
@@ -81,7 +82,7 @@ def _jittered(uv: Floats, nx: int, ny: int, seed: int) -> Floats:
 
 
 def _delaunay(p: Floats) -> Ints:
-    """Faces over the plane points `p`, counter-clockwise; flat ones along the straight border are dropped."""
+    """Counter-clockwise faces over the plane points `p`; degenerate ones along the straight boundary are dropped."""
     from scipy.spatial import Delaunay
 
     faces = Delaunay(p).simplices

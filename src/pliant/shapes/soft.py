@@ -1,6 +1,6 @@
-"""Soft things filled with tets: creature, liver, intestine, tet_ball, tet_box; made by isosurface stuffing.
+"""Soft bodies filled with tets by isosurface stuffing: creature, liver, intestine, tet_ball, tet_box.
 
-Each has a `size`, the length of its longer edges, and is made once for each set of arguments.
+`size` is the length of their longer edges. Meshes are cached per set of arguments.
 """
 
 import functools
@@ -17,7 +17,7 @@ from .implicit import Part, Point, distance, ellipsoid, limb
 from .solids import ORIGIN
 from .stuffing import Function, stuffed
 
-# lengths of one from nose to tail, nose to +z, on its feet at y = 0
+# for length 1 from nose to tail, facing +z, standing on y = 0
 _CREATURE: tuple[Part, ...] = (
     ellipsoid((0, 0.30, -0.02), (0.17, 0.16, 0.25), blend=0.05),
     ellipsoid((0, 0.40, 0.30), (0.16, 0.15, 0.17), blend=0.12),
@@ -27,7 +27,7 @@ _CREATURE: tuple[Part, ...] = (
     limb((0, 0.36, -0.22), (0, 0.47, -0.44), 0.080, 0.060, blend=0.08),
 )
 
-# of one from side to side: a right lobe, a left one over the middle, an edge that thins out, a hollow underneath
+# for length 1 from side to side: a right lobe, a left lobe over the middle, a thin edge, a hollow underneath
 _LIVER: tuple[Part, ...] = (
     ellipsoid((-0.20, 0.02, 0.0), (0.30, 0.25, 0.26), turn=(0, 0, -12), blend=0.05),
     ellipsoid((0.12, 0.08, 0.03), (0.34, 0.15, 0.20), turn=(0, 0, 8), blend=0.14),
@@ -38,18 +38,18 @@ _LIVER: tuple[Part, ...] = (
 
 @door
 def creature(length: float = 0.15, size: float | None = None, *, centre: Any = ORIGIN) -> Mesh:
-    """A plump animal with four legs, ears and a tail, `length` from nose to tail, on its feet at centre, to +z.
+    """A four-legged animal with ears and a tail, `length` from nose to tail, standing at `centre` and facing +z.
 
-    Without `size`, a twelfth of the length: about 560 vertices, legs two cells thick.
+    Default `size`: a twelfth of the length, which gives about 560 vertices and legs two cells thick.
     """
     return _made("creature", _CREATURE, ((-0.4, -0.1, -0.6), (0.4, 0.8, 0.6)), length, size, 12.0, centre)
 
 
 @door
 def liver(length: float = 0.22, size: float | None = None, *, centre: Any = ORIGIN) -> Mesh:
-    """A smooth organ of two lobes over a hollow, `length` from side to side, around centre.
+    """A smooth organ of two lobes over a hollow, `length` from side to side, around `centre`.
 
-    Without `size`, a fourteenth of the length: about 1000 vertices.
+    Default `size`: a fourteenth of the length, which gives about 1000 vertices.
     """
     return _made("liver", _LIVER, ((-0.6, -0.5, -0.5), (0.6, 0.5, 0.5)), length, size, 14.0, centre)
 
@@ -58,9 +58,9 @@ def liver(length: float = 0.22, size: float | None = None, *, centre: Any = ORIG
 def intestine(
     radius: float = 0.012, bends: int = 4, width: float = 0.14, size: float | None = None, *, centre: Any = ORIGIN
 ) -> Mesh:
-    """A round tube of tets that lies flat in loops, like a gut: `bends` half turns between runs of `width`.
+    """A round tube of tets that lies flat in loops, with `bends` half turns between straight runs of `width`.
 
-    Runs lie 3.2 radii apart from middle to middle. Without `size`, 0.8 of the radius.
+    The axes of neighbouring runs are 3.2 radii apart. Default `size`: 0.8 of the radius.
     """
     radius = validate.number("radius", radius, above=0.0, high=validate.LARGEST)
     bends = validate.whole("bends", bends, high=200)
@@ -71,7 +71,7 @@ def intestine(
 
 @door
 def tet_ball(radius: float = 0.1, size: float | None = None, *, centre: Any = ORIGIN) -> Mesh:
-    """A ball of tets. Without `size`, a quarter of the radius: about 830 vertices."""
+    """A ball of tets. Default `size`: a quarter of the radius, which gives about 830 vertices."""
     radius = validate.number("radius", radius, above=0.0, high=validate.LARGEST)
     size = 0.25 * radius if size is None else validate.number("size", size, above=0.0, high=radius)
     return _placed(_tet_ball(radius, size), centre)
@@ -81,10 +81,10 @@ def tet_ball(radius: float = 0.1, size: float | None = None, *, centre: Any = OR
 def tet_box(
     edges: Any = 0.2, size: float | None = None, *, rounding: float | None = None, centre: Any = ORIGIN
 ) -> Mesh:
-    """A box of tets of `edges` (one number, or width, height, depth); see `bar` for one with sharp edges.
+    """A box of tets with rounded edges, of `edges` (one number, or width, height, depth); `bar` has sharp edges.
 
-    Its edges are rounded off with a radius of `rounding`, `size` without, as stuffing would cut sharp ones off
-    unevenly. Without `size`, an eighth of the shortest edge.
+    `rounding` is the radius of the edges (default: `size`); stuffing would cut sharp edges off unevenly. Default
+    `size`: an eighth of the shortest edge.
     """
     sides = validate.axes("edges", edges)
     least = float(sides.min())
@@ -114,7 +114,7 @@ def _placed(mesh: Mesh, centre: Any) -> Mesh:
 
 @functools.lru_cache(16)
 def _blended(name: str, parts: tuple[Part, ...], box: tuple[Point, Point], length: float, size: float) -> Mesh:
-    """Parts of length one, made at that length and then scaled: their blends are lengths too."""
+    """Fill the parts at length one and scale the result, because their blend widths scale with the length."""
     unit = stuffed(lambda p: distance(parts, p), box[0], box[1], size / length, name=name)
     return unit.moved(length * unit.vertices)
 
@@ -147,7 +147,7 @@ def _tet_box(edges: tuple[float, ...], size: float, rounding: float) -> Mesh:
 
 
 def _loops(bends: int, width: float, turn: float) -> Floats:
-    """(n,3) runs along x, each joined to the next by half a circle of radius `turn`, around the origin at y = 0."""
+    """(n,3) runs along x, connected by half circles of radius `turn`, around the origin at y = 0."""
     straight = width - 2.0 * turn if bends else width
     angle = np.linspace(-0.5 * np.pi, 0.5 * np.pi, 17)[1:-1]
     pieces: list[Sequence[Sequence[float]] | Floats] = []
@@ -162,7 +162,7 @@ def _loops(bends: int, width: float, turn: float) -> Floats:
 
 
 def _tube(path: Floats, radius: float) -> Function:
-    """The distance from a round tube along a broken line."""
+    """The distance function of a round tube along a polyline."""
     a, d = path[:-1], np.diff(path, axis=0)
     length2 = (d * d).sum(1)
 

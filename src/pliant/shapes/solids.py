@@ -1,4 +1,4 @@
-"""Closed bodies of few words: ball, box, torus, bowl."""
+"""Simple closed bodies: ball, box, torus, bowl."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def ball(radius: float = 0.5, subdivisions: int = 4, *, centre: Any = ORIGIN) ->
 
 @door
 def box(size: Any = 1.0, divisions: int | tuple[int, int, int] = 8, *, centre: Any = ORIGIN) -> Mesh:
-    """A box of `size` (one number, or width, height, depth), sides cut into `divisions` cells (one, or per axis)."""
+    """A box of `size` (one number, or width, height, depth) in `divisions` cells (one number, or per axis)."""
     edges, n = validate.axes("size", size), validate.counts("divisions", divisions, high=4096)
     middle = validate.floats("centre", centre, (3,))
     cells_across = 2.0 * (n[0] * n[1] + n[1] * n[2] + n[2] * n[0])
@@ -45,7 +45,7 @@ def box(size: Any = 1.0, divisions: int | tuple[int, int, int] = 8, *, centre: A
             cell[:, s], cell[:, t], cell[:, axis] = i, j, end
             pieces.append((lattice if end else lattice[:, ::-1]) + sum(len(c) for c in corners))
             corners.append(cell)
-    # cells are whole numbers, so the corners shared by sides are equal and merge exactly
+    # cells have integer coordinates, so corners shared by sides are equal and merge exactly
     cells, index = np.unique(np.concatenate(corners), axis=0, return_inverse=True)
     x = (cells / n - 0.5) * edges + middle
     return Mesh(x, index.ravel()[np.concatenate(pieces)].astype(np.int32), name="box")
@@ -55,11 +55,11 @@ def box(size: Any = 1.0, divisions: int | tuple[int, int, int] = 8, *, centre: A
 def torus(
     major: float = 0.35, minor: float = 0.15, around: int = 64, across: int = 28, *, centre: Any = ORIGIN
 ) -> Mesh:
-    """A ring lying flat: `major` from its centre to the middle of the tube, tube radius `minor` < `major`."""
+    """A torus lying flat: `major` from its centre to the centre of the tube, tube radius `minor` < `major`."""
     major = validate.number("major", major, above=0.0, high=validate.LARGEST)
     minor = validate.number("minor", minor, above=0.0)
     if minor >= major:
-        raise ValueError(f"minor = {minor:g} must be less than major = {major:g}, or the ring closes its hole")
+        raise ValueError(f"minor = {minor:g} must be less than major = {major:g}, or the tube intersects itself")
     around = validate.whole("around", around, low=3, high=8192)
     across = validate.whole("across", across, low=3, high=8192)
     middle = validate.floats("centre", centre, (3,))
@@ -77,8 +77,8 @@ def torus(
 def bowl(radius: float = 0.3, thickness: float = 0.03, resolution: int = 24, *, centre: Any = ORIGIN) -> Mesh:
     """A solid bowl on a flat foot at y = 0: a hemispherical cavity of `radius`, walls of `thickness`, a round rim.
 
-    `resolution` counts edges along a quarter circle of the cavity; `centre` is the middle of the foot. The cavity's
-    centre lies at height radius + thickness / 2, the rim ends thickness / 2 above that.
+    `resolution` is the number of edges along a quarter circle of the cavity; `centre` is the centre of the foot. The
+    cavity's centre is at height radius + thickness / 2, and the rim ends thickness / 2 above it.
     """
     radius = validate.number("radius", radius, above=0.0, high=validate.LARGEST)
     thickness = validate.number("thickness", thickness, above=0.0, high=radius)
@@ -86,7 +86,7 @@ def bowl(radius: float = 0.3, thickness: float = 0.03, resolution: int = 24, *, 
         raise ValueError(f"thickness = {thickness:g} must be at least a millionth of radius = {radius:g}")
     resolution = validate.whole("resolution", resolution, low=3, high=512)
     middle = validate.floats("centre", centre, (3,))
-    # a chord of length h cuts h^2 / 8 radius into the wall: half the wall at most, from both sides together
+    # a chord of length h cuts h^2 / (8 radius) into the wall; both sides together may cut at most half the wall
     h = min(0.5 * np.pi * radius / resolution, np.sqrt(2.0 * radius * thickness))
     outer, top = radius + thickness, radius + 0.5 * thickness
     foot = np.sqrt(outer**2 - top**2)
@@ -106,7 +106,7 @@ def bowl(radius: float = 0.3, thickness: float = 0.03, resolution: int = 24, *, 
 
 
 def split(x: Floats, faces: Ints) -> tuple[Floats, Ints]:
-    """Every face cut into four at its edge midpoints."""
+    """Every face split into four at its edge midpoints."""
     ends = np.sort(np.stack([faces, np.roll(faces, -1, 1)], 2).reshape(-1, 2), 1)
     edges, index = np.unique(ends, axis=0, return_inverse=True)
     a, b, c = faces.T
@@ -117,7 +117,7 @@ def split(x: Floats, faces: Ints) -> tuple[Floats, Ints]:
 
 
 def _icosahedron() -> tuple[Floats, Ints]:
-    """Twelve unit vertices with poles on the y axis, twenty faces."""
+    """Twelve unit vertices with poles on the y axis, and twenty faces."""
     lift, ring = 1 / np.sqrt(5), 2 / np.sqrt(5)
     upper = 2 * np.pi * np.arange(5) / 5
     lower = upper + np.pi / 5

@@ -1,9 +1,9 @@
 """Isosurface stuffing: tets of bounded angles inside an implicit function (Labelle and Shewchuk, SIGGRAPH 2007).
 
-A body-centred cubic lattice is laid over the function, its nodes that lie too near to the surface are moved onto it,
-and the lattice tets that the surface still cuts are clipped by stencils. The paper proves dihedral angles of 10.7 to
-164.8 degrees whatever the function. The limits of warping used here were found by a search of our own, not taken from
-its text: the proof is not carried over to them, and the bounds below are the worst that was seen.
+A body-centred cubic lattice is laid over the function, nodes too near to the surface are warped onto it, and the
+lattice tets that the surface still cuts are clipped by stencils. The paper proves dihedral angles of 10.7 to 164.8
+degrees for any function. The warping limits used here come from a numerical search instead of the paper's text, so
+that its proof does not apply to them; the bounds below are the worst angles observed.
 """
 
 import itertools
@@ -22,18 +22,18 @@ from .lattice import LONG, SHORT, Lattice, lattice_tets
 from .pinches import without_pinches
 
 Function = Callable[[Floats], Floats]
-# degrees; the worst in lattices of random signs and cuts, and the limits for which that worst is best
+# degrees: the worst angles in lattices of random signs and cuts, at the limits that optimise them
 LEAST_ANGLE, LARGEST_ANGLE = 10.78, 164.74
-_LIMITS = {LONG: 0.2851, SHORT: 0.3988}  # a cut nearer to a node than this share of the edge moves the node
-_ROUNDS = 40  # of bisection at the most; regula falsi needs about six
-_TET_BYTES = 550.0  # of memory for a tet while they are made; 500 were measured
-_CHUNK = 65_536  # points given to the function together
-_LOCAL = list(itertools.combinations(range(4), 2))  # the edges of a tet: local points 4 to 9 are the cuts on them
+_LIMITS = {LONG: 0.2851, SHORT: 0.3988}  # a cut within this share of the edge from a node warps the node
+_ROUNDS = 40  # maximum number of iterations; regula falsi needs about six
+_TET_BYTES = 550.0  # memory per tet during construction; 500 were measured
+_CHUNK = 65_536  # points per evaluation of the function
+_LOCAL = list(itertools.combinations(range(4), 2))  # edges of a tet; local points 4 to 9 are the cuts on them
 _CUT = {frozenset(edge): 4 + k for k, edge in enumerate(_LOCAL)}
 
 
 class NothingInsideError(ValueError):
-    """The function is negative nowhere, or only in parts too thin for the lattice."""
+    """Raised if the function is negative nowhere, or only in parts too thin for the lattice."""
 
 
 @door
@@ -47,12 +47,12 @@ def stuffed(
     name: str = "stuffed",
     max_bytes: float | None = None,
 ) -> Mesh:
-    """A mesh of positive tets of edge length about `size` where `function` is negative, within the box low..high.
+    """A mesh of positive tets with edges of about `size` where `function` is negative, within the box low..high.
 
-    `function` takes points (n,3) and gives values (n,): negative inside, continuous. Vertices of the surface lie where
-    it is zero (to 1e-9 of `size`), but for places where that touches itself: there tets are taken away until it does
-    not. Parts thinner than `size` may be lost. With `slope`, the most it changes in a metre (1 for a distance), it is
-    asked near the surface only.
+    `function` maps points (n,3) to values (n,): continuous, negative inside. Surface vertices lie on its zero set (to
+    1e-9 of `size`), except where the surface would touch itself: tets are removed there until it does not. Parts
+    thinner than `size` may be lost. With `slope`, a Lipschitz constant of the function (1 for a distance), it is
+    evaluated only near the surface.
     """
     bottom, top = validate.floats("low", low, (3,)), validate.floats("high", high, (3,))
     size = validate.number("size", size, above=0.0, high=validate.LARGEST)
@@ -60,13 +60,13 @@ def stuffed(
     if not (bottom < top).all():
         raise ValueError(f"low = {bottom.tolist()} must be below high = {top.tolist()}")
     lattice = Lattice.over(bottom, top, size, max_bytes)
-    f = lattice.values(lambda x: _asked(function, x), slope)
+    f = lattice.values(lambda x: _evaluated(function, x), slope)
     beyond = np.ones(lattice.count, np.bool_)
     beyond[lattice.inner()] = False
     if (f[np.tile(beyond, 2)] < 0.0).any():
         at = lattice.points(np.flatnonzero(np.tile(beyond, 2) & (f < 0.0))[:1])[0]
-        raise ValueError(f"the function is negative at {at.tolist()}; expected a box that holds all of its inside")
-    tets = 6 * int((f < 0.0).sum())  # each node has 24, each tet four nodes
+        raise ValueError(f"the function is negative at {at.tolist()}; expected a box that contains all of its inside")
+    tets = 6 * int((f < 0.0).sum())  # a node belongs to 24 tets, a tet has four nodes
     advice = "use a larger size or raise max_bytes"
     validate.budget(f"filling with about {tets} tets", _TET_BYTES * tets, advice, max_bytes)
     ends, kind = lattice.cut_edges(f)
@@ -82,14 +82,14 @@ def stuffed(
 def filled(
     lattice: Lattice, f: Floats, ends: NDArray[np.int64], kind: NDArray[np.int8], where: Floats
 ) -> tuple[Floats, NDArray[np.int64], NDArray[np.bool_]]:
-    """Vertices (n,3), tets (k,4) and the vertices on the surface (n,), inside values `f` of the nodes (those that move
-    become 0), whose cut edges `ends`, of `kind`, are cut at the shares `where`."""
+    """Vertices (n,3), tets (k,4) and a mask of the surface vertices (n,). `f` are the values at the nodes, set to 0 for
+    warped nodes; the cut edges `ends`, of `kind`, are cut at the fractions `where`."""
     moved, dead = _warp(ends, kind, where, lattice.size)
     f[moved[:, 0]] = 0.0
     points, tets = _clipped(lattice, f, lattice_tets(lattice, f), ends[~dead])
     a, b = lattice.points(ends[:, 0]), lattice.points(ends[:, 1])
     cut = a + where[:, None] * (b - a)
-    # points are nodes first, cuts behind them
+    # points are the nodes, followed by the cuts
     n = 2 * lattice.count
     x = np.concatenate([lattice.points(points[points < n]), cut[~dead][points[points >= n] - n]])
     used = np.isin(moved[:, 0], points)
@@ -97,12 +97,12 @@ def filled(
     return x, tets, np.append(f == 0.0, np.ones(len(ends), np.bool_))[points]
 
 
-def _asked(function: Function, x: Floats) -> Floats:
-    """The function in pieces that stay in cache, checked."""
+def _evaluated(function: Function, x: Floats) -> Floats:
+    """Evaluate the function in chunks that stay in cache, and check the values."""
     pieces = [np.asarray(function(x[k : k + _CHUNK]), np.float64) for k in range(0, len(x), _CHUNK)]
     f = np.concatenate(pieces) if pieces else np.zeros(0)
     if f.shape != (len(x),):
-        raise ValueError(f"the function gave shape {f.shape} for {len(x)} points; expected ({len(x)},)")
+        raise ValueError(f"the function returned shape {f.shape} for {len(x)} points; expected ({len(x)},)")
     if not np.isfinite(f).all():
         at = x[np.argmin(np.isfinite(f))]
         raise ValueError(f"the function is not finite at {at.tolist()}; expected a number everywhere in the box")
@@ -110,7 +110,7 @@ def _asked(function: Function, x: Floats) -> Floats:
 
 
 def _cuts(function: Function, a: Floats, b: Floats, f: Floats) -> Floats:
-    """(k,) share of each edge a-b at which the function is zero, by regula falsi with the Illinois halving."""
+    """(k,) fraction of each edge a-b at which the function is zero, by regula falsi with the Illinois modification."""
     low, high = np.zeros(len(a)), np.ones(len(a))
     f_low, f_high = f[:, 0].copy(), f[:, 1].copy()
     t = f_low / (f_low - f_high)
@@ -120,9 +120,9 @@ def _cuts(function: Function, a: Floats, b: Floats, f: Floats) -> Floats:
         if not len(left):
             break
         at = t[left]
-        g = _asked(function, a[left] + at[:, None] * (b[left] - a[left]))
+        g = _evaluated(function, a[left] + at[:, None] * (b[left] - a[left]))
         same = (g < 0) == (f_low[left] < 0)
-        # the end that stays twice counts half, so that both ends close in; each third round halves outright
+        # the value of an end kept twice is halved, so that both ends converge; every third round bisects
         for rows, end, value, other, mark in (
             (same, low, f_low, f_high, 1),
             (~same, high, f_high, f_low, -1),
@@ -142,7 +142,7 @@ def _cuts(function: Function, a: Floats, b: Floats, f: Floats) -> Floats:
 def _warp(
     ends: NDArray[np.int64], kind: NDArray[np.int8], where: Floats, size: float
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """(m,2) nodes that move and the cut edge each moves along; (k,) cut edges that are cut no longer."""
+    """(m,2) warped nodes and the cut edge each moves along; (k,) edges that are no longer cut."""
     count = len(ends)
     order = np.argsort(ends.T.ravel(), kind="stable")
     nodes, start = np.unique(ends.T.ravel()[order], return_index=True)
@@ -159,7 +159,7 @@ def _warp(
 def _clipped(
     lattice: Lattice, f: Floats, tets: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """What of the lattice tets is inside: points (p,), nodes and, behind all nodes, cuts; tets (k,4) of points."""
+    """The inner parts of the lattice tets: points (p,), numbered nodes first, then cuts; tets (k,4) of points."""
     n = 2 * lattice.count
     sign = np.sign(f[tets]).astype(np.int64) + 1
     pieces = STENCILS[sign @ np.array([27, 9, 3, 1])]
@@ -176,13 +176,13 @@ def _clipped(
 
 
 def _stencils() -> NDArray[np.int64]:
-    """(81,3,4) local points of the tets that are left of a lattice tet, -1 where there are fewer.
+    """(81,3,4) local points of the tets that remain of a lattice tet, -1 where there are fewer than three.
 
-    The row is the signs of its corners read in base 3 (0 inside, 1 on the surface, 2 outside). Corners 0 and 1 are the
-    ends of one long edge, 2 and 3 of the other.
+    The row index is the signs of the corners in base 3 (0 inside, 1 on the surface, 2 outside). Corners 0 and 1 are
+    the ends of one long edge, 2 and 3 of the other.
     """
     table = np.full((81, 3, 4), -1, np.int64)
-    # a regular stand-in whose cuts lie in the middle of the edges: orientation is the same for any lattice tet
+    # a regular tet with cuts at the edge midpoints: the orientation is the same for any lattice tet
     x = np.array([[0, 0, 0], [2, 0, 0], [1, 1, -1], [1, 1, 1]], float)
     x = np.concatenate([x, [0.5 * (x[i] + x[j]) for i, j in _LOCAL]])
     for row, signs in enumerate(itertools.product((-1, 0, 1), repeat=4)):
@@ -193,7 +193,7 @@ def _stencils() -> NDArray[np.int64]:
 
 
 def _pieces(signs: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """Tets of local points, of either orientation, that fill the inside part of a lattice tet."""
+    """Tets of local points, of either orientation, that fill the inner part of a lattice tet."""
     inside, on, outside = ([i for i in range(4) if signs[i] == s] for s in (-1, 0, 1))
     if not inside:
         return []
@@ -216,10 +216,10 @@ def _pieces(signs: tuple[int, ...]) -> list[tuple[int, ...]]:
 
 
 def _touched(p: int, r: int, q: int) -> int:
-    """Of the corners p and r inside, the one that the diagonal of the quadrilateral on the side p, r, q starts from.
+    """The corner, p or r (both inside), at which the diagonal of the quadrilateral on the face p, r, q starts.
 
-    It ends at the cut on the longer of the two cut edges; where both are short, the parity of the lattice decides,
-    which lattice_tets has made the same for all tets (the paper's parity rule).
+    The diagonal ends at the cut on the longer of the two cut edges. If both edges are short, the parity of the lattice
+    decides (the paper's parity rule), which lattice_tets encodes equally for all tets.
     """
     partner = {0: 1, 1: 0, 2: 3, 3: 2}
     if partner[p] == q:
@@ -230,9 +230,9 @@ def _touched(p: int, r: int, q: int) -> int:
 
 
 def _prism(top: list[int], bottom: list[int], wanted: dict[tuple[int, int], int]) -> list[tuple[int, ...]]:
-    """A prism as three tets: wanted[p, r] is the top corner, p or r, from which the diagonal between them starts."""
+    """A prism as three tets: wanted[p, r] is the top corner, p or r, at which the diagonal between them starts."""
     for order in itertools.permutations(range(3)):
-        # corners go down one after the other: the diagonal starts at the one that goes later
+        # top corners are replaced by bottom corners one by one; a diagonal starts at the one replaced later
         rank = {top[k]: order.index(k) for k in range(3)}
         if all((p if rank[p] > rank[r] else r) == start for (p, r), start in wanted.items()):
             now, out = list(top), []
@@ -240,7 +240,7 @@ def _prism(top: list[int], bottom: list[int], wanted: dict[tuple[int, int], int]
                 out.append((*now, bottom[k]))
                 now[k] = bottom[k]
             return [t for t in out if len(set(t)) == 4]
-    raise AssertionError("the diagonals run in a circle")
+    raise AssertionError("the diagonals are cyclic")
 
 
 STENCILS = _stencils()

@@ -1,4 +1,4 @@
-"""Bodies filled with tetrahedra: bar, cylinder. Tets are positive, faces are their surface and look outward."""
+"""Bodies filled with tetrahedra: bar, cylinder. Tets have positive volume; faces are their surface, facing outward."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from ..validate import Floats, Ints
 from .revolve import zipped
 from .solids import ORIGIN
 
-# corner k of a cell lies at k & 1, k >> 1 & 1, k >> 2 along x, y, z: four tets at its corners, one in the middle
+# corner k of a cell is at k & 1, k >> 1 & 1, k >> 2 along x, y, z: four tets at its corners and one in the centre
 _CELL = np.array([[0, 1, 2, 4], [3, 2, 1, 7], [5, 4, 7, 1], [6, 7, 4, 2], [1, 2, 4, 7]])
 
 
@@ -19,9 +19,9 @@ _CELL = np.array([[0, 1, 2, 4], [3, 2, 1, 7], [5, 4, 7, 1], [6, 7, 4, 2], [1, 2,
 def bar(
     size: Any = (0.4, 0.1, 0.1), divisions: int | tuple[int, int, int] = (8, 2, 2), *, centre: Any = ORIGIN
 ) -> Mesh:
-    """A box of tets of `size` (one number, or width, height, depth), cut into `divisions` cells (one, or per axis).
+    """A box of tets of `size` (one number, or width, height, depth), in `divisions` cells (one number, or per axis).
 
-    Each cell is five tets, and neighbours are mirrored, so that no direction is preferred.
+    Each cell consists of five tets; neighbouring cells are mirrored, so that no direction is preferred.
     """
     edges, n = validate.axes("size", size), validate.counts("divisions", divisions, high=4096)
     middle = validate.floats("centre", centre, (3,))
@@ -32,7 +32,7 @@ def bar(
     odd = cell.sum(1) % 2
     corner = np.arange(8)
     step = np.stack([corner & 1, corner >> 1 & 1, corner >> 2], 1)
-    # an odd cell is an even one mirrored along x
+    # an odd cell is an even cell mirrored along x
     at = cell[:, None] + np.where(odd[:, None, None] == 1, step[corner ^ 1], step)
     index = (at[..., 0] * (n[1] + 1) + at[..., 1]) * (n[2] + 1) + at[..., 2]
     tets = index[:, _CELL].reshape(-1, 4)
@@ -41,9 +41,10 @@ def bar(
 
 @door
 def cylinder(radius: float = 0.05, height: float = 0.3, resolution: int = 3, *, centre: Any = ORIGIN) -> Mesh:
-    """A cylinder of tets that stands on its end, around `centre`; `resolution` counts edges along a radius.
+    """An upright cylinder of tets around `centre`; `resolution` is the number of edges along a radius.
 
-    Rings of 6, 12, 18 ... vertices in layers as far apart as rings are; each prism between two layers is three tets.
+    Rings of 6, 12, 18 ... vertices in layers whose spacing is that of the rings; each prism between two layers is
+    split into three tets.
     """
     radius = validate.number("radius", radius, above=0.0, high=validate.LARGEST)
     height = validate.number("height", height, above=0.0, high=validate.LARGEST)
@@ -59,8 +60,8 @@ def cylinder(radius: float = 0.05, height: float = 0.3, resolution: int = 3, *, 
     x = np.empty((layers + 1, n, 3))
     x[:, :, [0, 2]] = radius * flat
     x[:, :, 1] = height * (np.arange(layers + 1)[:, None] / layers - 0.5)
-    # a diagonal goes from the lower ranked of two vertices in an even layer to the other in the odd one: so neighbours
-    # agree, and diagonals alternate from layer to layer and around
+    # a diagonal connects the lower-ranked of two vertices in the even layer with the other in the odd layer: so
+    # neighbours agree, and diagonals alternate between layers and around the axis
     u, v, w = np.take_along_axis(faces, np.argsort(rank[faces], 1), 1).T
     k = np.arange(layers)[:, None]
     even, odd = n * (k + k % 2), n * (k + 1 - k % 2)
@@ -75,15 +76,15 @@ def cylinder(radius: float = 0.05, height: float = 0.3, resolution: int = 3, *, 
 
 
 def positive(x: Floats, tets: Any) -> Ints:
-    """The tets, those that are inside out at x with two corners swapped."""
+    """The tets, with two corners swapped in those that have negative volume at x."""
     a, b, c, d = (x[tets[:, k]] for k in range(4))
     wrong = np.einsum("ij,ij->i", np.cross(b - a, c - a), d - a) < 0.0
     return np.where(wrong[:, None], tets[:, [0, 1, 3, 2]], tets).astype(np.int32)
 
 
 def _disc(rings: int) -> tuple[Floats, Ints, Ints]:
-    """Points (n,2) of a unit disc in rings around its middle, its triangles, and an order of the points in which those
-    next to each other in a ring are far apart."""
+    """Points (n,2) of a unit disc in rings around its centre, its triangles, and a ranking of the points in which
+    neighbours on a ring are far apart."""
     points, faces, odd = [np.zeros((1, 2))], [], [np.zeros(1, np.int64)]
     first = [0, 1]
     for k in range(1, rings + 1):

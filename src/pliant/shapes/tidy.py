@@ -1,4 +1,4 @@
-"""Triangle meshes made even: edge flips, local refinement, neighbour means. All in whole-array steps."""
+"""Triangle mesh improvement: edge flips, local refinement and neighbour means, computed on whole arrays."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +8,7 @@ from ..validate import Floats, Ints
 
 
 def neighbour_mean(x: Floats, faces: Ints) -> Floats:
-    """(n,3) mean of the neighbours of each vertex, taken over the corners of its faces: border edges weigh half."""
+    """(n,3) mean of the neighbours of each vertex over the corners of its faces; boundary edges count half."""
     ahead, behind = np.roll(faces, -1, 1).ravel(), np.roll(faces, 1, 1).ravel()
     flat, n = faces.ravel(), len(x)
     count = np.maximum(2.0 * np.bincount(flat, minlength=n), 1.0)
@@ -16,9 +16,9 @@ def neighbour_mean(x: Floats, faces: Ints) -> Floats:
 
 
 def flipped_to_delaunay(x: Floats, faces: Ints, rounds: int = 3) -> Ints:
-    """Faces with inner edges flipped where the two opposite angles sum to more than 180 degrees.
+    """Faces with interior edges flipped where the two opposite angles sum to more than 180 degrees.
 
-    In each round only edges that share no face are flipped, worst first, and never onto an edge that exists already
+    In each round only edges that share no face are flipped, worst first; an edge is not flipped onto an existing edge
     or across a crease.
     """
     for _ in range(rounds):
@@ -30,7 +30,7 @@ def flipped_to_delaunay(x: Floats, faces: Ints, rounds: int = 3) -> Ints:
         inner = np.flatnonzero(top.use == 2)[bad]
         f_a, f_b = beside[start[inner]], beside[start[inner] + 1]
         a, b, c, d = top.hinges[bad].T
-        # c on the left of a -> b where the first face runs along the edge
+        # c is to the left of a -> b if the first face contains the directed edge a -> b
         along = _follows(faces[f_a], a, b)
         f_a, f_b, c, d = (np.where(along, u, v) for u, v in ((f_a, f_b), (f_b, f_a), (c, d), (d, c)))
         mean = _normals(x, a, b, c) + _normals(x, b, a, d)
@@ -43,7 +43,7 @@ def flipped_to_delaunay(x: Floats, faces: Ints, rounds: int = 3) -> Ints:
         fresh = edges[np.minimum(np.searchsorted(edges, key), len(edges) - 1)] != key
         want = np.flatnonzero(flat & fresh)
         worst_first = np.argsort(_cotangents(x, top.hinges[bad][want]), kind="stable")
-        want = _apart(want[worst_first], f_a, f_b, key, len(faces))
+        want = _disjoint(want[worst_first], f_a, f_b, key, len(faces))
         faces = faces.copy()
         faces[f_a[want]] = np.stack([a, d, c], 1)[want]
         faces[f_b[want]] = np.stack([b, c, d], 1)[want]
@@ -51,7 +51,7 @@ def flipped_to_delaunay(x: Floats, faces: Ints, rounds: int = 3) -> Ints:
 
 
 def refined(x: Floats, faces: Ints, mask: NDArray[np.bool_]) -> tuple[Floats, Ints]:
-    """Faces in `mask` cut into four, their neighbours into two (or four, where two of their edges are cut)."""
+    """Faces in `mask` split into four, their neighbours into two (or four, if two of their edges are split)."""
     top = Topology.of(faces, len(x))
     cut = np.zeros(len(top.edges), np.bool_)
     cut[top.face_edges[mask].ravel()] = True
@@ -80,13 +80,13 @@ def _follows(corners: Ints, a: Ints, b: Ints) -> NDArray[np.bool_]:
 
 
 def _cotangents(x: Floats, hinges: Ints) -> Floats:
-    """(h,) sum of the cotangents of the two angles opposite to the edge: negative where they exceed 180 degrees."""
+    """(h,) sum of the cotangents of the two opposite angles: negative where the angles sum to more than 180 degrees."""
     a, b, c, d = hinges.T
     total = np.zeros(len(hinges))
     for at in (c, d):
         u, v = x[a] - x[at], x[b] - x[at]
         uv = _dot(u, v)
-        # |u x v|^2 = |u|^2 |v|^2 - (u.v)^2, and never quite zero
+        # |u x v|^2 = |u|^2 |v|^2 - (u.v)^2, bounded away from zero
         total += uv / np.sqrt(np.maximum(_dot(u, u) * _dot(v, v) - uv * uv, 1e-300))
     return total
 
@@ -99,8 +99,8 @@ def _dot(a: Floats, b: Floats) -> Floats:
     return np.einsum("ij,ij->i", a, b)
 
 
-def _apart(want: NDArray[np.int64], f_a: Ints, f_b: Ints, key: NDArray[np.int64], n_faces: int) -> NDArray[np.int64]:
-    """The wanted edges, in their order, that come first on both of their faces and first to their new edge."""
+def _disjoint(want: NDArray[np.int64], f_a: Ints, f_b: Ints, key: NDArray[np.int64], n_faces: int) -> NDArray[np.int64]:
+    """The wanted edges, in order, that are first on both of their faces and first to create their new edge."""
     rank = np.arange(len(want))
     first = np.full(n_faces, len(want))
     np.minimum.at(first, f_a[want], rank)

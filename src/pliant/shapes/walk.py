@@ -1,7 +1,7 @@
-"""The mannequin walks: one stride of a person, made from the angles of the joints over it.
+"""The walking mannequin: one stride, generated from joint angles.
 
-Angles of hip, knee and ankle follow the curves of level walking in D. A. Winter, Biomechanics and Motor Control of
-Human Movement, 1990, read off at a few points; arms, trunk and pelvis swing as sines beside them.
+The angles of hip, knee and ankle follow the curves of level walking in D. A. Winter, Biomechanics and Motor Control of
+Human Movement, 1990, sampled at a few points; arms, trunk and pelvis follow sine curves.
 """
 
 import functools
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     from ..animation import Animation, Skeleton
     from ..character import Character
 
-STRIDE = 1.1  # seconds from one step of the left foot to the next
-KEYS = 44  # of a stride
-# share of the stride since the heel came down, degrees: bent forward, bent back, toes up
+STRIDE = 1.1  # seconds between two heel strikes of the left foot
+KEYS = 44  # keyframes per stride
+# fraction of the stride since the heel strike, and degrees: hip flexion, knee flexion, ankle dorsiflexion
 _HIP = ((0.0, 28), (0.12, 24), (0.30, 5), (0.50, -12), (0.60, -6), (0.75, 20), (0.87, 30), (1.0, 28))
 _KNEE = ((0.0, 4), (0.14, 18), (0.40, 6), (0.50, 12), (0.62, 38), (0.72, 60), (0.86, 26), (0.96, 4), (1.0, 4))
 _ANKLE = ((0.0, 0), (0.07, -6), (0.30, 5), (0.46, 10), (0.62, -18), (0.75, -4), (0.87, 1), (1.0, 0))
-_LOWERED, _IN = 22.0, 3.0  # degrees: arms from where they rest towards the sides, legs towards each other
+_LOWERED, _IN = 22.0, 3.0  # degrees from the rest pose: arms towards the sides, legs towards each other
 _X, _Y, _Z = np.eye(3)
 
 
 @door
 def walking_mannequin(detail: float = 1.0) -> "Character":
-    """`mannequin(detail)` with its rig and the clip "walk": one stride of 1.1 s, which ends as it began.
+    """`mannequin(detail)` with its rig and the clip "walk": one stride of 1.1 s that loops seamlessly.
 
-    It walks in place, along +z on ground that runs back under it; the lowest point of the soles is on y = 0.
+    It walks in place, facing +z, as on a treadmill; the lowest point of the soles is at y = 0.
     """
     return _walking(validate.number("detail", detail, low=0.7, high=2.0))
 
@@ -89,7 +89,7 @@ def _clip(skeleton: "Skeleton", rig: Rig, turns: dict[str, Floats], sway: Floats
 
 
 def _with_slopes(times: Floats, values: Floats) -> Floats:
-    """(k,3,w) slope, value, slope of the smoothest periodic curve through values (k,w)."""
+    """(k,3,w) in-tangent, value and out-tangent of the smoothest periodic curve through values (k,w)."""
     from scipy.interpolate import CubicSpline
 
     slope = CubicSpline(times, values, bc_type="periodic")(times, 1)
@@ -97,7 +97,7 @@ def _with_slopes(times: Floats, values: Floats) -> Floats:
 
 
 def _turns(rig: Rig) -> dict[str, Floats]:
-    """(k,4) quaternions over the stride of every bone that turns, from the rest pose."""
+    """(k,4) rotations over the stride, as quaternions relative to the rest pose, of every animated bone."""
     from scipy.spatial.transform import Rotation
 
     s = _phases()
@@ -111,9 +111,9 @@ def _turns(rig: Rig) -> dict[str, Floats]:
     found = {"hips": pelvis, "spine": trunk, "chest": trunk, "neck": turn(_Y, -3.0 * wave) * turn(_X, 3.0)}
     for side, sign, start in (("left", 1.0, 0.0), ("right", -1.0, 0.5)):
         own = (s + start) % 1.0
-        swing = np.cos(2.0 * np.pi * own)  # 1 where this side's heel comes down
+        swing = np.cos(2.0 * np.pi * own)  # 1 at the heel strike of this side
         lean = turn(_Z, -sign * _IN)
-        # what the pelvis does the legs undo: they swing straight ahead
+        # the legs compensate the rotation of the pelvis, so that they swing straight ahead
         found[f"thigh.{side}"] = pelvis.inv() * turn(_X, -_curve(_HIP, own)) * lean
         found[f"shin.{side}"] = turn(_X, _curve(_KNEE, own))
         found[f"foot.{side}"] = turn(_X, -_curve(_ANKLE, own)) * lean.inv()
@@ -125,7 +125,7 @@ def _turns(rig: Rig) -> dict[str, Floats]:
 
 
 def _curve(points: tuple[tuple[float, float], ...], at: Floats) -> Floats:
-    """Degrees at shares of the stride (k,), on the smooth periodic curve through `points`."""
+    """Degrees at fractions of the stride (k,), on the smooth periodic curve through `points`."""
     from scipy.interpolate import CubicSpline
 
     shares, degrees = np.array(points).T
@@ -133,7 +133,7 @@ def _curve(points: tuple[tuple[float, float], ...], at: Floats) -> Floats:
 
 
 def _continuous(q: Floats) -> Floats:
-    """Each quaternion on the side of the one before it; the last as the first, so that the stride closes."""
+    """The quaternions with signs chosen to be continuous; the last equals the first, so that the stride closes."""
     for k in range(1, len(q)):
         if q[k] @ q[k - 1] < 0.0:
             q[k] = -q[k]

@@ -1,1 +1,1 @@
-"""Many drapes, checks or bakes over garments, bodies and parameters; on this machine's processes, or on a cluster."""
+"""Batches of drapes, checks or bakes over garments, bodies and parameters, on local processes or on a cluster."""

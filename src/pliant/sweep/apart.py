@@ -1,7 +1,7 @@
-"""A process of its own for jobs: whatever happens to it, happens to one job only.
+"""Worker process for jobs: a crash affects one job only.
 
-It is started anew (never forked) and spoken to in lines of JSON: {"call": "module:function", "task": ...} goes in, and
-{"value": ...} or {"error": ...} comes out. When whoever asked is gone, its input ends, and it leaves at once.
+The process is spawned (never forked) and exchanges lines of JSON: {"call": "module:function", "task": ...} as input,
+{"value": ...} or {"error": ...} as output. It exits at once when its input closes because the parent has ended.
 """
 
 import contextlib
@@ -21,28 +21,28 @@ from typing import Any, NamedTuple, Self
 from ..errors import MeshFileError
 from ..validate import size_text
 
-_TICK = 0.1  # s between looks at a job's time and memory
+_TICK = 0.1  # s between checks of a job's time and memory
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
 class Limits(NamedTuple):
-    """What a job may take; None is any."""
+    """Limits of a job; None: unlimited."""
 
     seconds: float | None = None
     memory: int | None = None  # bytes
-    attempts: int = 3  # processes that may die under it
+    attempts: int = 3  # attempts at a job whose process dies
 
 
 class Job(NamedTuple):
-    """`call` is module:function, which gets `task` (plain values) and returns plain values."""
+    """A job: `call`, a "module:function" that takes `task` and returns a value, both JSON-serialisable."""
 
     call: str
     task: dict[str, Any]
 
 
 class Outcome(NamedTuple):
-    """What became of a job: a value, or an error in one line. `died`: its process ended under it. `refused`: whoever
-    should have done it can do none of its kind."""
+    """The outcome of a job: a value, or an error in one line. `died`: its process ended before the job did. `refused`:
+    the worker cannot run such jobs."""
 
     value: Any = None
     error: str | None = None
@@ -52,9 +52,10 @@ class Outcome(NamedTuple):
 
 
 class Apart:
-    """A process that does jobs, one after the other; another is started where it has died.
+    """A worker process that runs jobs one after the other and is restarted if it dies.
 
-    threads: that its loops may use. idle: seconds without a job after which it leaves; another comes with the next.
+    threads: number of threads of its parallel loops. idle: seconds without a job after which it exits; the next job
+    starts a new one.
     """
 
     def __init__(self, threads: int | None = None, idle: float | None = None) -> None:
@@ -70,7 +71,7 @@ class Apart:
         self.close()
 
     def do(self, job: Job, limits: Limits) -> Outcome:
-        """The outcome; a job whose process died is done again, `limits.attempts` times in all."""
+        """Run a job and return its outcome; if the process dies, retry up to `limits.attempts` attempts in all."""
         for attempt in range(1, limits.attempts + 1):
             found = self._once(job, limits)._replace(attempts=attempt)
             if not found.died or self.closed:
@@ -80,7 +81,7 @@ class Apart:
         return found
 
     def close(self) -> None:
-        """End the process, whatever it does."""
+        """Kill the process, even while it runs a job."""
         self.closed = True
         self._end()
 
@@ -90,7 +91,7 @@ class Apart:
             self._end()
             process = self._start()
         assert process.stdin is not None
-        with contextlib.suppress(OSError):  # one that is dead already says so below
+        with contextlib.suppress(OSError):  # a dead process is detected below
             process.stdin.write(json.dumps(job._asdict()).encode() + b"\n")
             process.stdin.flush()
         began = time.monotonic()
@@ -110,9 +111,9 @@ class Apart:
 
     def _start(self) -> "subprocess.Popen[bytes]":
         if self.closed:
-            raise RuntimeError("this process was closed")
+            raise RuntimeError("this worker process is closed")
         environment = dict(os.environ)
-        # a child of whatever runs this finds the same package, installed or not
+        # the child imports the same package, installed or not
         here = str(pathlib.Path(__file__).resolve().parents[2])
         others = [p for p in environment.get("PYTHONPATH", "").split(os.pathsep) if p]
         environment["PYTHONPATH"] = os.pathsep.join([here, *others])
@@ -127,7 +128,7 @@ class Apart:
         )
         self.answers = queue.Queue()
         threading.Thread(target=_listen, args=(process, self.answers), daemon=True).start()
-        if self.closed:  # meanwhile, by another thread
+        if self.closed:  # closed by another thread in the meantime
             self._end()
         return process
 
@@ -143,7 +144,7 @@ class Apart:
 
 
 def _beyond(pid: int, seconds: float, limits: Limits) -> str | None:
-    """Which limit a job has left behind, in words."""
+    """Return a message if a job exceeds a limit, else None."""
     if limits.seconds is not None and seconds > limits.seconds:
         return f"took longer than {limits.seconds:g} s"
     if limits.memory is not None and resident(pid) > limits.memory:
@@ -152,7 +153,7 @@ def _beyond(pid: int, seconds: float, limits: Limits) -> str | None:
 
 
 def _listen(process: "subprocess.Popen[bytes]", answers: "queue.Queue[bytes]") -> None:
-    """Lines of the process, and an empty one when it has ended: pipes cannot be waited for with a limit everywhere."""
+    """Queue the output lines of the process, and an empty one at its end; pipes have no portable timeout."""
     assert process.stdout is not None
     with process.stdout as lines:
         for line in lines:
@@ -174,7 +175,7 @@ def _debug() -> bool:
 
 
 def resident(pid: int) -> int:
-    """Bytes of memory a process takes now; 0 where the platform does not say."""
+    """Return the resident memory of a process in bytes; 0 if the platform does not report it."""
     try:
         with open(f"/proc/{pid}/statm", encoding="ascii") as words:
             return int(words.read().split()[1]) * _PAGE
@@ -183,10 +184,10 @@ def resident(pid: int) -> int:
 
 
 def serve(idle: float | None = None) -> None:
-    """The other side: do what comes in until the input ends, or nothing has come for `idle` seconds."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever asked, who ends this one
+    """Main loop of the worker process: run jobs until the input ends or none has arrived for `idle` seconds."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the parent, which kills this process
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints is no answer
+    os.dup2(2, 1)  # output printed by libraries must not mix with answers
     jobs: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_take, args=(jobs,), daemon=True).start()
     while True:
@@ -199,7 +200,7 @@ def serve(idle: float | None = None) -> None:
 
 
 def _take(jobs: "queue.SimpleQueue[bytes]") -> None:
-    """Keep looking while a job runs, so that nothing computes on for nobody."""
+    """Read the input while a job runs, and exit when the parent has ended."""
     for line in sys.stdin.buffer:
         jobs.put(line)
     os._exit(0)
@@ -216,7 +217,7 @@ def _answer(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def in_one_line(error: BaseException) -> str:
-    """What happened; errors that pliant does not raise on purpose with their name."""
+    """Format an error in one line; unexpected errors include the name of their type."""
     if isinstance(error, MemoryError):
         return "out of memory"
     text = " ".join(str(error).split())

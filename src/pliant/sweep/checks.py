@@ -1,4 +1,4 @@
-"""A check of a sweep: the same audit as `pliant check`."""
+"""Check runs of a sweep: the same audit as `pliant check`."""
 
 import logging
 import pathlib
@@ -21,7 +21,7 @@ _CLOTH, _SKIN = (0.45, 0.05, 0.035), (0.80, 0.60, 0.50)
 
 
 def check_run(run: Run, folder: pathlib.Path) -> Written:
-    """Figures of the worst frame and of all of them together, and the report as the files it was asked for."""
+    """Return figures of the worst frame and of all frames, and write the report as the requested files."""
     given = run.parameters
     clip, body_clip = given.get("clip"), given.get("body-clip")
     both = [each.file for name in ("garment", "body") if (each := run.inputs.get(name)) and each.file]
@@ -36,7 +36,7 @@ def check_run(run: Run, folder: pathlib.Path) -> Written:
         under, found = _read(run.inputs["body"], given, body_clip, rate)
         fps = found if worn.still else fps
     elif "body-clip" in given:
-        raise ValueError("body-clip has no meaning here: there is no body")
+        raise ValueError("body-clip does not apply: the run has no body")
     report = check(worn, under, fps=fps, every=given.get("every", 1))
     frames = report.frames
     figures: dict[str, Any] = {
@@ -82,7 +82,7 @@ def check_run(run: Run, folder: pathlib.Path) -> Written:
 
 
 def _limits(given: dict[str, Any]) -> Limits | None:
-    """What is allowed, the rest as in `pliant check`; None where no limit is given and nothing is to be judged."""
+    """Return the limits, with the defaults of `pliant check`; None if no limit is given."""
     if not given.keys() & LIMITS.keys():
         return None
     return Limits(

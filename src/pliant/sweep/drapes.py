@@ -1,4 +1,4 @@
-"""A drape of a sweep: the same scenes, pace, method and referee as `pliant drape`."""
+"""Drape runs of a sweep: the same scenes, substeps, method and referee as `pliant drape`."""
 
 import logging
 import pathlib
@@ -45,7 +45,7 @@ _FIGURES = (
 
 
 def drape_run(run: Run, folder: pathlib.Path) -> Written:
-    """Figures of the run, the files it was asked for, and how long its frames took."""
+    """Run the drape; return its figures, the written files and its frame times."""
     given = run.parameters
     scene, pace = _staged(run)
     sim = Simulation(
@@ -60,7 +60,7 @@ def drape_run(run: Run, folder: pathlib.Path) -> Written:
     result = record(sim, given.get("frames", pace.frames), measure=measure, crossings=measure)
     summary = result.summary
     if result.start:
-        log.warning("the start is not clean: %s cross; pliant fix brings garments out", result.start_words)
+        log.warning("the initial state has intersections: %s; pliant fix removes those of garments", result.start_words)
     figures = {name: summary[name] for name in _FIGURES}
     figures |= {"contacts_at_end": int(result.contacts[-1])} | _stretch(result)
     files = []
@@ -74,20 +74,20 @@ def drape_run(run: Run, folder: pathlib.Path) -> Written:
 
 
 def _staged(run: Run) -> tuple[Scene, Pace]:
-    """The scene, and how it is run where the sweep says nothing of it."""
+    """Return the scene, and its default frames and substeps."""
     given = run.parameters
     options: dict[str, Any] = {name.replace("-", "_"): given[name] for name in _SCENE if name in given}
     stuff = {name.partition(".")[2]: value for name, value in given.items() if name.startswith("material.")}
     options["material"] = Cloth(**stuff)
     if "scene" in run.inputs:
-        _refuse(given, (*_WORN, "place"), f"scene {run.inputs['scene'].name!r} brings its own")
+        _refuse(given, (*_WORN, "place"), f"scene {run.inputs['scene'].name!r} defines its own")
         if "resolution" in given:
             options["resolution"] = given["resolution"]
         made = SCENES[run.inputs["scene"].name](**options)
         return made, pace_of(made)
     garment, body = run.inputs["garment"], run.inputs["body"]
     if body.file is not None and garment.name != TABLECLOTH and is_animated(body.file):
-        _refuse(given, ("place",), f"{body.name} is a character, and wears what fits it")
+        _refuse(given, ("place",), f"{body.name} is a character; its garments are not placed")
         _ignore_resolution(given, garment.name)
         character = load_character(body.file, units=given.get("units", "m"), up=given.get("up", "y"))
         worn = {name.replace("-", "_"): given[name] for name in _WORN if name in given}
@@ -108,20 +108,20 @@ def _staged(run: Run) -> tuple[Scene, Pace]:
 
 
 def _refuse(given: dict[str, Any], names: tuple[str, ...], why: str) -> None:
-    """No parameter that would do nothing: two rows of the table would differ in it and in nothing else."""
+    """Raise for parameters without effect, which would give several rows of the table the same result."""
     for name in names:
         if name in given:
-            raise ValueError(f"{name} has no meaning here: {why}")
+            raise ValueError(f"{name} does not apply: {why}")
 
 
 def _ignore_resolution(given: dict[str, Any], name: str) -> None:
-    """It is for the tablecloths of the same sweep."""
+    """Warn that resolution applies only to the tablecloths of the same sweep."""
     if "resolution" in given:
-        log.warning("resolution is not used: %s has its own", name)
+        log.warning("resolution is ignored: %s has its own", name)
 
 
 def _stretch(result: Result) -> dict[str, float]:
-    """How much longer than at rest edges of the cloth are in the last frame: the worst, and the mean of all changes."""
+    """Return the relative elongation of cloth edges in the last frame: the largest, and the mean of its magnitude."""
     change = [np.zeros(1)]
     for b, x in result.x.items():
         mesh = result.scene.bodies[b].mesh.welded

@@ -1,4 +1,4 @@
-"""What a sweep reads: a file, files, or a shape made in code; each with a hash of what it holds."""
+"""Inputs of a sweep: a file, several files, or a procedural shape, each with a hash of its content."""
 
 import dataclasses
 import difflib
@@ -13,8 +13,8 @@ from ..io.links import percent_decoded
 if TYPE_CHECKING:
     from ..mesh import Mesh
 
-TABLECLOTH = "tablecloth"  # as large as the body needs
-# name -> function of `shapes`, and what it is called with; looked up late, because shapes load the compiler
+TABLECLOTH = "tablecloth"  # sized to fit the body
+# name -> function of `shapes` and its arguments; resolved lazily, because importing shapes loads the compiler
 BODIES: dict[str, tuple[str, tuple[Any, ...]]] = {
     "ball": ("ball", (0.25, 4)),
     "box": ("box", (0.35, 6)),
@@ -28,7 +28,7 @@ GARMENTS: dict[str, tuple[str, tuple[Any, ...]]] = {"skirt": ("skirt", ()), "tro
 
 @dataclasses.dataclass(frozen=True)
 class Input:
-    """`name` as the sweep spells it, where it lies (None: made in code), and a hash of its bytes."""
+    """An input: its `name` in the sweep, its path (None: procedural) and a hash of its bytes."""
 
     name: str
     path: str | None
@@ -39,7 +39,7 @@ class Input:
         return None if self.path is None else pathlib.Path(self.path)
 
     def load(self, parameters: dict[str, Any]) -> "Mesh":
-        """The mesh, in the units of the run."""
+        """Load the mesh with the `units` and `up` of the run."""
         if self.file is None:
             from .. import shapes
 
@@ -50,13 +50,13 @@ class Input:
         return load(self.file, units=parameters.get("units", "m"), up=parameters.get("up", "y"))
 
     def check(self) -> None:
-        """ValueError where the files are not those the run was named after."""
+        """Raise ValueError if the files have changed since the sweep was planned."""
         if self.file is not None and digest(self.file) != self.digest:
             raise ValueError(f"{self.name} has changed since the sweep was started; start it again")
 
 
 def find(where: str, name: Any, folder: pathlib.Path, made: dict[str, Any], extra: tuple[str, ...] = ()) -> Input:
-    """The file `name` in `folder`, or one of the shapes `made`."""
+    """Return the file `name` in `folder`, or one of the procedural shapes `made`."""
     if not isinstance(name, str) or not name:
         raise ValueError(f"{where} = {name!r}; expected the name of a file or a shape")
     if name in made or name in extra:
@@ -66,24 +66,24 @@ def find(where: str, name: Any, folder: pathlib.Path, made: dict[str, Any], extr
         known = (*extra, *made)
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
-        raise ValueError(f"{where}: no such file: {name}; {hint}shapes made in code: {', '.join(known)}")
+        raise ValueError(f"{where}: no such file: {name}; {hint}procedural shapes: {', '.join(known)}")
     stamps = tuple((str(file), file.stat().st_mtime_ns, file.stat().st_size) for file in _files(path))
     return Input(name, str(path.resolve()), _digest_once(str(path.resolve()), stamps))
 
 
 def visible(path: pathlib.Path) -> bool:
-    """Whether the file, folder or pattern is there at all."""
+    """Return True if the file or folder exists, or the pattern matches a file."""
     return path.exists() or (any(c in path.name for c in "*?") and any(path.parent.glob(path.name)))
 
 
 @functools.lru_cache(4096)
 def _digest_once(path: str, stamps: tuple[tuple[str, int, int], ...]) -> str:
-    """Each file is read once, and again when it was written to."""
+    """Return the digest of `path`, cached until one of its files changes."""
     return digest(pathlib.Path(path))
 
 
 def digest(path: pathlib.Path) -> str:
-    """SHA-256 of a file and of the buffers it names; of a folder or a pattern, of all its files and their names."""
+    """Return the SHA-256 of a file and its external buffers; for a folder or pattern, of all files and their names."""
     total = hashlib.sha256()
     for file in _files(path):
         one = hashlib.sha256()
@@ -106,7 +106,7 @@ def _files(path: pathlib.Path) -> list[pathlib.Path]:
 
 
 def _buffers(path: pathlib.Path) -> list[pathlib.Path]:
-    """What a .gltf file keeps in others, or the other half of a TetGen mesh; whatever is wrong, its reader will say."""
+    """Return the external buffers of a .gltf file, or the other file of a TetGen mesh; its reader reports errors."""
     if path.suffix.lower() in (".node", ".ele"):
         other = path.with_suffix(".ele" if path.suffix.lower() == ".node" else ".node")
         return [other] if other.is_file() else []

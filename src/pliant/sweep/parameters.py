@@ -1,4 +1,4 @@
-"""What a sweep may vary: the options of `pliant drape`, `check` and `field` by the same names, and what they may be."""
+"""Parameters of a sweep: the options of `pliant drape`, `check` and `field` under the same names, with validation."""
 
 from collections.abc import Callable
 from typing import Any
@@ -45,7 +45,7 @@ def _vector(name: str, value: Any) -> list[float]:
 
 def _text(name: str, value: Any) -> str:
     if not isinstance(value, str) or not value:
-        raise ValueError(f"{name} = {value!r}; expected a text")
+        raise ValueError(f"{name} = {value!r}; expected text")
     return value
 
 
@@ -80,13 +80,13 @@ def _response(name: str, value: Any) -> str:
 
 
 def _no_flag(name: str, value: Any) -> Any:
-    """true is 1 for Python, and hardly meant."""
+    """Reject booleans, which Python would accept as 0 and 1."""
     if isinstance(value, bool):
         raise ValueError(f"{name} = {str(value).lower()}; expected a number")
     return value
 
 
-# of a check; where one is given a run is judged, as `pliant check` judges with the same options
+# limits of a check; if one is given, the run is judged as by `pliant check` with the same options
 LIMITS: dict[str, Check] = {
     "max-depth": _limit(0.0),
     "max-inside": _whole(0),
@@ -141,7 +141,7 @@ PARAMETERS: dict[str, dict[str, Check]] = {
 
 
 def checked(kind: str, where: str, name: str, value: Any) -> Any:
-    """`value` as the parameter `name` of a run takes it; ValueError says where it stands in the file."""
+    """Return the validated `value` of parameter `name`; a ValueError names its table in the file."""
     try:
         return PARAMETERS[kind][name](name, value)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""From a TOML file to a list of runs: garments x bodies x parameters, each combination with an id of its own."""
+"""From a TOML file to a list of runs: garments x bodies x parameters, each combination with a unique id."""
 
 import dataclasses
 import hashlib
@@ -23,12 +23,12 @@ FILES = {
     "check": ("json", "report", "sheet"),
     "bake": (),
 }
-Row = dict[str, Any]  # one choice of some inputs and parameters
+Row = dict[str, Any]  # values of some inputs and parameters
 
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """One combination. `inputs`: garment, body; `files`: what is written beside its figures."""
+    """One combination. `inputs`: garment, body or scene; `files`: files written in addition to its figures."""
 
     id: str
     kind: str
@@ -39,11 +39,11 @@ class Run:
 
     @property
     def named(self) -> dict[str, Any]:
-        """Inputs and parameters for people and tables."""
+        """Names of the inputs, and parameters, as shown in tables."""
         return {what: found.name for what, found in self.inputs.items()} | self.parameters
 
     def plain(self) -> dict[str, Any]:
-        """For JSON; `Run.of` makes it a run again."""
+        """Return a JSON-serialisable dict; `Run.of` is the inverse."""
         return dataclasses.asdict(self)
 
     @classmethod
@@ -54,7 +54,7 @@ class Run:
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """All runs of a sweep in the order of the file; `varied`: what differs between them."""
+    """All runs of a sweep in file order; `varied`: the inputs and parameters that differ between them."""
 
     name: str
     kind: str
@@ -67,7 +67,7 @@ class Plan:
 
 
 def read_plan(path: str | os.PathLike[str]) -> Plan:
-    """The sweep that a TOML file describes; ValueError or OSError says what is wrong with it. Paths are from there."""
+    """Read a sweep from a TOML file, with paths relative to it; raise ValueError or OSError if it is invalid."""
     file = pathlib.Path(path)
     with open(file, "rb") as stream:
         try:
@@ -81,7 +81,7 @@ def read_plan(path: str | os.PathLike[str]) -> Plan:
 
 
 def plan_of(table: dict[str, Any], name: str, folder: pathlib.Path) -> Plan:
-    """The same from the table itself; names of files are relative to `folder`."""
+    """Build the plan from a parsed table; file names are relative to `folder`."""
     for key in table:
         validate.choice("key", key, _KEYS)
     if "run" not in table:
@@ -90,7 +90,7 @@ def plan_of(table: dict[str, Any], name: str, folder: pathlib.Path) -> Plan:
     blocks = _blocks(table, kind, folder)
     count = math.prod(map(len, blocks))
     if count > MOST:
-        raise ValueError(f"these lists make {count:,} runs; expected at most {MOST:,}")
+        raise ValueError(f"the lists give {count:,} runs; expected at most {MOST:,}")
     files = tuple(
         validate.choice("file to write", name, FILES[kind])
         for name in _list("files", table.get("files", FILES[kind][:1]), empty=True)
@@ -112,7 +112,7 @@ def _run(kind: str, merged: Row, files: tuple[str, ...], picture: bool) -> Run:
     if kind == "bake" and "resolution" in merged and "spacing" in merged:
         raise ValueError("resolution and spacing are given; expected one of them")
     if kind == "check" and "body" not in inputs and (about := [name for name in NEED_BODY if name in merged]):
-        raise ValueError(f"{about[0]} is about a body; expected bodies = [...]")
+        raise ValueError(f"{about[0]} needs a body; expected bodies = [...]")
     told = {what: [found.name, found.digest] for what, found in inputs.items()}
     whole = [1, __version__, kind, told, sorted(merged.items()), sorted(files), picture]
     name = hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()[:16]
@@ -120,7 +120,7 @@ def _run(kind: str, merged: Row, files: tuple[str, ...], picture: bool) -> Run:
 
 
 def _blocks(table: dict[str, Any], kind: str, folder: pathlib.Path) -> list[list[Row]]:
-    """Lists of choices; a run takes one of each."""
+    """Return lists of rows; the runs are their Cartesian product."""
     tables = {key: _table(key, table.get(key, {})) for key in ("fixed", "product", "zip", "random")}
     _once(table, tables)
     blocks = []
@@ -147,7 +147,7 @@ def _blocks(table: dict[str, Any], kind: str, folder: pathlib.Path) -> list[list
 
 def _check_inputs(kind: str, given: set[str]) -> None:
     if kind == "drape" and "scenes" in given and given != {"scenes"}:
-        raise ValueError("scenes bring their own garments and bodies; expected either scenes or these")
+        raise ValueError("scenes have their own garments and bodies; expected either scenes or these")
     if kind != "drape" and "scenes" in given:
         raise ValueError(f"scenes are for run = 'drape'; this is {kind!r}")
     if kind == "drape" and not given & {"scenes", "bodies"}:
@@ -157,21 +157,21 @@ def _check_inputs(kind: str, given: set[str]) -> None:
             "garments are missing; expected garments = [...] to check, and bodies = [...] they are worn on"
         )
     if kind == "bake" and given != {"bodies"}:
-        raise ValueError("a bake has bodies = [...] and nothing else to read")
+        raise ValueError("a bake reads only bodies; expected bodies = [...] and no other inputs")
 
 
 def _once(table: dict[str, Any], tables: dict[str, Any]) -> None:
-    """Nothing is said twice."""
+    """Raise if a key is given more than once."""
     seen: dict[str, str] = {key: "at the top" for key in _INPUTS if key in table}
     for where, entries in tables.items():
         for key in entries:
             if key in seen:
-                raise ValueError(f"{key} stands {seen[key]} and in [{where}]; expected it once")
+                raise ValueError(f"{key} is given {seen[key]} and in [{where}]; expected it once")
             seen[key] = f"in [{where}]"
 
 
 def _table(name: str, value: Any) -> dict[str, Any]:
-    """A table of parameters: tables in it are flattened (material.bend), underscores will do for hyphens."""
+    """Return a flat table of parameters: nested tables are flattened (material.bend), underscores become hyphens."""
     if not isinstance(value, dict):
         raise ValueError(f"{name} = {value!r}; expected a table: [{name}]")
     flat: dict[str, Any] = {}
@@ -199,7 +199,7 @@ def _value(kind: str, table: str, name: str, value: Any) -> Any:
 
 
 def _values(kind: str, table: str, name: str, values: Any) -> list[Any]:
-    """Every entry of a list, looked at."""
+    """Validate every entry of a list."""
     validate.choice(f"parameter in [{table}]", name, tuple(PARAMETERS[kind]))
     listed = _list(f"[{table}] {name}", values)
     return [_value(kind, table, name, value) for value in listed]
@@ -217,7 +217,7 @@ def _input(kind: str, key: str, n: int, value: Any, folder: pathlib.Path) -> Inp
 
 
 def _zipped(kind: str, entries: dict[str, Any], folder: pathlib.Path) -> list[Row]:
-    """Lists of one length, taken together."""
+    """Combine lists of equal length element by element."""
     columns: dict[str, list[Any]] = {}
     for key, values in entries.items():
         if key in _INPUTS:
@@ -228,17 +228,17 @@ def _zipped(kind: str, entries: dict[str, Any], folder: pathlib.Path) -> list[Ro
     lengths = {key: len(values) for key, values in columns.items()}
     if len(set(lengths.values())) > 1:
         told = ", ".join(f"{key} has {n}" for key, n in lengths.items())
-        raise ValueError(f"[zip] lists are of several lengths ({told}); expected one")
+        raise ValueError(f"[zip] lists differ in length ({told}); expected equal lengths")
     return [dict(zip(columns, row)) for row in zip(*columns.values())]
 
 
 def _drawn(kind: str, entries: dict[str, Any]) -> list[Row]:
-    """`count` samples; each parameter has a stream of its own, so that another beside it changes none."""
+    """Draw `count` samples; each parameter has its own random stream, independent of the other parameters."""
     entries = dict(entries)
     count = validate.whole("[random] count", entries.pop("count", None), low=1, high=MOST)
     seed = validate.whole("[random] seed", entries.pop("seed", 0))
     if not entries:
-        raise ValueError("[random] names no parameter; expected such as friction = [0.1, 0.9]")
+        raise ValueError("[random] has no parameter; expected for example friction = [0.1, 0.9]")
     columns = {}
     for key, spread in entries.items():
         validate.choice("parameter in [random]", key, ("count", "seed", *PARAMETERS[kind]))
@@ -248,7 +248,7 @@ def _drawn(kind: str, entries: dict[str, Any]) -> list[Row]:
 
 
 def _draw(kind: str, key: str, spread: Any, stream: random.Random) -> Any:
-    """One of {choices = [...]}, or a number between low and high: [low, high] or {low, high, log = true}."""
+    """Draw one of {choices = [...]}, or a number between low and high: [low, high] or {low, high, log = true}."""
     where = f"[random] {key}"
     if isinstance(spread, dict):
         for word in spread:
@@ -262,16 +262,16 @@ def _draw(kind: str, key: str, spread: Any, stream: random.Random) -> Any:
         if not isinstance(log, bool):
             raise ValueError(f"{where} log = {log!r}; expected true or false")
         if log and is_whole(kind, key):
-            raise ValueError(f"{where} is a whole number, drawn evenly; expected no log, or {{choices = [...]}}")
+            raise ValueError(f"{where} is a whole number, drawn uniformly; expected no log, or {{choices = [...]}}")
     else:
         if not isinstance(spread, list) or len(spread) != 2:
             raise ValueError(f"{where} = {spread!r}; expected [low, high], or {{low = , high = , log = true}}")
         (low, high), log = spread, False
     low, high = validate.number(f"{where} low", low), validate.number(f"{where} high", high)
     if not low < high:
-        raise ValueError(f"{where} goes from {low:g} to {high:g}; expected a low end and a higher one")
+        raise ValueError(f"{where} has low {low:g} and high {high:g}; expected low < high")
     if log and not low > 0.0:
-        raise ValueError(f"{where} is drawn by logarithm from {low:g}; expected a low end above 0")
+        raise ValueError(f"{where} has a logarithmic scale from {low:g}; expected low > 0")
     share = stream.random()
     if is_whole(kind, key):
         return min(math.floor(low + share * (high - low + 1.0)), math.floor(high))

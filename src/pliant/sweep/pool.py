@@ -1,4 +1,4 @@
-"""Jobs on this machine's processes, or on those of a Dask cluster; outcomes come as they are ready."""
+"""Running jobs on local processes or on a Dask cluster; outcomes are yielded as they complete."""
 
 import collections
 import contextlib
@@ -14,21 +14,21 @@ from .. import __version__
 from .apart import Apart, Job, Limits, Outcome
 from .inputs import visible
 
-_IDLE = 60.0  # s after which a process on a cluster leaves that nobody asks any more
-_mine = threading.local()  # of each thread of a Dask worker
-LOCAL = "local"  # the address of a cluster that is started here, and ended with the sweep
-Done = tuple[int, Outcome]  # which job, and what became of it
+_IDLE = 60.0  # s without a job after which a process on a cluster exits
+_mine = threading.local()  # per thread of a Dask worker
+LOCAL = "local"  # address of a temporary cluster on this machine
+Done = tuple[int, Outcome]  # index of the job and its outcome
 
 
 def cores() -> int:
-    """That this process may use."""
+    """Return the number of CPU cores available to this process."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def run_here(jobs: Sequence[Job], workers: int, limits: Limits) -> Iterator[Done]:
-    """Every job, on `workers` processes that share the cores; ends them when whoever iterates stops."""
+    """Run all jobs on `workers` processes that share the cores; stopping the iteration kills the processes."""
     if not jobs:
         return
     workers = min(workers, len(jobs))
@@ -66,7 +66,7 @@ def _keep_doing(
 
 
 def check_address(address: str) -> str:
-    """The address of a scheduler, or "local"; a ValueError where it is neither."""
+    """Return the address of a scheduler, or "local"; raise ValueError if it is neither."""
     if address.strip().lower() == LOCAL:
         return LOCAL
     if ":" not in address:
@@ -81,18 +81,18 @@ def run_on_cluster(
     say: Callable[[str], None] = lambda _: None,
     workers: int | None = None,
 ) -> Iterator[Done]:
-    """Every job, on the Dask cluster whose scheduler listens at `address`; its machines must share the files.
+    """Run all jobs on the Dask cluster whose scheduler listens at `address`; its machines must share the files.
 
-    Address "local" starts a cluster of `workers` processes on this machine (one for each core without a number), and
-    ends it when all is done.
+    Address "local" starts a cluster of `workers` processes on this machine (default: one per core) and stops it at the
+    end.
 
-    A job runs in a process beside the Dask worker, one for each of its threads, on one thread where NUMBA_NUM_THREADS
-    says nothing else. One whose worker is gone goes to another.
+    Each thread of a Dask worker runs its jobs in a separate process, with one thread unless NUMBA_NUM_THREADS is set.
+    Jobs of a lost worker are reassigned.
     """
     try:
         from distributed import Client, LocalCluster, as_completed
     except ImportError:
-        here = "; or leave out the scheduler, and processes of this machine do the work" if address == LOCAL else ""
+        here = "; or omit the scheduler to use processes of this machine" if address == LOCAL else ""
         raise ValueError(f"a cluster needs Dask; install it: pip install 'pliant[cluster]'{here}") from None
     with contextlib.ExitStack() as open_ones:
         if address == LOCAL:
@@ -119,29 +119,29 @@ def run_on_cluster(
                 lost = future.exception()
                 outcome = Outcome(*future.result()) if lost is None else _lost(lost)
                 if outcome.refused and refusal(jobs[futures[future]], __version__) is None:
-                    raise ValueError(outcome.error)  # what is well here and not there is no failure of the run
+                    raise ValueError(outcome.error)  # a problem of the worker, not of the run
                 yield futures[future], outcome
         finally:
             client.cancel(list(futures), force=True)
 
 
 def _lost(error: BaseException) -> Outcome:
-    """Dask gave up: as many workers died under the job as it allows."""
+    """Return the outcome of a job that Dask abandoned after the allowed number of lost workers."""
     return Outcome(error=f"Dask: {type(error).__name__}: {' '.join(str(error).split())}", died=True)
 
 
 def refusal(job: Job, version: str) -> str | None:
-    """Why nobody should try the job on this machine; None where nothing is in the way."""
+    """Return the reason why this machine cannot run the job, or None."""
     if version != __version__:
         return f"has pliant {__version__}; the sweep was started with {version}: install the same"
     for found in job.task.get("run", {}).get("inputs", {}).values():
         if found["path"] is not None and not visible(pathlib.Path(found["path"])):
-            return f"does not see {found['path']}; machines of a cluster must share the files, under the same names"
+            return f"does not see {found['path']}; machines of a cluster must share the files under the same paths"
     return None
 
 
 def do_apart(job: tuple[Any, ...], limits: tuple[Any, ...], version: str) -> tuple[Any, ...]:
-    """What a Dask worker does; plain tuples, because they travel."""
+    """Run a job on a Dask worker; arguments and result are plain tuples, which are serialisable."""
     refused = refusal(Job(*job), version)
     if refused is not None:
         return tuple(Outcome(error=f"the worker on {platform.node()} {refused}", refused=True))

@@ -1,4 +1,4 @@
-"""What a sweep leaves: one table of all runs, their times apart from it, and a gallery."""
+"""Results of a sweep: a table of all runs, a separate table of their times, and a gallery."""
 
 import base64
 import csv
@@ -16,9 +16,9 @@ from .plan import Plan
 from .work import THUMBNAIL, read_times, write_json
 
 Row = dict[str, Any]
-MOST_HELD = 2000  # pictures inside of the gallery; more are read from beside it
+MOST_HELD = 2000  # images embedded in the gallery; with more, all are linked
 FIRST, LAST = ("number", "id"), ("notes", "error")
-# figures under a thumbnail
+# figures shown below a thumbnail
 SHOWN = (
     "within_limits",
     "penetration_m",
@@ -33,12 +33,12 @@ SHOWN = (
 
 
 def folder_of(out: pathlib.Path, name: str) -> pathlib.Path:
-    """Where the files of a run lie."""
+    """Return the folder of a run's files."""
     return out / "runs" / name
 
 
 def rows_of(plan: Plan, records: dict[str, Row]) -> list[Row]:
-    """A row for each run in the order of the sweep; nothing in it depends on when, where or how often it ran."""
+    """Return a row for each run in the order of the sweep; independent of when, where and how often it ran."""
     rows = []
     for number, run in enumerate(plan.runs, 1):
         record = records[run.id]
@@ -49,14 +49,14 @@ def rows_of(plan: Plan, records: dict[str, Row]) -> list[Row]:
 
 
 def columns_of(plan: Plan, rows: Sequence[Row]) -> list[str]:
-    """Number and id, what was asked for, what came out, what was said."""
+    """Return the columns: number and id, inputs and parameters, figures, notes and error."""
     asked = dict.fromkeys(key for run in plan.runs for key in run.named)
     found = dict.fromkeys(key for row in rows for key in row if key not in (*FIRST, *asked, *LAST))
     return [*FIRST, *asked, *found, *LAST]
 
 
 def write_results(out: pathlib.Path, plan: Plan, records: dict[str, Row]) -> list[pathlib.Path]:
-    """Table (CSV, JSON, and Parquet where pyarrow is there), times, gallery; returns the files."""
+    """Write table (CSV, JSON, and Parquet if pyarrow is installed), times and gallery; return the paths."""
     rows = rows_of(plan, records)
     columns = columns_of(plan, rows)
     written = [out / "table.csv", out / "table.json", out / "times.csv", out / "gallery.html"]
@@ -72,7 +72,7 @@ def write_results(out: pathlib.Path, plan: Plan, records: dict[str, Row]) -> lis
     pictures = sum(THUMBNAIL in records[row["id"]]["files"] for row in rows)
     held, lines = pictures <= MOST_HELD, _findings(plan, rows)
     if not held:
-        lines.append(f"{pictures:,} pictures are too many for one page: it reads them from the folder runs beside it")
+        lines.append(f"{pictures:,} pictures are too many for one page: they are linked from the folder runs")
     write_gallery(
         written[3],
         title=plan.name,
@@ -85,26 +85,26 @@ def write_results(out: pathlib.Path, plan: Plan, records: dict[str, Row]) -> lis
 
 
 def _findings(plan: Plan, rows: Sequence[Row]) -> list[str]:
-    """The sweep in a few lines: how many runs, which failed, what all of them share."""
+    """Summarise the sweep in a few lines: number of runs, failures, and values common to all runs."""
     words = {"drape": "drapes", "check": "checks", "bake": "baked fields"}[plan.kind]
     told = [", ".join([f"{len(rows):,} {words}", *_judged(plan, rows)])]
     same = {k: v for k, v in plan.runs[0].named.items() if k not in plan.varied} if len(plan.runs) > 1 else {}
     if same:
-        told.append("in all of them: " + ", ".join(f"{k} {_text(v)}" for k, v in same.items()))
+        told.append("common to all runs: " + ", ".join(f"{k} {_text(v)}" for k, v in same.items()))
     return told
 
 
 def _judged(plan: Plan, rows: Sequence[Row]) -> list[str]:
-    """How many failed or are beyond their limits; who gave no limits is told so, and not that all is well."""
+    """Summarise failures and exceeded limits; without limits, state that nothing was judged."""
     failed = sum(row["error"] is not None for row in rows)
     beyond = sum(row.get("within_limits") is False for row in rows)
     told = [f"{failed:,} failed"] if failed else []
     if plan.kind != "check":
         return told or ["none failed"]
     if not any(run.parameters.keys() & LIMITS.keys() for run in plan.runs):
-        return [*told, "none judged: no limits were given (max-depth and its like)"]
+        return [*told, "none judged: no limits were given (max-depth and others)"]
     if beyond:
-        return [*told, f"{beyond:,} beyond {'its' if beyond == 1 else 'their'} limits"]
+        return [*told, f"{beyond:,} exceed{'s its' if beyond == 1 else ' their'} limits"]
     if failed == len(rows):
         return told
     return [*told, "the others within their limits" if failed else "all within their limits"]
@@ -132,5 +132,5 @@ def _write_csv(path: pathlib.Path, columns: Sequence[str], rows: Sequence[Row]) 
 
 
 def _text(value: Any) -> Any:
-    """Lists as JSON, true and false as in TOML; numbers keep every digit."""
+    """Format a value for CSV: lists as JSON, booleans as in TOML, numbers with all digits."""
     return json.dumps(value) if isinstance(value, (list, dict, bool)) else "" if value is None else value

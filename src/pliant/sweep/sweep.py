@@ -1,4 +1,4 @@
-"""Run a sweep: what is on disk already is not done again, whatever is missing is, and the table follows."""
+"""Running a sweep: runs that are not yet on disk are carried out, then the table is written."""
 
 import dataclasses
 import pathlib
@@ -18,7 +18,7 @@ CARRY_OUT = "pliant.sweep.work:carry_out"
 
 @dataclasses.dataclass(frozen=True)
 class Progress:
-    """`done` of `total` jobs, `failed` of them; runs that were on disk before are in none of these."""
+    """`done` of `total` jobs, of which `failed` failed; runs already on disk are not counted."""
 
     done: int
     total: int
@@ -27,7 +27,7 @@ class Progress:
 
 @dataclasses.dataclass(frozen=True)
 class Swept:
-    """What came of a sweep: `records` by id, the `written` tables, and how many runs were done before and now."""
+    """The result of a sweep: `records` by id, the `written` tables, and the numbers of runs done before and now."""
 
     plan: Plan
     out: pathlib.Path
@@ -42,7 +42,7 @@ class Swept:
 
     @property
     def beyond(self) -> list[Run]:
-        """Checks that are done, and beyond the limits they were given."""
+        """Completed checks that exceed their limits."""
         return [run for run in self.plan.runs if self.records[run.id]["figures"].get("within_limits") is False]
 
 
@@ -57,11 +57,10 @@ def sweep(
     progress: Callable[[Progress], None] = lambda _: None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Swept:
-    """Carry out all runs of `plan` that are not in the folder `out` yet, and write the table and the gallery there.
+    """Carry out all runs of `plan` that are not yet in the folder `out`, and write the table and the gallery there.
 
-    On `workers` processes of this machine (one for each core without a number), or on the Dask cluster behind
-    `scheduler` ("local": one that is started on this machine, with `workers` workers). `retry_failed` does runs again
-    that failed before.
+    Uses `workers` processes of this machine (default: one per core), or the Dask cluster of `scheduler` ("local": a
+    temporary cluster on this machine with `workers` workers). `retry_failed`: repeat runs that failed before.
     """
     scheduler = None if scheduler is None else check_address(scheduler)
     out = out.resolve()
@@ -77,7 +76,7 @@ def sweep(
             if run.kind == "bake" and found["error"] is None:
                 from .tiles import forget_tiles
 
-                forget_tiles(folder_of(out, run.id))  # of a sweep that was killed before it could
+                forget_tiles(folder_of(out, run.id))  # left by a sweep that was killed
 
     def execute(jobs: Sequence[Job]) -> Iterator[tuple[int, Outcome]]:
         if scheduler is not None:
@@ -111,7 +110,7 @@ def sweep(
 
 
 def _record(out: pathlib.Path, run: Run, outcome: Outcome, scheduler: str | None) -> dict[str, Any]:
-    """What the run left on disk; what it could not write itself is written here."""
+    """Return the record of the run from disk; write one if its process could not."""
     if outcome.error is not None:
         return _failed(out, run, outcome.error)
     found = read_record(run, folder_of(out, run.id))
@@ -131,7 +130,7 @@ def _failed(out: pathlib.Path, run: Run, error: str) -> dict[str, Any]:
 
 
 def _tile_jobs(runs: Sequence[Run], out: pathlib.Path) -> list[Job]:
-    """Tiles of the fields that are to be baked; what cannot be read is told by the run itself."""
+    """Return the tile jobs of the fields to bake; input errors are left to the run itself."""
     jobs: list[Job] = []
     if not runs or runs[0].kind != "bake":
         return jobs
@@ -146,7 +145,7 @@ def _tile_jobs(runs: Sequence[Run], out: pathlib.Path) -> list[Job]:
 
 
 def _writable(out: pathlib.Path) -> None:
-    """An hour of computing must not end with "no such folder"."""
+    """Raise OSError before the computation starts if the results cannot be written."""
     if out.exists() and not out.is_dir():
         raise NotADirectoryError(f"{out} is a file; expected a folder for the results")
     try:

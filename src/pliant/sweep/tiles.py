@@ -1,4 +1,4 @@
-"""A bake of a sweep: tiles of the field as jobs of their own, joined when all are there."""
+"""Bake runs of a sweep: the tiles of a field are separate jobs, joined when all are complete."""
 
 import contextlib
 import pathlib
@@ -15,7 +15,7 @@ FIELD = "field.npz"
 
 
 def tile_jobs(run: Run, folder: pathlib.Path) -> list[Job]:
-    """What of the field is not on disk yet."""
+    """Return the jobs for the tiles of the field that are not yet on disk."""
     count = _placed(run)[1].slabs
     there = [_part(folder, k, count).is_file() for k in range(count)]
     task = {"run": run.plain(), "folder": str(folder)}
@@ -23,7 +23,7 @@ def tile_jobs(run: Run, folder: pathlib.Path) -> list[Job]:
 
 
 def bake_tile(task: dict[str, Any]) -> dict[str, Any]:
-    """Bake one, and leave it on disk, whole or not at all."""
+    """Bake one tile and write it atomically."""
     run, folder, number = Run.of(task["run"]), pathlib.Path(task["folder"]), task["number"]
     run.inputs["body"].check()
     mesh, place = _placed(run)
@@ -32,7 +32,7 @@ def bake_tile(task: dict[str, Any]) -> dict[str, Any]:
 
 
 def join_run(run: Run, folder: pathlib.Path) -> Written:
-    """The field from its tiles; they stay until the record of the run is on disk."""
+    """Join the tiles into the field; they are kept until the record of the run is on disk."""
     mesh, place = _placed(run)
     parts = [_part(folder, k, place.slabs) for k in range(place.slabs)]
     figures = join_slabs(folder / FIELD, mesh, place, parts)
@@ -44,7 +44,7 @@ def join_run(run: Run, folder: pathlib.Path) -> Written:
 
 
 def forget_tiles(folder: pathlib.Path) -> None:
-    """Of a run that is recorded."""
+    """Delete the tiles of a recorded run."""
     for part in folder.glob("tile-*-of-*.npz"):
         with contextlib.suppress(OSError):
             part.unlink()

@@ -1,4 +1,4 @@
-"""One run: read, compute, write its files; the record of it comes last, whole or not at all."""
+"""One run: read the inputs, compute, write the files, and last, atomically, the record."""
 
 import importlib
 import io
@@ -19,7 +19,7 @@ from .plan import Run
 FORMAT = 1
 RECORD, TIMES, THUMBNAIL = "run.json", "times.json", "thumbnail.jpg"
 WIDE, HIGH = 288, 216  # pixels of a thumbnail
-# kind -> what does it: (run, folder) -> figures, files, seconds by name
+# kind -> function: (run, folder) -> figures, files, seconds by name
 WORK = {
     "drape": "pliant.sweep.drapes:drape_run",
     "check": "pliant.sweep.checks:check_run",
@@ -28,7 +28,7 @@ WORK = {
 
 
 def carry_out(task: dict[str, Any]) -> dict[str, Any]:
-    """Do the run and record it in its folder, failed ones too; returns how it went."""
+    """Carry out the run and write its record, also on failure; return {"failed": bool}."""
     run, folder = Run.of(task["run"]), pathlib.Path(task["folder"])
     began = time.perf_counter()
     notes = _Notes()
@@ -51,7 +51,7 @@ def carry_out(task: dict[str, Any]) -> dict[str, Any]:
     write_json(folder / TIMES, seconds)
     write_json(folder / RECORD, record)
     if run.kind == "bake" and record["error"] is None:
-        # only now: killed before, the next start joins them again instead of baking them anew
+        # only now: if killed earlier, the next start joins the tiles instead of baking them again
         from .tiles import forget_tiles
 
         forget_tiles(folder)
@@ -59,14 +59,14 @@ def carry_out(task: dict[str, Any]) -> dict[str, Any]:
 
 
 def _named(run: Run, line: str) -> str:
-    """Files as the sweep names them, wherever they lie on this machine."""
+    """Replace paths of this machine by the names in the sweep."""
     for found in run.inputs.values():
         line = line if found.path is None else line.replace(found.path, found.name)
     return line
 
 
 class _Notes(logging.Handler):
-    """What the library warned of."""
+    """Collects the warnings of the library."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -84,7 +84,7 @@ def record_of(
     notes: Sequence[str] = (),
     error: str | None = None,
 ) -> dict[str, Any]:
-    """All that is known of a finished run, without anything that another machine would measure otherwise."""
+    """Return the record of a finished run, without machine-dependent measurements."""
     return {
         "format": FORMAT,
         "id": run.id,
@@ -99,7 +99,7 @@ def record_of(
 
 
 def read_record(run: Run, folder: pathlib.Path) -> dict[str, Any] | None:
-    """The record of a finished run; None where there is none, or not of this run, or a file of it is gone."""
+    """Return the record of a finished run; None if it is missing, belongs to another run or lacks a file."""
     try:
         found = json.loads((folder / RECORD).read_text("utf-8"))
         fits = (found["format"], found["id"]) == (FORMAT, run.id)
@@ -110,7 +110,7 @@ def read_record(run: Run, folder: pathlib.Path) -> dict[str, Any] | None:
 
 
 def good_record(run: Run, folder: pathlib.Path) -> dict[str, Any] | None:
-    """The record of a run that did not fail, by another sweep in this folder: a failure must not take its place."""
+    """Return the record of a successful run, possibly of another sweep in this folder; failures must not replace it."""
     found = read_record(run, folder)
     return found if found is not None and found["error"] is None else None
 
@@ -124,7 +124,7 @@ def read_times(folder: pathlib.Path) -> dict[str, float]:
 
 
 def write_json(path: pathlib.Path, value: Any) -> None:
-    """Atomically; numbers that are not finite become null."""
+    """Write JSON atomically; non-finite numbers become null."""
     text = json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False)
     with atomic_write(path, "w") as stream:
         stream.write(text + "\n")
@@ -141,7 +141,7 @@ def plain(value: Any) -> Any:
 
 
 def write_thumbnail(folder: pathlib.Path, clips: Sequence[Any], frame: int) -> str:
-    """A small picture of the clips at `frame`."""
+    """Write a thumbnail of the clips at `frame`; return its file name."""
     from PIL import Image
 
     from ..clip import Clip

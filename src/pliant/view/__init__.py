@@ -1,1 +1,1 @@
-"""`pliant play`: a running simulation in a page, and a hand that reaches into it."""
+"""`pliant play`: a running simulation in a web page, with a drag constraint under the mouse."""

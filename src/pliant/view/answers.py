@@ -1,4 +1,4 @@
-"""Answers over HTTP, and what browsers are told about every one of them."""
+"""HTTP responses and their security headers."""
 
 import email.utils
 import http
@@ -9,19 +9,19 @@ from websockets.http11 import Response
 
 from .page import Page
 
-# nothing but our own files; whatever the page shows, it can send nothing elsewhere and stand in no other page
+# only files of this server; the page cannot send data elsewhere and cannot be framed by another page
 POLICY = "default-src 'self'; img-src 'self' data:; {link}base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 SEAL = (
     ("X-Content-Type-Options", "nosniff"),
     ("Cross-Origin-Resource-Policy", "same-origin"),
     ("Cross-Origin-Opener-Policy", "same-origin"),
-    ("Referrer-Policy", "no-referrer"),  # the token stands in the address
+    ("Referrer-Policy", "no-referrer"),  # the URL contains the token
     ("Cache-Control", "no-store"),
 )
 
 
 def file(page: Page, empty: bool = False) -> Response:
-    """A file; `empty`: its headers alone."""
+    """Return the response with a file; `empty`: headers only."""
     return _response(http.HTTPStatus.OK, page, empty)
 
 
@@ -30,17 +30,17 @@ def refusal(status: int, why: str) -> Response:
 
 
 def seal(response: Response, host: str | None) -> None:
-    """Add the headers that keep the page to itself; `host`: the name and port it was asked for under."""
+    """Add the security headers; `host`: the host name and port of the request."""
     if response.status_code == http.HTTPStatus.SWITCHING_PROTOCOLS:
         return
-    link = f"connect-src 'self' ws://{host}; " if host else ""  # 'self' is not ws: in every browser
+    link = f"connect-src 'self' ws://{host}; " if host else ""  # in some browsers 'self' does not cover ws:
     response.headers["Content-Security-Policy"] = POLICY.format(link=link)
     for name, value in SEAL:
         response.headers[name] = value
 
 
 def token(query: str) -> str:
-    """The token in the query of an address; empty without one."""
+    """Return the token in the query of a URL; empty if there is none."""
     try:
         return urllib.parse.parse_qs(query, max_num_fields=8).get("token", [""])[0]
     except ValueError:

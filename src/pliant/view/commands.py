@@ -1,7 +1,7 @@
-"""What a page may ask for: one JSON object a message, checked whole before anything is done.
+"""Commands of a page: one JSON object per message, validated completely before it takes effect.
 
-A message is trusted in nothing: not in its keys, its types, its numbers, its names or its length. What does not hold is
-`Refused` with the WebSocket close code that says why (RFC 6455, section 7.4.1).
+Keys, types, numbers, names and length of a message are all validated. An invalid message raises `Refused` with a
+WebSocket close code (RFC 6455, section 7.4.1).
 """
 
 import dataclasses
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple, cast
 
 LONGEST = 64 * 1024  # bytes of a message
-REACH = 10.0  # how many boxes of the scene away a point may be
+REACH = 10.0  # largest distance of a point from the scene centre, in longest sides of the scene's bounding box
 NOT_TAKEN, TOO_LONG = 1003, 1009
 
 Point = tuple[float, float, float]
@@ -20,16 +20,16 @@ ACTIONS: tuple[str, ...] = ("pause", "go", "step", "reset", "record", "keep", "d
 
 
 class Known(NamedTuple):
-    """What commands are checked against; a session replaces it as a whole when its world changes."""
+    """The valid names and ranges of commands; a session replaces it as a whole when its world changes."""
 
-    choices: Mapping[str, tuple[str, ...]]  # what may be chosen -> names
-    ranges: Mapping[str, tuple[float, float]]  # what may be set -> lowest, highest
-    overlays: Mapping[str, int]  # what may be shown -> highest level
-    box: tuple[Point, Point]  # of the scene, metres
+    choices: Mapping[str, tuple[str, ...]]  # menu -> names
+    ranges: Mapping[str, tuple[float, float]]  # slider -> lowest, highest
+    overlays: Mapping[str, int]  # overlay -> highest level
+    box: tuple[Point, Point]  # bounding box of the scene, metres
 
 
 class Refused(Exception):
-    """A message that is not taken: the close code, and why in one line of plain ASCII."""
+    """An invalid message: the close code and the reason, one line of ASCII."""
 
     def __init__(self, code: int, why: str) -> None:
         self.code, self.why = code, why
@@ -38,14 +38,14 @@ class Refused(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Do:
-    """Pause, go on, step once, start again; record, keep what was recorded, drop it."""
+    """Pause, resume, single step or reset; start, save or discard a recording."""
 
     what: Action
 
 
 @dataclasses.dataclass(frozen=True)
 class Choose:
-    """Another scene, method, ..."""
+    """Choose a scene, method, ..."""
 
     what: str
     to: str
@@ -53,7 +53,7 @@ class Choose:
 
 @dataclasses.dataclass(frozen=True)
 class Set:
-    """A slider's number."""
+    """Set the value of a slider."""
 
     name: str
     to: float
@@ -61,7 +61,7 @@ class Set:
 
 @dataclasses.dataclass(frozen=True)
 class Show:
-    """An overlay on or off; `level` where it has several, None leaves it."""
+    """Switch an overlay on or off; `level`, if it has several, None keeps the current one."""
 
     name: str
     on: bool
@@ -70,7 +70,7 @@ class Show:
 
 @dataclasses.dataclass(frozen=True)
 class Grab:
-    """Take what a ray meets first: `origin` in metres, `along` of length 1. `pin`: it stays where it is let go."""
+    """Grab the first hit of a ray: `origin` in metres, `along` of length 1. `pin`: it stays pinned on release."""
 
     origin: Point
     along: Point
@@ -79,34 +79,34 @@ class Grab:
 
 @dataclasses.dataclass(frozen=True)
 class Pull:
-    """Where the held point shall be, metres."""
+    """Move the target of the held point, metres."""
 
     to: Point
 
 
 @dataclasses.dataclass(frozen=True)
 class LetGo:
-    """The hand opens."""
+    """Release the held point."""
 
 
 @dataclasses.dataclass(frozen=True)
 class FreePins:
-    """Everything that was pinned by hand is free again."""
+    """Release all points pinned by dragging."""
 
 
 Command = Do | Choose | Set | Show | Grab | Pull | LetGo | FreePins
 
 
 def parse(message: str | bytes, known: Known) -> Command:
-    """The command that a message is, or `Refused`."""
+    """Parse a message into a command; raise `Refused` if it is invalid."""
     if not isinstance(message, str):
         raise Refused(NOT_TAKEN, "binary message; expected JSON text")
-    # no character is less than a byte, so only what may be too long is encoded to be measured
+    # a character takes at least one byte; encode only if the byte count matters
     if len(message) > LONGEST or len(message.encode("utf-8", "surrogatepass")) > LONGEST:
         raise Refused(TOO_LONG, f"message of more than {LONGEST} bytes")
     try:
         asked = json.loads(message, parse_constant=_no_number, object_pairs_hook=_no_key_twice)
-    except (ValueError, RecursionError):  # RecursionError: brackets in brackets
+    except (ValueError, RecursionError):  # RecursionError: deeply nested brackets
         raise Refused(NOT_TAKEN, "not JSON") from None
     if not isinstance(asked, dict):
         raise Refused(NOT_TAKEN, "expected a JSON object")
@@ -126,7 +126,7 @@ def _no_number(name: str) -> float:
 def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) != len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError("duplicate key")
     return made
 
 
@@ -143,7 +143,7 @@ def _flag(what: str, value: Any) -> bool:
 
 
 def _number(what: str, value: Any, low: float, high: float) -> float:
-    # comparing comes first: a whole number may be too large to become a float
+    # compare first: an integer may be too large for a float
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
         raise Refused(NOT_TAKEN, f"{what}: expected a number in {low:g}..{high:g}")
     return float(value)
@@ -163,7 +163,7 @@ def _triple(what: str, value: Any, low: Point, high: Point) -> Point:
 
 
 def _place(what: str, value: Any, known: Known) -> Point:
-    """A point no farther from the middle of the scene than `REACH` of its longest sides."""
+    """Return a point at most `REACH` times the longest side away from the centre of the scene, along each axis."""
     low, high = known.box
     reach = REACH * max(b - a for a, b in zip(low, high, strict=True))
     middle = [(a + b) / 2.0 for a, b in zip(low, high, strict=True)]
@@ -190,7 +190,7 @@ def _choose(asked: dict[str, Any], known: Known) -> Command:
 def _set(asked: dict[str, Any], known: Known) -> Command:
     name = _name("set", asked["set"], known.ranges)
     low, high = known.ranges[name]
-    spare = 1e-6 * (high - low)  # a slider that works in powers of ten may end beside its end
+    spare = 1e-6 * (high - low)  # rounding of a logarithmic slider at its ends
     return Set(name, min(max(_number(name, asked["to"], low - spare, high + spare), low), high))
 
 
@@ -219,7 +219,7 @@ def _free(asked: dict[str, Any], known: Known) -> Command:
     return FreePins()
 
 
-# verb -> keys it must have, keys it may have, what makes the command
+# verb -> required keys, optional keys, constructor of the command
 VERBS: dict[str, tuple[frozenset[str], frozenset[str], Callable[[dict[str, Any], Known], Command]]] = {
     "do": (frozenset({"do"}), frozenset(), _do),
     "choose": (frozenset({"choose", "to"}), frozenset(), _choose),
@@ -233,7 +233,7 @@ VERBS: dict[str, tuple[frozenset[str], frozenset[str], Callable[[dict[str, Any],
 
 
 def moves_on(before: Command | None, now: Command) -> bool:
-    """Whether a command makes the one before it pointless."""
+    """Return True if a command supersedes the one before it."""
     if isinstance(before, Set) and isinstance(now, Set):
         return before.name == now.name
     return isinstance(before, Pull | LetGo) and type(before) is type(now)

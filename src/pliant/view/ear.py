@@ -1,11 +1,11 @@
-"""What the rest of pliant warns of while it works for a page: heard where it is said, and told to the page."""
+"""Log relay: forwards warnings of pliant from the simulation thread to the page."""
 
 import contextlib
 import logging
 import threading
 from collections.abc import Callable, Iterator
 
-_OURS = "pliant.view"  # what is said here is told anyway
+_OURS = "pliant.view"  # its messages reach the page directly
 
 
 class _Ear(logging.Handler):
@@ -20,7 +20,7 @@ class _Ear(logging.Handler):
 
 @contextlib.contextmanager
 def hearing(tell: Callable[[str], None]) -> Iterator[None]:
-    """`tell` is told every warning of this thread while the block runs; the terminal has it as before."""
+    """Call `tell` with every warning of this thread while the block runs; other handlers are not affected."""
     ear, log = _Ear(tell), logging.getLogger("pliant")
     log.addHandler(ear)
     try:

@@ -1,4 +1,4 @@
-"""What the server knows of a session: this much and no more, so that either can be tried without the other."""
+"""Session protocol: the interface between server and session, so that each can be tested without the other."""
 
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
@@ -7,7 +7,7 @@ from .commands import Command, Known
 
 
 class News(NamedTuple):
-    """One encoded frame. `world` changes with everything that a page builds itself from."""
+    """One encoded frame. `world` is incremented whenever `hello` changes."""
 
     world: int
     serial: int
@@ -15,34 +15,34 @@ class News(NamedTuple):
 
 
 class Face(Protocol):
-    """A running simulation, as seen from outside its thread; nothing here waits for it, but `stop`."""
+    """A running simulation as seen from other threads; no method blocks except `stop`."""
 
     @property
     def newest(self) -> News:
-        """Replaced as a whole, after `hello` and `known` of a new world."""
+        """The newest frame; replaced as a whole, after `hello` and `known` of a new world."""
 
     @property
     def known(self) -> Known:
-        """What commands are checked against."""
+        """The valid names and ranges of commands."""
 
     @property
     def said(self) -> tuple[tuple[int, str], ...]:
-        """The last few lines to tell every page, {"note": ...} or {"problem": ...} as JSON, numbered from 1."""
+        """The latest messages for all pages, {"note": ...} or {"problem": ...} as JSON, numbered from 1."""
 
     def hello(self) -> str:
-        """JSON that a page builds itself from; empty while there is nothing to show."""
+        """Return the JSON from which a page builds its content; empty while there is nothing to show."""
 
     def start(self) -> None:
-        """Start computing."""
+        """Start the simulation thread."""
 
     def stop(self) -> None:
-        """Stop computing, within two seconds."""
+        """Stop the simulation thread within two seconds."""
 
     def listen(self, call: Callable[[], None]) -> None:
-        """`call` is run, on the computing thread, whenever `newest`, `hello` or `said` changed."""
+        """Register `call`, run on the simulation thread whenever `newest`, `hello` or `said` has changed."""
 
     def post(self, client: int, command: Command) -> None:
-        """Take a command; never waits."""
+        """Queue a command without blocking."""
 
     def leave(self, client: int) -> None:
-        """The client is gone or lost the controls: what it holds is let go."""
+        """Release what the client holds, after it disconnected or lost the controls."""

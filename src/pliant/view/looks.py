@@ -1,4 +1,4 @@
-"""What is drawn over the cloth: contacts, boxes of trees and bones, slices of distance, layered depth."""
+"""Overlays: contacts, bounding boxes of BVHs and bones, slices of the distance field, layered depth images."""
 
 from typing import Any
 
@@ -22,17 +22,17 @@ Floats = NDArray[np.float64]
 OVERLAYS: dict[str, tuple[str, int]] = {
     "contacts": ("contacts, coloured by depth", 0),
     "normals": ("contact normals", 0),
-    "boxes": ("boxes, by level", 10),
-    "slice": ("slice of distance", 20),
+    "boxes": ("bounding boxes, by level", 10),
+    "slice": ("slice of the distance field", 20),
     "layers": ("layered depth image", 3),
 }
-MOST = 4000  # contacts that are drawn; more would be one colour
+MOST = 4000  # contacts drawn; more would be indistinguishable
 _CORNERS = np.array([[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)])
 _EDGES = np.array([(i, j) for i in range(8) for j in range(i) if bin(i ^ j).count("1") == 1])
 
 
 class Looks:
-    """Overlays of one scene: which are on, at which level. Trees and images are made when they are first asked for."""
+    """Overlays of one scene: which are on, at which level. BVHs and images are built on first use."""
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
@@ -44,7 +44,7 @@ class Looks:
         self._sliced: tuple[Any, dict[str, NDArray[Any]]] = (None, {})
 
     def draw(self, sim: Simulation, frame: Frame) -> dict[str, NDArray[Any]]:
-        """Arrays for `wire.encode`, as `static/layers.js` takes them."""
+        """Return arrays for `wire.encode`, as `static/layers.js` expects them."""
         out: dict[str, NDArray[Any]] = {}
         if self.on["contacts"] or self.on["normals"]:
             out |= _contacts(frame.contacts, frame.x, sim.scene.eps, self.on["normals"])
@@ -62,7 +62,7 @@ class Looks:
         return out
 
     def _boxes(self, sim: Simulation, x: Floats) -> Floats:
-        """(k,2,3) of the level chosen: of bones where they are asked, otherwise of a tree over each body."""
+        """Return box edges (k,2,3) of the chosen level: bone-attached boxes if in use, else a BVH over each body."""
         bones = [d for d in map(bare, sim.detectors) if isinstance(d, BoneBoxesDetector)]
         if bones:
             return np.concatenate([_bone_boxes(d) for d in bones])
@@ -76,13 +76,13 @@ class Looks:
             tree, depth = self._trees[b]
             refit(tree, rows, faces)
             skip = tree.nodes["skip"]
-            last = (depth < self.level["boxes"]) & (skip == np.arange(len(skip)) + 1)  # leaves above that level
+            last = (depth < self.level["boxes"]) & (skip == np.arange(len(skip)) + 1)  # leaves above the chosen level
             bounds = np.asarray(tree.nodes["bounds"][(depth == self.level["boxes"]) | last])
             found.append(box_edges(bounds[:, :3], bounds[:, 3:]))
         return np.concatenate(found)
 
     def _layers(self, x: Floats) -> Floats:
-        """(k,2,3) where rays are inside closed bodies, by 16, 24, 32 or 48 pixels."""
+        """Return the segments (k,2,3) of rays inside closed bodies, for images of 16, 24, 32 or 48 pixels."""
         found = [np.zeros((0, 2, 3))]
         for b, body in enumerate(self.scene.bodies):
             mesh = body.mesh.welded
@@ -98,9 +98,9 @@ class Looks:
         return np.concatenate(found)
 
     def _slice(self, sim: Simulation, frame: Frame) -> dict[str, NDArray[Any]]:
-        """A plane across z through the fixed bodies, coloured by distance: the field's own where one is used."""
-        moving = self.scene.moving and frame.time  # the index begins anew with every slider
-        key = (self.level["slice"], sim.detectors[:1], moving)  # which keeps them, so that no other takes their place
+        """Return a slice at constant z through the kinematic bodies, coloured by distance: of the field, if used."""
+        moving = self.scene.moving and frame.time  # frame.index restarts with every slider change
+        key = (self.level["slice"], sim.detectors[:1], moving)  # a reference, so that the id is not reused
         if self._sliced[0] != key:
             self._sliced = key, self._sliced_at(sim, frame)
         return self._sliced[1]
@@ -130,7 +130,7 @@ class Looks:
         return {"slice": np.array(corners), "slice_image": pixels}
 
     def _distances(self, sim: Simulation, places: dict[int, Floats], points: Floats) -> Floats:
-        """(n,) to the nearest fixed body: by its field where a field is asked and stands, exactly otherwise."""
+        """Return distances (n,) to the nearest kinematic body: from the field of a static body, else exact."""
         fields = {d.body.body: d.field for d in map(bare, sim.detectors) if hasattr(d, "field") and hasattr(d, "body")}
         found = np.full(len(points), np.inf)
         for b, x in places.items():
@@ -154,7 +154,7 @@ def _grid(size: Floats, side: int) -> tuple[int, int]:
 
 
 def _contacts(contacts: Contacts, x: Floats, eps: float, normals: bool) -> dict[str, NDArray[Any]]:
-    """Where contacts are, how far (m) within eps, and their normals; evenly taken where they are very many."""
+    """Return contact points, their depth below eps (m) and normals; at most MOST, evenly sampled."""
     some = contacts if len(contacts) <= MOST else contacts[np.linspace(0, len(contacts) - 1, MOST).astype(int)]
     weights = np.where((some["weights"] > 0.0) & (some["vertices"] >= 0), some["weights"], 0.0)
     points = np.einsum("ij,ijk->ik", weights, x[some["vertices"]])
@@ -163,25 +163,25 @@ def _contacts(contacts: Contacts, x: Floats, eps: float, normals: bool) -> dict[
 
 
 def depths_of(skip: NDArray[np.int32]) -> NDArray[np.int64]:
-    """(n,) how many nodes are above each, of a tree in depth-first order."""
+    """Return the depth (n,) of each node of a BVH in depth-first order."""
     depth = np.zeros(len(skip) + 1, np.int64)
-    for i, after in enumerate(skip):  # everything in i+1..skip-1 is below i
+    for i, after in enumerate(skip):  # nodes i+1..skip-1 are descendants of i
         depth[i + 1] += 1
         depth[after] -= 1
     return np.cumsum(depth)[: len(skip)]
 
 
 def box_edges(low: Floats, high: Floats) -> Floats:
-    """(12 k,2,3) the edges of boxes (k,3)."""
+    """Return the edges (12 k,2,3) of boxes with corners (k,3)."""
     corners = np.where(_CORNERS, high[:, None], low[:, None])
     return corners[:, _EDGES].reshape(-1, 2, 3)
 
 
 def _bone_boxes(detector: Any) -> Floats:
-    """Edges of the boxes that ride on bones, where they are."""
+    """Return the edges of bone-attached bounding boxes at their current positions."""
     boxes = detector.boxes
     low, high = boxes.boxes.low, boxes.boxes.high
     corners = np.where(_CORNERS, high[:, None], low[:, None])
-    turn = boxes.placed.turn  # to the box's own axes: q = R p + t
+    turn = boxes.placed.turn  # from world to box coordinates: q = R p + t
     back = np.einsum("kji,kcj->kci", turn[:, :, :3], corners - turn[:, None, :, 3])
     return back[:, _EDGES].reshape(-1, 2, 3)

@@ -1,7 +1,6 @@
-"""Memory that is free goes back to the system.
+"""Returning free memory to the system.
 
-The allocator of the C library keeps what was freed below something that is still in use. After a large scene that was
-700 MiB and more, which the next, small one did not need.
+The C library's allocator keeps freed memory below blocks that are still in use: 700 MiB and more after a large scene.
 """
 
 import ctypes
@@ -11,7 +10,7 @@ from collections.abc import Callable
 
 
 def give_back() -> None:
-    """Give the system what is free; takes 0.1 to 4 ms, and does nothing where the C library has no such call."""
+    """Return free memory to the system in 0.1 to 4 ms; does nothing if the C library has no such call."""
     trim = _trim()
     if trim is not None:
         trim(0)
@@ -19,7 +18,7 @@ def give_back() -> None:
 
 @functools.cache
 def _trim() -> Callable[[int], int] | None:
-    """`malloc_trim` of glibc, if that is what we run on."""
+    """Return `malloc_trim` of glibc, or None."""
     if not sys.platform.startswith("linux"):
         return None
     try:

@@ -1,11 +1,11 @@
-"""The files of the page, read once into a table: what is not in it does not exist, and no path is ever joined."""
+"""The files of the page, read once into a table; requests are looked up in it, and no path is ever joined."""
 
 import importlib.resources
 from typing import NamedTuple
 
-# the live page and the replay draw with the same scripts
+# the live page and the replay share the rendering scripts
 PLACES = (("pliant.report", (".js", ".css")), ("pliant.view", (".html", ".js", ".css", ".svg", ".png", ".woff2")))
-FRONT = "/play.html"  # what "/" shows
+FRONT = "/play.html"  # served for "/"
 TYPES = {
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -18,18 +18,18 @@ TYPES = {
 
 class Page(NamedTuple):
     content: bytes
-    kind: str  # its content type
+    kind: str  # content type
 
 
 def table() -> dict[str, Page]:
-    """Path of a request -> the file."""
+    """Return the files by request path."""
     found: dict[str, Page] = {}
     for package, endings in PLACES:
         for file in importlib.resources.files(package).joinpath("static").iterdir():
             ending = "." + file.name.rpartition(".")[2]
             if ending in endings:
                 if "/" + file.name in found:
-                    raise ValueError(f"two files of the page are named {file.name}; name one of them otherwise")
+                    raise ValueError(f"two files of the page are named {file.name}; rename one of them")
                 found["/" + file.name] = Page(file.read_bytes(), TYPES[ending])
     if FRONT in found:
         found["/"] = found[FRONT]

@@ -1,4 +1,4 @@
-"""Recording: frames kept while a person plays, written as an animation and a page."""
+"""Recording: frames of an interactive run, written as an animation and a replay page."""
 
 import pathlib
 from typing import Any
@@ -11,16 +11,16 @@ from ..report.result import Result
 from ..scene import Scene
 from ..simulation import Frame
 
-MOST = 96 << 20  # bytes of frames that are kept; writing them takes up to seven times as much for a while
-LONGEST = 60_000  # frames, where they are small
-SPARSEST = 4  # a long recording has a frame in every so many
+MOST = 96 << 20  # bytes of stored frames; writing them temporarily takes up to seven times as much
+LONGEST = 60_000  # largest number of stored frames
+SPARSEST = 4  # coarsest sampling of a long recording: every 4th frame
 
 
 class Recording:
-    """Frames of one scene, offered every `dt` seconds and kept with the single precision that files have.
+    """Frames of one scene, passed every `dt` seconds and stored in float32, as in files.
 
-    Only what bends is kept, and where all else was: `room` frames. Where more come, every second one is forgotten, and
-    one in `every` is kept from then on; so the files still have all of the time, with fewer frames a second.
+    Stores positions of deforming bodies and poses of the others, for at most `room` frames. When it is full, every
+    second frame is dropped and only one in `every` is stored from then on: the whole time at a lower frame rate.
     """
 
     def __init__(self, scene: Scene, dt: float) -> None:
@@ -28,7 +28,7 @@ class Recording:
         self._bends = [*scene.soft, *scene.shapes]
         count = sum(scene.bodies[b].mesh.welded.n_vertices for b in self._bends)
         self.room = int(np.clip(MOST // (12 * count + 96 * len(scene.bodies) + 16), 2, LONGEST))
-        # the system gives memory as it is written to, so room that is not used costs nothing
+        # the system allocates pages on first write, so unused capacity costs nothing
         self._x = {b: np.empty((self.room, scene.bodies[b].mesh.welded.n_vertices, 3), np.float32) for b in self._bends}
         self._poses = np.empty((self.room, len(scene.bodies), 3, 4))
         self._touching, self._seconds = np.empty(self.room, np.int64), np.empty(self.room)
@@ -39,12 +39,12 @@ class Recording:
 
     @property
     def seconds(self) -> float:
-        """How long it is."""
+        """Duration so far, seconds."""
         return max(0, self._offered - 1) * self.dt
 
     @property
     def longest(self) -> float:
-        """Seconds that there can be in all."""
+        """Largest possible duration, seconds."""
         return (self.room * SPARSEST - 1) * self.dt
 
     @property
@@ -52,7 +52,7 @@ class Recording:
         return self._offered == self.room * SPARSEST
 
     def keep(self, frame: Frame) -> None:
-        """A frame more, unless it is full."""
+        """Add a frame unless the recording is full."""
         if self.full:
             return
         if self._count == self.room and self._offered % self.every == 0:
@@ -62,17 +62,17 @@ class Recording:
             t = self._count
             for b, kept in self._x.items():
                 kept[t] = frame.x[self.scene.rows(b)]
-            # of contacts only the number: the records themselves may be larger than all positions
+            # only the number of contacts: their records may be larger than all positions
             self._poses[t], self._touching[t], self._seconds[t] = frame.pose, len(frame.contacts), self._spent
             self._count, self._spent = t + 1, 0.0
         self._offered += 1
 
     def _thin(self) -> None:
-        """Forget every second frame; the time it took to compute goes to the one after it."""
+        """Drop every second frame; add its computing time to the next one."""
         count = (self._count + 1) // 2
         left = float(self._seconds[self._count - 1]) if self._count % 2 == 0 else 0.0
         arrays: list[NDArray[Any]] = [*self._x.values(), self._poses, self._touching]
-        for t in range(1, count):  # in place: all at once would take half as much memory again
+        for t in range(1, count):  # in place: a copy would take half as much memory again
             self._seconds[t] = self._seconds[2 * t] + self._seconds[2 * t - 1]
             for array in arrays:
                 array[t] = array[2 * t]
@@ -80,7 +80,7 @@ class Recording:
         self._count, self.every = count, 2 * self.every
 
     def result(self) -> Result:
-        """The run as `pliant drape` has it, every frame measured by the exact referee as it is written."""
+        """Return the run as a result of `pliant drape`, with every frame measured by the exact referee."""
         scene, count = self.scene, self._count
         referee = Referee(scene) if scene.soft and scene.fixed else None
         deepest, pinched = np.full(count, np.nan), np.zeros((count, 2))
@@ -102,11 +102,11 @@ class Recording:
             self._seconds[:count],
             shapes={b: kept_frames[b] for b in scene.shapes},
             pinched=pinched,
-            skins=False,  # it may begin anywhere in the clip, and go back to its beginning
+            skins=False,  # a recording may start anywhere in the clip and contain resets
         )
 
     def write(self, folder: pathlib.Path) -> list[pathlib.Path]:
-        """play-N.glb and play-N.html, N the first number that neither has yet."""
+        """Write play-N.glb and play-N.html with the first unused number N; return the paths."""
         n = 1
         while any((folder / f"play-{n}{ending}").exists() for ending in (".glb", ".html")):
             n += 1
@@ -115,7 +115,7 @@ class Recording:
         result.save(made)
         try:
             result.to_html(page)
-        except OSError:  # both or none: a second attempt takes the same name
+        except OSError:  # both or none: a second attempt uses the same name
             made.unlink(missing_ok=True)
             raise
         return [made, page]

@@ -1,7 +1,7 @@
-"""The server: files over HTTP, one WebSocket a page, all on one thread beside the one that computes.
+"""The server: files over HTTP and one WebSocket per page, on one thread next to the simulation thread.
 
-A client has no queue. What it has not been told yet is worked out when it can take more, so a slow one misses frames
-and a stalled one costs one frame of memory until its time is up.
+Clients have no send queue. The next message is determined when a client is ready to receive, so a slow client skips
+frames, and a stalled client costs the memory of one frame until its timeout.
 """
 
 import asyncio
@@ -31,32 +31,32 @@ from .face import Face
 from .gate import Controls, Gate
 from .page import FRONT, Page, table
 
-LINK = "/link"  # where pages open their socket
+LINK = "/link"  # path of the WebSocket
 LOG = logging.getLogger("pliant.view.sockets")
-LOG.setLevel(logging.WARNING)  # the library would log every frame where pliant is debugged
-IN_ALL = 1.0  # seconds from Ctrl-C until nobody waits for the session any more
-AT_ONCE = 64  # messages of one client before the others have their turn
+LOG.setLevel(logging.WARNING)  # at debug level the library logs every frame
+IN_ALL = 1.0  # seconds from Ctrl-C to the end of waiting for the session
+AT_ONCE = 64  # messages of one client processed before others are served
 
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """How much of everything; times in seconds."""
+    """Limits of the server; times in seconds."""
 
     clients: int = 8
-    connections: int = 64  # those that only ask for files included
-    fps: float = 60.0  # frames a second that a client is sent at most
-    stall: float = 30.0  # a client that takes nothing for so long is dropped
-    controls: float = 30.0  # without a command, after which others may have them
+    connections: int = 64  # including requests for files
+    fps: float = 60.0  # largest frame rate sent to a client
+    stall: float = 30.0  # time without receiving after which a client is disconnected
+    controls: float = 30.0  # time without a command after which others may take the controls
     opening: float = 5.0
     closing: float = 0.5
-    sent_ahead: int = 1 << 19  # bytes that the system may hold for a client: what is in there is already old
+    sent_ahead: int = 1 << 19  # bytes of the send buffer of a client; larger means older frames
 
 
 USUAL = Limits()
 
 
 class Line(ServerConnection):
-    """A connection that the server counts from its first byte on."""
+    """A connection, counted by the server from the moment it is accepted."""
 
     def __init__(self, house: "Server", *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -66,7 +66,7 @@ class Line(ServerConnection):
         super().connection_made(transport)
         wire = transport.get_extra_info("socket")
         wire.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self.house.limits.sent_ahead)
-        # asyncio does so only where it made the socket itself; without it, words after words take 40 ms each
+        # asyncio sets this only for sockets it created; without it, consecutive messages take 40 ms each
         wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.house.lines.add(self)
         if len(self.house.lines) > self.house.limits.connections:
@@ -80,7 +80,7 @@ class Line(ServerConnection):
 
 @dataclasses.dataclass(eq=False)
 class Client:
-    """Someone with a page open, and what it was told last."""
+    """A connected page and what was last sent to it."""
 
     number: int
     line: Line
@@ -88,23 +88,23 @@ class Client:
     world: int | None = None
     serial: int | None = None
     line_said: int = 0
-    heard: bool | None = None  # whether it was told that its commands are
-    answer: str = ""  # to its last command, if that was not taken
+    heard: bool | None = None  # last sent value of "controls"
+    answer: str = ""  # reason why its last command was rejected
 
 
 class Server:
-    """Serves one session on one listening socket; all of it runs in one event loop."""
+    """Serves one session on one listening socket, in one event loop."""
 
     def __init__(self, session: Face, listening: socket.socket, gate: Gate, limits: Limits = USUAL) -> None:
         self.session, self.gate, self.limits = session, gate, limits
         self.pages: dict[str, Page] = table()
         self.controls = Controls(limits.controls)
         self.lines: set[Line] = set()
-        self.seats: set[Line] = set()  # that of a client is taken before the handshake ends, so that two cannot share
+        self.seats: set[Line] = set()  # slots of clients, reserved before the handshake ends to avoid a race
         self.clients: dict[int, Client] = {}
         self._listening = listening
         self._numbers = itertools.count(1)
-        self._known: tuple[Known | None, Known] = (None, session.known)  # of the world before, and of this one
+        self._known: tuple[Known | None, Known] = (None, session.known)  # of the previous and the current world
         self._loop: asyncio.AbstractEventLoop | None = None
         self._sockets: Sockets | None = None
         self._watch: asyncio.TimerHandle | None = None
@@ -117,7 +117,7 @@ class Server:
             process_request=self._answer,  # type: ignore[arg-type]
             process_response=self._seal,
             create_connection=functools.partial(Line, self),  # type: ignore[arg-type]
-            compression=None,  # positions hardly shrink, and what arrives cannot unfold into more
+            compression=None,  # positions hardly compress, and messages cannot be decompression bombs
             server_header=None,
             max_size=LONGEST,
             open_timeout=self.limits.opening,
@@ -130,11 +130,11 @@ class Server:
 
     @property
     def sockets(self) -> tuple[socket.socket, ...]:
-        """Those that listen."""
+        """The listening sockets."""
         return tuple(self._sockets.sockets) if self._sockets is not None else ()
 
     async def close(self) -> None:
-        """Close every socket: politely, and after `limits.closing` without asking."""
+        """Close every socket, with a closing handshake of at most `limits.closing` seconds."""
         if self._watch is not None:
             self._watch.cancel()
         if self._sockets is None:
@@ -148,9 +148,9 @@ class Server:
         await asyncio.wait([closed], timeout=self.limits.closing)
 
     def _changed(self) -> None:
-        """There is news; called on the computing thread."""
+        """Wake all clients; called on the simulation thread when the session has changed."""
         loop = self._loop
-        with contextlib.suppress(RuntimeError):  # the loop has closed: there is nobody left to tell
+        with contextlib.suppress(RuntimeError):  # the loop is closed
             if loop is not None:
                 loop.call_soon_threadsafe(self._wake)
 
@@ -158,28 +158,28 @@ class Server:
         for client in self.clients.values():
             client.wake.set()
 
-    # what comes in by HTTP
+    # HTTP requests
 
     def _answer(self, line: Line, request: Request) -> Response | None:
-        """A file, a refusal, or None: the socket may be opened."""
+        """Return a file or an error response, or None to open the socket."""
         host = self.gate.host(request.headers.get_all("Host"))
         if host is None:
-            return answers.refusal(403, "This is not a name of this server.")
+            return answers.refusal(403, "The Host header does not name this server.")
         if (method := getattr(request, "method", "GET")) not in ("GET", "HEAD"):
-            return answers.refusal(405, "Only GET and HEAD.")
+            return answers.refusal(405, "Only GET and HEAD are supported.")
         path, _, query = request.path.partition("?")
         token = answers.token(query)
         if path == LINK:
             full = len(self.seats) >= self.limits.clients
             no_seat = answers.refusal(503, f"{len(self.seats)} pages are open; close one of them.")
             if full and "Upgrade" not in request.headers and self.gate.opens(token):
-                return no_seat  # a page that was refused asks why: scripts in browsers see no status of a socket
+                return no_seat  # a rejected page requests the reason: scripts cannot read the status of a socket
             if not self.gate.admits(host, request.headers.get_all("Origin"), token):
                 return answers.refusal(403, "Only the page of this server may connect; scripts need its token.")
             if full:
                 return no_seat
             if "Upgrade" not in request.headers:
-                return answers.refusal(426, "This is the address of a socket.")
+                return answers.refusal(426, "This is the address of a WebSocket.")
             self.seats.add(line)
             return None
         if (page := self.pages.get(path)) is None:
@@ -191,7 +191,7 @@ class Server:
     def _seal(self, line: ServerConnection, request: Request, response: Response) -> None:
         answers.seal(response, self.gate.host(request.headers.get_all("Host")))
 
-    # what comes in by the socket
+    # messages from clients
 
     async def _meet(self, line: Line) -> None:
         client = Client(next(self._numbers), line)
@@ -223,7 +223,7 @@ class Server:
                     await asyncio.sleep(0)
 
     def _understood(self, message: str | bytes) -> Command | None:
-        """The command, or None for one of the world before: its page could not know yet that it is gone."""
+        """Return the command, or None if it is valid only in the previous world: the page was not yet updated."""
         known = self.session.known
         if known is not self._known[1]:
             self._known = (self._known[1], known)
@@ -244,7 +244,7 @@ class Server:
             client.answer = "someone else has the controls"
             client.wake.set()
         else:
-            if before != client.number or self._watch is None:  # who was silent may go on, and others hear of it
+            if before != client.number or self._watch is None:  # the holder changed, or returns after its timeout
                 if before is not None and before != client.number:
                     self.session.leave(before)
                 self._wake()
@@ -252,7 +252,7 @@ class Server:
             self.session.post(client.number, command)
 
     def _expire(self) -> None:
-        """Tell all when the controls are free again."""
+        """Notify all clients when the controls become free."""
         if self._watch is not None:
             self._watch.cancel()
             self._watch = None
@@ -267,10 +267,10 @@ class Server:
         try:
             async with asyncio.timeout(2.0 * self.limits.closing):
                 await client.line.close(refused.code, refused.why)
-        except TimeoutError:  # it does not read what we would say
+        except TimeoutError:  # the client does not read
             client.line.transport.abort()
 
-    # what goes out by the socket
+    # messages to clients
 
     async def _tell(self, client: Client) -> None:
         with contextlib.suppress(ConnectionClosed):
@@ -288,7 +288,7 @@ class Server:
                 await client.wake.wait()
 
     def _words(self, client: Client) -> Iterator[str]:
-        """What the client has not been told yet; worked out as it is sent."""
+        """Yield the messages not yet sent to the client, each determined when the one before has been sent."""
         if (world := self.session.newest.world) != client.world and (hello := self.session.hello()):
             client.world, client.serial = world, None
             yield hello
@@ -308,7 +308,7 @@ class Server:
             async with asyncio.timeout(self.limits.stall):
                 await client.line.send(message)
         except TimeoutError:
-            client.line.transport.abort()  # closing politely would wait for it to read
+            client.line.transport.abort()  # a closing handshake would wait for the client to read
             await client.line.wait_closed()
 
     def _last_said(self) -> int:
@@ -326,7 +326,7 @@ def run(
     limits: Limits = USUAL,
     ready: Callable[[], None] | None = None,
 ) -> None:
-    """Serve until Ctrl-C; then all sockets are closed within a second, and the session is told to stop."""
+    """Serve until Ctrl-C; then close all sockets within a second and stop the session."""
     ended: list[float] = []
 
     async def serving() -> None:
@@ -334,14 +334,14 @@ def run(
         loop = asyncio.get_running_loop()
 
         def changed() -> None:
-            if getattr(session, "failed", "") and not session.newest.world:  # there was never anything to show
+            if getattr(session, "failed", "") and not session.newest.world:  # failed before the first frame
                 loop.call_soon_threadsafe(over.set)
 
         session.listen(changed)
         try:
             await server.start()
             changed()
-            with _hearing_signals(over):  # before anybody knows that there is something to end
+            with _hearing_signals(over):  # before `ready` announces the server
                 if ready is not None:
                     ready()
                 await over.wait()
@@ -350,10 +350,10 @@ def run(
             stopping.start()
             await server.close()
 
-    # the session stops while sockets close, on a thread that nobody has to wait for
+    # stop the session while sockets close, on a daemon thread that need not be joined
     stopping = threading.Thread(target=session.stop, daemon=True)
     session.start()
-    with contextlib.suppress(KeyboardInterrupt):  # where signals cannot be heard, asyncio makes them this
+    with contextlib.suppress(KeyboardInterrupt):  # raised by asyncio on platforms without signal handlers
         asyncio.run(serving())
     if not ended:  # interrupted before anything was served
         session.stop()
@@ -363,11 +363,11 @@ def run(
 
 @contextlib.contextmanager
 def _hearing_signals(over: asyncio.Event) -> Iterator[None]:
-    """Ctrl-C and a polite kill set `over`; a second Ctrl-C does what it always does."""
+    """Set `over` on SIGINT and SIGTERM while the block runs; afterwards Ctrl-C has its default effect."""
     loop, heard = asyncio.get_running_loop(), []
 
     def end(number: signal.Signals) -> None:
-        if number != signal.SIGINT:  # who pressed Ctrl-C knows; others would find a server that vanished
+        if number != signal.SIGINT:  # Ctrl-C needs no message, a terminated server does
             logging.getLogger("pliant.view").warning("ended by %s", number.name)
         over.set()
 

@@ -1,4 +1,4 @@
-"""Session: the thread in which a scene runs, what it is told, and what it has to show."""
+"""Session: the simulation thread of a scene, its command queue and its published frames."""
 
 import collections
 import dataclasses
@@ -30,20 +30,20 @@ from .wire import encode
 from .world import World
 
 log = logging.getLogger("pliant.view")
-QUEUE = 1000  # commands that may wait
-SHOWN = 1 / 60  # seconds between frames that are shown, at least
-SLOW = 0.028  # seconds a frame may take before it is cut into more
-MEASURED = 0.25  # seconds between looks of the exact referee
-KEPT = 20  # lines that pages which come later can still read
-TIDIED = 10.0  # seconds between times that free memory is given back
+QUEUE = 1000  # largest number of queued commands
+SHOWN = 1 / 60  # shortest interval between published frames, seconds
+SLOW = 0.028  # computing time above which a frame is divided, seconds
+MEASURED = 0.25  # interval between measurements of the exact referee, seconds
+KEPT = 20  # messages kept for pages that connect later
+TIDIED = 10.0  # interval between returns of free memory, seconds
 _FACTOR = {"1/4": 0.25, "1/2": 0.5, "1": 1.0, "2": 2.0}
 
 
 class Session:
-    """A stage in a thread of its own. Everything that others may read is replaced as a whole.
+    """A stage in its own thread. Everything that other threads read is replaced as a whole.
 
-    Commands wait until the frame at hand is done; of a hand's or a slider's movements only the newest counts. `folder`
-    is where recordings go.
+    Commands are executed between frames; of consecutive drag or slider movements only the last is executed. `folder`:
+    destination of recordings.
     """
 
     def __init__(self, choice: Choice | None = None, folder: pathlib.Path | None = None) -> None:
@@ -58,9 +58,9 @@ class Session:
         self._wake, self._over = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._live, name="pliant simulation", daemon=True)
         self._paused, self._once, self._speed = False, False, "1"
-        self._tempo, self._warned = Tempo(), set[str]()  # of this scene, so that each is told once
-        self._missed = 0  # grabs that took hold of nothing
-        self._holds: dict[int, tuple[Hand, bool]] = {}  # client -> its hand, and whether it shall stay
+        self._tempo, self._warned = Tempo(), set[str]()  # warnings already sent for this scene
+        self._missed = 0  # grabs that hit nothing
+        self._holds: dict[int, tuple[Hand, bool]] = {}  # client -> its drag constraint, and whether it becomes a pin
 
     def start(self) -> None:
         self._thread.start()
@@ -91,17 +91,17 @@ class Session:
             self._queue.append((client, None))
         self._wake.set()
 
-    # from here on in the thread of the simulation
+    # the methods below run on the simulation thread
 
     def _live(self) -> None:
-        # a core for the browser: where it draws on the same ones, every launch of threads would wait for it
+        # leave one core to the browser: otherwise every parallel loop would wait for it
         set_threads(threads() - 1)
         with hearing(self._warn):
             self._work()
 
     def _work(self) -> None:
         try:
-            self._tell("note", "making the scene; the very first start compiles for about a minute ...")
+            self._tell("note", "creating the scene; the very first start compiles for about a minute ...")
             self._stage = Stage(self._choice)
             self._open()
             while not self._over.is_set():
@@ -113,36 +113,36 @@ class Session:
                 else:
                     self._once = False
                     self._go()
-        except Exception as error:  # the page must hear of it, whatever it is
+        except Exception as error:  # report any error to the page
             log.error("the simulation ended: %s", error, exc_info=log.isEnabledFor(logging.DEBUG))
             self.failed = str(error)
-            self._hello = ""  # so that pages which come later are told why
+            self._hello = ""  # so that pages that connect later receive the reason
             self._tell("problem", f"the simulation ended: {error}")
 
     def _open(self) -> None:
-        """A new scene is there."""
+        """Set up everything that depends on the scene, and publish its first frame."""
         scene = self._stage.scene
         self._world, self._looks = World(scene), Looks(scene)
         self._referee = Referee(scene) if scene.soft and scene.fixed else None
         self._holds.clear()
         self._recording: Recording | None = None
         self._least, self._asked, self._judged = float("nan"), 0.0, -1.0
-        self._part, self._spent = 0, 0.0  # small steps since the last whole frame, and the seconds they took
+        self._part, self._spent = 0, 0.0  # substeps since the last whole frame, and the seconds they took
         self._forget_times()
         self._found = _contacts.empty()
         self._tidy(all_of_it=True)
         self._greet(new=True)
-        self._note(f"getting {self._stage.name} ready; what runs for the first time is compiled ...")
-        self._stage.step()  # not shown, so that compiling is not taken for a slow scene
+        self._note(f"preparing {self._stage.name}; code that runs for the first time is compiled ...")
+        self._stage.step()  # not shown, so that compile time does not count as frame time
         self._stage.reset()
         self._forget_times()
         self._publish(self._as_it_is())
         self._note("")
 
     def _tidy(self, all_of_it: bool = False) -> None:
-        """Give back what is free; `all_of_it`, which takes a tenth of a second: rings of things that nobody has, too.
+        """Return free memory to the system; `all_of_it` also collects reference cycles, which takes 0.1 s.
 
-        Python would look for those only once there are very many of them, and few of ours are large.
+        Python collects cycles by the number of objects, and ours are few but large.
         """
         if all_of_it:
             gc.collect()
@@ -155,7 +155,7 @@ class Session:
         self._tempo.forget()
 
     def _greet(self, new: bool = False) -> None:
-        """Tell pages anew what there is; a `new` world is drawn from its beginning."""
+        """Publish a new `hello`; `new`: without a frame, so that pages draw the world from its start."""
         stage, world = self._stage, self.newest.world + 1
         self.known = self._world.known(stage)
         self._hello = self._world.hello(world, stage, self._looks, self._speed)
@@ -188,7 +188,7 @@ class Session:
         return Frame(sim.index, sim.state.time, sim.state.x.copy(), sim.state.pose.copy(), self._found, 0.0)
 
     def _go(self) -> None:
-        """One frame: shown where the last one was long enough ago, and no earlier than the clock says."""
+        """Compute one frame, publish it if the last one is old enough, and wait until it is due."""
         stage, began = self._stage, time.perf_counter()
         stage.clock.seconds.clear()
         try:
@@ -196,7 +196,7 @@ class Session:
         except (FloatingPointError, ValueError) as error:
             self._tell("problem", f"{error}; back to the beginning")
             self._act("reset")
-            self._wait(0.2)  # should it fail again, there is time to choose something else
+            self._wait(0.2)  # time to choose other settings in case it fails again
             return
         took = time.perf_counter() - began
         self._tempo.took(took, stage.clock.seconds, stage.parts)
@@ -212,7 +212,7 @@ class Session:
         self._wait(stage.sim.dt / _FACTOR[self._speed])
 
     def _record(self, frame: Frame) -> None:
-        """Keep a frame of a recording that runs; where that is full, the scene stands still."""
+        """Add a frame to the current recording; pause the scene when it is full."""
         recording = self._recording
         if recording is None:
             return
@@ -220,13 +220,13 @@ class Session:
         recording.keep(frame)
         if recording.every != every:
             rate = 1.0 / (recording.every * recording.dt)
-            self._note(f"a long recording: of its frames {rate:.0f} a second are kept, those from before too")
+            self._note(f"long recording: the frame rate of all its frames is reduced to {rate:.0f} fps")
         if recording.full and not self._paused:
-            self._tell("problem", f"the recording is full after {recording.seconds:.0f} s: keep it or drop it")
+            self._tell("problem", f"the recording is full after {recording.seconds:.0f} s: save or discard it")
             self._paused = True
 
     def _cut(self) -> None:
-        """Frames that take too long are cut into more, and very short ones are joined; two are waited for."""
+        """Divide frames that take too long and merge very short ones, after two frames have been measured."""
         stage, tempo, before = self._stage, self._tempo, self._stage.small
         if tempo.count < 3 or SLOW / 4 < tempo.mean < SLOW or self._part:
             return
@@ -235,7 +235,7 @@ class Session:
             tempo.again()
 
     def _wait(self, span: float) -> None:
-        """Until the frame is due; a scene that is late does not hurry afterwards."""
+        """Wait until the frame is due; a scene that is late does not catch up."""
         now = time.perf_counter()
         self._due = max(self._due + span, now - span)
         while (left := self._due - time.perf_counter()) > 0.0 and not self._over.is_set():
@@ -285,8 +285,8 @@ class Session:
         self._call()
 
     def _obey(self) -> None:
-        """All commands that wait."""
-        for _ in range(len(self._queue)):  # what comes meanwhile waits: there are frames to be made
+        """Execute the queued commands."""
+        for _ in range(len(self._queue)):  # commands that arrive meanwhile wait for the next frame
             with self._lock:
                 client, command = self._queue.popleft()
             try:
@@ -299,7 +299,7 @@ class Session:
                     self._publish(self._as_it_is())
             except OSError as error:
                 self._note("")
-                again = "; mend that and keep the recording again, or drop it" if self._recording is not None else ""
+                again = "; fix that and save the recording again, or discard it" if self._recording is not None else ""
                 self._tell("problem", f"not written: {error}{again}")
 
     def _do(self, client: int, command: Command | None) -> None:
@@ -321,7 +321,7 @@ class Session:
                 self._looks.level[command.name] = command.level
         elif isinstance(command, Grab):
             self._let_go(client)
-            self._missed += 1  # until it is known better: it may also be refused
+            self._missed += 1  # taken back below on success; `grab` may raise
             hand = stage.sim.grab(command.origin, command.along)
             if hand is not None:
                 self._holds[client] = hand, command.pin
@@ -352,13 +352,13 @@ class Session:
             self._found, self._part, self._spent = _contacts.empty(), 0, 0.0
             self._least, self._asked, self._judged = float("nan"), 0.0, -1.0
             self._stage.reset()
-            if self._referee is not None:  # of open bodies it remembers on which side things were
+            if self._referee is not None:  # for open bodies it stores the side of each vertex
                 self._referee = Referee(self._stage.scene)
         elif what == "record":
             self._recording = Recording(self._stage.scene, FRAME)
             self._part, self._spent = 0, 0.0
             self._recording.keep(self._as_it_is())
-            self._note(f"recording: there is room for {self._recording.longest:.0f} s")
+            self._note(f"recording: up to {self._recording.longest:.0f} s")
         elif self._recording is not None:
             if what == "keep" and len(self._recording) > 1:
                 self._note("writing the recording ...")
@@ -371,14 +371,14 @@ class Session:
         stage = self._stage
         if what == "scene":
             if self._recording is not None:
-                raise ValueError("a recording is running; keep it or drop it before another scene")
+                raise ValueError("a recording is running; save or discard it before choosing another scene")
             self._warned.clear()
             before = stage.name
             stage.put_on(to, None, self._note)
             try:
                 self._open()
             except (ValueError, FloatingPointError, MemoryError):
-                stage.put_on(before, None, self._note)  # made anew: to keep it would take the room of two
+                stage.put_on(before, None, self._note)  # created again: keeping it would take the memory of two scenes
                 self._open()
                 raise
             return

@@ -1,4 +1,4 @@
-"""Stage: a scene that runs, and all of it that can be changed while it does."""
+"""Stage: a running scene and its settings that can be changed while it runs."""
 
 import dataclasses
 import logging
@@ -23,15 +23,15 @@ from ..simulation import Frame, Simulation
 from ..state import State
 
 log = logging.getLogger("pliant.view")
-FRAME = 0.01  # seconds of a scene between its frames, as in `pliant drape`
+FRAME = 0.01  # simulated seconds per frame, as in `pliant drape`
 SPEEDS = ("1/4", "1/2", "1", "2")
 OWN = "your files"
-RECENT = 4  # methods that stay ready: in a large scene each takes 20 to 130 MiB, and half a second to prepare again
+RECENT = 4  # methods kept in memory: in a large scene each takes 20 to 130 MiB and half a second to prepare again
 
 
 @dataclasses.dataclass(frozen=True)
 class Range:
-    """A number that a slider sets: what it is called, its unit, between what and what; `log` where factors count."""
+    """A slider: label, unit, lowest and highest value; `log`: logarithmic scale."""
 
     label: str
     unit: str
@@ -42,7 +42,7 @@ class Range:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Choice:
-    """What to begin with. own: a scene made of files, which is in the menu then."""
+    """The initial scene and method. own: a scene built from files, added to the menu."""
 
     scene: str = "tablecloth-on-bust"
     method: str | None = None
@@ -52,28 +52,28 @@ class Choice:
 
 _COMMON = {
     "friction": Range("friction", "", 0.0, 1.5),
-    "eps": Range("distance kept from bodies", "m", 0.001, 0.02, True),
+    "eps": Range("contact offset", "m", 0.001, 0.02, True),
     "gravity": Range("gravity", "m/s²", 0.0, 20.0),
     "wind_x": Range("wind, x", "m/s", -12.0, 12.0),
     "wind_y": Range("wind, y", "m/s", -12.0, 12.0),
     "wind_z": Range("wind, z", "m/s", -12.0, 12.0),
 }
-_APART = {"thickness": Range("distance kept from itself", "m", 0.001, 0.02, True)}
+_APART = {"thickness": Range("thickness in self-contact", "m", 0.001, 0.02, True)}
 _CLOTH = {
-    "stretch": Range("stiffness, stretching", "N/m", 20.0, 20_000.0, True),
-    "shear": Range("stiffness, shearing", "N/m", 5.0, 5_000.0, True),
-    "bend": Range("stiffness, bending", "N m", 1e-6, 1e-2, True),
-    "density": Range("weight of the cloth", "kg/m²", 0.05, 1.0, True),
-    "damping": Range("internal friction", "m²/s", 0.0, 0.1),
+    "stretch": Range("stretch stiffness", "N/m", 20.0, 20_000.0, True),
+    "shear": Range("shear stiffness", "N/m", 5.0, 5_000.0, True),
+    "bend": Range("bending stiffness", "N m", 1e-6, 1e-2, True),
+    "density": Range("area density", "kg/m²", 0.05, 1.0, True),
+    "damping": Range("internal damping", "m²/s", 0.0, 0.1),
 }
 _SOLID = {
-    "young": Range("stiffness of the bodies", "Pa", 2e3, 1e6, True),
+    "young": Range("Young's modulus", "Pa", 2e3, 1e6, True),
     "poisson": Range("Poisson's ratio", "", 0.0, 0.48),
 }
 
 
 class Stage:
-    """One scene at a time. `sim` is the simulation, made anew where something changed, from the state it had."""
+    """One scene at a time. `sim` is the simulation; changing a setting creates a new one from the current state."""
 
     def __init__(self, choice: Choice) -> None:
         self.choice, self.clock = choice, Clock()
@@ -85,12 +85,12 @@ class Stage:
         return (OWN, *SCENES) if self.choice.own is not None else tuple(SCENES)
 
     def put_on(self, name: str, method: str | None = None, tell: Callable[[str], None] = lambda _: None) -> None:
-        """Another scene, from its beginning."""
+        """Load another scene and start it from the beginning."""
         if name == OWN and self.choice.own is not None:
             scene = self.choice.own
         else:
-            tell(f"making {name} ...")
-            # what was typed is for the scene it was typed for: a resolution means something else in another one
+            tell(f"creating {name} ...")
+            # command-line options apply only to the scene they were given for
             scene = SCENES[name](**(self.choice.options if name == self.choice.scene else {}))
         wanted = method_for(scene).name if method is None else method_name(method)
         self._begin(name, scene, pace_of(scene), wanted, tell)
@@ -98,12 +98,12 @@ class Stage:
     def _begin(self, name: str, scene: Scene, pace: Pace, method: str, tell: Callable[[str], None]) -> None:
         kept = dict(self.__dict__)
         try:
-            self._made: dict[str, list[Detector]] = {}  # of the methods used last, in that order, for one eps
+            self._made: dict[str, list[Detector]] = {}  # detectors of the most recent methods, for one eps
             self._begun = scene.start().x
             self.name, self.start, self.scene, self.pace, self.small = name, scene, scene, pace, 1
             self.method, self.response = method, "projection"
             self.sim = self._simulation(scene, method, self.response, scene.start(), tell)
-        except BaseException:  # MemoryError is answered, too: there must be a scene to go on with
+        except BaseException:  # also MemoryError: restore the previous scene to continue with
             self.__dict__.clear()
             self.__dict__.update(kept)
             raise
@@ -111,25 +111,25 @@ class Stage:
 
     @property
     def at_rest(self) -> dict[str, float]:
-        """What every slider says at the beginning of the scene."""
+        """The initial value of every slider."""
         return {name: value_of(self.start, name) for name in self.ranges}
 
     @property
     def ranges(self) -> dict[str, Range]:
-        """Sliders for this scene; a range always holds the value that the scene has."""
+        """The sliders of this scene; each range includes the current value."""
         found = dict(_COMMON) if self.scene.soft else {}
         if self.scene.self_contact != "off":
             found |= _APART
         found |= (_CLOTH if self.scene.cloths else {}) | (_SOLID if self.scene.solids else {})
         for name, r in found.items():
             values = value_of(self.start, name), value_of(self.scene, name)
-            if name in ("bend", "damping") and values[0] > 0.0:  # a tablecloth's depend on its size
+            if name in ("bend", "damping") and values[0] > 0.0:  # for a tablecloth they depend on its size
                 r = dataclasses.replace(r, high=max(50.0 * values[0], r.high) if r.log else 10.0 * values[0])
             found[name] = dataclasses.replace(r, low=min(r.low, *values), high=max(r.high, *values))
         return found
 
     def methods(self) -> dict[str, str]:
-        """Every method, and why it cannot be used here; empty where it can."""
+        """Return for every method the reason why it cannot be used in this scene; empty if it can."""
         bends = {b: self.scene.bodies[b].label for b in self.scene.shapes}
         boneless = [label for b, label in bends.items() if not isinstance(self.scene.shapes[b], Skinned)]
         fixed = [self.scene.bodies[b] for b in self.scene.fixed]
@@ -138,13 +138,13 @@ class Stage:
         for name, method in METHODS.items():
             why = ""
             if not (self.scene.soft and self.scene.fixed):
-                why = "nothing soft meets a body here"
+                why = "the scene has no deformable body with an obstacle"
             elif Finds.OBSTACLE not in method.finds:
                 why = "does not find contacts with bodies"
             elif not method.follows and (bad := boneless if name == BoneFieldsDetector.name else [*bends.values()]):
-                why = f"needs bodies that keep their shape, and {bad[0]!r} bends"
+                why = f"needs rigid bodies, but {bad[0]!r} deforms"
             elif name == "image-space" and open_bodies:
-                why = f"needs closed bodies, and {open_bodies[0]!r} is open"
+                why = f"needs closed bodies, but {open_bodies[0]!r} is open"
             found[name] = why
         return found
 
@@ -157,8 +157,8 @@ class Stage:
         return SELF_CONTACT
 
     def use(self, method: str, tell: Callable[[str], None]) -> None:
-        """Find contacts by another method from now on; the cloth stays where it is."""
-        before, self.small = self.small, 1  # until it is known how long it takes
+        """Switch to another detection method, continuing from the current state."""
+        before, self.small = self.small, 1  # until its speed has been measured
         if method != self.method:
             forget(self._made.get(method, ()))
         try:
@@ -173,42 +173,42 @@ class Stage:
         self.response = response
 
     def keep_apart(self, mode: str) -> None:
-        """How cloth is kept from itself, from now on."""
+        """Switch the treatment of self-contact."""
         self._tuned(dataclasses.replace(self.scene, self_contact=mode))
 
     def tune(self, name: str, to: float, tell: Callable[[str], None] = lambda _: None) -> None:
-        """Set what a slider says."""
+        """Set the value of a slider."""
         self._tuned(tuned(self.scene, name, to), tell)
 
     def reset(self) -> None:
-        """Back to the beginning; sliders stay, hands let go."""
+        """Restart the scene with the current slider values, without drag constraints."""
         self.hands.clear()
         forget(self._made.get(self.method, ()))
         self.sim = self._simulation(self.scene, self.method, self.response, self.scene.start())
 
     def cut(self, small: int) -> None:
-        """Show a frame after every `small` small steps, which divide the hundredth of a second as before."""
+        """Return a frame after every `small` substeps; the length of a substep does not change."""
         if self.pace.substeps % small:
-            raise ValueError(f"{small} small steps do not divide {self.pace.substeps}")
+            raise ValueError(f"small = {small} does not divide the {self.pace.substeps} substeps of a frame")
         if small != self.small:
             self.small = small
             self.sim = self._gone_on(self.scene, self.method)
 
     def cut_for(self, seconds: float, most: float) -> None:
-        """As many small steps a frame as take `most` seconds to compute, where one takes `seconds`; one at least."""
+        """Choose the most substeps per frame that take at most `most` seconds, at `seconds` each; at least one."""
         fit = [n for n in range(1, self.pace.substeps + 1) if self.pace.substeps % n == 0 and n * seconds <= most]
         self.cut(max(fit, default=1))
 
     @property
     def parts(self) -> int:
-        """How many frames are shown in a hundredth of a second."""
+        """The number of frames in 0.01 s of simulated time."""
         return self.pace.substeps // self.small
 
     def step(self) -> Frame:
         frame = self.sim.step()
         soft = self.scene.soft_rows
         if not np.abs(frame.x[soft] - self._begun[soft]).max(initial=0.0) < 1e6:  # nan too
-            raise FloatingPointError("the cloth flew apart; milder forces or a stiffness nearer to the default help")
+            raise FloatingPointError("the simulation diverged; use weaker forces or a stiffness nearer to the default")
         return frame
 
     def _tuned(self, scene: Scene, tell: Callable[[str], None] = lambda _: None) -> None:
@@ -218,7 +218,7 @@ class Stage:
             hand.step = 0.5 * scene.eps
 
     def _gone_on(self, scene: Scene, method: str, tell: Callable[[str], None] = lambda _: None) -> Simulation:
-        """From where things are; the response remembers what it did, and a detector that goes on what it told."""
+        """Return a simulation that continues from the current state, with the memory of response and detectors."""
         told = [one.memory for one in map(bare, self.sim.detectors) if isinstance(one, Remembering)]
         sim = self._simulation(scene, method, self.response, self.sim.state, tell)
         if method == self.method:
@@ -263,12 +263,12 @@ class Stage:
 
 
 def _reaches(scene: Scene) -> list[float]:
-    """How far (m) detectors look from each soft body."""
+    """Return the detection distance (m) of each deformable body."""
     return [scene.eps + scene.lift(b) for b in scene.soft]
 
 
 def value_of(scene: Scene, name: str) -> float:
-    """What a slider would say."""
+    """Return the current value of a slider."""
     if name == "gravity":
         return float(np.linalg.norm(scene.gravity))
     if name.startswith("wind_"):
@@ -280,10 +280,10 @@ def value_of(scene: Scene, name: str) -> float:
 
 
 def tuned(scene: Scene, name: str, to: float) -> Scene:
-    """The scene with another number; a material's of all cloths, or of all solids."""
+    """Return the scene with a new slider value; material values apply to all cloths or all solids."""
     if name == "gravity":
         length = float(np.linalg.norm(scene.gravity))
-        # nothing at all would forget which way is down
+        # a zero vector would lose the direction of gravity
         to = max(to, 1e-9)
         down = np.asarray(scene.gravity) / length if length else np.array([0.0, -1.0, 0.0])
         return dataclasses.replace(scene, gravity=tuple((down * to).tolist()))

@@ -1,33 +1,33 @@
-"""Tempo: how long frames take of late, what that time is spent on, and how fast the time of a scene goes."""
+"""Frame statistics: frame time, time per stage, and speed relative to real time, as decaying averages."""
 
 import time
 from collections.abc import Mapping
 
 import numpy as np
 
-HALF = 0.5  # seconds after which what was counts half
+HALF = 0.5  # half-life of the averages, seconds
 
 
 class Tempo:
-    """Means that forget. `mean`: seconds a frame takes; `count`: frames since the last `again`; `ms`: what a hundredth
-    of a second of the scene is spent on."""
+    """Decaying averages. `mean`: seconds per frame; `count`: frames since the last `again`; `ms`: milliseconds of each
+    stage for 0.01 s of simulated time."""
 
     def __init__(self) -> None:
         self.forget()
 
     def forget(self) -> None:
-        """Begin with nothing, as of now."""
+        """Reset all averages."""
         self._ended = time.perf_counter()
-        self._lived = np.zeros(3)  # of late: seconds, frames, and seconds simulated
+        self._lived = np.zeros(3)  # decaying sums: seconds, frames, simulated seconds
         self.ms: dict[str, float] = {}
         self.again()
 
     def again(self) -> None:
-        """Frames are of another length from here on."""
+        """Reset the frame time, after the length of frames has changed."""
         self.mean, self.count = 0.0, 0
 
     def took(self, seconds: float, stages: Mapping[str, float], parts: int) -> None:
-        """A frame took `seconds`, its `stages` each so many; there are `parts` of them in a hundredth of a second."""
+        """Add a frame of `seconds` with the seconds of its `stages`; 0.01 s of simulated time has `parts` frames."""
         self.mean = seconds if not self.mean else self.mean + 0.1 * (seconds - self.mean)
         self.count += 1
         for name, spent in stages.items():
@@ -35,18 +35,18 @@ class Tempo:
             self.ms[name] = self.ms.get(name, ms) + 0.1 * (ms - self.ms.get(name, ms))
 
     def lived(self, simulated: float) -> None:
-        """Until now it went on by so many seconds of the scene."""
+        """Record that the scene has advanced by `simulated` seconds since the last call."""
         now = time.perf_counter()
         past, self._ended = now - self._ended, now
-        # all sums forget at the same pace, so that their ratios hold however long single frames are
+        # all sums decay at the same rate, so their ratios do not depend on the length of single frames
         self._lived = 0.5 ** (past / HALF) * self._lived + np.array([past, 1.0, simulated])
 
     @property
     def fps(self) -> float:
-        """Frames a second."""
+        """Frames per second."""
         return float(self._lived[1] / max(self._lived[0], 1e-9))
 
     @property
     def speed(self) -> float:
-        """Seconds simulated in a second."""
+        """Simulated seconds per second of real time."""
         return float(self._lived[2] / max(self._lived[0], 1e-9))

@@ -1,4 +1,4 @@
-"""Frames as bytes: a header in JSON and arrays behind it; `static/link.js` is the other half."""
+"""Binary encoding of frames: a JSON header followed by arrays; `static/link.js` decodes it."""
 
 import json
 import struct
@@ -13,9 +13,9 @@ _KINDS = {"f": "f4", "u": "u4", "i": "u4", "b": "u1"}
 
 
 def encode(world: int, serial: int, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """Little endian: magic, world, serial, length of the header; the header, padded to four bytes; the arrays.
+    """Encode a frame, little endian: magic, world, serial, header length; the header, padded to four bytes; the arrays.
 
-    Floats become f4, whole numbers u4 but bytes, which stay u1. Arrays of bytes are a multiple of four long.
+    Floats become f4, integers u4, bytes stay u1. The length of byte arrays must be a multiple of four.
     """
     small = {name: _plain(array) for name, array in arrays.items()}
     listed = [[name, a.dtype.str[1:], list(a.shape)] for name, a in small.items()]
@@ -26,7 +26,7 @@ def encode(world: int, serial: int, header: Mapping[str, Any], arrays: Mapping[s
 
 
 def decode(data: bytes) -> tuple[int, int, dict[str, Any], dict[str, NDArray[Any]]]:
-    """World, serial, header and arrays of an encoded frame; for tests and scripts."""
+    """Return world, serial, header and arrays of an encoded frame; for tests and scripts."""
     magic, world, serial, length = struct.unpack_from("<IIII", data)
     if magic != MAGIC:
         raise ValueError(f"a frame begins with {MAGIC:#x}, not {magic:#x}")

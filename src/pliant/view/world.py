@@ -1,4 +1,4 @@
-"""World: what a page builds itself from, and what it may ask for then."""
+"""World: the description of a scene from which a page builds its content, and the commands valid for it."""
 
 import dataclasses
 import json
@@ -16,7 +16,7 @@ from .stage import FRAME, SPEEDS, Stage, value_of
 
 
 class World:
-    """The bodies of a scene as a page takes them; packed once."""
+    """The bodies of a scene in the page's format, packed once."""
 
     def __init__(self, scene: Scene) -> None:
         clips = [Clip(body.mesh, body.mesh.vertices[None], body.color or (0.8, 0.8, 0.8)) for body in scene.bodies]
@@ -25,13 +25,13 @@ class World:
         self.box: tuple[Point, Point] = _point(bounds[:, 0].min(0)), _point(bounds[:, 1].max(0))
 
     def known(self, stage: Stage) -> Known:
-        """What commands are checked against."""
+        """Return the valid names and ranges of commands."""
         choices = {what: tuple(name for name, _, why in rows if not why) for what, rows in _choices(stage).items()}
         ranges = {name: (r.low, r.high) for name, r in stage.ranges.items()}
         return Known(choices, ranges, {name: most for name, (_, most) in OVERLAYS.items()}, self.box)
 
     def hello(self, number: int, stage: Stage, looks: Looks, speed: str) -> str:
-        """JSON text; see docs/play.md for its fields."""
+        """Return the description as JSON; see docs/play.md for its fields."""
         scene, first = stage.scene, stage.at_rest
         chosen = {"scene": stage.name, "method": stage.method, "self": scene.self_contact}
         hello: dict[str, Any] = {
@@ -59,7 +59,7 @@ class World:
 
 
 def _choices(stage: Stage) -> dict[str, list[tuple[str, str, str]]]:
-    """What may be chosen: name, title, and why it cannot be, empty where it can."""
+    """Return the entries of each menu: name, title, and the reason why it is unavailable (empty: available)."""
     plain = {"scene": stage.scenes, "self": stage.modes, "response": stage.responses, "speed": SPEEDS}
     found = {what: [(name, name, "") for name in names] for what, names in plain.items()}
     return found | {"method": [(name, name, why) for name, why in stage.methods().items()]}

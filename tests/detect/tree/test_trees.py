@@ -318,5 +318,5 @@ def test_unknown_options_are_explained():
         build_tree(low, low, arity=3)
     with pytest.raises(ValueError, match="'connectivity' needs the corners"):
         build_tree(low, low, split="connectivity")
-    with pytest.raises(ValueError, match="6 and 4 numbers; use one kind"):
+    with pytest.raises(ValueError, match="6 and 4 parameters; use one kind"):
         find_pairs(build_tree(low, low), build_tree(low, low, volume="sphere"))

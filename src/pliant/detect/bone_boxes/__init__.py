@@ -1,4 +1,4 @@
-"""Boxes that ride on the bones of a skinned body (Pelechano et al.)."""
+"""Bone-attached bounding boxes of a skinned body (Pelechano et al.)."""
 
 from .boxes import BoneBoxes
 from .detector import BoneBoxesDetector

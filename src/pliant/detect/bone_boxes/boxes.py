@@ -1,6 +1,7 @@
-"""Boxes along the main directions of what each bone holds, as large as the skin needs over a clip; slabs with lists.
+"""Bone-attached boxes along the principal axes of the skin of each bone, sized over a clip and divided into slabs.
 
-After N. Pelechano, L. Bull and M. Slater, sections 4.1 to 4.3. The tolerance is measured, not guessed, and watched.
+After N. Pelechano, L. Bull and M. Slater, sections 4.1 to 4.3. The tolerances are measured over the clip, and checked
+at every update.
 """
 
 from collections.abc import Iterable
@@ -14,17 +15,18 @@ from ...kernels.bone_boxes import Boxes, Placed
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
-SLABS = 15  # the paper's
-_SPARE = 0.05  # of the range a vertex has in its box, and of a slab, added to either end
-_AGAIN = 0.25  # of a slab, added when a vertex has left its range
+SLABS = 15  # per box, as in the paper
+_SPARE = 0.05  # of a vertex's range in its box, and of a slab: added to both ends of the range
+_AGAIN = 0.25  # of a slab: added when a vertex leaves its range
 
 
 class BoneBoxes:
-    """One box for each bone that holds triangles, over poses (t,b,3,4) of the bones and `frames` of the skin (n,3).
+    """One box for each bone that owns triangles, from poses (t,b,3,4) of the bones and `frames` of the skin (n,3).
 
-    A triangle belongs to the bone that holds most of its corners, by weight. `bones` (k,) are the bones with a box;
-    `tolerances` (k,2,3) how far beyond the box of the first pose the skin gets, below and above, along each axis of its
-    box; `widened` how often a vertex left its range since. `within`: how near a point must be to be found by lists.
+    A triangle belongs to the bone with the largest sum of skinning weights at its corners. `bones` (k,) are the bones
+    with a box; `tolerances` (k,2,3) how far the skin leaves the box of the first pose, below and above, along each axis
+    of the box, metres; `widened` how often a vertex has left its range since. `within`: query distance of the slab
+    lists, metres.
     """
 
     def __init__(
@@ -43,7 +45,7 @@ class BoneBoxes:
         owner = _owners(faces, joints, weights)
         self.bones, box = np.unique(owner, return_inverse=True)
         self._faces, self._box = faces, box.reshape(-1).astype(np.int32)
-        # pairs of a box and a vertex: a vertex on a border is in several boxes
+        # entries are (box, vertex) pairs: a vertex between bones belongs to several boxes
         n, count = len(joints), len(self.bones)
         keys, entry = np.unique(self._box[:, None].astype(np.int64) * n + faces, return_inverse=True)
         self._entry = entry.reshape(-1, 3)
@@ -61,22 +63,22 @@ class BoneBoxes:
 
     @property
     def share(self) -> Floats:
-        """(k,) of all triangles that each box holds."""
+        """(k,) fraction of all triangles in each box."""
         return np.bincount(self._box, minlength=len(self.bones)) / len(self._box)
 
     def place(self, matrices: Floats) -> None:
-        """Bring the boxes to the bones' matrices (b,3,4)."""
+        """Transform the boxes by the bone matrices (b,3,4)."""
         self._to(matrices)
         _kernels.place(self.frame, self.axes, self.boxes.low, self.boxes.high, self.placed)
         self._largest = float(np.abs(self.placed.world).max())
-        # what rounding may do to a point in the turned coordinates of a box
+        # bound of the rounding error of a point in box coordinates
         self.slack = 1e-14 * self._largest
         self.reach = self.within * (1.0 + 1e-12) + self.slack
         if not self.reach <= self._margin:
             self._sort()
 
     def check(self, x: Floats) -> int:
-        """Whether all vertices (n,3) are in their ranges; ranges and lists widen for those that are not. How many."""
+        """Widen ranges and lists for vertices x (n,3) outside their ranges; return the number of such entries."""
         left, counts = self._left, self._counts
         _kernels.outside(self.placed.turn, self.entry_box, self.entry_vertex, self.span, x, left, counts)
         total = int(counts.sum())
@@ -101,7 +103,7 @@ class BoneBoxes:
         return out
 
     def _measure(self, matrices: Floats, frames: Iterable[Floats]) -> None:
-        """Axes from the first pose, ranges and tolerances from all of them."""
+        """Compute axes from the first pose, ranges and tolerances from all poses."""
         none = np.zeros((len(self.bones), 3))
         for k, (pose, x) in enumerate(zip(matrices, frames, strict=True)):
             if k == 0:
@@ -125,7 +127,7 @@ class BoneBoxes:
         self.span = np.concatenate([low - spare, high + spare], 1)
 
     def _centres(self, matrices: Floats, x: Floats) -> Floats:
-        """(k,3) what the matrices bring to the middle of what each bone holds, or as near as they can."""
+        """Return the points (k,3) that the matrices map to the centroid of each bone's vertices (least squares)."""
         many = np.diff(np.append(self._first, len(self.entry_box)))
         middle = np.add.reduceat(x[self.entry_vertex], self._first) / many[:, None]
         pose = matrices[self.bones]
@@ -136,12 +138,12 @@ class BoneBoxes:
         return np.minimum.reduceat(low, self._first), np.maximum.reduceat(high, self._first)
 
     def _sort(self) -> None:
-        """Triangles into slabs, and into the lists of all slabs they reach, from the ranges of their corners."""
+        """Sort triangles into slabs, and into the lists of all slabs they overlap, by the ranges of their corners."""
         count, slabs = len(self.bones), self.slabs
         low, high = self._around(self.span[:, :3], self.span[:, 3:])
         self._margin = self.within * (1.0 + 1e-9) + 1e-12 * max(self._largest, float(np.abs(self.span).max()))
         begin = low[:, 0] - self._margin
-        # a slab thinner than the margin would only make longer lists
+        # slabs thinner than the margin would only lengthen the lists
         per = np.minimum(slabs / (high[:, 0] - low[:, 0] + 2.0 * self._margin), 1.0 / self._margin)
         bounds = np.concatenate([self.span[self._entry, :3].min(1), self.span[self._entry, 3:].max(1)], 1)
         if self._rows is None:
@@ -151,7 +153,7 @@ class BoneBoxes:
             self._home = np.searchsorted(home[self._rows], np.arange(count * slabs + 1)).astype(np.int32)
         bounds, box = bounds[self._rows], self._box[self._rows]
         ends = np.stack([bounds[:, 0] - self._margin, bounds[:, 3] + self._margin], 1)
-        # the expression by which points are looked up: rounding must not part them
+        # the same expression as in the lookup of points, so that both round alike
         slab = np.clip((ends - begin[box, None]) * per[box, None], 0, slabs - 1).astype(np.int64)
         times = slab[:, 1] - slab[:, 0] + 1
         rows = np.repeat(np.arange(len(box)), times)
@@ -172,7 +174,7 @@ class BoneBoxes:
 
 
 def _owners(faces: Ints, joints: NDArray[Any], weights: Floats) -> NDArray[np.int64]:
-    """(m,) the bone that holds most of each triangle; of equals the first."""
+    """Return the bone (m,) with the largest weight on each triangle; ties go to the lowest bone."""
     bones = int(joints.max()) + 1
     keys = np.repeat(np.arange(len(faces), dtype=np.int64), 3 * joints.shape[1]) * bones + joints[faces].ravel()
     used = weights[faces].ravel() > 0.0
@@ -185,7 +187,7 @@ def _owners(faces: Ints, joints: NDArray[Any], weights: Floats) -> NDArray[np.in
 
 
 def _main_axes(q: Floats, first: NDArray[Any]) -> Floats:
-    """(k,3,3) right-handed directions, as columns, of the spread of each group of points, the longest first."""
+    """Return right-handed principal axes (k,3,3), as columns, of each group of points, the longest first."""
     axes = np.empty((len(first), 3, 3))
     for k, points in enumerate(np.split(q, first[1:])):
         _, _, v = np.linalg.svd(points - points.mean(0), full_matrices=False)
@@ -197,7 +199,7 @@ def _main_axes(q: Floats, first: NDArray[Any]) -> Floats:
 
 
 def _outward(bounds: Floats) -> NDArray[np.float32]:
-    """In single precision, no smaller."""
+    """Convert bounds to float32, rounding outward."""
     out = bounds.astype(np.float32)
     out[:, :3] = np.where(out[:, :3] > bounds[:, :3], np.nextafter(out[:, :3], np.float32(-np.inf)), out[:, :3])
     out[:, 3:] = np.where(out[:, 3:] < bounds[:, 3:], np.nextafter(out[:, 3:], np.float32(np.inf)), out[:, 3:])

@@ -1,4 +1,4 @@
-"""Vertices (and middles of edges) of cloth against a skin that bones move, by boxes that ride on them."""
+"""Vertices and edge midpoints of cloth against a skinned body, by bone-attached bounding boxes."""
 
 from typing import Any, ClassVar, Self
 
@@ -23,29 +23,29 @@ from .boxes import SLABS, BoneBoxes
 from .probes import SOME, Probes, Touching, sound
 
 Floats = NDArray[np.float64]
-EVERY = 1.0 / 60.0  # s between the poses of a clip that boxes are made for
-AROUND = 1.5  # times `within`: what is found that far away is known to be outside, and need not be searched for soon
-MOST = 240  # poses, of clips longer than that
+EVERY = 1.0 / 60.0  # s between the sampled poses of a clip
+AROUND = 1.5  # times `within`: query distance; a point found beyond `within` is known to be outside for some time
+MOST = 240  # sampled poses of a clip
 
 
 @door
 class BoneBoxesDetector:
-    """The nearest triangle of each vertex of cloth that is closer than `within` to a skin, or inside of it.
+    """The nearest triangle of each vertex of cloth that is closer than `within` (metres) to a skin, or inside it.
 
-    The body is held by bones (`Side.motion`, a `Skinned`); one without is a single bone. `slabs` cut each box along its
-    main axis. `midpoints` also asks for the middles of edges. `deep=False` sees what is inside only down to `within`;
-    else, in a closed skin, the nearest triangle is searched for however deep a vertex is. `every`: seconds between the
-    poses of the clip that boxes are made for. `exact=False` is the paper's test: the foot on a triangle's plane must be
-    in the triangle, so that points over edges and corners are missed (`guarantee` is C then).
+    The body is skinned (`Side.motion` is a `Skinned`); any other body is treated as a single bone. `slabs` divide each
+    box along its main axis. `midpoints` also tests edge midpoints. With `deep=False`, points inside are found only down
+    to a depth of `within`; otherwise, in a closed skin, at any depth. `every`: seconds between the sampled poses of the
+    clip. `exact=False` uses the paper's test, in which the projection of the point onto the triangle's plane must lie
+    in the triangle, so that points nearest to edges and corners are missed (`guarantee` is then C).
 
-    boxes: `BoneBoxes`, with `tolerances` and `widened`. looked, measured: at the last update, triangles in the lists
-    that were looked at, and those whose distance was computed; `spared` is the share of all that were not looked at.
+    boxes: `BoneBoxes`, with `tolerances` and `widened`. looked, measured: the numbers of triangles visited in lists and
+    of distances computed at the last update; `spared` is the fraction of all point-triangle pairs not visited.
     """
 
     name: ClassVar[str] = "bone-boxes"
     finds: ClassVar[Finds] = Finds.OBSTACLE
     guarantee: str = "A"
-    needs: ClassVar[str] = "a skinned obstacle; any, but slow without bones"
+    needs: ClassVar[str] = "a skinned obstacle; others are accepted, but slow"
     gives: ClassVar[str] = "signed distance, normal, depth (closed obstacle)"
     source: ClassVar[str] = "Pelechano, Bull, Slater"
     follows: ClassVar[bool] = True
@@ -88,11 +88,11 @@ class BoneBoxesDetector:
 
     @property
     def spared(self) -> float:
-        """Share of the triangles, over all points, that were not looked at."""
+        """Fraction of the point-triangle pairs that were not visited."""
         return 1.0 - self.looked / max(self._asked * self.body.mesh.n_faces, 1)
 
     def update(self, state: State) -> Self:
-        """Boxes to their bones, and what is near; a vertex of the skin that leaves its range widens it."""
+        """Move the boxes with their bones, widen the range of skin vertices that left theirs, and query all points."""
         x = state.x[self.body.rows]
         x = np.ascontiguousarray(x[self._rows]) if self._seams else x
         moved = _boxes.follow(x, self._skin.x, self.boxes.entry_box, self.boxes.entry_vertex, self._way, self._moved)
@@ -116,7 +116,7 @@ class BoneBoxesDetector:
         return self
 
     def find(self, state: State) -> Contacts:
-        """Contacts in canonical order: vertices first, then middles of edges."""
+        """Return contacts in canonical order: vertices first, then edge midpoints."""
         one, two = self._vertices.within(self.within), self._middles.within(self.within)
         n = len(one.rows)
         out = self._pool.take(n + len(two.rows))
@@ -129,7 +129,7 @@ class BoneBoxesDetector:
         return out
 
     def inside(self, points: Any, which: Any = None) -> Inside:
-        """Which of `points` (n,3), vertices `which` (n,) of the cloth, are inside a closed skin at the last update."""
+        """Find which of `points` (n,3), vertices `which` (n,) of the cloth, are inside a closed skin."""
         if not self._deep:
             return NOTHING
         points = validate.floats("points", points, (None, 3))
@@ -149,14 +149,14 @@ class BoneBoxesDetector:
             weights, normal, distance = np.empty((len(rows), 4)), np.empty((len(rows), 3)), np.empty(len(rows))
             _careful.vertex_face_geometry(self._skin.surface, x, pairs[rows], side, weights, normal, distance)
             out["normal"][rows], out["distance"][rows] = normal, distance
-        # inside, the boundary of the solid may be nearest on a part of a face that others cross
+        # inside, the nearest boundary point of the solid may lie on a part of a face that other faces intersect
         off = np.abs(out["distance"] - one.distance) > reach_of(0.0, x, x_b)
         rows = np.flatnonzero(off & (one.distance < 0.0))
         out["weights"][rows, 1:] = -one.where[rows]
         out["distance"][rows], out["normal"][rows] = one.distance[rows], one.normal[rows]
 
     def _bones(self, state: State) -> Floats:
-        """(b,3,4) matrices of the bones now."""
+        """Return the present bone matrices (b,3,4)."""
         body = self.body.body
         if hasattr(self.body.motion, "joints") and body in state.bones:
             return state.bones[body]

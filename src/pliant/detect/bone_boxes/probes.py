@@ -1,4 +1,4 @@
-"""Points that are asked about again and again: what was found for them, and how far outside they are."""
+"""Query points with temporal coherence: their last results, and lower bounds of their distance outside the skin."""
 
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from ..winding import INSIDE
 from .boxes import BoneBoxes
 
 Floats = NDArray[np.float64]
-FEW, SOME = 96, 1000  # points that are searched for, or whose sides are told, before a thread would have woken up
+FEW, SOME = 96, 1000  # points below which searches and sign queries, or records, run on one thread
 
 
 class Touching(NamedTuple):
@@ -25,14 +25,14 @@ class Touching(NamedTuple):
     where: Floats  # (k,3) barycentrics of the nearest point
     distance: Floats  # (k,) signed
     nearest: Floats  # (k,3)
-    normal: Floats  # (k,3) unit, opens the gap
+    normal: Floats  # (k,3) unit contact normal
 
 
 class Probes:
-    """Memory of points (n,3). `clear` (n,): how far (m) each is from the skin at least, if it is outside.
+    """Query points (n,3) and their last results. `clear` (n,): lower bound (m) of the distance of an outside point.
 
-    What went less than that since cannot have got in, or near, so that few points must be searched for; where the last
-    search ended, the next one begins.
+    A point that has moved less than its bound cannot be inside or near, so few points must be searched. Each search
+    starts from the result of the last one.
     """
 
     def __init__(self, points: Floats) -> None:
@@ -50,13 +50,13 @@ class Probes:
         self.count = 0
 
     def follow(self, x: Floats, boxes: BoneBoxes, moved: Floats) -> None:
-        """Points go to x (n,3), and the skin of each box as moved (b,7) says."""
+        """Move the points to x (n,3) and reduce their clearance by the motion of the skin in each box, moved (b,7)."""
         at = (self.points, self.clear, self._pace)
         _memory.follow_points(x, self.order, boxes.placed.world, moved, boxes.slack, *at)
 
     def ask(self, boxes: BoneBoxes, skin: Skin, within: float, exact: bool, deep: bool) -> None:
-        """Find the triangles of all points that are `within` a distance; `deep` also those far above points inside a
-        closed skin."""
+        """Find the nearest triangle of each point closer than `within`; with `deep`, of all points inside a closed
+        skin."""
         points, placed, reach, slack, x = self.points, boxes.placed, boxes.reach, boxes.slack, skin.surface.x
         self.looked = self.measured = self.count = 0
         near = min(within * (1.0 + 1e-12) + slack, reach)
@@ -86,7 +86,7 @@ class Probes:
         k = _kernels.gather(
             self._wanted, points, self._found, self._place, self._rows, self._pairs, self._at, self._where
         )
-        if not exact:  # then what is found need not be the nearest
+        if not exact:  # the triangle found need not be the nearest
             self.clear[:] = 0.0
         if not k:
             return
@@ -98,7 +98,7 @@ class Probes:
         self.count = k
 
     def last(self, which: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Rows of the triangles that the last searches for points `which` ended at, or -1."""
+        """Return the rows of the triangles where the last searches for points `which` ended, or -1."""
         return np.asarray(self._found[which, 2])
 
     def _count(self, counts: NDArray[np.int64]) -> None:
@@ -107,7 +107,7 @@ class Probes:
         self.measured += measured
 
     def within(self, distance: float) -> "Touching":
-        """What is no farther than `distance`, or inside; points ascending."""
+        """Return the points no farther than `distance`, or inside; in ascending order."""
         keep = np.flatnonzero(self._distance[: self.count] <= distance)
         where, normal = self._where[keep], self._normal[keep]
         return Touching(self._rows[keep], self._pairs[keep], where, self._distance[keep], self._nearest[keep], normal)
@@ -118,8 +118,8 @@ def _counts(points: int) -> NDArray[np.int64]:
 
 
 def sound(points: Floats, begin: NDArray[np.int64], boxes: BoneBoxes, skin: Skin) -> Inside:
-    """Which of `points` (n,3) are inside a closed skin, and the shortest way out; rows `begin` (n,) of its triangles
-    (or -1) may be near. Nothing is remembered."""
+    """Find which of `points` (n,3) are inside a closed skin, with penetration depth and separation direction. `begin`
+    (n,): rows of triangles to start from, or -1. Stores nothing."""
     rows = np.flatnonzero(skin.sides(points) == INSIDE)
     p, n = points[rows], len(rows)
     found, place, clear, counts = np.full((n, 3), -1, np.int64), np.zeros((n, 3)), np.zeros(n), _counts(n)

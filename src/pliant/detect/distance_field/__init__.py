@@ -1,4 +1,4 @@
-"""Distance fields: bake once around a rigid surface, then ask in constant time (Fuhrmann et al. 2003)."""
+"""Distance fields: baked once around a rigid surface, queried in constant time (Fuhrmann et al. 2003)."""
 
 from .bsp import PlanarField
 from .cache import baked

@@ -1,4 +1,4 @@
-"""Arrays out of an .npz file that may be damaged: sizes are compared before anything is allocated, no pickles."""
+"""Reader for arrays of an untrusted .npz file: sizes are checked before allocation, pickles are rejected."""
 
 import io
 import os
@@ -23,7 +23,7 @@ from ...mesh import Mesh
 
 COMMON = ("format", "storage", "figures", "examined", "sign", "vertices", "faces", "origin")
 
-# what zipfile, zlib and NumPy's header parser say about damage
+# exceptions that zipfile, zlib and NumPy's header parser raise for damaged files
 _DAMAGE = (
     ValueError,
     OSError,
@@ -47,7 +47,7 @@ _DAMAGE = (
 def read_npz(
     path: str | os.PathLike[str], names: Sequence[str], max_bytes: float | None = None
 ) -> dict[str, NDArray[Any]]:
-    """The arrays `names` of the archive; MeshFileError for whatever is wrong with it."""
+    """Return the arrays `names` of the archive; raise MeshFileError for any defect."""
     try:
         with zipfile.ZipFile(path) as archive:
             total = sum(member.file_size for member in archive.infolist())
@@ -64,7 +64,7 @@ def read_npz(
 def read_field(
     path: str | os.PathLike[str], version: int, signs: int, max_bytes: float | None
 ) -> tuple[Mesh, Bricks | Dense, tuple[float, float], int, int]:
-    """Mesh, grid, (band, seconds), sign and examined points of a saved field, all of them checked."""
+    """Return mesh, grid, (band, seconds), sign and number of examined points of a saved field, validated."""
     saved = read_npz(path, COMMON, max_bytes)
     try:
         found = validate.whole("format", saved["format"])
@@ -122,7 +122,7 @@ def _array(content: bytes, name: str) -> NDArray[Any]:
     version = np.lib.format.read_magic(stream)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that a file of Python 2 takes longer
+        warnings.simplefilter("ignore")  # NumPy warns that headers written by Python 2 are slow to parse
         shape, fortran, dtype = read(stream)
     if dtype.hasobject or fortran:
         raise ValueError(f"{name} holds {dtype} objects or columns; expected plain rows")

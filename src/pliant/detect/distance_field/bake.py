@@ -1,4 +1,4 @@
-"""From a mesh to bricks of signed distances: lists of what each tile must look at, then tile by tile."""
+"""Baking of a mesh into bricks of signed distances: list the features near each tile, then process tile by tile."""
 
 import dataclasses
 import math
@@ -23,17 +23,17 @@ Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 Bits = NDArray[np.uint64]
 Progress = Callable[[float], None]
-_LAUNCH = 0.25  # s: between launches Ctrl-C and progress get their turn
-_SLOTS = 512  # tiles in a launch, whose bricks still lie in the cache when they are copied
-_PARTS = 4  # of the items, whose tiles are listed at the same time
-_CHUNKS = 256  # chunks of faces a launch looks through for edges and vertices with nodes
+_LAUNCH = 0.25  # s: target duration of a launch; interrupts and progress are handled between launches
+_SLOTS = 512  # tiles per launch, so that their bricks are still in the CPU cache when they are copied
+_PARTS = 4  # of the items, whose tiles are listed in parallel
+_CHUNKS = 256  # chunks of faces per launch when edges and vertices with nodes are searched
 _NODES = _bake.BRICK**3
 _AROUND = np.array([(i, j, k) for i in (-1, 0, 1) for j in (-1, 0, 1) for k in (-1, 0, 1) if (i, j, k) != (0, 0, 0)])
 
 
 @dataclasses.dataclass(frozen=True)
 class Grid:
-    """Where the nodes are: origin + h (i, j, k), metres, `shape` of them; the band reaches `reach` cells."""
+    """A grid of `shape` nodes at origin + h (i, j, k), metres, for a narrow band of `reach` cells on either side."""
 
     origin: tuple[float, float, float]
     h: float
@@ -45,16 +45,16 @@ class Grid:
         return -(-np.array(self.shape, np.int64) // TILE)
 
     def budget(self, max_bytes: float | None, busy: int = 0, dense: bool = False, share: float = 1.0) -> None:
-        """TooBigError if the index (a `share` of it, 0..1), or the bricks of `busy` tiles, would not fit."""
+        """Raise TooBigError if a `share` (0..1) of the index and the bricks of `busy` tiles exceed `max_bytes`."""
         nodes = math.prod(float(n) for n in self.shape)
-        # the index and the lists' starts; bricks while they are made and joined
+        # the index, the offsets of the lists, and the bricks during the bake
         needed = share * nodes / _NODES * 4.0 + nodes / TILE**3 * 104.0 + busy * TILE**3 * 4.0
         text = "grid " + "x".join(map(str, self.shape))
         validate.budget(text, needed + dense * 5.0 * nodes, "lower the resolution or raise max_bytes", max_bytes)
 
 
 def fan_of(mesh: Mesh, grid: Grid, like: _adjacency.Fan | None = None) -> _adjacency.Fan:
-    """The mesh in cells from the grid's origin, with normals and neighbours; neighbours taken from `like`."""
+    """Return the mesh in grid coordinates, with normals and adjacency; the adjacency is taken from `like` if given."""
     x, faces = np.empty_like(mesh.vertices), mesh.faces
     _adjacency.to_cells(mesh.vertices, np.array(grid.origin), grid.h, x)
     normals = np.empty((len(faces), 3))
@@ -81,19 +81,19 @@ def bake_bricks(
     max_bytes: float | None = None,
     progress: Progress | None = None,
 ) -> tuple[_bricks.Bricks, Ints, Ints]:
-    """Bricks of the `wanted` tiles (all of them) around what `fan` holds, the mesh of `basis`; how many each tile has,
-    and distances computed for it.
+    """Return the bricks of the `wanted` tiles (default: all) around the mesh of `basis`, which `fan` holds in grid
+    coordinates; the number of bricks of each tile, and the number of distances computed for it.
 
-    They are numbered tile by tile, so that their order, and all bits, do not depend on the threads.
+    Bricks are numbered tile by tile, so that the result is bitwise identical for any number of threads.
     """
     tiles = grid.tiles
     bins = _bins(fan, grid, paper, np.ones(math.prod(tiles.tolist()), np.bool_) if wanted is None else wanted)
     busy = np.flatnonzero(np.diff(bins[0].start) + np.diff(bins[1].start) + np.diff(bins[2].start))
-    # pages of the index that nothing is written to take no memory
+    # pages of the index that are never written to take no memory
     grid.budget(max_bytes, len(busy), share=1.0 if wanted is None else float(wanted.mean()))
     counts, examined = (np.zeros(math.prod(tiles.tolist()), np.int64) for _ in range(2))
     index = np.zeros(tuple(tiles * (TILE // _bake.BRICK)), np.int32)
-    # memory is taken where it is written to: room for all that may come costs nothing, and is given back
+    # pages are allocated on first write, so reserving the upper bound is free; the rest is released below
     most = 1 + len(busy) * _bake.PER_TILE
     values, rim, doubt = np.empty((most, _NODES), np.float32), np.empty(most, np.uint64), np.empty(most, np.uint64)
     values[0], rim[0], doubt[0] = np.nan, 0, 0
@@ -102,7 +102,7 @@ def bake_bricks(
     while done < len(busy):
         began = time.perf_counter()
         turn = busy[done : done + group]
-        # neighbouring tiles go to different threads, which then have about the same to do
+        # distribute neighbouring tiles over the threads to balance the load
         spread = np.concatenate([np.arange(first, len(turn), threads()) for first in range(threads())])
         order = turn[spread]
         _bake.bake_tiles(fan, grid.reach, grid.h, paper, order, tiles, *bins, packed)
@@ -128,13 +128,13 @@ def bake_bricks(
 
 
 def bricks_of(values: NDArray[np.float32], index: NDArray[np.int32], rim: Bits, grid: Grid) -> _bricks.Bricks:
-    """Bricks that know of no jumps yet."""
+    """Make bricks without sign discontinuities marked."""
     size, none = np.array(grid.shape, np.int64), np.zeros(0, np.uint64)
     return _bricks.Bricks(values, index, rim, none, np.array(grid.origin), size, grid.h)
 
 
 def with_jumps(bricks: _bricks.Bricks) -> _bricks.Bricks:
-    """The same bricks, with the cells in which the sign jumps without a surface."""
+    """Return the bricks with the cells marked in which the sign changes without a surface."""
     above, below, jump = (np.zeros(len(bricks.values), np.uint64) for _ in range(3))
     _bricks.signs(bricks.values, above, below)
     _bricks.mark_jumps(bricks, above, below, jump)
@@ -142,7 +142,7 @@ def with_jumps(bricks: _bricks.Bricks) -> _bricks.Bricks:
 
 
 def tiles_near(fan: _adjacency.Fan, faces: NDArray[np.int32], grid: Grid) -> Bools:
-    """(tiles,) True where a tile may hold nodes within reach of `faces`."""
+    """Return (tiles,) whether each tile may contain nodes within the band of `faces`."""
     tiles = grid.tiles
     count = np.zeros((_PARTS, math.prod(tiles.tolist())), np.int64)
     boxes = np.empty((len(faces), 6), np.int16)
@@ -153,7 +153,7 @@ def tiles_near(fan: _adjacency.Fan, faces: NDArray[np.int32], grid: Grid) -> Boo
 
 
 def _bins(fan: _adjacency.Fan, grid: Grid, paper: bool, wanted: Bools) -> list[_bake.Bins]:
-    """What each wanted tile must look at: faces, edges, vertices."""
+    """Return the faces, edges and vertices near each wanted tile."""
     m, n, tiles = len(fan.faces), len(fan.x), grid.tiles
     faces = np.arange(m, dtype=np.int32)
     of_faces, of_vertices = np.ones(m, np.bool_), np.ones(n, np.bool_)
@@ -207,10 +207,10 @@ def _room(slots: int) -> _bake.Packed:
 
 
 def _decide(mesh: Mesh, bricks: _bricks.Bricks, doubt: Bits) -> None:
-    """Signs for nodes whose pseudonormal tells none: nearest to faces without area, or to an edge of many faces.
+    """Set the signs of nodes without a usable pseudonormal: nearest to faces without area, or to non-manifold edges.
 
-    Around a closed surface, from a neighbour: balls of their distances hold no surface, so where two overlap, both
-    nodes are on the same side. Else from the exact surface.
+    Around a closed surface the sign is propagated from a neighbour: the balls whose radii are the distances contain no
+    surface, so two nodes with overlapping balls are on the same side. The rest is queried on the exact surface.
     """
     i, j, k = np.nonzero(bricks.index)
     b = bricks.index[i, j, k]

@@ -1,7 +1,7 @@
-"""What a field is baked from: the mesh itself where its faces tell the sides, else the boundary of its solid.
+"""The geometry a field is baked from: the mesh itself where its normals determine the sign, else its solid's boundary.
 
-Of a mesh that is not plain (see detect/plain.py) the faces that are buried are left out and those that others cross are
-cut; the signs of the nodes are then those of the winding number.
+For a mesh that is not plain (see detect/plain.py), buried faces are left out and intersected faces are cut; the signs
+of the nodes are then determined by the winding number.
 """
 
 from typing import NamedTuple
@@ -17,12 +17,12 @@ from ..tree.tree import tree_of
 from ..winding import OUTSIDE, UNKNOWN
 
 Floats = NDArray[np.float64]
-_BATCH = 200_000  # nodes; Ctrl-C gets its turn between batches
-_TOUCH = 1e-12  # cells: nearer than this is on the surface, which is outside
+_BATCH = 200_000  # nodes per batch; interrupts are handled between batches
+_TOUCH = 1e-12  # cells: nodes nearer than this are on the surface and count as outside
 
 
 class Basis(NamedTuple):
-    """`mesh` is what distances are baked from; `judge` decides the signs, where its faces do not."""
+    """`mesh`: the faces that distances are baked from; `judge`: decides the signs if its normals do not."""
 
     mesh: Mesh
     judge: "Judge | None"
@@ -39,7 +39,7 @@ class Basis(NamedTuple):
         kept = ~parts.buried
         if not kept.any():
             return cls(welded, judge)
-        # faces without area bound nothing, but outside of the solid they are something to be near to
+        # faces without area bound no solid, but contribute to the distance outside of it
         thin = np.setdiff1d(np.arange(len(welded.faces)), parts.face)
         corners = welded.vertices[welded.faces[thin]]
         thin = thin[enclosure.sides(corners.mean(1)) == OUTSIDE] if len(thin) else thin
@@ -48,12 +48,12 @@ class Basis(NamedTuple):
 
 
 def is_plain_mesh(welded: Mesh) -> bool:
-    """Whether pseudonormals tell the sides of a welded mesh."""
+    """Whether pseudonormals determine the sign everywhere around a welded mesh."""
     return is_plain(welded.vertices, welded.topology, tree_of(welded.vertices, welded.faces))
 
 
 def _mesh_of(welded: Mesh, triangles: Floats, face: NDArray[np.int64]) -> Mesh:
-    """Whole faces on the vertices they had, pieces on vertices of their own."""
+    """Return a mesh of `triangles` (m,3,3): uncut faces keep their vertices, pieces get new ones."""
     x, faces = welded.vertices, np.empty((len(face), 3), np.int32)
     whole = (triangles == x[welded.faces[face]]).all((1, 2))
     faces[whole] = welded.faces[face[whole]]
@@ -63,17 +63,17 @@ def _mesh_of(welded: Mesh, triangles: Floats, face: NDArray[np.int64]) -> Mesh:
 
 
 class Judge:
-    """Tells the signs of nodes by the winding number."""
+    """Determines the signs of nodes by the winding number."""
 
     def __init__(self, welded: Mesh, enclosure: Enclosure) -> None:
         self.enclosure = enclosure
         top = welded.topology
         ends = top.edges[top.loose]
-        # the boundary as faces without area: what is nearest to it is near no side
+        # boundary edges as faces without area, to find the nodes that are nearest to the boundary
         self.rim = Mesh(welded.vertices, np.column_stack([ends, ends[:, 1]])) if len(ends) else None
 
     def decide(self, bricks: _bricks.Bricks) -> _bricks.Bricks:
-        """Bricks whose signs are those of the winding number; where that does not tell the side they stay."""
+        """Return the bricks with the signs of the winding number; signs it does not determine are kept."""
         i, j, k = np.nonzero(bricks.index)
         b = bricks.index[i, j, k]
         corner = 4 * np.stack([i, j, k], 1)
@@ -81,10 +81,10 @@ class Judge:
         step = np.stack([q // 16, q // 4 % 4, q % 4], 1)
         rim = np.zeros(len(bricks.values) if self.rim is not None else 0, np.uint64)
         per = max(1, _BATCH // 64)
-        border = None
+        boundary = None
         if self.rim is not None:
             surface = surface_of(self.rim)
-            border = Enclosure(surface, self.rim.topology)
+            boundary = Enclosure(surface, self.rim.topology)
         for at in range(0, len(b), per):
             some = b[at : at + per]
             nodes = (corner[at : at + per, None] + step).reshape(-1, 3)
@@ -96,9 +96,9 @@ class Judge:
             sign = np.where(side == UNKNOWN, np.sign(values[rows]), side)
             values[rows] = np.where((sign < 0) & (size > _TOUCH * bricks.h), -size, size)
             bricks.values[some] = values.reshape(-1, 64)
-            if border is not None:
-                found, place = border.found(p)
-                near = np.einsum("ij,ijk->ik", place, border.surface.x[border.surface.faces[found[:, 0]]])
+            if boundary is not None:
+                found, place = boundary.found(p)
+                near = np.einsum("ij,ijk->ik", place, boundary.surface.x[boundary.surface.faces[found[:, 0]]])
                 away = np.linalg.norm(p - near, axis=1)
                 bits = np.zeros(len(values), np.uint64)
                 bits[rows] = away <= size + 1e-6 * bricks.h

@@ -1,4 +1,4 @@
-"""A skin that bones move, by rigid parts with a field each, which ride on the bones."""
+"""Distance fields of a skinned body: one rigid part per bone, each with its own field."""
 
 from collections.abc import Callable
 from typing import ClassVar, Self
@@ -22,18 +22,18 @@ Floats = NDArray[np.float64]
 
 @door
 class BoneFieldsDetector:
-    """Contacts with the rigid parts of a skin (`RigidParts`), baked once; of those near a point the nearest touches it.
+    """Contacts with the rigid parts of a skin (`RigidParts`), baked once; a point touches only the nearest part.
 
-    What is fast about fields stays: a look-up a part, whatever the number of triangles. What is lost: parts do not
-    blend, so that around joints they lie under the skin or above it; by how much depends on the character and its clip
-    (see `distance`), hence the guarantee C. `share` of a triangle makes it part of a bone that holds it besides others.
-    Other options are those of `DistanceFieldDetector`.
+    A query costs one lookup per part, whatever the number of triangles. Rigid parts do not blend, so around joints they
+    lie below or above the skin by an amount that depends on the character and its clip (see `distance`); hence
+    guarantee class C. A bone's part also contains the triangles on which the bone has at least the weight `share`.
+    The other options are those of `DistanceFieldDetector`.
     """
 
     name: ClassVar[str] = DistanceFieldDetector.name
     finds: ClassVar[Finds] = Finds.OBSTACLE
     guarantee: ClassVar[str] = "C"
-    needs: ClassVar[str] = "an obstacle held by bones"
+    needs: ClassVar[str] = "a skinned obstacle"
     gives: ClassVar[str] = DistanceFieldDetector.gives
     source: ClassVar[str] = DistanceFieldDetector.source
     follows: ClassVar[bool] = True
@@ -51,7 +51,7 @@ class BoneFieldsDetector:
         progress: Callable[[float], None] | None = None,
     ) -> None:
         if not isinstance(body.motion, Skinned):
-            raise ValueError(f"mesh {body.mesh.name!r} is not held by bones; expected a Skinned motion")
+            raise ValueError(f"mesh {body.mesh.name!r} is not skinned; expected a Skinned motion")
         self.soft, self.body, self._motion = soft, body, body.motion
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
         share = validate.number("share", share, above=0.0, high=1.0)
@@ -71,32 +71,32 @@ class BoneFieldsDetector:
 
     @property
     def nbytes(self) -> int:
-        """Of all fields."""
+        """Bytes of all fields."""
         return sum(part.field.nbytes for part in self.fields)
 
     def update(self, state: State) -> Self:
-        """Parts to their bones."""
+        """Move the parts with their bones."""
         bones = state.bones[self.body.body]
         if self._bones is None:
-            # where a run is resumed the parts must have come from where they were
+            # a resumed run needs the previous poses of the parts
             self.poses = self.parts.poses(self._motion.sample(np.array([state.time]))[0])
         if bones is not self._bones:
             self._before, self.poses, self._bones = self.poses, self.parts.poses(bones), bones
         return self
 
     def forget(self) -> None:
-        """The next update begins another run."""
+        """Reset, so that the next update begins a new run."""
         self._bones = None
 
     def find(self, state: State) -> Contacts:
-        """Contacts in canonical order: vertices first, then middles of edges."""
+        """Return contacts in canonical order: vertices first, then edge midpoints."""
         view = State(state.x, state.v, state.x_start, state.time, self.poses, self._before, state.lapse)
         found = self._all.find(view)
         found["bodies"][:, 1] = self.body.body
         return found
 
     def distance(self, points: Floats) -> Floats:
-        """(n,) signed distance of `points` (n,3) from the parts where they are now; nan where all bands end."""
+        """Return signed distances (n,) of `points` (n,3) from the parts at present; nan outside all bands."""
         least = np.full(len(points), np.inf)
         for part, pose in zip(self.fields, self.poses):
             least = np.fmin(least, part.field.sample(brought(points, pose))[0])

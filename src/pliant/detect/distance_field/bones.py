@@ -1,4 +1,4 @@
-"""A skin that bones move, cut into a rigid part for each bone: shapes and poses."""
+"""Decomposition of a skinned mesh into one rigid part per bone: meshes and poses."""
 
 import dataclasses
 
@@ -9,29 +9,29 @@ from ...deforming import Skinned
 from ...mesh import Mesh
 
 Floats = NDArray[np.float64]
-SHARE = 1.0 / 3.0  # of a triangle that a bone must hold for its part to have it, besides those it holds most of
-_HEIGHT = 0.5  # of caps, by the smallest radius of their rim
-_SLIGHT = 1e-3  # what a matrix may be off from a rotation for two of Newton's steps to find it
+SHARE = 1.0 / 3.0  # smallest weight on a triangle with which a bone's part contains it without dominating it
+_HEIGHT = 0.5  # of caps, over the smallest radius of their boundary loop
+_SLIGHT = 1e-3  # largest deviation of a matrix from a rotation for which two Newton steps suffice
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class RigidParts:
-    """A part for each bone that holds most of a triangle: `meshes` as the character's default pose has them.
+    """One part for each bone that dominates a triangle; `meshes` are in the character's default pose.
 
-    A part has the triangles that its bone holds most of, and, to overlap with its neighbours, all others of which it
-    holds `share`. Where it was cut off it is closed by a low cone that reaches into its neighbour, so that it has an
-    inside however the others turn; borders of the skin itself stay open. bones (k,) are the bones, centres (k,3) the
-    middles of the parts' boxes, metres.
+    A part contains the triangles on which its bone has the largest weight and, to overlap its neighbours, all others on
+    which it has at least the weight `share`. Cut boundary loops are closed by a flat cone that extends into the
+    neighbouring part, so that the part stays closed in every pose; boundary loops of the skin itself stay open. bones
+    (k,) are the bones, centres (k,3) the centres of the parts' bounding boxes, metres.
     """
 
     meshes: tuple[Mesh, ...]
     bones: NDArray[np.int64]
     centres: Floats
-    _back: Floats  # (k,4,4) from the default pose to what the bones' matrices are for
+    _back: Floats  # (k,4,4) inverse bone matrices of the default pose
 
     @classmethod
     def of(cls, mesh: Mesh, motion: Skinned, share: float = SHARE) -> "RigidParts":
-        """Of a skin whose vertices `motion` moves; the mesh gives its faces."""
+        """Decompose the skin whose vertices `motion` moves; `mesh` gives its faces."""
         rest = dataclasses.replace(motion, clip=None, lead_in=0.0).sample(np.zeros(1))[0]
         skin = mesh.moved(motion.shape(rest))
         face, bone, held = _shares(mesh.faces, motion.joints, motion.weights)
@@ -46,10 +46,10 @@ class RigidParts:
         return cls(meshes, bones, centres, np.asarray(np.linalg.pinv(_square(rest[bones])), np.float64))
 
     def poses(self, matrices: Floats) -> Floats:
-        """(k,3,4) rigid poses of the parts under matrices (b,3,4) of all bones.
+        """Return the rigid poses (k,3,4) of the parts for the matrices (b,3,4) of all bones.
 
-        Of a bone that scales or shears since the default pose the nearest rotation is taken, and the centre of its part
-        goes where the bone has it: what is lost is the change of size and angles.
+        For a bone that scales or shears relative to the default pose, the nearest rotation is used and the centre of
+        its part moves exactly; scale and shear are lost.
         """
         moved = _square(matrices[self.bones]) @ self._back
         out = np.empty((len(moved), 3, 4))
@@ -62,7 +62,7 @@ class RigidParts:
 def _shares(
     faces: NDArray[np.int32], joints: NDArray[np.int32], weights: Floats
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
-    """Triangles and bones that hold them, each pair once, and by how much, of 1."""
+    """Return all pairs of a triangle and a bone that influences it, and the mean weight of each pair, 0..1."""
     bones = int(joints.max()) + 1
     used = weights[faces].ravel() > 0.0
     face = np.repeat(np.arange(len(faces), dtype=np.int64), 3 * joints.shape[1])
@@ -71,13 +71,13 @@ def _shares(
 
 
 def _part(skin: Mesh, faces: NDArray[np.int64], name: str) -> Mesh:
-    """These faces of a skin, closed where they were cut off from the others."""
+    """Return these faces of a skin as a mesh, closed where they were cut from the others."""
     top = skin.topology
     edges = top.face_edges[faces]
     own = np.bincount(edges.ravel(), minlength=len(top.edges))
     cut = (own[edges] == 1) & (top.use[edges] > 1)
     corners = skin.faces[faces]
-    # against the way of their faces, as faces on the other side go
+    # reversed, as the faces on the other side run
     ends = np.stack([np.roll(corners, -1, 1), corners], 2)[cut]
     x, added = _caps(skin.vertices, ends)
     used, index = np.unique(np.concatenate([corners, added]), return_inverse=True)
@@ -85,7 +85,8 @@ def _part(skin: Mesh, faces: NDArray[np.int64], name: str) -> Mesh:
 
 
 def _caps(x: Floats, ends: NDArray[np.int32]) -> tuple[Floats, NDArray[np.int64]]:
-    """Tips (k,3), numbered on from the vertices `x`, and faces of cones over loops of directed edges `ends` (m,2)."""
+    """Return apexes (k,3), numbered after the vertices `x`, and faces of cones over the loops of directed edges `ends`
+    (m,2)."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -97,7 +98,7 @@ def _caps(x: Floats, ends: NDArray[np.int32]) -> tuple[Floats, NDArray[np.int64]
     for k in range(count):
         ring, edges = x[rim[loop == k]], loop[a] == k
         centre = ring.mean(0)
-        # the side where the part is not: the sum of the normals of a flat cap
+        # direction away from the part: the sum of the normals of a flat cap
         up = np.cross(x[rim[a[edges]]] - centre, x[rim[b[edges]]] - centre).sum(0)
         narrow = float(np.linalg.norm(ring - centre, axis=1).min())
         tips[k] = centre + _HEIGHT * narrow / max(float(np.linalg.norm(up)), 1e-300) * up
@@ -105,14 +106,14 @@ def _caps(x: Floats, ends: NDArray[np.int32]) -> tuple[Floats, NDArray[np.int64]
 
 
 def _square(matrices: Floats) -> Floats:
-    """(k,4,4) of (k,3,4)."""
+    """Return homogeneous matrices (k,4,4) of (k,3,4)."""
     out = np.zeros((len(matrices), 4, 4))
     out[:, :3], out[:, 3, 3] = matrices, 1.0
     return out
 
 
 def _nearest_rotations(matrices: Floats) -> Floats:
-    """(k,3,3)"""
+    """Return the rotations (k,3,3) nearest to `matrices` (k,3,3)."""
     r = matrices
     off = np.abs(r.transpose(0, 2, 1) @ r - np.eye(3)).max((1, 2))
     for _ in range(2):

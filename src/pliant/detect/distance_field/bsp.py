@@ -1,4 +1,4 @@
-"""PlanarField: a signed distance that is linear in each cell of a binary space partition with planes of any direction.
+"""PlanarField: a signed distance that is linear in each cell of a BSP tree with arbitrarily oriented planes.
 
 After J. Wu, L. Kobbelt: *Piecewise Linear Approximation of Signed Distance Fields*, 2003. Compact where surfaces are
 flat, because the planes may lie on the bisectors; not continuous.
@@ -20,21 +20,21 @@ from ...mesh import Mesh
 from .sampled import Cube, Floats
 from .truth import Truth
 
-# steps of the walks that draw samples: what fits the first is tried on the second too, and what is then wider than so
-# many tolerances on the third; small cells cannot be wrong by much
+# (steps of the random walk that draws samples, smallest cell size in tolerances): a cell that fits the samples of one
+# row is tested with those of the next; the last is for large cells only, since small ones cannot be wrong by much
 _WALKS = ((16, 0.0), (32, 0.0), (96, 16.0))
 _BATCH = 1024  # cells
 _GROWTH = 4096  # nodes
-_FINEST = 1e-9  # of the largest coordinate: smaller cells could not be told apart
+_FINEST = 1e-9  # of the largest coordinate: smaller tolerances are lost in rounding
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class PlanarField(Cube):
-    """Signed distance in a cube around `mesh`, linear in each leaf of a binary space partition.
+    """Signed distance in a cube around `mesh`, linear in each leaf of a BSP tree.
 
     The error is at most max(tolerance, relative |d|) at the samples each leaf was fitted to, about a hundred, half of
-    them on its hull; between them it is measured, not proved (guarantee class C). Across leaves the distance jumps by
-    as much.
+    them on its boundary; between them it is measured, not proved (guarantee class C). The discontinuities between
+    leaves are of the same size.
     """
 
     mesh: Mesh
@@ -43,9 +43,9 @@ class PlanarField(Cube):
     origin: tuple[float, float, float]
     side: float  # of the cube, metres
     tolerance: float  # metres
-    relative: float  # error allowed per distance, where that is more than the tolerance
-    seconds: float = 0.0  # the bake took
-    examined: int = 0  # exact distances the bake asked for
+    relative: float  # allowed error per distance, where that exceeds the tolerance
+    seconds: float = 0.0  # duration of the bake
+    examined: int = 0  # exact distances computed during the bake
 
     @classmethod
     def bake(
@@ -61,9 +61,9 @@ class PlanarField(Cube):
     ) -> "PlanarField":
         """Split a cube around `mesh` until every cell fits to `tolerance` metres (default: 0.001 of the diagonal).
 
-        Far from the surface an error of `relative` times the distance is allowed. `margin` is how far the cube reaches
-        beyond the mesh, as a share of its longest side; `seed` chooses the samples. `progress` is called with the
-        share of the volume that is done.
+        Far from the surface an error of `relative` times the distance is allowed. `margin`: distance between the mesh
+        and the cube, as a fraction of its longest side; `seed`: random seed of the samples. `progress` is called with
+        the fraction of the volume that is done.
         """
         truth = Truth(mesh)
         extent = mesh.bounds[1] - mesh.bounds[0]
@@ -72,8 +72,8 @@ class PlanarField(Cube):
         side = float(extent.max()) * (1.0 + 2.0 * validate.number("margin", margin, low=0.01, high=100.0))
         if not tolerance > _FINEST * float(np.abs(mesh.bounds).max()) or not side > 0.0:
             raise ValueError(
-                f"a tolerance of {tolerance:g} m is lost at coordinates up to {np.abs(mesh.bounds).max():g} m; "
-                "move the mesh nearer to the origin, or allow more"
+                f"tolerance = {tolerance:g} m is below rounding at coordinates up to {np.abs(mesh.bounds).max():g} m; "
+                "move the mesh nearer to the origin, or raise the tolerance"
             )
         start = time.perf_counter()
         low = 0.5 * (mesh.bounds[0] + mesh.bounds[1] - side)
@@ -97,7 +97,7 @@ class PlanarField(Cube):
 
     @functools.cached_property
     def kernel(self) -> _kernels.Partition:
-        """What the kernels take."""
+        """The kernels' view."""
         return _kernels.Partition(self.linear, self.child, np.array(self.origin), self.side)
 
     @property
@@ -106,13 +106,13 @@ class PlanarField(Cube):
 
 
 class _Growing:
-    """Nodes while they are made: what the field keeps, and where each came from."""
+    """Nodes during the bake: the arrays of the field, and the parent, a sample point and the volume of each node."""
 
     def __init__(self, max_bytes: float | None) -> None:
         self.count, self.max_bytes = 1, max_bytes
         self.linear, self.child = np.zeros((_GROWTH, 4), np.float32), np.zeros(_GROWTH, np.int32)
         self.parent, self.start, self.share = np.zeros(_GROWTH, np.int32), np.full((_GROWTH, 3), 0.5), np.ones(_GROWTH)
-        self.face = np.full(_GROWTH, -1, np.int32)  # one that is near
+        self.face = np.full(_GROWTH, -1, np.int32)  # a nearby face, as a first guess
 
     def reserve(self, more: int) -> None:
         if self.count + more > len(self.child):
@@ -125,7 +125,7 @@ class _Growing:
                 setattr(self, name, np.concatenate([old, np.zeros((length - len(old), *old.shape[1:]), old.dtype)]))
 
     def split(self, nodes: NDArray[np.int64], seeds: Floats) -> NDArray[np.int64]:
-        """Give each of `nodes` two children, with a point in each."""
+        """Give each of `nodes` two children, with a seed point in each; return the children."""
         self.reserve(2 * len(nodes))
         first = self.count + 2 * np.arange(len(nodes))
         self.child[nodes] = first
@@ -151,7 +151,7 @@ def _split(
     rng, tree = np.random.default_rng(seed), _Growing(max_bytes)
 
     def samples(nodes: NDArray[np.int64], steps: int) -> list[NDArray[np.float64]]:
-        """Points of the cells, their exact distances, normals, and how near the sign jumps."""
+        """Return points in the cells, their exact distances and normals, and their distance to a sign discontinuity."""
         ways, shares = rng.normal(size=(len(nodes), steps, 3)), rng.random((len(nodes), steps))
         x = np.empty((len(nodes), 2 * steps, 3))
         _kernels.draw(tree.linear, tree.child, tree.parent, nodes, tree.start[nodes], ways, shares, x)

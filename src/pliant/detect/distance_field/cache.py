@@ -1,13 +1,13 @@
-"""Baked fields kept on disk: the same mesh, parameters and code give the same field, bit for bit.
+"""Disk cache of baked fields: the same mesh, parameters and code give a bitwise identical field.
 
-An entry is one file named after the hash of everything the field depends on. It holds the field's arrays as they are
-and ends with a hash of itself; whatever is wrong with it (cut short, a flipped bit, another key, another format, a
-folder that cannot be read) makes it a miss, and the field is baked and written again. Writers replace whole files,
-so any number of processes may share the folder. Nothing in it is ever unpickled or executed.
+An entry is one file named after the hash of everything the field depends on. It contains the raw arrays of the field
+and ends with a checksum; any defect (truncation, a flipped bit, another key or format, an unreadable folder) is a cache
+miss, and the field is baked and written again. Files are replaced atomically, so any number of processes may share the
+folder. Nothing in it is ever unpickled or executed.
 
-A bake that takes less than `WORTH` seconds is not kept: reading it back would hardly be faster. The folder,
-`fields` beside the compiled kernels, stays below `PLIANT_CACHE_LIMIT` (2G where it is not set; 0 turns the cache
-off); the entries that were used longest ago go first.
+A bake that takes less than `WORTH` seconds is not cached, because reading it would hardly be faster. The folder,
+`fields` next to the compiled kernels, stays below `PLIANT_CACHE_LIMIT` (default: 2G; 0 turns the cache off); the least
+recently used entries are removed first.
 """
 
 import contextlib
@@ -34,21 +34,21 @@ from ...kernels.jit import cache_root, sources_digest
 from ...mesh import Mesh
 from .field import DistanceField
 
-MAGIC = b"pliant field 1\n"  # the format; another one is another key
-WORTH = 0.3  # s
+MAGIC = b"pliant field 1\n"  # format; part of the key
+WORTH = 0.3  # s; faster bakes are not cached
 LIMIT = 2 << 30  # bytes
-_PLAIN = ("band", "sign", "seconds", "examined")  # of the field, beside its grid
+_PLAIN = ("band", "sign", "seconds", "examined")  # scalar attributes of the field
 _GRIDS: dict[str, Any] = {"Bricks": Bricks, "Dense": Dense}
 _DIGEST = hashlib.sha256().digest_size
-_ABANDONED = 3600.0  # s after which what a killed writer left behind is removed
+_ABANDONED = 3600.0  # s after which the temporary file of a killed writer is removed
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _log = logging.getLogger(__name__)
 
 
 def baked(mesh: Mesh, resolution: int = 128, *, cache: bool = True, **options: Any) -> DistanceField:
-    """`DistanceField.bake` with the same options, from disk where that field was baked before.
+    """Like `DistanceField.bake` with the same options, but read from disk if that field was baked before.
 
-    `cache=False` bakes in any case, and neither reads nor writes the disk.
+    `cache=False` always bakes, and neither reads nor writes the disk.
     """
     return fetch_or_bake(mesh, resolution, cache=cache, **options)[0]
 
@@ -62,9 +62,9 @@ def fetch_or_bake(
     progress: Callable[[float], None] | None = None,
     **options: Any,
 ) -> tuple[DistanceField, float | None]:
-    """The field as in `baked`, and the seconds it took to read; None where it was baked now."""
+    """Return the field as in `baked`, and the seconds it took to read, or None if it was baked."""
     bake = functools.partial(DistanceField.bake, mesh, resolution, max_bytes=max_bytes, progress=progress, **options)
-    # a field that takes its grid from another one is baked often and for a moment
+    # fields on the grid of another field are baked often and used briefly
     most = limit() if cache and options.get("like") is None else 0
     if not most:
         return bake(), None
@@ -80,7 +80,7 @@ def fetch_or_bake(
 
 
 def key_of(mesh: Mesh, resolution: int = 128, **options: Any) -> str:
-    """Hash of the geometry, all parameters with their defaults, the format and the code."""
+    """Return the hash of the geometry, all parameters with their defaults, the format and the code."""
     call = inspect.signature(DistanceField.bake).bind(mesh, resolution, **options)
     call.apply_defaults()
     plain = {name: value for name, value in call.arguments.items() if name not in ("mesh", "max_bytes", "progress")}
@@ -92,7 +92,7 @@ def key_of(mesh: Mesh, resolution: int = 128, **options: Any) -> str:
 
 @functools.cache
 def _code() -> str:
-    """What stands for the code that bakes: the version, the kernels, and the sources above them that matter."""
+    """Return a hash of the code that bakes: version, kernels, and the Python sources involved."""
     here = pathlib.Path(__file__).parent
     package = here.parents[1]
     digest = hashlib.sha256(f"{__version__} {sources_digest()} {np.__version__}".encode())
@@ -115,18 +115,18 @@ def path_of(key: str) -> pathlib.Path:
 
 
 def limit() -> int:
-    """Bytes the folder may hold: `PLIANT_CACHE_LIMIT`, such as 500M or 4G."""
+    """Return the size limit of the folder in bytes, from `PLIANT_CACHE_LIMIT`, such as 500M or 4G."""
     text = os.environ.get("PLIANT_CACHE_LIMIT", "")
     if not text.strip():
         return LIMIT
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([kmgt]?)(?:i?b)?", text.strip().lower())
     if found is None:
-        raise ValueError(f"PLIANT_CACHE_LIMIT = {text!r}; expected bytes as in 500M or 4G, or 0 for no cache of fields")
+        raise ValueError(f"PLIANT_CACHE_LIMIT = {text!r}; expected bytes as in 500M or 4G, or 0 to turn the cache off")
     return int(float(found[1]) * _UNITS[found[2]])
 
 
 def write(path: pathlib.Path, key: str, field: DistanceField, most: int = LIMIT) -> bool:
-    """Keep `field`, then make room; False where it is larger than `most` bytes or the folder cannot be written."""
+    """Store `field`, then enforce the limit; return False if it exceeds `most` bytes or cannot be written."""
     grid = field.grid._asdict()
     plain = {name: getattr(field, name) for name in _PLAIN} | {"h": grid.pop("h"), "grid": type(field.grid).__name__}
     arrays = [*grid.items(), ("vertices", field.mesh.vertices), ("faces", field.mesh.faces)]
@@ -144,14 +144,14 @@ def write(path: pathlib.Path, key: str, field: DistanceField, most: int = LIMIT)
                 stream.write(part)
             stream.write(digest.digest())
     except OSError as error:
-        _log.info("field not kept: %s", error)
+        _log.info("field not cached: %s", error)
         return False
     make_room(most)
     return True
 
 
 def read(path: pathlib.Path, key: str, mesh: Mesh, max_bytes: float | None = None) -> DistanceField | None:
-    """The field kept under `key`, of `mesh` itself; None for anything that is not exactly what `write` left."""
+    """Return the field of `mesh` stored under `key`, or None if the entry is missing or defective."""
     try:
         size = path.stat().st_size
         validate.budget(f"field {path.name}", size, "raise max_bytes", max_bytes)
@@ -163,30 +163,30 @@ def read(path: pathlib.Path, key: str, mesh: Mesh, max_bytes: float | None = Non
         _log.info("field not read: %s", error)
         return None
     except (ValueError, KeyError, TypeError, RecursionError, OverflowError) as error:
-        _log.info("field %s is damaged and will be made again: %s", path.name, error)
+        _log.info("cached field %s is damaged and will be baked again: %s", path.name, error)
         with contextlib.suppress(OSError):
             path.unlink()
         return None
     with contextlib.suppress(OSError):
-        os.utime(path)  # used now, so it goes last
+        os.utime(path)  # marks it as recently used
     return found
 
 
 def _parsed(content: memoryview, key: str, mesh: Mesh) -> DistanceField:
     body, end = content[:-_DIGEST], bytes(content[-_DIGEST:])
     if bytes(body[: len(MAGIC)]) != MAGIC or hashlib.sha256(body).digest() != end:
-        raise ValueError("its hash is another")
+        raise ValueError("checksum mismatch")
     stop = bytes(body[: 1 << 16]).index(b"\n", len(MAGIC)) + 1
     head = json.loads(bytes(body[len(MAGIC) : stop]))
     if head["key"] != key:
-        raise ValueError("it is the field of something else")
+        raise ValueError("key mismatch")
     values: dict[str, Any] = {}
     for name, kind, shape in head["arrays"]:
         dtype = np.dtype(kind)
         if dtype.hasobject:
             raise ValueError(f"{name} holds objects")
         count = int(np.prod(shape, dtype=np.int64))
-        # a copy of its own, aligned, and free of the file's other arrays
+        # an aligned copy that does not keep the whole file in memory
         values[name] = np.frombuffer(body, dtype, count, stop).reshape(shape).copy()
         values[name].flags.writeable = False
         stop += values[name].nbytes
@@ -194,18 +194,18 @@ def _parsed(content: memoryview, key: str, mesh: Mesh) -> DistanceField:
         raise ValueError(f"{len(body) - stop} bytes too many")
     for name, array in (("vertices", mesh.vertices), ("faces", mesh.faces)):
         if not np.array_equal(values.pop(name), array):
-            raise ValueError("it is the field of another mesh")
+            raise ValueError(f"{name} differ from those of the mesh")
     plain = head["plain"]
     grid = _GRIDS[plain.pop("grid")](**values, h=plain.pop("h"))
     return DistanceField(mesh, grid, **plain)
 
 
 def make_room(most: int) -> None:
-    """Remove the entries used longest ago until at most `most` bytes are left, and what killed writers left behind."""
+    """Remove the least recently used entries until at most `most` bytes are left, and files of killed writers."""
     with contextlib.suppress(OSError):
         entries = []
         for path in folder().iterdir():
-            with contextlib.suppress(OSError):  # another process may be at it too
+            with contextlib.suppress(OSError):  # another process may remove it at the same time
                 about = path.stat()
                 if path.suffix == ".field":
                     entries.append((about.st_mtime, about.st_size, path))
@@ -221,7 +221,7 @@ def make_room(most: int) -> None:
 
 
 def usage() -> tuple[int, int]:
-    """How many fields are kept, and their bytes."""
+    """Return the number of cached fields, and their size in bytes."""
     sizes = []
     with contextlib.suppress(OSError):
         for path in folder().glob("*.field"):

@@ -1,4 +1,4 @@
-"""Vertices and edge midpoints of something soft against the baked field of something rigid."""
+"""Vertices and edge midpoints of a deformable body against the baked field of a rigid obstacle."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self
@@ -23,28 +23,28 @@ from .sampled import Sampled
 
 Floats = NDArray[np.float64]
 _EVERY = np.zeros(0, np.int64)
-OTHER = 0.05  # of its size: a field whose bounds are farther than that from those of a body is of another
-_FEWEST_CELLS = 32  # along the longest side, when the spacing is chosen here
-_MOST_CELLS, _MOST_ALONG = 512, 2048  # along the sides of a cube; along the longest side of what is flat or thin
-_LEAST_BAND, _WIDEST_BAND = 8.0, 16.0  # cells; what gets deeper in one substep is not found
+OTHER = 0.05  # of the size: largest difference between the bounds of a field's mesh and of the body it is used for
+_FEWEST_CELLS = 32  # along the longest side, if no field is given
+_MOST_CELLS, _MOST_ALONG = 512, 2048  # along the sides of a cube; along the longest side of a flat or thin body
+_LEAST_BAND, _WIDEST_BAND = 8.0, 16.0  # cells; a point that gets deeper in one substep is not found
 
 
 @door
 class DistanceFieldDetector:
-    """Contacts wherever a vertex, or the middle of an edge near the body, is closer than `within` (metres).
+    """Contacts of vertices, and of edge midpoints near the body, that are closer than `within` (metres).
 
-    Without a `field` one is baked whose cells are no larger than `within`: the field's error is below 0.866 cells,
-    so what stays `within` away by the field is outside by the truth. Deeper than the field's band nothing is found.
-    `field` may be of any kind: a `DistanceField`, an `AdaptiveField`, a `PlanarField` (guarantee C), a `FilledField`.
-    `midpoints=False` leaves out section 4.3, `cache=False` bakes even what lies on disk (`cache.baked`).
-    A body that moves takes its field along: the cloth is looked at in the body's coordinates (`State.pose`), where
-    the field is as it was baked.
+    Without a `field`, one is baked with cells no larger than `within`: its error is below 0.866 cells, so a point at
+    the field distance `within` is outside the exact surface. Points deeper than the field's narrow band are not found.
+    `field` may be a `DistanceField`, an `AdaptiveField`, a `PlanarField` (guarantee C) or a `FilledField`.
+    `midpoints=False` tests vertices only (without section 4.3 of the paper); `cache=False` bypasses the disk cache
+    (`cache.baked`). For a moving body the cloth is transformed into the body's coordinates (`State.pose`), where the
+    field is static.
     """
 
     name: ClassVar[str] = "distance-field"
     finds: ClassVar[Finds] = Finds.OBSTACLE
     guarantee: ClassVar[str] = "B"
-    needs: ClassVar[str] = "an oriented obstacle, rigid or moved by bones; open or closed"
+    needs: ClassVar[str] = "an oriented obstacle, rigid or skinned; open or closed"
     gives: ClassVar[str] = "signed distance, normal"
     source: ClassVar[str] = "Fuhrmann, Sobottka, Gross 2003"
     follows: ClassVar[bool] = False
@@ -78,20 +78,20 @@ class DistanceFieldDetector:
         self._rows, self._distance, self._gradient = np.empty(most, np.int64), np.empty(most), np.empty((most, 3))
 
     def update(self, state: State) -> Self:
-        """Nothing is kept between questions."""
+        """Do nothing: no data is kept between queries."""
         return self
 
     def find(self, state: State) -> Contacts:
-        """Contacts in canonical order: vertices first, then midpoints."""
+        """Return contacts in canonical order: vertices first, then edge midpoints."""
         x, (low, high) = state.x[self.soft.rows], self.box
         longest = _edges.longest_edge(self.edges, x)
-        boxes = (0.5 * longest, low[None], high[None])  # an end of an edge is that much farther away than its middle
+        boxes = (0.5 * longest, low[None], high[None])  # the end of an edge is that much farther away than its midpoint
         _pose.reach(x, *boxes, state.pose, state.pose_start, self._bodies, self._standing)
         return joined(self.touching(state, int(self._standing[0]), longest))
 
     def touching(self, state: State, standing: int, longest: float) -> tuple[Contacts, Contacts]:
-        """Contacts of vertices and of midpoints; `standing` is what `kernels.pose.reach` says of the field, `longest`
-        the length of the longest edge now."""
+        """Return the contacts of vertices and of midpoints; `standing` is the result of `kernels.pose.reach` for the
+        field, `longest` the present length of the longest edge."""
         if standing == _pose.FAR:
             return _contacts.empty(), _contacts.empty()
         x, body = state.x[self.soft.rows], self.rigid.body
@@ -108,7 +108,7 @@ class DistanceFieldDetector:
         return vertices, midpoints
 
     def _touching(self, p: Floats, elements: NDArray[np.int64], ends: NDArray[np.int32], kind: int) -> Contacts:
-        """Contacts of the points `p` that are within reach; point i is the mean of `ends[elements[i]]`."""
+        """Return the contacts of the points `p` (n,3) within reach; point i is the mean of `ends[elements[i]]`."""
         d, g, rows = self._distance[: len(p)], self._gradient[: len(p)], self._rows
         self.field.probe(p, d, g)
         out = _contacts.empty(_kernels.collect(d, self.within, rows))
@@ -124,33 +124,34 @@ class DistanceFieldDetector:
 
 
 def joined(parts: Sequence[Contacts]) -> Contacts:
-    """All of `parts` in their order. As bytes: NumPy copies records field by field, 20 us against 3 for a hundred."""
+    """Concatenate `parts` as bytes: NumPy copies records field by field, 20 us instead of 3 for a hundred."""
     return np.concatenate([part.view(np.uint8) for part in parts]).view(CONTACT)
 
 
 def _same_body(field: Sampled, rigid: Side) -> None:
-    """ValueError where a field is of a mesh that lies elsewhere, or has another size, than the body it is given for."""
+    """Raise ValueError if the mesh of a field differs in position or size from the body it is used for."""
     mesh: Mesh | None = getattr(field, "mesh", None)
     if mesh is None or not rigid.mesh.n_vertices:
         return
     off = float(np.abs(mesh.bounds - rigid.mesh.bounds).max())
     if off > OTHER * max(rigid.mesh.size, mesh.size):
         raise ValueError(
-            f"field is of mesh {mesh.name!r}, whose bounds are up to {off:.3g} m away from those of "
-            f"{rigid.mesh.name!r}; bake one of the body that it is for"
+            f"field was baked from mesh {mesh.name!r}, whose bounds differ by up to {off:.3g} m from those of "
+            f"{rigid.mesh.name!r}; bake a field of that mesh"
         )
 
 
 def _reach_of(field: Sampled, within: float) -> tuple[float, float, Floats]:
-    """What the ends of an edge tell about its midpoint, for `kernels.field_edges`, and the box (2,3) of all answers."""
-    if not isinstance(field, DistanceField):  # cells of any size: the ends tell nothing
+    """Return what distances at the ends of an edge imply for its midpoint, as `known` and `slack` of
+    `kernels.field_edges`, and the box (2,3) that contains all contacts."""
+    if not isinstance(field, DistanceField):  # cells of any size: the ends imply nothing
         return -np.inf, np.inf, np.stack([field.low, field.high])
     known, slack = (field.band - 1.75) * field.spacing, field.spacing
     if field.grid.jump.size:
-        # the ends of an edge tell nothing about its middle: nan may be near, and the inside beside what is far off
+        # the ends imply nothing: nan may be close to the surface, and the inside next to distant cells
         known, slack = -np.inf, np.inf
-    # a cell lacks a corner, and answers nan, only where it reaches beyond the band; whatever is found lies in the body
-    # or at most this far from it, behind an open sheet as far as the band goes
+    # a cell has a nan corner only where it extends beyond the band; all contacts lie in the body or at most this far
+    # from it, behind an open sheet up to the width of the band
     issues, margin = field.mesh.issues, (field.band + 1.0) * field.spacing
     if issues.closed and not issues.inward:
         margin = min(margin, within + field.spacing)
@@ -165,7 +166,7 @@ def _field_for(
     max_bytes: float | None,
     progress: Callable[[float], None] | None,
 ) -> DistanceField:
-    """Cells no larger than `within`, and a band that half an edge of the cloth cannot jump, if that is affordable."""
+    """Bake a field with cells no larger than `within` and a band wider than half an edge of the cloth, if feasible."""
     longest = float((rigid.mesh.bounds[1] - rigid.mesh.bounds[0]).max())
     spacing = max(min(within, longest / _FEWEST_CELLS), finest_cells(rigid.mesh, within))
     band = min(max(_LEAST_BAND, _reach(soft, within) / spacing + 2.0), _WIDEST_BAND)
@@ -173,10 +174,10 @@ def _field_for(
 
 
 def finest_cells(body: Mesh, within: float) -> float:
-    """Metres: no field made here for `within` has smaller cells.
+    """Return the smallest cell size, metres, of a field baked here for `within`.
 
-    A grid has at most as many as the largest cube. A body smaller than `within` still gets cells that show its shape,
-    as far as grid and band allow.
+    A grid has at most as many cells as the largest cube. A body smaller than `within` still gets cells that resolve its
+    shape, as far as grid and band allow.
     """
     extent, around = body.bounds[1] - body.bounds[0], 2.0 * _WIDEST_BAND
     fine, coarse = (float(extent.max()) / (most - around) for most in (_MOST_ALONG, _MOST_CELLS))
@@ -188,6 +189,7 @@ def finest_cells(body: Mesh, within: float) -> float:
 
 
 def _reach(soft: Side, within: float) -> float:
-    """How far from a surface the ends of an edge may be whose middle touches it, metres; edges stretch by a half."""
+    """Return the largest distance, metres, of an edge's ends from a surface that its midpoint touches; edges may
+    stretch by half."""
     ends = soft.mesh.vertices[soft.mesh.topology.edges]
     return within + 0.75 * float(np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1).max(initial=0.0))

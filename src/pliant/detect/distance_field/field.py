@@ -1,4 +1,4 @@
-"""DistanceField: signed distances on a grid, in a band around a triangle mesh."""
+"""DistanceField: signed distances on a grid, in a narrow band around a triangle mesh."""
 
 import dataclasses
 import functools
@@ -36,18 +36,18 @@ STORAGES = ("sparse", "dense")
 class DistanceField(Sampled):
     """Signed distance around `mesh`: positive outside, nan beyond `band` spacings from the surface.
 
-    Nodes lie at origin + spacing (i,j,k), `shape` of them. Between nodes trilinear, so the error is at most 0.866
-    spacings (guarantee class B), and far less where the surface is smooth. Works on any oriented mesh, open or closed;
-    cells where the sign jumps without a surface, as beyond an open border, answer nan. `grid` holds the distances, in
-    bricks around the surface or as a dense array (`storage`).
+    The `shape` nodes lie at origin + spacing (i,j,k). The interpolation is trilinear, so the error is at most 0.866
+    spacings (guarantee class B), and far less where the surface is smooth. Any oriented mesh, open or closed, can be
+    baked; cells where the sign changes without a surface, as beyond a boundary edge, return nan. `grid` holds the
+    distances, in bricks around the surface or as a dense array (`storage`).
     """
 
     mesh: Mesh
     grid: _bricks.Bricks | _kernels.Dense
     band: float
     sign: str = "pseudonormal"
-    seconds: float = 0.0  # the bake took
-    examined: int = 0  # point-triangle distances the bake computed, as in the paper's table 1
+    seconds: float = 0.0  # duration of the bake
+    examined: int = 0  # point-triangle distances computed by the bake, as in table 1 of the paper
 
     @door
     @classmethod
@@ -65,12 +65,12 @@ class DistanceField(Sampled):
         max_bytes: float | None = None,
         progress: Callable[[float], None] | None = None,
     ) -> "DistanceField":
-        """Bake `mesh` at `resolution` cells along its longest side, or at `spacing` metres a cell.
+        """Bake `mesh` with `resolution` cells along its longest side, or with cells of `spacing` metres.
 
-        `band` is how far the field reaches on either side, in cells; `margin` (metres) leaves room around the mesh for
-        later deformation. `like` takes grid, band, sign and storage from another field. `sign="face"` reproduces the
-        paper: the nearest face's normal decides and only the box of the prism over each face is visited; it is wrong at
-        acute edges. `progress` is called with the share done, 0..1.
+        `band`: half-width of the narrow band in cells; `margin` (metres): room around the mesh for later deformation;
+        `like`: field whose grid, band, sign and storage are used. `sign="face"` reproduces the paper: the normal of the
+        nearest face decides, and only the box of the prism over each face is visited; it is wrong at acute edges.
+        `progress` is called with the fraction done, 0..1.
         """
         validate.choice("sign", sign, SIGNS)
         validate.choice("storage", storage, STORAGES)
@@ -82,7 +82,7 @@ class DistanceField(Sampled):
         else:
             grid, sign, storage = like._place, like.sign, like.storage
             if not _inside(mesh, grid):
-                raise ValueError(f"mesh {mesh.name!r} leaves the grid of `like`; bake it on a grid of its own")
+                raise ValueError(f"mesh {mesh.name!r} does not fit into the grid of `like`; bake it without `like`")
         dense, paper = storage == "dense", sign == "face"
         grid.budget(max_bytes, dense=dense)
         basis = Basis(mesh.welded, None) if paper else Basis.of(mesh.welded)
@@ -95,15 +95,15 @@ class DistanceField(Sampled):
 
     @door
     def rebake(self, vertices: Any, *, progress: Callable[[float], None] | None = None) -> "DistanceField":
-        """The field of the same mesh with `vertices` (n,3) moved: only bricks near what moved are baked again.
+        """Return the field of the same mesh with `vertices` (n,3) moved; only bricks near moved faces are baked again.
 
-        Bit for bit the field that `bake(..., like=self)` makes. A mesh that leaves the grid gets a new one; bake with a
-        `margin` to leave room. Needs sparse storage.
+        The result is bitwise identical to `bake(..., like=self)`. A mesh that leaves the grid gets a new grid; bake
+        with a `margin` to leave room. Requires sparse storage.
         """
         start = time.perf_counter()
         bricks = self.grid
         if not isinstance(bricks, _bricks.Bricks):
-            raise ValueError("rebake needs a field in bricks; bake with storage='sparse'")
+            raise ValueError("rebake needs a field in sparse storage; bake it with storage='sparse'")
         mesh, grid, paper = self.mesh.moved(vertices), self._place, self.sign == "face"
         if not _inside(mesh, grid):
             return DistanceField.bake(mesh, spacing=grid.h, band=grid.reach, sign=self.sign, progress=progress)
@@ -155,7 +155,7 @@ class DistanceField(Sampled):
 
     @property
     def dense_nbytes(self) -> int:
-        """What the nodes would take without bricks."""
+        """Bytes that the nodes would take in dense storage."""
         return 4 * math.prod(self.shape)
 
     @functools.cached_property
@@ -171,7 +171,7 @@ class DistanceField(Sampled):
 
     @functools.cached_property
     def jump(self) -> NDArray[np.uint8]:
-        """(nx-1,ny-1,nz-1) 1 where the sign jumps without a surface; empty where it never does."""
+        """(nx-1,ny-1,nz-1) 1 in cells where the sign changes without a surface; empty array if there are none."""
         if isinstance(self.grid, _kernels.Dense) or not len(self.grid.jump):
             return self.grid.jump if isinstance(self.grid, _kernels.Dense) else np.zeros((0, 0, 0), np.uint8)
         jump = np.empty(tuple(n - 1 for n in self.shape), np.uint8)
@@ -193,7 +193,7 @@ class DistanceField(Sampled):
 
     @functools.cached_property
     def _counts(self) -> NDArray[np.int64]:
-        """(tiles,) bricks in each tile."""
+        """(tiles,) number of bricks in each tile."""
         assert isinstance(self.grid, _bricks.Bricks)
         (a, b, c), side = self._place.tiles.tolist(), TILE // _bake.BRICK
         return (self.grid.index > 0).reshape(a, side, b, side, c, side).sum((1, 3, 5)).ravel()
@@ -216,12 +216,12 @@ class DistanceField(Sampled):
 
     @door
     def error(self, samples: int = 20_000, seed: int = 0, *, within: float | None = None) -> dict[str, float]:
-        """As `Sampled.error`, by default at points up to the band from the surface."""
+        """Like `Sampled.error`, by default at points within the band."""
         return super().error(samples, seed, within=self.band * self.spacing if within is None else within)
 
     @door
     def save(self, path: str | os.PathLike[str]) -> None:
-        """To an .npz file, atomically."""
+        """Write to an .npz file, atomically."""
         arrays: dict[str, Any] = {n: a for n, a in self.grid._asdict().items() if isinstance(a, np.ndarray)}
         with atomic_write(path) as stream:
             np.savez_compressed(
@@ -239,13 +239,13 @@ class DistanceField(Sampled):
     @door
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, max_bytes: float | None = None) -> "DistanceField":
-        """What `save` wrote; MeshFileError when the file is damaged, of another kind, or larger than `max_bytes`."""
+        """Read a file written by `save`; MeshFileError if it is damaged, of another kind, or exceeds `max_bytes`."""
         mesh, grid, (band, seconds), sign, examined = read_field(path, FORMAT, len(SIGNS), max_bytes)
         return cls(mesh, _read_only(grid), band, SIGNS[sign], seconds, examined)
 
 
 def grid_for(mesh: Mesh, resolution: int, spacing: float | None, band: float, margin: float) -> Grid:
-    """Nodes around the mesh, far enough for the band."""
+    """Return a grid that contains the mesh, the band and `margin`."""
     band = validate.number("band", band, low=1.0, high=1e6)
     margin = validate.number("margin", margin, low=0.0, high=validate.LARGEST)
     longest = float((mesh.bounds[1] - mesh.bounds[0]).max())
@@ -255,8 +255,8 @@ def grid_for(mesh: Mesh, resolution: int, spacing: float | None, band: float, ma
         h = validate.number("spacing", spacing, above=0.0, high=1e-3 * validate.LARGEST / band)
     if not h > 1e-9 * float(np.abs(mesh.bounds).max()):
         raise ValueError(
-            f"mesh {mesh.name!r} is {longest:g} m long at coordinates up to {np.abs(mesh.bounds).max():g}: "
-            "too small for its distance from the origin; move it nearer, or choose a larger spacing"
+            f"mesh {mesh.name!r} is {longest:g} m long at coordinates up to {np.abs(mesh.bounds).max():g} m, where "
+            f"cells of {h:g} m are below rounding; move it nearer to the origin, or choose a larger spacing"
         )
     room = (band + 1.0) * h + margin
     low = mesh.bounds[0] - room

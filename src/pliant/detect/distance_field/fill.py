@@ -1,4 +1,4 @@
-"""FilledField: a narrow band carried on to every node of its grid, inside and outside."""
+"""FilledField: a narrow band extended to every node of its grid, inside and outside, by fast sweeping."""
 
 import dataclasses
 import functools
@@ -15,17 +15,17 @@ from ...mesh import Mesh
 from .field import DistanceField
 from .sampled import Floats, Sampled
 
-TOLERANCE = 1e-4  # cells; a sweep that lowers a node by less wakes no other
-NARROWEST = 2.0  # cells; in a narrower band a cell may hold the surface and have a corner beyond the band
+TOLERANCE = 1e-4  # cells; smaller changes of a node are not propagated
+NARROWEST = 2.0  # cells; in a narrower band a cell may contain the surface and have a corner beyond the band
 _MOST_SWEEPS = 10_000
 
 
 def fill(values: NDArray[np.float32], h: float) -> tuple[NDArray[np.float32], int]:
-    """A band `values` (nx,ny,nz), nan beyond it, carried on to every node at spacing `h`; and how many sweeps it took.
+    """Extend a band `values` (nx,ny,nz), nan beyond it, to every node at spacing `h`; return it and the sweep count.
 
-    What the band holds stays as it is. Beyond it |d| solves |grad d| = 1 upwind, and the sign is that of the band
-    around: connected nodes whose surrounding band has one sign get it, those between both signs (beyond the border of
-    an open mesh) stay nan.
+    Values in the band are kept. Beyond it |d| solves the eikonal equation |grad d| = 1 upwind, and the sign is that of
+    the surrounding band: connected nodes surrounded by one sign get it, those between both signs (beyond the boundary
+    of an open mesh) stay nan.
     """
     known = ~np.isnan(values)
     if not known.any():
@@ -46,9 +46,9 @@ def fill(values: NDArray[np.float32], h: float) -> tuple[NDArray[np.float32], in
 
 
 def filled(field: DistanceField, *, max_bytes: float | None = None) -> "FilledField":
-    """`field` with a value at every node whose side is known."""
+    """Return `field` extended to every node whose sign is known."""
     if field.band < NARROWEST:
-        raise ValueError(f"the band is {field.band:g} cells wide; bake one of at least {NARROWEST:g} to fill from")
+        raise ValueError(f"a band of {field.band:g} cells is too narrow to fill; bake with band={NARROWEST:g} or more")
     shape = field.values.shape
     text = "x".join(map(str, shape))
     validate.budget(f"filled grid {text}", 12.0 * float(np.prod(shape)), "lower the resolution", max_bytes)
@@ -61,7 +61,7 @@ def filled(field: DistanceField, *, max_bytes: float | None = None) -> "FilledFi
 
 
 def _jumps(field: DistanceField, values: NDArray[np.float32]) -> NDArray[np.uint8]:
-    """Cells that hold both signs but no surface, which are those where the band itself gives no answer."""
+    """Return the cells that have both signs but no surface: those where the band itself returns nan."""
     some, every = values < 0.0, values < 0.0
     for axis in range(3):
         low, high = [slice(None)] * 3, [slice(None)] * 3
@@ -78,10 +78,10 @@ def _jumps(field: DistanceField, values: NDArray[np.float32]) -> NDArray[np.uint
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class FilledField(Sampled):
-    """Signed distance on every node of a grid: the band's own within it, swept beyond.
+    """Signed distance at every node of a grid: exact in the band, by fast sweeping beyond it.
 
-    values (nx,ny,nz) float32 at origin + spacing (i,j,k), metres; nan where no sign is known. The error of the nodes
-    is 0 in the band and grows by about 0.58 cells each time the distance is multiplied by e (see docs).
+    values (nx,ny,nz) float32 at origin + spacing (i,j,k), metres; nan where no sign is known. The error at the nodes is
+    0 in the band and grows by about 0.58 cells each time the distance is multiplied by e (see docs).
     """
 
     mesh: Mesh
@@ -89,9 +89,9 @@ class FilledField(Sampled):
     jump: NDArray[np.uint8]
     origin: tuple[float, float, float]
     spacing: float
-    band: float  # cells; where the sweeping began
+    band: float  # half-width of the original band, cells
     sweeps: int
-    seconds: float = 0.0  # the filling took, without the bake
+    seconds: float = 0.0  # duration of the filling, without the bake
 
     @property
     def nbytes(self) -> int:
@@ -99,7 +99,7 @@ class FilledField(Sampled):
 
     @property
     def undefined(self) -> float:
-        """The share of nodes that have no value, because no sign is known there."""
+        """Fraction of nodes without a value, because their sign is unknown."""
         return float(np.isnan(self.values).mean())
 
     @property
@@ -116,7 +116,7 @@ class FilledField(Sampled):
 
     @functools.cached_property
     def kernel(self) -> _kernels.Volume:
-        """What the kernels take."""
+        """The kernels' view."""
         return _kernels.Volume(self.values, self.jump, np.array(self.origin), self.spacing)
 
     @property

@@ -1,7 +1,7 @@
-"""AdaptiveField: signed distances in the leaves of an octree, fine where the field bends and coarse where it does not.
+"""AdaptiveField: adaptively sampled distance field (ADF) on an octree, fine where the field is not linear.
 
-Adaptively sampled distance fields: S. Frisken, R. Perry, A. Rockwood, T. Jones, 2000. Corners that hang on a coarser
-leaf take its interpolation (R. Westermann, L. Kobbelt, T. Ertl, 1999), so the field has no cracks.
+After S. Frisken, R. Perry, A. Rockwood, T. Jones, 2000. Hanging nodes take the interpolated value of the coarser leaf
+(R. Westermann, L. Kobbelt, T. Ertl, 1999), so the field has no cracks.
 """
 
 import dataclasses
@@ -22,17 +22,17 @@ from .octree_cells import Cells, Lattice
 from .sampled import Cube, Floats
 from .truth import Truth
 
-DEEPEST = 18  # levels; lattice points must fit 63 bits
-_FINEST = 1e-9  # of the largest coordinate: smaller leaves could not be told apart
+DEEPEST = 18  # levels; keys of lattice points must fit into 63 bits
+_FINEST = 1e-9  # of the largest coordinate: smaller cubes are lost in rounding
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class AdaptiveField(Cube):
-    """Signed distance everywhere in a cube around `mesh`, trilinear in the leaves of a balanced octree; continuous.
+    """Signed distance in a cube around `mesh`, trilinear in the leaves of a balanced octree; continuous.
 
-    Neighbouring leaves, across faces, edges and corners, differ by at most one level. One value a distinct corner.
-    The error is at most 0.866 sides of the leaf (guarantee class B), and at most
-    max(tolerance, relative |d|) at every corner, edge middle, face centre and centre of a leaf above the last level.
+    Leaves that share a face, edge or corner differ by at most one level. Each distinct corner has one value. The error
+    is at most 0.866 leaf sides (guarantee class B), and at most max(tolerance, relative |d|) at every corner, edge
+    midpoint, face centre and centre of a leaf above the last level.
     """
 
     mesh: Mesh
@@ -43,9 +43,9 @@ class AdaptiveField(Cube):
     side: float  # of the cube, metres
     levels: int  # below the root
     tolerance: float  # metres
-    relative: float  # error allowed per distance, where that is more than the tolerance
-    seconds: float = 0.0  # the bake took
-    examined: int = 0  # exact distances the bake asked for
+    relative: float  # allowed error per distance, where that exceeds the tolerance
+    seconds: float = 0.0  # duration of the bake
+    examined: int = 0  # exact distances computed during the bake
 
     @classmethod
     def bake(
@@ -59,13 +59,13 @@ class AdaptiveField(Cube):
         max_bytes: float | None = None,
         progress: Callable[[float], None] | None = None,
     ) -> "AdaptiveField":
-        """Cut a cube around `mesh` until the field is within `tolerance` metres (default: 0.001 of the diagonal).
+        """Subdivide a cube around `mesh` to an error of at most `tolerance` metres (default: 0.001 of the diagonal).
 
-        Far from the surface an error of `relative` times the distance is allowed; with 0 the ridges halfway between
-        two parts of the surface, where the distance has a kink, are cut as fine as the surface itself.
-        `levels` limits the cutting; by default the last level is the first whose leaves cannot err by more than the
-        tolerance wherever the surface lies. `margin` is how far the cube reaches beyond the mesh, as a share of its
-        longest side. `progress` is called with the share done, 0..1.
+        Far from the surface an error of `relative` times the distance is allowed; with 0, the medial axis, where the
+        gradient is discontinuous, is subdivided as finely as the surface. `levels` limits the depth; by default the
+        last level is the first whose leaves have an error bound below the tolerance wherever the surface lies.
+        `margin`: distance between the mesh and the cube, as a fraction of its longest side. `progress` is called with
+        the fraction done, 0..1.
         """
         truth = Truth(mesh)
         extent = mesh.bounds[1] - mesh.bounds[0]
@@ -74,8 +74,8 @@ class AdaptiveField(Cube):
         side = float(extent.max()) * (1.0 + 2.0 * validate.number("margin", margin, low=0.01, high=100.0))
         if not side > _FINEST * float(np.abs(mesh.bounds).max()):
             raise ValueError(
-                f"mesh {mesh.name!r} is {extent.max():g} m long at coordinates up to {np.abs(mesh.bounds).max():g}: "
-                "too small for its distance from the origin; move it nearer"
+                f"mesh {mesh.name!r} is {extent.max():g} m long at coordinates up to {np.abs(mesh.bounds).max():g} m, "
+                "where its details are below rounding; move it nearer to the origin"
             )
         if levels is None:
             enough = math.ceil(math.log2(0.5 * math.sqrt(3.0) * side / tolerance)) if tolerance < side else 1
@@ -107,7 +107,7 @@ class AdaptiveField(Cube):
 
     @functools.cached_property
     def kernel(self) -> _kernels.Octree:
-        """What the kernels take."""
+        """The kernels' view."""
         return _kernels.Octree(self.nodes, self.corners, self.values, np.array(self.origin), self.side)
 
     @property
@@ -115,7 +115,7 @@ class AdaptiveField(Cube):
         return _kernels, self.kernel
 
     def leaves(self) -> tuple[Floats, Floats, NDArray[np.int64]]:
-        """Lowest corner (n,3) and side (n,) of every leaf, metres, and its level (n,)."""
+        """Return the lowest corner (n,3) and the side (n,) of every leaf, metres, and its level (n,)."""
         node, at = np.zeros(1, np.int64), np.zeros((1, 3), np.int64)
         low, level = np.empty((self.n_leaves, 3)), np.empty(self.n_leaves, np.int64)
         octant = np.array([[c >> 2, c >> 1 & 1, c & 1] for c in range(8)])

@@ -1,7 +1,7 @@
-"""Cells of an octree while it is cut: which are split, how they are balanced, what their corners are worth.
+"""Octree cells during the bake: subdivision, balancing, and the values of corners and hanging nodes.
 
-A cell is its Morton number within its level: the parent is `cell >> 3`, the children are `cell << 3 | 0..7`, and
-sorted parents have sorted children.
+A cell is identified by its Morton code within its level: the parent is `cell >> 3`, the children are
+`cell << 3 | 0..7`, and sorted parents have sorted children.
 """
 
 import dataclasses
@@ -21,34 +21,34 @@ Ints = NDArray[np.int64]
 EIGHT = np.array([[c >> 2, c >> 1 & 1, c & 1] for c in range(8)])
 LATTICE = np.stack(np.meshgrid(*[np.arange(3)] * 3, indexing="ij"), -1).reshape(-1, 3)
 AROUND = LATTICE[np.arange(27) != 13] - 1
-CORNERS = np.flatnonzero((LATTICE != 1).all(1))  # of the 27, z fastest
-# edge middles and face centres of the 27, and the corners (as 0..7) whose mean they are: two, or four
+CORNERS = np.flatnonzero((LATTICE != 1).all(1))  # of the 27 points, z fastest
+# edge midpoints and face centres of the 27 points, and the two or four corners (0..7) whose mean they are
 HANGING = [
     (m, np.flatnonzero(((LATTICE[m] == 2 * EIGHT) | (LATTICE[m] == 1)).all(1)))
     for m in range(27)
     if 1 <= (LATTICE[m] == 1).sum() <= 2
 ]
-_BYTES = 27 * 40  # a cell being judged: numbers, distances, border flags, copies
-_NEAR = 0.25  # a cell that only crosses a jump of the sign is cut until it is this small beside its distance
+_BYTES = 27 * 40  # memory per cell during the error test: keys, distances, boundary flags, copies
+_NEAR = 0.25  # side over distance to which cells with a sign discontinuity but no surface are subdivided
 
 
 def morton(at: Ints) -> Ints:
-    """Numbers of cells or points (n,3) on the curve; 21 bits an axis."""
+    """Return the Morton codes of cells or points (n,3); 21 bits per axis."""
     x = _spread(at)
     code: Ints = x[..., 0] << 2 | x[..., 1] << 1 | x[..., 2]
     return code
 
 
 def morton_lattice(at: Ints, step: int, n: int) -> Ints:
-    """Numbers (m,n^3) of the points at + step (0..n-1, 0..n-1, 0..n-1), z fastest."""
-    # one axis at a time, because spreading the bits is what costs
+    """Return the Morton codes (m,n^3) of the points at + step (0..n-1, 0..n-1, 0..n-1), z fastest."""
+    # one axis at a time, because spreading the bits is the expensive part
     x = _spread(at[:, :, None] + step * np.arange(n))
     code: Ints = x[:, 0, :, None, None] << 2 | x[:, 1, None, :, None] << 1 | x[:, 2, None, None, :]
     return code.reshape(len(at), n**3)
 
 
 def _spread(at: Ints) -> Ints:
-    """The lowest 21 bits of each, each followed by two zeros."""
+    """Spread the lowest 21 bits of each number, inserting two zeros after each bit."""
     x = at.astype(np.uint64)
     for shift, mask in _SPREAD:
         x = (x | x << np.uint64(shift)) & np.uint64(mask)
@@ -56,7 +56,7 @@ def _spread(at: Ints) -> Ints:
 
 
 def place(code: Ints) -> Ints:
-    """What `morton` was given."""
+    """Return the coordinates of Morton codes: the inverse of `morton`."""
     x = np.stack([code >> 2, code >> 1, code], -1).astype(np.uint64) & np.uint64(_SPREAD[-1][1])
     for (shift, _), mask in zip(_SPREAD[::-1], [m for _, m in _SPREAD[-2::-1]] + [0x1FFFFF]):
         x = (x | x >> np.uint64(shift)) & np.uint64(mask)
@@ -73,12 +73,12 @@ _SPREAD = (
 
 
 def find(some: Ints, of: Ints) -> Ints:
-    """Where `some` are in the sorted `of`, or beside it."""
+    """Return the positions of `some` in the sorted `of`; of missing values, those of a neighbour."""
     return np.minimum(np.searchsorted(of, some), max(len(of) - 1, 0))
 
 
 def within(some: Ints, of: Ints) -> NDArray[np.bool_]:
-    """Which of `some` are in the sorted `of`."""
+    """Return which of `some` are in the sorted `of`."""
     if not len(of):
         return np.zeros(len(some), bool)
     found: NDArray[np.bool_] = of[find(some, of)] == some
@@ -86,7 +86,7 @@ def within(some: Ints, of: Ints) -> NDArray[np.bool_]:
 
 
 class Lattice:
-    """Exact distances at the corners of cells half as large as the smallest, each asked for once."""
+    """Exact distances at the corners of cells half the size of the smallest, each computed once."""
 
     def __init__(
         self,
@@ -103,18 +103,18 @@ class Lattice:
         self.d, self.lean, self.face = np.zeros(0), np.zeros(0), np.zeros(0, np.int32)
 
     def points(self, cells: Ints, level: int) -> Ints:
-        """Numbers (n,27) of the corners, edge middles, face centres and centres of cells."""
+        """Return the keys (n,27) of the corners, edge midpoints, face centres and centres of cells."""
         what = f"octree with {len(cells)} cells at level {level}"
         validate.budget(what, float(_BYTES * len(cells)), "raise the tolerance or max_bytes", self.max_bytes)
         step = 1 << self.levels - level
         return morton_lattice(2 * step * place(cells), step, 3)
 
     def at(self, keys: Ints) -> tuple[Floats, Floats]:
-        """Distance and lean (see `Truth.query`) at lattice points of any shape."""
+        """Return distance and lean (see `Truth.query`) at lattice points `keys` of any shape."""
         at = find(keys, self.keys)
         if len(self.keys):
             new = np.unique(keys[self.keys[at] != keys])
-            # what lies beside a point on the curve mostly lies beside it in space
+            # neighbours on the Morton curve are mostly neighbours in space
             guess = self.face[find(new, self.keys)]
         else:
             new = np.unique(keys)
@@ -131,20 +131,20 @@ class Lattice:
 
 @dataclasses.dataclass
 class Cells:
-    """The octree as sorted lists of the cells that are split, one a level."""
+    """The octree as one sorted list of split cells per level."""
 
     lattice: Lattice
     tolerance: float  # metres
-    relative: float  # error allowed per distance, where that is more
+    relative: float  # allowed error per distance, where that exceeds the tolerance
     split: list[Ints]
-    # filled by `hang`: corner points of all leaves, sorted, and their values
+    # filled by `_hang`: keys of the corners of all leaves, sorted, and their values
     keys: Ints = dataclasses.field(default_factory=lambda: np.zeros(0, np.int64))
     values: Floats = dataclasses.field(default_factory=lambda: np.zeros(0))
     blank: list[NDArray[np.bool_]] = dataclasses.field(default_factory=list)
 
     @classmethod
     def cut(cls, lattice: Lattice, tolerance: float, relative: float) -> "Cells":
-        """Split what does not fit, level by level; balance; then split what no longer fits, until everything does."""
+        """Split cells that exceed the tolerance, level by level; then balance and split again until all cells fit."""
         tree = cls(lattice, tolerance, relative, [np.zeros(0, np.int64) for _ in range(lattice.levels)])
         cells = np.zeros(1, np.int64)
         for level in range(lattice.levels):
@@ -163,7 +163,7 @@ class Cells:
     def _unfit(
         self, d: Floats, lean: Floats, corner: Floats, level: int
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Which cells of a level must be split, and which give no answer because the sign jumps in them."""
+        """Return which cells of a level must be split, and which have no value because of a sign discontinuity."""
         side = self.lattice.side / 2.0**level
         worst, nearest = np.empty(len(d)), np.empty(len(d))
         _kernels.fit(d, np.ascontiguousarray(corner), self.tolerance, self.relative, worst, nearest)
@@ -171,7 +171,7 @@ class Cells:
         return np.where(jump, side > _NEAR * nearest, worst > 1.0), jump
 
     def _balance(self) -> None:
-        """Split more, until cells that touch differ by one level: the neighbours of a split cell must exist."""
+        """Split until touching cells differ by at most one level: the neighbours of a split cell must exist."""
         for level in range(len(self.split) - 1, 0, -1):
             at = (place(self.split[level])[:, None] + AROUND).reshape(-1, 3)
             inside = ((at >= 0) & (at < 1 << level)).all(1)
@@ -183,9 +183,10 @@ class Cells:
         return cells if level == len(self.split) else cells[~within(cells, self.split[level])]
 
     def _hang(self) -> list[Ints]:
-        """Values of all corners, those that hang on a coarser leaf set to its interpolation; returns what is unfit.
+        """Compute the values of all corners, hanging nodes by interpolation in the coarser leaf; return the cells that
+        exceed the tolerance.
 
-        From coarse to fine, because corners of a coarse leaf may hang on a still coarser one.
+        Proceeds from coarse to fine, because corners of a coarse leaf may hang on a still coarser one.
         """
         lattice, levels = self.lattice, self.lattice.levels
         every = [self.leaves(level) for level in range(levels + 1)]
@@ -202,7 +203,7 @@ class Cells:
             unfit.append(cells[wrong])
             self.blank.append(jump)
             for m, mean_of in HANGING:
-                # a leaf that gives no answer has nothing to be continuous with
+                # leaves without a value impose no continuity
                 hangs = ~jump & used[:, m]
                 self.values[here[hangs, m]] = self.values[eight[np.ix_(hangs, mean_of)]].mean(1)
         d, lean = lattice.at(last)
@@ -210,7 +211,7 @@ class Cells:
         return unfit
 
     def packed(self) -> tuple[NDArray[np.int32], NDArray[np.int32], Floats]:
-        """Nodes, corners of leaves and values as the kernels take them; values in the order of their first use."""
+        """Return nodes, leaf corners and values in the kernels' layout; values in the order of first use."""
         nodes, corners, first, leaf = [], [], 1, 0
         for level in range(self.lattice.levels + 1):
             cells = children(self.split[level - 1]) if level else np.zeros(1, np.int64)
@@ -239,7 +240,7 @@ def children(cells: Ints) -> Ints:
 
 
 def jumps(d: Floats, lean: Floats, side: float, where: Floats) -> NDArray[np.bool_]:
-    """Which cells the sign jumps in, without a surface between."""
+    """Return the cells in which the sign changes without a surface."""
     jump = np.zeros(len(d), bool)
     some = np.flatnonzero(((d > 0.0).any(1) & (d < 0.0).any(1)) | (lean < side).any(1))
     marks = np.zeros(len(some), np.uint8)

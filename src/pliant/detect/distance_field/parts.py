@@ -1,4 +1,4 @@
-"""A body of rigid parts, each with a field of its own: boxes find the near ones, the smallest distance wins.
+"""A body of rigid parts, each with its own field: boxes cull distant parts, the smallest distance counts.
 
 Fuhrmann et al. 2003, section 4.5.
 """
@@ -18,11 +18,11 @@ from .detector import DistanceFieldDetector, joined
 
 
 class PartsDetector:
-    """Several fields as one thing, a body of rigid parts: of the parts near a point only the nearest touches it.
+    """Several fields as one body of rigid parts: a point touches only the nearest part.
 
-    Ties go to the first part. Outside all parts that is the distance of their union. In an overlap it is the part in
-    which the point is deepest, whose way out may lead through another: what got in there comes out, but not always by
-    the shortest way.
+    Ties go to the first part. Outside all parts this is the distance to their union. In an overlap it is the part in
+    which the point is deepest; its separation direction may lead through another part, so the point is moved out, but
+    not always along the shortest path.
     """
 
     name: ClassVar[str] = DistanceFieldDetector.name
@@ -42,11 +42,11 @@ class PartsDetector:
         self._best = np.full(max(self.soft.mesh.n_vertices, len(self.parts[0].edges)), -1, np.int64)
 
     def update(self, state: State) -> Self:
-        """Nothing is kept between questions."""
+        """Do nothing: no data is kept between queries."""
         return self
 
     def find(self, state: State) -> Contacts:
-        """Contacts in canonical order: vertices of all parts first, then midpoints."""
+        """Return contacts in canonical order: vertices of all parts first, then edge midpoints."""
         x, poses = state.x[self.soft.rows], (state.pose, state.pose_start)
         longest = _edges.longest_edge(self.parts[0].edges, x)
         _pose.reach(x, 0.5 * longest, self._low, self._high, *poses, self._bodies, self._standing)
@@ -56,7 +56,7 @@ class PartsDetector:
         return joined([self._nearest(kind) for kind in kinds])
 
     def _nearest(self, found: list[Contacts]) -> Contacts:
-        """One contact an element."""
+        """Return the nearest contact of each element."""
         if len(found) < 2:
             return found[0] if found else _contacts.empty()
         every = joined(found)

@@ -1,4 +1,4 @@
-"""The surface back out of a field, and how far it is from the mesh that went in (Fuhrmann et al. 2003, section 5)."""
+"""Surface reconstruction from a field, and its distance from the original mesh (Fuhrmann et al. 2003, section 5)."""
 
 import dataclasses
 from typing import Any, Protocol
@@ -11,13 +11,13 @@ from ...mesh import Mesh
 from ..surface import ClosestPoints
 
 Floats = NDArray[np.float64]
-BOUND = 0.866  # cells; the field is nowhere farther than this from the truth
-_CLEAR = np.float32(1e-3)  # cells between a vertex and a node: more than float32 rounds, less than anyone sees
-_AT_ONCE = 1 << 20  # points sampled together
+BOUND = 0.866  # cells; error bound of the field
+_CLEAR = np.float32(1e-3)  # smallest distance between a vertex and a node, cells: above float32 rounding, invisible
+_AT_ONCE = 1 << 20  # points per batch
 
 
 class Field(Protocol):
-    """Anything that answers for points: a uniform field, a filled one, a tree."""
+    """A field that can be sampled at points: uniform, filled, octree or BSP."""
 
     @property
     def mesh(self) -> Mesh: ...
@@ -35,12 +35,12 @@ class Grid:
 
 
 def reconstruct(field: Field, resolution: int | None = None) -> Mesh:
-    """Marching cubes of the field's zero: a mesh that looks outward.
+    """Extract the zero level set of the field by marching cubes, as a mesh with outward normals.
 
-    A `DistanceField` is taken at its own nodes; any other field, or a `resolution`, means a new grid of that many cells
-    along the longest side of the mesh. Cells with a corner that is nan, or that answer nan inside (where the sign jumps
-    without a surface), get no faces: nothing is invented at the end of the band or beyond an open border.
-    Parts thinner than a cell may lie between the nodes and vanish.
+    A `DistanceField` is evaluated at its own nodes; other fields, or a given `resolution`, at a new grid of that many
+    cells along the longest side of the mesh. Cells with a nan corner, or with nan inside (where the sign changes
+    without a surface), get no faces, so no surface is invented at the end of the band or beyond a boundary edge. Parts
+    thinner than a cell may lie between the nodes and vanish.
     """
     from skimage.measure import marching_cubes
 
@@ -48,21 +48,21 @@ def reconstruct(field: Field, resolution: int | None = None) -> Mesh:
     known = _known_cells(field, grid)
     if not known.any():
         raise ValueError(
-            f"the field of {field.mesh.name!r} changes its sign in no cell, so there is no surface to reconstruct: "
+            f"the field of {field.mesh.name!r} has no cell with a sign change, so there is no surface to reconstruct: "
             f"the mesh is thinner than a cell ({grid.spacing:.3g} m); raise the resolution"
         )
-    # scikit-image asks the mask at a cell's last corner, not at its first
+    # scikit-image evaluates the mask at a cell's last corner, not at its first
     mask = np.zeros(grid.values.shape, bool)
     mask[1:, 1:, 1:] = known
-    # its "descent" is what it documents for left-handed faces; ours are right-handed
+    # "descent" gives outward, right-handed faces, although scikit-image documents it as left-handed
     x, faces, _, _ = marching_cubes(_away_from_zero(grid.values), 0.0, gradient_direction="descent", mask=mask)
     return Mesh(x * grid.spacing + grid.origin, faces, name=f"{field.mesh.name} reconstructed")
 
 
 def _away_from_zero(values: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The values, changed in place: a node on the surface counts as outside, as in the field, and gets no vertex.
+    """Move values at nodes away from zero, in place; a node on the surface counts as outside, as in the field.
 
-    There several vertices would fall together, leaving faces without area and borders where there are none.
+    At such a node several vertices would coincide, which leaves faces without area and spurious boundary edges.
     """
     values[np.isnan(values)] = 1.0
     near = np.abs(values) < _CLEAR
@@ -94,7 +94,7 @@ def _sampled(field: Field, resolution: int) -> Grid:
 
 
 def _known_cells(field: Field, grid: Grid) -> NDArray[np.bool_]:
-    """(nx-1,ny-1,nz-1): cells with a surface in them that the field answers for."""
+    """Return (nx-1,ny-1,nz-1) which cells contain a surface and have a value in the field."""
     inside = grid.values < 0.0  # false for nan
     outside = grid.values >= 0.0
     cells = _any_corner(inside) & _any_corner(outside) & ~_any_corner(~(inside | outside))
@@ -108,7 +108,7 @@ def _known_cells(field: Field, grid: Grid) -> NDArray[np.bool_]:
 
 
 def _any_corner(nodes: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Cells of which at least one of the eight corners is true."""
+    """Return the cells with at least one true corner."""
     nodes = nodes[1:] | nodes[:-1]
     nodes = nodes[:, 1:] | nodes[:, :-1]
     return nodes[:, :, 1:] | nodes[:, :, :-1]
@@ -116,9 +116,9 @@ def _any_corner(nodes: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Distances:
-    """How far points of one surface are from another: exact at each point, sampled between the vertices.
+    """Exact distances of sample points of one surface from another.
 
-    points (n,3), distance (n,) metres: first the `n_vertices` vertices, then points spread evenly over the area.
+    points (n,3), distance (n,) metres: first the `n_vertices` vertices, then points distributed evenly over the area.
     """
 
     points: Floats
@@ -127,23 +127,23 @@ class Distances:
 
     @property
     def worst(self) -> float:
-        """The largest of all, a lower bound of the one-sided Hausdorff distance."""
+        """The largest distance, a lower bound of the one-sided Hausdorff distance."""
         return float(self.distance.max())
 
     @property
     def where(self) -> Floats:
-        """(3,) the point that is farthest."""
+        """(3,) the farthest point."""
         at: Floats = self.points[int(self.distance.argmax())]
         return at
 
     @property
     def mean(self) -> float:
-        """Over the area, hence without the vertices."""
+        """Mean over the area, without the vertices."""
         return float(self.distance[self.n_vertices :].mean())
 
 
 def distances(source: Mesh, target: Mesh | ClosestPoints, samples: int = 100_000, seed: int = 0) -> Distances:
-    """From every vertex of `source` and from `samples` points spread over it to the nearest point of `target`."""
+    """Measure the distances from every vertex and from `samples` points of `source` to the surface `target`."""
     exact = ClosestPoints(target) if isinstance(target, Mesh) else target
     mesh = source.welded
     vertices = mesh.vertices[np.unique(mesh.faces)]
@@ -153,9 +153,9 @@ def distances(source: Mesh, target: Mesh | ClosestPoints, samples: int = 100_000
 
 
 def points_on(mesh: Mesh, count: int, rng: np.random.Generator) -> Floats:
-    """(count,3) points spread evenly over the area."""
+    """Return points (count,3) distributed evenly over the area."""
     share = np.cumsum(mesh.face_areas)
-    # one point in each of `count` equal pieces of the area: no face of that size is missed
+    # stratified: one point in each of `count` equal parts of the area, so no face of that size is missed
     at = (np.arange(count) + rng.random(count)) * (share[-1] / count)
     face = np.minimum(np.searchsorted(share, at, side="right"), mesh.n_faces - 1)
     weights = rng.dirichlet((1.0, 1.0, 1.0), count)
@@ -165,22 +165,22 @@ def points_on(mesh: Mesh, count: int, rng: np.random.Generator) -> Floats:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Fidelity:
-    """Both directions between a mesh and its reconstruction, and why the input is missed where it is."""
+    """Distances between a mesh and its reconstruction in both directions, and the reason for large ones."""
 
     forward: Distances  # from the input to the reconstruction
     backward: Distances  # from the reconstruction to the input
-    unknown: NDArray[np.bool_]  # (n,) points of `forward` beyond the bound and beside cells that say nan (open borders)
+    unknown: NDArray[np.bool_]  # (n,) points of `forward` beyond the bound and next to nan cells (boundary edges)
     spacing: float  # of the grid, metres
     mesh: ClosestPoints
     made: ClosestPoints
 
     @property
     def lost(self) -> NDArray[np.bool_]:
-        """(n,) points of `forward` beyond the bound where the field knows: parts thinner or sharper than a cell."""
+        """(n,) points of `forward` beyond the bound where values exist: parts thinner or sharper than a cell."""
         return ~self.unknown & (self.forward.distance > BOUND * self.spacing)
 
     def figures(self) -> dict[str, Any]:
-        """Plain values: metres, and shares of the input's area."""
+        """Return the figures as plain values: metres, and fractions of the input's area."""
         over = slice(self.forward.n_vertices, None)
         return {
             "forward_max_m": self.forward.worst,

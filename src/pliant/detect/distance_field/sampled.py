@@ -1,4 +1,4 @@
-"""What every field can do, whatever holds its values: sample, and be measured."""
+"""Base class of all fields: sampling and error measurement, independent of the storage."""
 
 import functools
 from types import ModuleType
@@ -18,7 +18,7 @@ WORTH_THREADS = 20_000  # points; below it launching threads costs more than the
 
 
 class Sampled:
-    """A field over the box `low`..`high` around `mesh`; who inherits gives these, `sure`, and the kernels' view."""
+    """A field over the box `low`..`high` around `mesh`. Subclasses define these, `sure` and `sampler`."""
 
     mesh: Mesh
 
@@ -32,16 +32,16 @@ class Sampled:
 
     @property
     def sure(self) -> float:
-        """Metres from the surface beyond which the sign must be right."""
+        """Distance from the surface, metres, beyond which the sign must be correct."""
         raise NotImplementedError
 
     @property
     def sampler(self) -> tuple[ModuleType, Any]:
-        """The module whose `sample_range` and `sample_points` know this field, and what they take."""
+        """The module with `sample_range` and `sample_points` for this field, and its view as they take it."""
         raise NotImplementedError
 
     def probe(self, p: Floats, distance: Floats, gradient: Floats) -> None:
-        """Fill distance (n,) and raw gradient (n,3), both contiguous, at points `p` that are known to be clean."""
+        """Fill distance (n,) and raw gradient (n,3), both contiguous, at validated points `p` (n,3)."""
         kernels, view = self.sampler
         p = np.ascontiguousarray(p)
         if len(p) > WORTH_THREADS:
@@ -51,13 +51,14 @@ class Sampled:
 
     @functools.cached_property
     def exact(self) -> ClosestPoints:
-        """The surface itself, for what a field cannot say."""
+        """Exact closest-point queries on the surface."""
         return ClosestPoints(self.mesh, behind=True)
 
     def sample(self, points: Any) -> tuple[Floats, Floats]:
-        """Signed distance (n,) and unit normal (n,3) at `points` (n,3); nan off the volume and where no sign is known.
+        """Return signed distance (n,) and unit normal (n,3) at `points` (n,3); nan outside the volume and where no sign
+        is known.
 
-        Where the gradient vanishes (between two walls) the normal is that of the nearest triangle.
+        Where the gradient vanishes (on the medial axis), the normal is that of the nearest triangle.
         """
         p = validate.floats("points", points, (None, 3))
         distance, normal = np.empty(len(p)), np.empty((len(p), 3))
@@ -71,10 +72,10 @@ class Sampled:
         return distance, normal
 
     def error(self, samples: int = 20_000, seed: int = 0, *, within: float | None = None) -> dict[str, float]:
-        """How far the field is from the truth at random points, metres; and how many signs are wrong.
+        """Measure the error at random points against the exact distance, metres, and count the wrong signs.
 
-        Points anywhere in the volume, or no farther than `within` metres from a point of the surface. Points without
-        a value do not count; signs are judged farther than `sure` from the surface.
+        The points are anywhere in the volume, or at most `within` metres from a point of the surface. Points without a
+        value do not count; signs are compared farther than `sure` from the surface.
         """
         samples = validate.whole("samples", samples, low=0, high=100_000_000)
         rng = np.random.default_rng(validate.whole("seed", seed))
@@ -98,7 +99,7 @@ class Sampled:
 
 @takes(Sampled)
 def _no_field(name: str, value: Any) -> Sampled:
-    """Nothing else is a field, not even the mesh that one could be baked of: it takes time, and has options."""
+    """Reject anything that is not a field. A mesh is not baked implicitly, because that takes time and has options."""
     advice = "pliant.DistanceField.bake(mesh)" if isinstance(value, Mesh) or hasattr(value, "faces") else ""
     raise wrong(name, value, "a DistanceField, AdaptiveField, PlanarField or FilledField", advice)
 
@@ -119,7 +120,7 @@ class Cube(Sampled):
 
 
 def around(mesh: Mesh, samples: int, within: float, rng: np.random.Generator) -> Floats:
-    """Points (samples,3) in all directions up to `within` metres from random points of the surface."""
+    """Return points (samples,3) in random directions, up to `within` metres from random points of the surface."""
     mesh = mesh.welded
     share = mesh.face_areas / mesh.face_areas.sum()
     uv = rng.dirichlet((1.0, 1.0, 1.0), samples)

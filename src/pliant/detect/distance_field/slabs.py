@@ -1,8 +1,9 @@
-"""A field in slabs: each baked on its own, by whoever has time, and joined on disk to the very field of one piece.
+"""Baking of a field in slabs: each can be baked by a different process; joined on disk they equal the whole field.
 
-Bricks are numbered tile by tile and tiles layer by layer along x, so the bricks of a slab of layers are one range of
-the whole, and joining is writing one range after the other. A slab is baked with a layer on either side, because signs
-in doubt and jumps look at the nodes beside them; then it keeps its own. No more than one slab is in memory at a time.
+Bricks are numbered tile by tile and tiles layer by layer along x, so the bricks of a slab of layers form one range of
+the whole, and joining writes one range after the other. A slab is baked with one extra layer on either side, because
+unclear signs and sign discontinuities depend on neighbouring nodes; only its own layers are kept. At most one slab is
+in memory at a time.
 """
 
 import dataclasses
@@ -33,18 +34,18 @@ _ARRAYS = ("values", "index", "rim", "jump", "examined")
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Slab:
-    """Layers of tiles of a field; rows of `values`, `rim` and `jump` are its own bricks, numbered from 1 in `index`."""
+    """Layers of tiles of a field; rows of `values`, `rim` and `jump` are its bricks, numbered from 1 in `index`."""
 
     values: NDArray[np.float32]  # (n,64) metres
     index: NDArray[np.int32]  # (bx,by,bz) of these layers
-    rim: NDArray[np.uint64]  # (n,), or empty where the mesh has no border
-    jump: NDArray[np.uint64]  # (n,), or empty where no sign jumps
+    rim: NDArray[np.uint64]  # (n,) nodes nearest to a boundary edge; empty if the mesh has none
+    jump: NDArray[np.uint64]  # (n,) cells with a sign change but no surface; empty if there are none
     examined: int
 
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """Where a field lies, how its signs are decided, and the layers of tiles at which it is cut."""
+    """The grid of a field, its sign rule, and the layers of tiles at which it is divided."""
 
     grid: Grid
     sign: str
@@ -64,7 +65,7 @@ def layout(
     band: float = 3.0,
     sign: str = "pseudonormal",
 ) -> Layout:
-    """The grid that `DistanceField.bake` takes for these, cut into at most `slabs` of about the same thickness."""
+    """Return the grid that `DistanceField.bake` uses, divided into at most `slabs` slabs of similar thickness."""
     validate.choice("sign", sign, SIGNS)
     if not mesh.n_faces:
         raise ValueError(f"mesh {mesh.name!r} has no faces; a distance field needs a surface")
@@ -75,7 +76,7 @@ def layout(
 
 
 def bake_slab(mesh: Mesh, place: Layout, number: int, *, max_bytes: float | None = None) -> Slab:
-    """Slab `number` of the field of `mesh`, bit for bit what the whole has there."""
+    """Bake slab `number` of the field of `mesh`, bitwise identical to that part of the whole field."""
     grid, paper = place.grid, place.sign == "face"
     first, last = place.cuts[number], place.cuts[number + 1]
     low, high = max(0, first - 1), min(int(grid.tiles[0]), last + 1)
@@ -84,7 +85,7 @@ def bake_slab(mesh: Mesh, place: Layout, number: int, *, max_bytes: float | None
     wanted[low * layer : high * layer] = True
     basis = Basis(mesh.welded, None) if paper else Basis.of(mesh.welded)
     made, counts, examined = bake_bricks(basis, fan_of(basis.mesh, grid), grid, paper, wanted, max_bytes)
-    # one more layer, empty: cells of the last look at the nodes behind it
+    # one more, empty layer: cells of the last layer use the nodes beyond it
     made = made._replace(index=made.index[low * _SIDE : high * _SIDE + 1])
     if not paper or len(made.rim):
         made = with_jumps(made)
@@ -98,7 +99,7 @@ def bake_slab(mesh: Mesh, place: Layout, number: int, *, max_bytes: float | None
 
 
 def save_slab(path: str | os.PathLike[str], slab: Slab) -> None:
-    """To an .npz file, atomically."""
+    """Write a slab to an .npz file, atomically."""
     with atomic_write(path) as stream:
         np.savez(stream, **vars(slab))
 
@@ -111,9 +112,9 @@ def load_slab(path: str | os.PathLike[str]) -> Slab:
 def join_slabs(
     path: str | os.PathLike[str], mesh: Mesh, place: Layout, files: Sequence[str | os.PathLike[str]]
 ) -> dict[str, Any]:
-    """Write the field whose slabs lie in `files`, in their order, as `DistanceField.save` does; returns its figures.
+    """Join the slabs in `files`, in order, into one file as `DistanceField.save` writes it; return its figures.
 
-    The seconds of the bake are left at 0, so that the same field is the same file.
+    The duration of the bake is stored as 0, so that equal fields give identical files.
     """
     if len(files) != place.slabs:
         raise ValueError(f"{len(files)} slabs; expected {place.slabs}")
@@ -132,7 +133,7 @@ def join_slabs(
         yield head
         for file, count in zip(files, kept):
             found = read_npz(file, (name,))[name]
-            # what a slab has no bits of, has none set
+            # an empty array means that no bits are set
             yield found if len(found) else np.zeros((count, *head.shape[1:]), head.dtype)
 
     def numbers() -> Iterator[NDArray[Any]]:
@@ -180,7 +181,7 @@ def _write(
     parts: Iterator[NDArray[Any]],
     digest: Any = None,
 ) -> None:
-    """One array as .npy, part after part; the date is fixed, so that the same arrays are the same bytes."""
+    """Write one array as .npy, part by part, with a fixed date, so that equal arrays give identical bytes."""
     member = zipfile.ZipInfo(f"{name}.npy", (1980, 1, 1, 0, 0, 0))
     member.compress_type = zipfile.ZIP_DEFLATED
     with archive.open(member, "w", force_zip64=True) as stream:

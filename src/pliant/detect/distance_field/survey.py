@@ -1,4 +1,4 @@
-"""Every way to keep a distance field, on one mesh and measured in the same way."""
+"""Comparison of all distance field structures on one mesh, measured in the same way."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ from .sampled import around
 
 Floats = NDArray[np.float64]
 Field = DistanceField | FilledField | AdaptiveField | PlanarField
-_REPEATS = 3  # timings; the best counts, because others share the machine
+_REPEATS = 3  # timings; the best counts, because the machine may be shared
 
 
 def compare_fields(
@@ -30,13 +30,13 @@ def compare_fields(
     max_bytes: float | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> list[dict[str, Any]]:
-    """A row for each structure: memory, seconds, error against the exact distance, time of a query, guarantee.
+    """Return a row for each structure: memory, seconds, error against the exact distance, query time, guarantee.
 
-    Grids have `resolution` cells along the longest side; trees are cut to `tolerance` metres (default: the error that
-    99 % of the samples of the grid stay below, so that all are about equally good). Errors are taken at the same
-    points, up to the grid's band from the surface, and given as shares of the diagonal and in cells of the grid;
-    `volume_p99` is that of points anywhere in the grid, `known` and `volume_known` the share of points that get an
-    answer. `progress` is told the name of each structure before its turn.
+    Grids have `resolution` cells along the longest side; trees are subdivided to `tolerance` metres (default: the 99th
+    percentile of the grid's error, so that all are about equally accurate). Errors are measured at the same points
+    within the grid's band, and given as fractions of the diagonal and in cells of the grid; `volume_p99` is for points
+    anywhere in the grid, `known` and `volume_known` are the fractions of points with a value. `progress` is called with
+    the name of each structure before it is baked.
     """
     samples = validate.whole("samples", samples, low=100, high=10_000_000)
     if tolerance is not None:
@@ -44,9 +44,9 @@ def compare_fields(
     rows: list[dict[str, Any]] = []
     points: Floats | None = None
     for _ in _fields(_small(), 4, 0.5, rows, max_bytes, None):
-        pass  # whatever has to be compiled is not to be timed
+        pass  # warm-up, so that compilation is not timed
     for name, guarantee, field, seconds in _fields(mesh, resolution, tolerance, rows, max_bytes, progress):
-        if points is None:  # the first is the dense grid, which says what a cell is and how far the band reaches
+        if points is None:  # the first is the dense grid, which defines cell size and band
             rng = np.random.default_rng(seed)
             cell, low = field.spacing, np.array(field.origin)
             points = around(mesh, samples, field.band * cell, rng)
@@ -75,13 +75,13 @@ def _fields(
     max_bytes: float | None,
     progress: Callable[[str], None] | None,
 ) -> Iterator[tuple[str, str, Any, float]]:
-    """Name, guarantee, field, seconds; each made when its turn comes, and dropped before the next."""
+    """Yield name, guarantee, field and seconds; each field is baked on demand and released before the next."""
     say = progress or (lambda _: None)
     say("uniform dense")
     band = DistanceField.bake(mesh, resolution, storage="dense", max_bytes=max_bytes)
     yield "uniform dense", "B", band, band.seconds
     if tolerance is None:
-        # a grid can be right by luck, as on a box that fits its cells; a tree cannot be asked for that
+        # a grid can be exact by coincidence, as for a box aligned with its cells; a tree cannot reach that tolerance
         tolerance = max(rows[0]["error_p99_cells"], 0.02) * band.spacing
     say("uniform sparse")
     sparse = DistanceField.bake(mesh, resolution, max_bytes=max_bytes)
@@ -98,19 +98,19 @@ def _fields(
 
 
 def _small() -> Mesh:
-    """A tetrahedron."""
+    """Return a tetrahedron, for the warm-up."""
     faces = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]], np.int32)
     return Mesh(np.vstack([np.zeros(3), np.eye(3)]), faces)
 
 
 def _margin(grid: DistanceField) -> float:
-    """What makes a tree's cube reach as far beyond the mesh as the grid does."""
+    """Return the margin with which a tree's cube extends as far beyond the mesh as the grid does."""
     longest = float((grid.mesh.bounds[1] - grid.mesh.bounds[0]).max())
     return min(max((grid.band + 2.0) * grid.spacing / longest, 0.01), 100.0)
 
 
 def _timed(field: Field, points: Floats) -> tuple[Floats, float]:
-    """Distances at `points`, and the seconds of the best of a few rounds (the first may compile)."""
+    """Return distances at `points`, and the shortest duration of a few runs, seconds (the first may compile)."""
     d, g, best = np.empty(len(points)), np.empty((len(points), 3)), np.inf
     for _ in range(1 + _REPEATS):
         start = time.perf_counter()

@@ -7,11 +7,11 @@ from ...mesh import Mesh
 from ..surface import Enclosure, surface_of
 
 Floats = NDArray[np.float64]
-_BATCH = 50_000  # points; Ctrl-C gets its turn between batches
+_BATCH = 50_000  # points per batch; interrupts are handled between batches
 
 
 class Truth:
-    """The surface of a mesh, and how often it was asked."""
+    """Exact queries on the surface of a mesh; `asked` counts them."""
 
     def __init__(self, mesh: Mesh) -> None:
         if not mesh.n_faces:
@@ -24,10 +24,10 @@ class Truth:
         self.asked = 0
 
     def query(self, p: Floats, guess: NDArray[np.int32]) -> tuple[Floats, Floats, Floats, NDArray[np.int32]]:
-        """Signed distance (n,), unit direction that opens the gap (n,3), `lean` (n,), and the nearest face (n,).
+        """Return signed distance (n,), unit contact normal (n,3), `lean` (n,), and the nearest face (n,).
 
-        Where an open border is nearest, lean is how far the point is from the plane beyond that border in which the
-        sign jumps, metres; elsewhere it is infinite. `guess` (n,): faces that may be near, or -1.
+        Where a boundary edge is nearest, lean is the distance, metres, from the plane beyond that edge across which the
+        sign changes; elsewhere it is infinite. `guess` (n,): faces that may be near, or -1.
         """
         n = len(p)
         distance, normal, found = np.empty(n), np.empty((n, 3)), np.empty((n, 2), np.int64)
@@ -45,11 +45,11 @@ class Truth:
         surface, (face, feature) = self.surface, found.T
         edge, corner = np.flatnonzero(feature >= 4), np.flatnonzero((feature >= 1) & (feature < 4))
         e, v = surface.face_edges[face[edge], feature[edge] - 4], surface.faces[face[corner], feature[corner] - 1]
-        for rows, at, border, across in (
+        for rows, at, on_boundary, across in (
             (edge, e, self.border_edges, surface.edge_normals),
             (corner, v, self.border_vertices, surface.vertex_normals),
         ):
-            rows, at = rows[border[at]], at[border[at]]
+            rows, at = rows[on_boundary[at]], at[on_boundary[at]]
             length = np.maximum(np.linalg.norm(across[at], axis=1), 1e-300)
             lean[rows] = np.abs(distance[rows] * np.einsum("ij,ij->i", normal[rows], across[at])) / length
         return lean

@@ -1,4 +1,4 @@
-"""Height grids: a surface seen along an axis, asked in constant time (Neal 2003)."""
+"""Height grids: height fields of a surface along the axes, queried in constant time (Neal 2003)."""
 
 from .detector import HeightGridDetector
 from .grid import DIRECTIONS, HeightGrid

@@ -1,4 +1,4 @@
-"""Vertices and edge midpoints of something soft against height grids of an obstacle."""
+"""Vertices and edge midpoints of a deformable body against height grids of an obstacle."""
 
 from collections.abc import Sequence
 from typing import ClassVar, Self
@@ -21,22 +21,22 @@ from .grids import HeightGrids
 from .sequence import HeightSequence
 
 _EVERY = np.zeros(0, np.int64)
-_FEWEST_NODES, _MOST_NODES = 32, 2048  # along the longest side, when the spacing is chosen here
+_FEWEST_NODES, _MOST_NODES = 32, 2048  # along the longest side, if no resolution is given
 
 
 @door
 class HeightGridDetector:
-    """Contacts wherever a vertex or the middle of an edge is less than `within` (metres) above the surface, or below.
+    """Contacts of vertices and edge midpoints that are below the surface, or less than `within` (metres) above it.
 
-    Without `grids` they are rendered from the obstacle, seen from `directions`, with cells whose diagonal is no more
-    than `within`. They ride on an obstacle that moves as a whole, are rendered again for one that bends, and a
-    HeightSequence follows the clock; contacts know the surface's velocity. `midpoints=False` asks for vertices only.
+    Without `grids`, they are rendered from the obstacle along `directions`, with a cell diagonal of at most `within`.
+    They move with a rigid obstacle and are rendered again for a deforming one; a HeightSequence is set to the state's
+    time. Contacts contain the surface velocity. `midpoints=False` tests vertices only.
     """
 
     name: ClassVar[str] = "height-grid"
     finds: ClassVar[Finds] = Finds.OBSTACLE
     guarantee: ClassVar[str] = "B"
-    needs: ClassVar[str] = "an obstacle whose surface shows from outside along the axes"
+    needs: ClassVar[str] = "an obstacle whose surface is visible from outside along the axes"
     gives: ClassVar[str] = "signed distance, normal"
     source: ClassVar[str] = "Neal 2003"
     follows: ClassVar[bool] = True
@@ -71,7 +71,7 @@ class HeightGridDetector:
         self._rows = np.empty(len(self._answers.which), np.int64)
 
     def update(self, state: State) -> Self:
-        """Follow the clock, and a shape that changed; an obstacle that moves as a whole takes its grids along."""
+        """Set sequences to the state's time, and render again if the obstacle's shape changed."""
         changed = False
         if self._clocked:
             before = [grid.heights for grid in self.grids.grids]
@@ -87,7 +87,7 @@ class HeightGridDetector:
         return self
 
     def find(self, state: State) -> Contacts:
-        """Contacts in canonical order: vertices first, then midpoints."""
+        """Return contacts in canonical order: vertices first, then edge midpoints."""
         x, rides, body = state.x[self.soft.rows], self._rides(state), self.rigid.body
         if rides:
             _pose.bring(x, state.pose[body], self._x)
@@ -104,7 +104,7 @@ class HeightGridDetector:
         return joined(found)
 
     def _rides(self, state: State) -> bool:
-        """Whether the obstacle has moved as a whole from where its mesh is."""
+        """Whether the obstacle has moved rigidly from its rest pose."""
         body = self.rigid.body
         if body >= len(state.pose):
             return False
@@ -115,13 +115,13 @@ class HeightGridDetector:
             self.grids.update(x, v)
         elif not self._clocked and not np.array_equal(x, self._shape):
             raise ValueError(
-                "the obstacle changed its shape, but its height grids were not rendered from a mesh; "
+                "the obstacle deforms, but its height grids were not rendered from a mesh; "
                 "pass HeightGrids.around(mesh), or a HeightSequence"
             )
         self._shape, self._speed = x.copy(), v.copy()
 
     def _touching(self, p: Floats, ends: NDArray[np.int32], kind: int) -> Contacts:
-        """Contacts of the points `p` that are within reach; point i is the mean of `ends[i]`."""
+        """Return the contacts of the points `p` (n,3) within reach; point i is the mean of vertices `ends[i]`."""
         answers = asked(self._columns, p, self._answers, self.grids.bound)
         distance, normal, which = answers.distance, answers.normal, answers.which
         out = _contacts.empty(_records.collect(distance, self.within, self._rows))
@@ -135,6 +135,6 @@ class HeightGridDetector:
 
 
 def _spacing(rigid: Side, within: float) -> float:
-    """Cells whose diagonal is `within`, unless that makes too many or too few of them to show the shape."""
+    """Return the spacing of cells with diagonal `within`, limited by the smallest and largest number of nodes."""
     longest = float(np.ptp(rigid.mesh.bounds, axis=0).max())
     return max(min(within / np.sqrt(2.0), longest / _FEWEST_NODES), longest / _MOST_NODES, 1e-12)

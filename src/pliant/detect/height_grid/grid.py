@@ -1,4 +1,4 @@
-"""A height grid: the surface of something seen along one of six directions, as heights on a regular grid."""
+"""A height grid: a height field of a surface along one of the six axis directions."""
 
 import functools
 import math
@@ -14,14 +14,14 @@ from ...kernels import raster
 from ...mesh import Mesh
 
 Floats = NDArray[np.float64]
-DIRECTIONS = ("+y", "-y", "+x", "-x", "+z", "-z")  # the first is asked first: most of a cloth lies above
-_INSET = 1e-3  # cells between the border of a mesh and the outermost nodes, which must see it in spite of rounding
-_SNAP = 1e-3  # share of a cell by which the rasteriser's rounding may move what a node sees; it is 1/4096
+DIRECTIONS = ("+y", "-y", "+x", "-x", "+z", "-z")  # in the order of queries: most of a cloth lies above a body
+_INSET = 1e-3  # cells between the outline of a mesh and the outermost nodes, which must hit it in spite of rounding
+_SNAP = 1e-3  # bound, in cells, of the rasteriser's rounding of sample positions, which is 1/4096
 _MOST_NODES = 1 << 14  # along a side
-_NODE_BYTES = 60.0  # of memory for a node while a mesh is rendered
-_BANDS = 2  # that threads render at the same time; each goes through all faces
-_SERIAL = 16_384  # fewer points are not worth a second thread
-# for each direction: how a picture, seen by someone who looks against it, becomes heights[u, v]
+_NODE_BYTES = 60.0  # of memory per node while a mesh is rendered
+_BANDS = 2  # rendered in parallel; each processes all faces
+_SERIAL = 16_384  # points below which one thread is used
+# for each direction: how an image, viewed against that direction, is turned into heights[u, v]
 _TURNS: dict[str, tuple[bool, bool, bool]] = {  # swap rows and columns first; then reverse u; reverse v
     "+x": (False, True, True),
     "-x": (False, True, False),
@@ -34,12 +34,12 @@ _TURNS: dict[str, tuple[bool, bool, bool]] = {  # swap rows and columns first; t
 
 @door
 class HeightGrid:
-    """Heights (ni,nj) in metres over a plane; nan is an empty column. Whatever is below the surface is inside.
+    """Heights (ni,nj) in metres over a plane; nan marks an empty column. Points below the surface are inside.
 
-    The direction, "+x" to "-z", is where the heights point. Node (i, j) lies `spacing` metres (a number, or one for
-    each side) times i and j from `origin` along the next two axes, in the circle x, y, z: for "+y" z and x, for "+z"
-    x and y. Heights count from the origin. Between nodes they are bilinear; a cell with an empty corner is empty.
-    velocity (ni,nj,3), m/s, is that of the surface itself, for friction and response.
+    `direction`, "+x" to "-z", is the direction of increasing height. Node (i, j) lies i and j times `spacing` (metres;
+    one number, or one per side) from `origin` along the next two axes in cyclic order: z and x for "+y", x and y for
+    "+z". Heights are relative to the origin and bilinear between nodes; a cell with an empty corner is empty.
+    velocity (ni,nj,3), m/s, is the surface velocity, used for friction and response.
     """
 
     def __init__(
@@ -66,9 +66,9 @@ class HeightGrid:
         spacing: float | None = None,
         max_bytes: float | None = None,
     ) -> Self:
-        """What is topmost of `mesh` seen against the direction, rendered at the nodes of a grid that just holds it.
+        """Render the topmost surface of `mesh` along `direction` at the nodes of a grid that bounds it tightly.
 
-        `resolution`: nodes along the longer side; or `spacing`, metres between nodes, at most.
+        `resolution`: nodes along the longer side; or `spacing`: largest distance between nodes, metres.
         """
         validate.choice("direction", direction, DIRECTIONS)
         if not mesh.n_faces:
@@ -102,11 +102,11 @@ class HeightGrid:
         centre: Any = (0, 0, 0),
         empty: float | None = None,
     ) -> Self:
-        """From rows of brightness, as `load_heights` reads them: seen by someone who looks against the direction.
+        """Make a grid from the rows of a grey-scale image, as `load_heights` reads them, viewed against `direction`.
 
-        The first row is the top of the picture, which is +y; looking down or up, -z or +z. `scale` metres is the height
-        of 1, `spacing` metres a pixel, `centre` where the middle of the picture has height 0. Pixels no brighter than
-        `empty` are empty columns.
+        The first row is the top of the image: +y, or -z or +z when viewed from above or below. `scale`: height of value
+        1, metres; `spacing`: metres per pixel; `centre`: position of the image centre at height 0. Pixels not brighter
+        than `empty` are empty columns.
         """
         validate.choice("direction", direction, DIRECTIONS)
         values = checked_heights("picture", picture, (None, None))
@@ -129,8 +129,8 @@ class HeightGrid:
 
     @property
     def bound(self) -> float:
-        """Metres: the diagonal of a cell. No side is wrong for a point farther than this from the surface that the
-        nodes were taken from, however steep it is and whatever it does between them (docs/detectors/height-grid.md)."""
+        """Error bound, metres: the diagonal of a cell. The sign is correct for every point farther than this from the
+        sampled surface, whatever its slope or its shape between nodes (docs/detectors/height-grid.md)."""
         return (1.0 + _SNAP) * float(math.hypot(*self.spacing))
 
     @property
@@ -138,7 +138,7 @@ class HeightGrid:
         return self.heights.nbytes + self.velocity.nbytes
 
     def columns(self, reach: float = math.inf, whole: bool = False) -> _kernels.Columns:
-        """The kernel's view, for points up to `reach` metres outside; `whole` where it shows all of a body."""
+        """Return the kernel's view, for points up to `reach` metres outside; `whole`: the grid shows the whole body."""
         u, v = plane_axes(self.direction)
         o, s, h = self.origin, self.sign, self.spacing
         place = np.array([o[u], o[v], s * o[self.axis], 1.0 / h[0], 1.0 / h[1]])
@@ -146,8 +146,8 @@ class HeightGrid:
         return _kernels.Columns(self.heights, self.velocity, roof, place, reach, self.axis, s, whole)
 
     def _roof(self, reach: float) -> Floats:
-        """(ni-1,nj-1) the highest node within `reach` metres of a cell, and a cell more; -inf where there is none."""
-        from scipy.ndimage import maximum_filter1d  # costs every start of the program a third of a second
+        """Return the largest height (ni-1,nj-1) within `reach` metres plus one cell of each cell; -inf if none."""
+        from scipy.ndimage import maximum_filter1d  # imported here because it takes a third of a second
 
         top = np.where(np.isnan(self.heights), -np.inf, self.heights)
         for axis, h in enumerate(self.spacing):
@@ -158,24 +158,24 @@ class HeightGrid:
     def sample(self, points: Any) -> tuple[Floats, Floats]:
         """Estimated signed distance (n,), metres, negative below the surface, and unit normal (n,3) at points (n,3).
 
-        nan above and below empty columns and beyond the border.
+        nan over empty columns and outside the grid.
         """
         return probed([self.columns()], validate.floats("points", points, (None, 3)), self.bound)
 
     def update(self, x: Any, v: Any = None) -> Self:
-        """Render the mesh again, its vertices at x (n,3) and moving at v (n,3) m/s; the number of nodes stays."""
+        """Render the mesh again with vertices x (n,3) and velocities v (n,3), m/s; keeps the number of nodes."""
         if self.faces is None:
-            raise ValueError("this grid was not rendered from a mesh; make another, or use HeightSequence")
+            raise ValueError("this grid was not rendered from a mesh; make a new one, or use HeightSequence")
         p = validate.floats("x", x, self._shape)
         return self._render(p, None if v is None else validate.floats("v", v, self._shape))
 
     @door
     def seek(self, time: float) -> Self:
-        """Be as it is at `time`, seconds; a grid that is no sequence always is."""
+        """Set the heights to those at `time`, seconds; no effect on a static grid."""
         return self
 
     def _render(self, x: Floats, v: Floats | None) -> Self:
-        """Fit the nodes to the mesh, and see what is topmost over each."""
+        """Fit the nodes to the mesh, and render the topmost surface at each."""
         assert self.faces is not None
         axes, (ni, nj) = list(plane_axes(self.direction)), self.heights.shape
         used = x[self._used]
@@ -200,7 +200,7 @@ class HeightGrid:
 
     @functools.cached_property
     def _used(self) -> NDArray[np.int32]:
-        """Vertices that faces use: the others are not seen."""
+        """Vertices used by faces."""
         return np.unique(self.faces) if self.faces is not None else np.zeros(0, np.int32)
 
     def __repr__(self) -> str:
@@ -210,37 +210,37 @@ class HeightGrid:
 
 
 def plane_axes(direction: str) -> tuple[int, int]:
-    """The axes u and v along which the rows and columns of heights run."""
+    """Return the axes u and v of the rows and columns of heights."""
     k = "xyz".index(direction[1])
     return (k + 1) % 3, (k + 2) % 3
 
 
 def checked_heights(name: str, value: Any, shape: tuple[int | None, ...]) -> Floats:
-    """A fresh float64 array of `shape`, at least two nodes each way; nan is an empty column, infinity an error."""
+    """Return a new float64 array of `shape`, at least two nodes per side; nan is an empty column, infinity an error."""
     out = validate.floats(name, value, shape, finite=False)
     if min(out.shape[-2:]) < 2:
         raise ValueError(f"{name} has shape {out.shape}; expected at least 2 nodes along each side")
     bad = np.abs(out) > validate.LARGEST  # infinity too
     if bad.any():
         where = validate.first_index(bad)
-        raise ValueError(f"{name}[{where}] = {out[bad][0]:g} is beyond {validate.LARGEST:g}; nan is an empty column")
+        raise ValueError(f"{name}[{where}] = {out[bad][0]:g} is beyond {validate.LARGEST:g}; mark empty columns by nan")
     return out
 
 
 def probed(grids: list[_kernels.Columns], points: Floats, bound: float) -> tuple[Floats, Floats]:
-    """The largest distance that any of the grids gives, (n,), and its normal (n,3); nan where none does."""
+    """Return the largest distance (n,) over all grids, and its normal (n,3); nan where no grid has one."""
     answers = asked(grids, points, blank(len(points)), bound)
     answers.normal[np.isnan(answers.distance)] = np.nan
     return answers.distance, answers.normal
 
 
 def blank(count: int) -> _kernels.Answers:
-    """Room for the answers about `count` points."""
+    """Return buffers for the results of `count` points."""
     return _kernels.Answers(np.empty(count), np.zeros((count, 3)), np.empty(count, np.int8), np.empty(count, np.uint8))
 
 
 def asked(grids: list[_kernels.Columns], points: Floats, room: _kernels.Answers, bound: float) -> _kernels.Answers:
-    """The answers of all grids about `points`, in the first places of `room`."""
+    """Query all grids at `points` (n,3); the results are in the first n rows of `room`."""
     answers = _kernels.Answers(*(part[: len(points)] for part in room))
     for number, grid in enumerate(grids):
         if len(points) < _SERIAL:
@@ -248,13 +248,13 @@ def asked(grids: list[_kernels.Columns], points: Floats, room: _kernels.Answers,
         else:
             _kernels.probe_points(grid, number, points, answers)
     if any(grid.whole for grid in grids):
-        # whatever is deeper than the bound is seen by all: what is not, and seems so, lies in a fold nobody looks into
+        # all grids cover points deeper than the bound; other points with such a depth lie in an occluded concavity
         answers.distance[(answers.blind > 0) & (answers.distance < -bound)] = np.nan
     return answers
 
 
 def _pair(spacing: Any) -> Floats:
-    """Metres between nodes along u and v."""
+    """Return the metres between nodes along u and v."""
     values = np.atleast_1d(validate.numbers("spacing", spacing))
     if values.shape not in ((1,), (2,)):
         raise ValueError(f"spacing has shape {values.shape}; expected a number, or one for each side")

@@ -1,4 +1,4 @@
-"""Several height grids that together make a body."""
+"""Several height grids that together represent a body."""
 
 from collections.abc import Sequence
 from typing import Any, Self
@@ -14,12 +14,12 @@ from .grid import DIRECTIONS, Floats, HeightGrid, probed
 
 @door
 class HeightGrids:
-    """A point is inside only when it is below all grids that see it: the largest distance wins, the smallest depth.
+    """The intersection of height grids: a point is inside if it is below all grids that cover it.
 
-    Of equal ones the first grid's. A grid does not see a point over an empty column or beyond its border. `whole` says
-    that each grid shows all of the body. Then a point is surely outside where it is above all columns near it, or these
-    are empty; and no deeper than the bound where a grid does not see it. So holes that one direction looks through stay
-    open, and what stands beside a cliff is left to the grids that look at the cliff.
+    The largest signed distance counts; ties go to the first grid. A grid covers no point over an empty column or
+    outside its boundary. `whole` states that each grid shows the whole body: then a point is outside where it is above
+    all columns near it, or these are empty, and no deeper than the bound where a grid does not cover it. Holes visible
+    along one direction therefore stay open, and points beside a steep side are decided by the grids that face it.
     """
 
     def __init__(self, grids: Sequence[HeightGrid], *, whole: bool = False) -> None:
@@ -41,9 +41,9 @@ class HeightGrids:
         spacing: float | None = None,
         max_bytes: float | None = None,
     ) -> Self:
-        """Grids rendered from a mesh: seen from all six sides where it is closed, else from where its faces look most.
+        """Render grids from a mesh: from all six directions if it is closed, else from the one most of its area faces.
 
-        `resolution`: nodes along the longest side of the mesh; or `spacing`, metres between nodes, at most.
+        `resolution`: nodes along the longest side of the mesh; or `spacing`: largest distance between nodes, metres.
         """
         count = validate.whole("resolution", resolution, low=2, high=1 << 14)
         if spacing is None:
@@ -57,7 +57,7 @@ class HeightGrids:
 
     @property
     def bound(self) -> float:
-        """Metres: the largest bound of its grids. No point that deep in a closed mesh is ever called outside."""
+        """Largest error bound of the grids, metres. A point deeper in a closed mesh is never found outside."""
         return max(grid.bound for grid in self.grids)
 
     @property
@@ -65,20 +65,20 @@ class HeightGrids:
         return sum(grid.nbytes for grid in self.grids)
 
     def columns(self, reach: float) -> list[_kernels.Columns]:
-        """The kernel's view, for points up to `reach` metres outside."""
+        """Return the kernel's view of each grid, for points up to `reach` metres outside."""
         return [grid.columns(reach, self.whole and len(self.grids) > 1) for grid in self.grids]
 
     def sample(self, points: Any, reach: float | None = None) -> tuple[Floats, Floats]:
         """Estimated signed distance (n,), metres, negative inside, and unit normal (n,3) at points (n,3).
 
-        nan where no grid sees a point, and more than `reach` metres outside (twice the bound, unless told otherwise).
+        nan where no grid covers a point, and more than `reach` metres outside (default: twice the bound).
         """
         p = validate.floats("points", points, (None, 3))
         far = 2.0 * self.bound if reach is None else validate.number("reach", reach, low=0.0)
         return probed(self.columns(far), p, self.bound)
 
     def update(self, x: Any, v: Any = None) -> Self:
-        """Render again, for vertices at x (n,3) that move at v (n,3) m/s; grids of heights that were given stay."""
+        """Render again with vertices x (n,3) and velocities v (n,3), m/s; grids of given heights are unchanged."""
         for grid in [grid for grid in self.grids if grid.faces is not None] or self.grids:
             grid.update(x, v)
         return self
@@ -90,9 +90,9 @@ class HeightGrids:
 
 
 def facing(mesh: Mesh) -> tuple[str, ...]:
-    """All six directions for a closed mesh; for an open one that towards which most of its area looks."""
+    """Return all six directions for a closed mesh, and the one that most of its area faces for an open one."""
     if mesh.welded.issues.closed:
         return DIRECTIONS
-    looks = (mesh.face_areas[:, None] * mesh.face_normals).sum(0)
-    axis = int(np.argmax(np.abs(looks)))
-    return (("-" if looks[axis] < 0.0 else "+") + "xyz"[axis],)
+    mean_normal = (mesh.face_areas[:, None] * mesh.face_normals).sum(0)
+    axis = int(np.argmax(np.abs(mean_normal)))
+    return (("-" if mean_normal[axis] < 0.0 else "+") + "xyz"[axis],)

@@ -1,4 +1,4 @@
-"""A height grid that is animated: heights at given times, linear between them."""
+"""An animated height grid: heights at keyframes, interpolated linearly."""
 
 from typing import Any, Self
 
@@ -11,10 +11,10 @@ from .grid import HeightGrid, checked_heights
 
 @door
 class HeightSequence(HeightGrid):
-    """Heights (t,ni,nj) at `times` (t,) seconds, increasing. Before the first and after the last it stands.
+    """Heights (t,ni,nj) at increasing `times` (t,), seconds; constant before the first and after the last.
 
-    A column is empty as long as either neighbour in time has it empty. The surface moves along the direction at the
-    rate of the heights, which contacts hand to friction and response.
+    A column is empty while it is empty in either neighbouring keyframe. The surface velocity, used for friction and
+    response, is the rate of change of the heights along the direction.
     """
 
     def __init__(
@@ -22,7 +22,7 @@ class HeightSequence(HeightGrid):
     ) -> None:
         self.times = validate.floats("times", times, (None,))
         if not len(self.times) or (np.diff(self.times) <= 0.0).any():
-            raise ValueError(f"times must increase, and be at least one; got {self.times.tolist()[:8]}")
+            raise ValueError(f"times must increase and have at least one value; got {self.times.tolist()[:8]}")
         self.frames = checked_heights("heights", heights, (len(self.times), None, None))
         super().__init__(self.frames[0], spacing=spacing, direction=direction, origin=origin)
         self.time = float(self.times[0])
@@ -32,7 +32,7 @@ class HeightSequence(HeightGrid):
         return super().nbytes + self.frames.nbytes
 
     def seek(self, time: float) -> Self:
-        """Be as it is at `time`. The velocity is that of the span which ends then, by which the surface came there."""
+        """Set the heights to those at `time`; at a keyframe the velocity is that of the interval that ends there."""
         if time == self.time:
             return self
         self.time = time

@@ -1,4 +1,4 @@
-"""Image space: bodies as layers of depth under pixels (Teschner et al. 2005, section 6)."""
+"""Image-space collision detection with layered depth images (Teschner et al. 2005, section 6)."""
 
 from .detector import ImageSpaceDetector
 from .layers import DepthCamera, Layers, layered_depth_image

@@ -1,4 +1,4 @@
-"""Contacts of bodies that have an inside: rays say who is in whom, and only those are looked at closer."""
+"""Contacts of closed bodies: rays determine the vertices inside, and only these reach the narrow phase."""
 
 from typing import ClassVar, Self
 
@@ -19,17 +19,17 @@ from ..tree.depth import Depths
 from .points import PointsInside
 
 Floats = NDArray[np.float64]
-_HAIR = 1e-9  # of the size of a body: how far its own vertices are lifted off it
+_HAIR = 1e-9  # offset of a body's own vertices from its surface, relative to its size
 
 
 @door
 class ImageSpaceDetector:
-    """Vertices inside the other body, and of the other inside this one; `other=None` asks for vertices of a body that
-    are inside another part of it. One of two must be closed, and looking outward.
+    """Find vertices of each body inside the other; `other=None` finds vertices of a body inside another part of it. At
+    least one of two meshes must be closed and oriented outward.
 
-    Who is inside is exact. Of two bodies the contact is with the nearest face; of one with itself, with the first
-    face that a ray along the shortest axis of its box leaves by, either way. What is outside is not found, however
-    near: `within` is not used. A body whose seams have come apart has no inside.
+    The set of vertices inside is exact. Between two bodies the contact is with the nearest face; for self-contact, with
+    the first face through which a ray along the shortest axis of the AABB exits, in either direction. Vertices outside
+    are not found: `within` is not used. A body whose seams have opened has no inside.
     """
 
     name: ClassVar[str] = "image-space"
@@ -39,7 +39,7 @@ class ImageSpaceDetector:
     gives: ClassVar[str] = "vertices inside, depth, normal; intersection volume with its bound"
     source: ClassVar[str] = "Teschner et al. 2005, section 6"
     follows: ClassVar[bool] = True
-    inner: ClassVar[bool] = True  # finds what is inside and nothing else
+    inner: ClassVar[bool] = True  # finds only vertices inside
 
     def __init__(self, one: Side, other: Side | None = None, *, within: float = 0.0) -> None:
         validate.number("within", within, low=0.0, high=validate.LARGEST)
@@ -49,17 +49,17 @@ class ImageSpaceDetector:
         self._sew()
         if not (self.one.solid or self.other.solid):
             names = " and ".join(dict.fromkeys(part.side.mesh.name for part in (self.one, self.other)))
-            raise ValueError(f"image-space needs a closed mesh whose faces look outward; {names} have no inside")
+            raise ValueError(f"image-space needs a closed mesh with faces oriented outward; found none in: {names}")
 
     def _sew(self) -> None:
-        """What follows from which vertices are one."""
+        """Rebuild all data that depend on the welding."""
         sides = self._seams.sides
         self.one = Part.of(sides[0])
         self.other = self.one if self.same else Part.of(sides[1])
         self._inside = [_Inside(part) if part.solid else None for part in (self.one, self.other)]
 
     def update(self, state: State) -> Self:
-        """Nothing is kept between questions but which vertices are one."""
+        """Update the welding, the only state kept between queries."""
         if self._seams.follow(state.x):
             self._sew()
         return self
@@ -76,7 +76,7 @@ class ImageSpaceDetector:
     def _with_itself(self, x: Floats) -> Contacts:
         inside, part = self._inside[0], self.one
         if inside is None:
-            return empty()  # its seams have come apart: nothing has an inside
+            return empty()  # its seams have opened: it has no inside
         pose = Pose(part, x)
         rows, lifted = self._inside_itself(pose, inside.rays)
         if not len(rows):
@@ -93,13 +93,13 @@ class ImageSpaceDetector:
         return out
 
     def _inside_itself(self, pose: Pose, rays: PointsInside) -> tuple[NDArray[np.int32], Floats]:
-        """Welded vertices (k,) that are inside another part of the body, and where (k,3) they are asked, a hair outside
-        their own faces. Those that no face with an area has do not count."""
+        """Return the welded vertices (k,) inside another part of the body, and the points (k,3) tested, slightly
+        outside their own faces. Vertices without a face of non-zero area are skipped."""
         surface = pose.surface
         x, faces, clear = surface.x, surface.faces, np.asarray(surface.vertex_normals.any(1))
         vertex = np.flatnonzero(clear)
         lift = surface.vertex_normals[vertex]
-        # beside faces without area, and where four meet at an edge, no direction is sure: all of them must say inside
+        # at degenerate faces and non-manifold edges no offset direction is certain: all of them must be inside
         face, corner = np.nonzero(~clear[faces] & np.any(surface.face_normals, 1, keepdims=True))
         if len(face):
             own = faces[face, corner]
@@ -111,13 +111,13 @@ class ImageSpaceDetector:
         inside, at = np.zeros(len(x), np.bool_), np.zeros(len(x), np.int64)
         inside[vertex] = True
         inside[vertex[rays.winding(x, lifted) <= 0]] = False
-        at[vertex[::-1]] = np.arange(len(vertex))[::-1]  # where each is asked first
+        at[vertex[::-1]] = np.arange(len(vertex))[::-1]  # the first tested point of each vertex
         rows = np.flatnonzero(inside)
         return rows.astype(np.int32), lifted[at[rows]]
 
 
 class _Inside:
-    """Signed distances for those that are inside a body; of all others, that they are not."""
+    """Signed distances of points inside a body; infinity for all others."""
 
     def __init__(self, part: Part) -> None:
         mesh = part.side.mesh
@@ -132,7 +132,7 @@ class _Inside:
         return self
 
     def query(self, points: Floats) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
-        """As `Depths` answers; boxes are fitted only where somebody is inside."""
+        """Return the results of `Depths.query`; the BVH is refitted only if a point is inside."""
         rows = np.flatnonzero(self.rays.winding(self._x[self._part.rows], points) > 0)
         n = len(points)
         distance, nearest = np.full(n, np.inf), np.zeros((n, 3))
@@ -144,6 +144,6 @@ class _Inside:
                 self._depths.update(self._x)
                 self._fresh = True
             deep, nearest[rows], face[rows], normal[rows] = self._depths.query(points[rows])
-            # rounding may say 0 or a hair outside of what is exactly inside
+            # rounding may give zero or a positive distance for points that are exactly inside
             distance[rows] = np.minimum(-np.abs(deep), -1e-300)
         return distance, nearest, face, normal

@@ -1,5 +1,5 @@
-"""Layers: under every pixel centre all the faces of a body, in order along an axis. Nothing is built that depends on
-where its vertices are."""
+"""Layered depth images (LDI): all faces of a body under every pixel centre, sorted by depth along an axis. No
+acceleration structure depends on vertex positions."""
 
 import dataclasses
 import functools
@@ -23,13 +23,13 @@ from ..winding import bounds_of, shortest
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
 MOST = 4096  # pixels along a side
-_PIECE = 8192  # faces whose doubts a thread looks for at a time
-_AROUND = 4096  # faces around a vertex up to which faces are strung into strips
-SOME = 20_000  # faces that are drawn, and layers sorted, before a thread would have woken up
+_PIECE = 8192  # faces per block of `doubts`
+_AROUND = 4096  # largest number of faces around a vertex for which triangle strips are built
+SOME = 20_000  # faces or layers up to which the loop runs on one thread
 
 
 class Stretches:
-    """Pieces of rays: pixel (k,), depths (k,2) in metres where they begin and end, and how many times (k,) wound."""
+    """Ray intervals: pixel (k,), depths (k,2) of their ends in metres, and winding numbers (k,)."""
 
     def __init__(self, pixel: Rows, depth: Floats, wound: Rows) -> None:
         self.pixel, self.depth, self.wound = pixel, depth, wound
@@ -39,7 +39,7 @@ class Stretches:
 
     @property
     def length(self) -> float:
-        """Metres of all together."""
+        """Total length in metres."""
         return float((self.depth[:, 1] - self.depth[:, 0]).sum())
 
 
@@ -47,9 +47,9 @@ class Stretches:
 class Layers:
     """A layered depth image.
 
-    Pixel k (row by row) has layers start[k]:start[k+1] of depth (m,), metres along the axis, ascending, and of face
-    (m,): a face where the ray enters the body, ~face where it leaves. box (2,3) is what was looked at: layers before
-    or behind it lie on its border.
+    Pixel k (in row order) has layers start[k]:start[k+1] of depth (m,), metres along the axis, ascending, and of face
+    (m,): face where the ray enters the body, ~face where it exits. box (2,3) is the volume of interest: layers in front
+    of or behind it are clamped to it.
     """
 
     screen: Screen
@@ -60,17 +60,17 @@ class Layers:
 
     @property
     def pixel(self) -> float:
-        """Metres, the longer side of a pixel."""
+        """The longer side of a pixel in metres."""
         return 1.0 / min(self.screen.across, self.screen.down)
 
     @functools.cached_property
     def counts(self) -> NDArray[np.int64]:
-        """(height, width) how many layers there are; even in every pixel of a closed mesh."""
+        """(height, width) number of layers; even in every pixel of a closed mesh."""
         return np.diff(self.start[:-1]).reshape(self.screen.height, self.screen.width)
 
     def stretches(self, wound: int = 1) -> Stretches:
-        """Where rays are inside, `wound` times or more."""
-        # depths are rounded: what is shorter than that is no stretch but two faces at one depth
+        """Return the ray intervals with a winding number of at least `wound`."""
+        # intervals shorter than the rounding error of depths are two faces at equal depth
         least = 1e-14 * float(np.abs(self.box[:, self.screen.axis]).max())
         most = len(self.depth) // 2 + 1
         pixel, out = np.empty(most, np.int32), np.empty((most, 3))
@@ -79,28 +79,28 @@ class Layers:
 
     @property
     def volume(self) -> float:
-        """Cubic metres of the body between the sides of the box, as the pixel centres say."""
+        """Volume of the body within the box in cubic metres, sampled at the pixel centres."""
         return self.stretches().length / (self.screen.across * self.screen.down)
 
     def self_overlap(self) -> Stretches:
-        """Where the body is inside itself: rays that enter again before they left (Heidelberger et al. 2004)."""
+        """Return where the body overlaps itself: rays enter again before they exit (Heidelberger et al. 2004)."""
         return self.stretches(2)
 
     def inside(self, points: Any) -> NDArray[np.bool_]:
-        """(n,) which of points (n,3) are inside, each asked at the centre of its pixel: right for all that are farther
-        from the surface than 0.71 pixels."""
+        """(n,) whether points (n,3) are inside, each tested at the centre of its pixel: correct for points farther than
+        0.71 pixels from the surface."""
         p = validate.floats("points", points, (None, 3))
         found = np.empty(len(p), np.int32)
         _columns.inside(self.screen, self.start, self.depth, self.face, p, found)
         return np.asarray(found > 0)
 
     def places(self, at: Stretches) -> Floats:
-        """(k,2,3) the ends of stretches in space, metres."""
+        """(k,2,3) the end points of ray intervals in space, metres."""
         return ends_of(self.screen, at.pixel, at.depth)
 
 
 def ends_of(s: Screen, pixel: NDArray[Any], depth: Floats) -> Floats:
-    """(k,2,3) the ends, metres, of pieces of rays through pixel (k,) between depths (k,2)."""
+    """(k,2,3) the end points, in metres, of intervals of rays through pixel (k,) between depths (k,2)."""
     out = np.empty((len(pixel), 2, 3))
     out[:, :, (s.axis + 1) % 3] = (s.left + (pixel % s.width + 0.5) / s.across)[:, None]
     out[:, :, (s.axis + 2) % 3] = (s.top + (pixel // s.width + 0.5) / s.down)[:, None]
@@ -109,31 +109,31 @@ def ends_of(s: Screen, pixel: NDArray[Any], depth: Floats) -> Floats:
 
 
 def screen_of(box: Floats, axis: int, resolution: int, farthest: float = 0.0) -> Screen:
-    """Pixels that fill box (2,3), `resolution` along its longer side across the axis, and nearly square.
+    """Return a screen that covers box (2,3) with nearly square pixels, `resolution` along its longer side.
 
-    `farthest`: how far (m) from the middle something to be drawn can be; pixels are never so small that it leaves the
-    range of snapped coordinates.
+    `farthest`: the largest distance in metres from the centre of anything to be drawn; pixels are kept large enough
+    for it to stay in the range of snapped coordinates.
     """
     across = np.array([(axis + 1) % 3, (axis + 2) % 3])
     least = max(2.0 * farthest / REACH, 1e-150)
     size = np.maximum((box[1] - box[0])[across], least)
     pixel = float(size.max()) / resolution
     count = np.clip(np.floor(np.minimum(np.rint(size / pixel), size / least)), 1, resolution)
-    # a little larger than the box, so that rounding leaves no strip at the border without a pixel
+    # slightly larger than the box, so that rounding leaves no uncovered strip at its edge
     size *= 1.0 + 1e-9
     low, scale = 0.5 * (box[0] + box[1])[across] - 0.5 * size, count / size
     return Screen(axis, float(low[0]), float(low[1]), float(scale[0]), float(scale[1]), int(count[0]), int(count[1]))
 
 
 class DepthCamera:
-    """Takes layered depth images of a mesh that may deform from one to the next; it keeps room, and from the second
-    image on its faces strung into strips."""
+    """Renders layered depth images of a mesh that may deform between them; reuses its buffers, and from the second
+    image on its triangle strips."""
 
     def __init__(self, mesh: Mesh) -> None:
         if not mesh.n_faces:
             raise ValueError(f"mesh {mesh.name!r} has no faces; expected a surface")
         self.mesh = mesh
-        # unsigned: indexing need not look for negative ones
+        # unsigned, so that indexing needs no test for negative indices
         self.faces = mesh.faces.view(np.uint32)
         self._images = 0
         n = mesh.n_vertices
@@ -144,12 +144,12 @@ class DepthCamera:
         self._hits = (np.empty(0, np.int32), np.empty(0), np.empty(0, np.int32))
 
     def string(self) -> None:
-        """Strips take as long as some twenty images, which a single one would not be worth; and the square of the
-        number of faces around a vertex, where there are very many."""
+        """Build triangle strips. This costs as much as about twenty images, and time quadratic in the number of faces
+        around a vertex, so it is skipped for a single image and beyond _AROUND faces."""
         faces, n = self.mesh.faces, self.mesh.n_vertices
         count = np.zeros(n + 1, np.int32)
         _adjacency.count_faces(faces, count)
-        # a word of a strip has no room for more faces
+        # a word of a strip cannot store more faces
         if int(count.max()) > _AROUND or len(faces) >= 1 << 27:
             return
         start, ring = np.cumsum(count, dtype=np.int32), np.empty(faces.size, np.int32)
@@ -162,10 +162,10 @@ class DepthCamera:
         self._found = room(length)
 
     def take(self, x: Floats, screen: Screen, box: Floats, clip: bool = True) -> Layers:
-        """The image of vertices x (n,3), metres; `clip` moves layers before and behind the box to its border."""
-        # kernels look at no bounds
+        """Render the image for vertices x (n,3) in metres; `clip` clamps layers outside the box to it."""
+        # kernels do not check bounds
         if x.shape != self.mesh.vertices.shape or x.dtype != np.float64:
-            raise ValueError(f"x is {x.dtype} {x.shape}; expected float64 {self.mesh.vertices.shape}, as the mesh has")
+            raise ValueError(f"x is {x.dtype} {x.shape}; expected float64 {self.mesh.vertices.shape}, as in the mesh")
         check_screen(screen)
         self._images += 1
         if self._images == 2 and not len(self.drawn.owner):
@@ -176,7 +176,7 @@ class DepthCamera:
         return self.finish(place, screen, self._found, box, clip)
 
     def finish(self, place: Place, screen: Screen, found: Found, box: Floats, clip: bool) -> Layers:
-        """The image of what was found: hits of large faces, and all of them in order."""
+        """Complete the image from `found`: rasterise the large faces and sort all layers."""
         large, small, _ = found.count.sum(0).tolist()
         total = large + small
         if large > len(self._hits[0]):
@@ -195,14 +195,14 @@ class DepthCamera:
 
     @property
     def p(self) -> NDArray[Any]:
-        """(n,2) snapped places of the vertices in the last image."""
+        """(n,2) snapped pixel coordinates of the vertices in the last image."""
         p = np.stack([self.drawn.p & _kernels.LOW, self.drawn.p >> 32], 1) - _kernels.BEFORE
-        # compiled loops multiply 32 bits to 64, plain Python does not
+        # compiled loops multiply 32-bit factors to 64 bits, interpreted ones do not
         return p.astype(np.int32) if COMPILED else p
 
     def doubts(self, x: Floats, screen: Screen, box: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
-        """Of each pixel the depths that some face has over its square, after an image of the same: where they begin
-        and end (pixels,) in the rows (k,4) of stretches, which are apart and ascend, with areas and volumes."""
+        """Return the depth intervals that faces cover over the square of each pixel: start and stop (pixels,) into rows
+        (k,4) of disjoint ascending intervals with areas and volumes. Call after `take` with the same arguments."""
         ends, size, p = np.ascontiguousarray(box[:, screen.axis]), _PIECE, self.p
         count, first = (np.zeros(-(-len(self.faces) // size), np.int64) for _ in range(2))
         ask = worth(_columns.all_doubts, len(self.faces), SOME)
@@ -220,28 +220,28 @@ class DepthCamera:
 
 
 def check_screen(screen: Screen) -> None:
-    """A ValueError for one that the kernels would write beside."""
+    """Raise a ValueError for a screen that would make kernels write out of bounds."""
     if not (1 <= screen.width <= MOST and 1 <= screen.height <= MOST):
         raise ValueError(f"a screen of {screen.width} by {screen.height} pixels; expected 1 to {MOST} along a side")
     if not (screen.across > 0.0 and screen.down > 0.0):
-        raise ValueError(f"a screen of {screen.across:g} by {screen.down:g} pixels a metre; expected more than none")
+        raise ValueError(f"a screen of {screen.across:g} by {screen.down:g} pixels per metre; expected more than 0")
 
 
 def ends_of_depth(screen: Screen, box: Floats, clip: bool) -> tuple[float, float]:
-    """What layers are moved to between, metres along the axis."""
+    """Return the depths in metres to which layers are clamped; infinite without `clip`."""
     return (float(box[0, screen.axis]), float(box[1, screen.axis])) if clip else (-np.inf, np.inf)
 
 
 def place_of(x: Floats) -> Place:
-    """Of vertices x (n,3) in whatever order they lie."""
+    """Return the kernels' view of vertices x (n,3) in either memory order."""
     across = bool(x.flags.f_contiguous)
     flat = x.T.reshape(-1) if across else np.ascontiguousarray(x).reshape(-1)
-    flat.setflags(write=False)  # as a mesh's own are: kernels are compiled once for both
+    flat.setflags(write=False)  # as in a mesh, so that one compiled kernel serves both
     return Place(flat, np.uint64(1 if across else 3), np.uint64(len(x) if across else 1))
 
 
 def room(corners: int) -> Found:
-    """For what is found of a strip."""
+    """Allocate the results for a strip with this number of corners."""
     pieces = -(-corners // _kernels.CORNERS)
     size = pieces * _kernels.CORNERS
     return Found(
@@ -256,10 +256,10 @@ def room(corners: int) -> Found:
 def layered_depth_image(
     mesh: Mesh, *, axis: int | None = None, resolution: int = 64, box: Any = None, x: Any = None
 ) -> Layers:
-    """Layers of `mesh` along `axis` (0, 1, 2; where its box is shortest), `resolution` pixels along the longer side.
+    """Render a layered depth image of `mesh` along `axis` (0, 1, 2), `resolution` pixels along the longer side.
 
-    box (2,3): the volume of interest, metres; all of the mesh without it. `x` (n,3): its vertices, where they moved.
-    For many images of one mesh keep a `DepthCamera`.
+    Default axis: the shortest of the box. box (2,3): the volume of interest in metres. Default: the AABB of the mesh.
+    `x` (n,3): moved vertices. For many images of one mesh use a `DepthCamera`.
     """
     resolution = validate.whole("resolution", resolution, low=1, high=MOST)
     place = mesh.vertices if x is None else validate.floats("x", x, mesh.vertices.shape)
@@ -278,10 +278,10 @@ def checked_box(box: Any) -> Floats:
 
 
 def closed_surface(name: str, mesh: Mesh) -> Mesh:
-    """The surface of a body that has an inside, or a ValueError that says what is wrong."""
+    """Return the surface of a closed body; raise a ValueError that states the defect otherwise."""
     surface = mesh.surface
     if not surface.n_faces or not surface.issues.closed:
         raise ValueError(f"{name} ({mesh.name!r}) is not closed: it has no inside; close its holes (see mesh.issues)")
     if surface.issues.inward:
-        raise ValueError(f"{name} ({mesh.name!r}) has faces that look inward; turn them round (faces[:, ::-1])")
+        raise ValueError(f"{name} ({mesh.name!r}) has faces oriented inward; reverse them (faces[:, ::-1])")
     return surface

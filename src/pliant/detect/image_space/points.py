@@ -1,4 +1,4 @@
-"""Which points are inside a body that deforms: exactly, with nothing to rebuild."""
+"""Exact inside test of points in a deforming body, without an acceleration structure to rebuild."""
 
 from typing import Any
 
@@ -14,6 +14,6 @@ __all__ = ["PointsInside", "points_inside"]
 
 
 def points_inside(mesh: Mesh, points: Any) -> NDArray[np.bool_]:
-    """(n,) which of points (n,3) are inside a closed mesh: exact. Where it overlaps itself is inside, too."""
+    """(n,) whether points (n,3) are inside a closed mesh, exactly. Self-overlaps count as inside."""
     surface, p = closed_surface("mesh", mesh), validate.floats("points", points, (None, 3))
     return np.asarray(PointsInside(surface.faces, surface.n_vertices).winding(surface.vertices, p) > 0)

@@ -1,4 +1,4 @@
-"""Layers of a body that stands: it is cut into groups of faces once, and images look at their boxes first."""
+"""Layered depth images of a static body: its faces are grouped once, and groups are culled by their boxes."""
 
 from typing import Any
 
@@ -15,20 +15,20 @@ from .layers import SOME, DepthCamera, Floats, Layers, check_screen, ends_of_dep
 
 
 class StandingCamera:
-    """Takes layered depth images of a mesh that stands, along any axis, on any screen: the images of a `DepthCamera`,
-    to the bit.
+    """Renders layered depth images of a static mesh, along any axis and on any screen; bitwise identical to those of a
+    `DepthCamera`.
 
-    What is built, once, depends on where the vertices are: they are copied. Where pixels are so small that most groups
-    of faces have one in their box, an image takes as long as one of a `DepthCamera`.
+    The groups depend on the vertex positions, which are copied. If pixels are so small that most groups cover a pixel
+    centre, an image takes as long as with a `DepthCamera`.
     """
 
-    many = 0.25  # of the groups: from there on all faces are asked in order, which is faster
+    many = 0.25  # share of groups that survive culling, beyond which processing all faces in order is faster
 
     def __init__(self, mesh: Mesh, x: Any = None) -> None:
         self._camera = DepthCamera(mesh)
         self._camera.string()
         place = mesh.vertices if x is None else validate.floats("x", x, mesh.vertices.shape)
-        # coordinates one by one, which are read faster
+        # column-major, which is read faster
         self.x = np.asfortranarray(place) if x is None else np.array(place, order="F")
         self._place = place_of(self.x)
         low, high = bounds_of(self.x)
@@ -42,11 +42,11 @@ class StandingCamera:
         self._chosen, self._found = np.empty(count, np.int32), room(_kernels.GROUP * count)
 
     def take(self, screen: Screen, box: Floats, clip: bool = True) -> Layers:
-        """The image on a screen; `clip` moves layers before and behind the box to its border."""
+        """Render the image on a screen; `clip` clamps layers outside the box to it."""
         check_screen(screen)
         low, high = ends_of_depth(screen, box, clip)
         told = self.groups, self.origin, self.step, screen, self._camera.drawn, self.many, low, high
-        # one call does it all, mostly: each comes with some 50 us where nothing is in a cache
+        # one kernel call is usually enough: each call costs some 50 us with cold caches
         large, image = worth(_kernels.search, len(self._chosen), SOME // 6)(*told, self._chosen, self._found)
         if large < 0:
             return self._camera.take(self.x, screen, box, clip)

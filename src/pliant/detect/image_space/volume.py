@@ -1,4 +1,4 @@
-"""Overlap: the volume that two closed bodies share, with bounds that it cannot leave, and its shape to be drawn."""
+"""Intersection volume of two closed bodies, with guaranteed bounds, and its shape for rendering."""
 
 import dataclasses
 import functools
@@ -23,13 +23,12 @@ _SOME = 4000  # pixels
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Overlap:
-    """What two bodies share.
+    """The intersection of two bodies.
 
-    volume: cubic metres. least, most: the true volume lies between them, for bodies that do not overlap themselves; an
-    overlap of a body with itself that no pixel sees is not caught. All but the pixels into which the surfaces of both
-    bodies come at one depth is exact. box (2,3): the overlap of the bodies' boxes. Piece k of a ray through a
-    pixel's centre is in both bodies from depth[k, 0] to depth[k, 1] (m,2), metres along the screen's axis, in pixel[k]
-    (m,).
+    volume: cubic metres. least, most: bounds of the true volume for bodies without self-overlap; a self-overlap that no
+    pixel centre hits is not detected. All pixels are exact except those in which the surfaces of both bodies cover the
+    same depth. box (2,3): the intersection of the bodies' AABBs. Interval k of a ray through the centre of pixel[k]
+    (m,) is in both bodies from depth[k, 0] to depth[k, 1] (m,2), metres along the screen's axis.
     """
 
     volume: float
@@ -42,17 +41,17 @@ class Overlap:
 
     @property
     def bound(self) -> float:
-        """Cubic metres, how far `volume` can be from the truth."""
+        """Error bound of `volume` in cubic metres."""
         return max(self.most - self.volume, self.volume - self.least)
 
     @property
     def ends(self) -> Floats:
-        """(m,2,3) where the pieces of rays begin and end, metres."""
+        """(m,2,3) end points of the ray intervals, metres."""
         return ends_of(self.screen, self.pixel, self.depth)
 
     @functools.cached_property
     def points(self) -> Floats:
-        """(k,3) points that fill the volume, a pixel apart: at least one of every piece of a ray."""
+        """(k,3) points that fill the volume at a spacing of one pixel; at least one per ray interval."""
         count = np.maximum(1, np.rint((self.depth[:, 1] - self.depth[:, 0]) * self.screen.across)).astype(np.int64)
         row = np.repeat(np.arange(len(count)), count)
         share = (np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count) + 0.5) / count[row]
@@ -60,8 +59,8 @@ class Overlap:
         return np.asarray(ends[:, 0] + share[:, None] * (ends[:, 1] - ends[:, 0]))
 
     def mesh(self, smooth: float = 0.8) -> Mesh | None:
-        """A closed mesh around the volume, to be drawn; None where there is none. `smooth`: pixels that it is rounded
-        by, which costs thin parts some of their volume."""
+        """Return a closed mesh of the volume for rendering, or None if it is empty. `smooth`: standard deviation of a
+        Gaussian filter in pixels, which reduces the volume of thin parts."""
         from scipy.ndimage import gaussian_filter
         from skimage.measure import marching_cubes
 
@@ -71,7 +70,7 @@ class Overlap:
         s, edge = self.screen, 2 + int(np.ceil(2.0 * smooth))
         field, low = self._cells(edge)
         field = gaussian_filter(field, smooth) if smooth else field
-        # thin parts have no cell that is half full: they are drawn by what they have
+        # thin parts may have no half-full cell: lower the level to half of the largest value
         x, faces, _, _ = marching_cubes(field, min(0.5, 0.5 * float(field.max())))
         place = np.empty((len(x), 3))
         place[:, (s.axis + 2) % 3] = s.top + (x[:, 0] - edge + 0.5) / s.down
@@ -81,7 +80,7 @@ class Overlap:
         return made if made.volume > 0.0 else Mesh(place, faces[:, ::-1], name="overlap")
 
     def _cells(self, edge: int) -> tuple[NDArray[np.float32], float]:
-        """How full each cube of a pixel's size is, with `edge` empty ones around; the depth where they begin."""
+        """Return the fill fraction of pixel-sized cubic cells, padded by `edge` empty cells, and their first depth."""
         s, low = self.screen, float(self.depth.min())
         deep = int(np.ceil((float(self.depth.max()) - low) * s.across)) + 1
         size = (s.height + 2 * edge, s.width + 2 * edge, deep + 2 * edge)
@@ -98,7 +97,7 @@ class Overlap:
 
 
 class Overlaps:
-    """The overlap of two closed bodies that move and deform: checked once, asked in every frame."""
+    """Intersection volume of two moving or deforming closed bodies: validated once, queried every frame."""
 
     def __init__(self, a: Mesh, b: Mesh, *, resolution: int = 128, axis: int | None = None) -> None:
         self.resolution = validate.whole("resolution", resolution, low=1, high=MOST)
@@ -107,7 +106,7 @@ class Overlaps:
         self._cameras = [DepthCamera(surface) for surface in self.surfaces]
 
     def at(self, x_a: Any = None, x_b: Any = None) -> Overlap:
-        """At vertices (n,3) of the surfaces (of meshes as given, where they are welded and have no tets)."""
+        """Compute the overlap at vertices (n,3) of the surfaces (those of the meshes, if welded and without tets)."""
         x = [
             surface.vertices if given is None else validate.floats(name, given, surface.vertices.shape)
             for name, given, surface in zip(("x_a", "x_b"), (x_a, x_b), self.surfaces, strict=True)
@@ -132,7 +131,7 @@ class Overlaps:
 
 
 def _met(box: Floats, screen: Screen, one: Seen, two: Seen) -> Overlap:
-    """Both images ray by ray."""
+    """Intersect both images ray by ray."""
     pixels = screen.width * screen.height
     low, high = box[0, screen.axis], box[1, screen.axis]
     least = 1e-14 * float(np.abs(box[:, screen.axis]).max())
@@ -152,10 +151,10 @@ def _met(box: Floats, screen: Screen, one: Seen, two: Seen) -> Overlap:
 
 @door
 def overlap(a: Mesh, b: Mesh, *, resolution: int = 128, axis: int | None = None) -> Overlap:
-    """The volume that two closed bodies share, its bounds and its shape.
+    """Return the intersection volume of two closed bodies, its bounds and its shape.
 
-    `resolution` pixels along the longer side of the overlap of their boxes, across `axis` (0, 1, 2; where that overlap
-    is shortest). For bodies that move keep an `Overlaps`.
+    `resolution` pixels along the longer side of the intersection of their AABBs, perpendicular to `axis` (0, 1, 2).
+    Default axis: the shortest of that intersection. For moving bodies use an `Overlaps`.
 
     >>> pliant.overlap(hand, cup).volume
     """

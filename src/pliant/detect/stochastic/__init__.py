@@ -1,4 +1,4 @@
-"""Detectors that balance recall against time: active pairs, and a tree walked by probability."""
+"""Stochastic collision detection, which trades recall for time: active pairs, and a BVH traversed by probability."""
 
 from .pairs import ActivePairsDetector
 from .recall import Recall, measured_recall, regions_of

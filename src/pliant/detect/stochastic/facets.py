@@ -1,4 +1,4 @@
-"""Both sides of a question as one list of triangles on the one array of positions, and graphs of their vertices."""
+"""The triangles of both sides of a query in one list on the array `state.x`, and multilevel vertex graphs."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -17,21 +17,21 @@ from ..tree.build import neighbours
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 Rows = NDArray[np.int64]
-COARSE = 256  # vertices of a side on the coarsest level, about
-_BYTES = 24  # memory for a pair of them while the distances along a surface are made
+COARSE = 256  # approximate number of vertices of a side on the coarsest level
+_BYTES = 24  # peak memory per pair of them while distances along the surface are computed
 
 
 class Joined(NamedTuple):
-    """`facets` of one part or two; where the second one's begin: vertices, faces, edges."""
+    """The `facets` of one part or two, and the offsets of the second one's vertices, faces and edges."""
 
     facets: Facets
-    vertices: Ints  # (2,) the first rows in the one array of positions
+    vertices: Ints  # (2,) the first rows in `state.x`
     faces: int
     edges: int
 
 
 def joined(parts: Sequence[Part]) -> Joined:
-    """Triangles of one side, or of two; vertices at one place are neighbours, and stand for each other."""
+    """Join the triangles of one side, or of two; welded vertices are identified in the adjacency."""
     corners, welded, edges, owned, pairs, seams = [], [], [], [], [], []
     m, k, w = 0, 0, 0
     counts = [0, 0]
@@ -44,7 +44,7 @@ def joined(parts: Sequence[Part]) -> Joined:
         edges.append(top.face_edges.astype(np.int64) + k)
         owned.append(_owned(mesh.faces) | _owned(top.face_edges) << 3)
         pairs.append(neighbours(part.weld[mesh.faces]) + m)
-        # the faces around a vertex are those around all that lie at its place
+        # the faces around a vertex include those around all vertices welded to it
         seams.append(part.rows[part.weld[mesh.faces]] + first)
         m, k, w = m + len(faces), k + len(top.edges), w + int(part.weld.max(initial=-1)) + 1
     start, beside = _csr(np.concatenate([*pairs, *(pair[:, ::-1] for pair in pairs)]), m)
@@ -58,8 +58,8 @@ def joined(parts: Sequence[Part]) -> Joined:
 
 
 def sorted_pairs(found: Ints, whole: Joined, same: bool) -> tuple[Ints, Ints, Ints]:
-    """Rows (kind, feature, feature) as `contacts_of` takes them: there, back and edges, each ascending, features by the
-    numbers of their own side."""
+    """Split rows (kind, feature, feature) into the arguments of `contacts_of`: there, back and edges, each ascending,
+    with the feature indices of each side."""
     kind = found[:, 0]
     a, b = whole.vertices
     edges, back = kind == EDGES, kind == BACKWARD
@@ -74,15 +74,15 @@ def sorted_pairs(found: Ints, whole: Joined, same: bool) -> tuple[Ints, Ints, In
 
 class Levels(NamedTuple):
     graphs: Graphs
-    rows: tuple[Rows, ...]  # of each side all vertices
-    coarse: tuple[Rows, ...]  # of each side those of the coarsest level
-    home: Rows  # (n,) which of its side's coarsest stands for each row
-    between: Floats  # (c,c) metres along the surface between the coarsest of one side; empty for two sides
-    edge: float  # the median length of the edges, metres
+    rows: tuple[Rows, ...]  # all vertices of each side
+    coarse: tuple[Rows, ...]  # the coarsest level of each side
+    home: Rows  # (n,) the coarse vertex that represents each row
+    between: Floats  # (c,c) distances along the surface in metres between coarse vertices; empty for two sides
+    edge: float  # median edge length, metres
 
 
 def levels_of(parts: Sequence[Part], x: Floats, *, max_bytes: float | None = None) -> Levels:
-    """The mesh as a graph, and coarser ones on some of its vertices, down to about COARSE of them."""
+    """Build the vertex graph of the meshes and coarser levels of it, down to about COARSE vertices per side."""
     stop = max(part.side.rows.stop for part in parts)
     links, rows = [], []
     for part in parts:
@@ -115,12 +115,12 @@ def levels_of(parts: Sequence[Part], x: Floats, *, max_bytes: float | None = Non
 
 
 def _along(x: Floats, links: Rows, kept: Rows, number: Rows, max_bytes: float | None) -> Floats:
-    """Metres between vertices along the edges of a level; between pieces that are not joined as far as anything."""
+    """Shortest path lengths (c,c) in metres along the edges of a level; the largest one for unconnected components."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import dijkstra
 
-    what = f"{len(kept)} coarse vertices (each piece of a mesh has one or more): the table of their distances"
-    advice = "use the tree for a mesh of so many pieces, join them, or raise max_bytes"
+    what = f"{len(kept)} coarse vertices (at least one per connected component): the table of their distances"
+    advice = "use the tree for a mesh of so many components, join them, or raise max_bytes"
     validate.budget(what, _BYTES * len(kept) ** 2, advice, max_bytes)
     length = np.linalg.norm(x[links[:, 0]] - x[links[:, 1]], axis=1)
     ends = number[links]
@@ -131,7 +131,7 @@ def _along(x: Floats, links: Rows, kept: Rows, number: Rows, max_bytes: float | 
 
 
 def _owned(features: Ints) -> NDArray[np.uint8]:
-    """(m,) bits of the features of each face that no earlier face has."""
+    """(m,) bit mask of the features of each face that belong to no earlier face."""
     flat = features.ravel()
     first = np.zeros(len(flat), np.uint8)
     first[np.unique(flat, return_index=True)[1]] = 1
@@ -140,7 +140,7 @@ def _owned(features: Ints) -> NDArray[np.uint8]:
 
 
 def _csr(pairs: NDArray[Any], count: int) -> tuple[Ints, Ints]:
-    """Second members by first ones: (start (count+1,), members), each list ascending."""
+    """Group the second members of pairs by the first (CSR): start (count+1,) and members, each list ascending."""
     order = np.lexsort((pairs[:, 1], pairs[:, 0]))
     start = np.concatenate([[0], np.cumsum(np.bincount(pairs[:, 0], minlength=count))])
     return start.astype(np.int32), pairs[order, 1].astype(np.int32)

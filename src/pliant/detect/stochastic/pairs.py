@@ -1,4 +1,4 @@
-"""Active pairs: guessed, led to where surfaces are nearest, followed from step to step; what collides is spread out."""
+"""Active pairs: random vertex pairs descend to local distance minima and are tracked; contacts are flood-filled."""
 
 from typing import ClassVar, Self
 
@@ -22,22 +22,22 @@ from .sides import grown
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
-EVERY = 16  # of so many near pairs of triangles one is followed
-MOST = 4096  # turns that a pair goes downhill in on one level
+EVERY = 16  # one of so many near triangle pairs is tracked
+MOST = 4096  # descent iterations of a pair per level
 ALL = np.iinfo(np.int64).max
-FADE = 0.8  # what a step leaves of what earlier ones know about recall
-_BYTES = 40  # memory that a pair of triangles takes
+FADE = 0.8  # decay per step of the statistics behind the recall estimate
+_BYTES = 40  # memory per pair of triangles
 
 
 @door
 class ActivePairsDetector:
-    """Contacts closer than `within` near pairs of vertices that are guessed and then followed; `other=None` asks for
-    self-contact, neighbours left out.
+    """Find contacts closer than `within` around randomly sampled, tracked vertex pairs; `other=None` finds
+    self-contact, excluding adjacent features.
 
-    Every update guesses `fresh` new pairs from `seed`. A pair goes downhill over both meshes to where they are nearest;
-    where it meets what is closer than `within`, its neighbours are looked at, and theirs, up to `spread` pairs of
-    triangles (None: the whole region). Pairs farther than `far` are dropped, those that met are one. The same seed and
-    the same positions, from the first update on, give the same contacts.
+    Every update samples `fresh` new pairs from `seed`. A pair descends over both meshes to a local distance minimum;
+    where triangles are closer than `within`, the contact is flood-filled over adjacent pairs, up to `spread` pairs of
+    triangles (None: the whole region). Pairs farther apart than `far` are dropped, and coinciding pairs are merged. The
+    result is deterministic for the same seed and the same positions from the first update on.
     """
 
     name: ClassVar[str] = "active-pairs"
@@ -72,7 +72,7 @@ class ActivePairsDetector:
         self._reach = self.within
 
     def _sew(self) -> None:
-        """What follows from which vertices are one; what was known about others is forgotten."""
+        """Rebuild all data that depend on the welding, and discard the tracked pairs."""
         sides = self._seams.sides
         parts = [Part.of(side) for side in sides]
         self._whole = joined(parts)
@@ -84,7 +84,7 @@ class ActivePairsDetector:
         self.forget()
 
     def forget(self) -> None:
-        """As if nothing had been asked yet."""
+        """Reset to the state before the first update."""
         self._rng = np.random.default_rng(self.seed)
         self._found = np.zeros((0, 3), np.int32)
         self._touching = self._waiting = np.zeros((0, 2), np.int32)
@@ -93,7 +93,7 @@ class ActivePairsDetector:
         self._seen = _room(1 << 12)
 
     def update(self, state: State) -> Self:
-        """Guess, lead downhill, spread: all that is remembered changes here."""
+        """Sample, descend and flood-fill; all tracked state changes here."""
         x = state.x
         if self._seams.follow(x):
             self._sew()
@@ -105,9 +105,10 @@ class ActivePairsDetector:
             waiting, hits, known = self._search(x, *old, counts)
             if not counts[3]:
                 break
-            # counted, not cut off: begin again with more room
+            # the table overflowed: repeat with twice its size
             size = 2 * len(self._seen.keys)
-            validate.budget(f"{size} pairs of triangles", _BYTES * size, "ask for a smaller distance", self.max_bytes)
+            advice = "reduce the detection distance"
+            validate.budget(f"{size} pairs of triangles", _BYTES * size, advice, self.max_bytes)
             self._seen = _room(size)
         near = self._seen.near[: counts[0]]
         self._found = self._features(x, near)
@@ -118,62 +119,64 @@ class ActivePairsDetector:
         return self
 
     def find(self, state: State) -> Contacts:
-        # of what is followed in part only, the deep inside is not looked for
+        # with a limited `spread`, vertices deep inside are not searched for
         return self._recorder.make(state, self._found, self._whole, lambda: self.spread == ALL)
 
     @property
     def estimated_recall(self) -> float:
-        """Of the guesses that met a contact lately, the share that met one in a region that was known by then: about
-        how much of all contact the known regions are. nan where none met any."""
+        """Estimated recall: of the recent samples that reached a contact, the share that reached an already tracked
+        region; nan if no sample reached a contact."""
         return self._known / self._hits if self._hits > 1e-3 else float("nan")
 
     def _search(
         self, x: Floats, touching: Ints, waiting: Ints, new: Ints, counts: NDArray[np.int64]
     ) -> tuple[Ints, int, int]:
-        """From the pairs that are followed and from new ones: those to follow that touch nothing yet; how many of the
-        new ones met contacts, and how many of these known ones."""
+        """Search from the tracked and the new pairs; return the pairs to track that are not in contact, the number of
+        new pairs that reached a contact, and how many of these reached a known one."""
         self._now += 1
         if self.spread == ALL:
-            waiting = np.concatenate([waiting, touching[self._spread_from(x, touching, counts) == 0]])
+            waiting = np.concatenate([waiting, touching[self._flood_from(x, touching, counts) == 0]])
         else:
-            self._spread_from(x, self._settled(x, touching), counts)
-        waiting, apart, _ = self._led(x, waiting, counts)
-        self._lead(x, new, len(self._levels.graphs.start) - 1, self.within + self._levels.edge)
+            self._flood_from(x, self._settled(x, touching), counts)
+        waiting, apart, _ = self._descend_and_flood(x, waiting, counts)
+        self._descend(x, new, len(self._levels.graphs.start) - 1, self.within + self._levels.edge)
         new = new if self.spread == ALL else self._settled(x, new)
-        met = self._spread_from(x, new, counts)
-        late, far, more = self._led(x, new[met == 0], counts)
+        met = self._flood_from(x, new, counts)
+        late, far, more = self._descend_and_flood(x, new[met == 0], counts)
         met = np.concatenate([met, more])
         free, order = np.concatenate([waiting, late]), np.argsort(np.concatenate([apart, far]), kind="stable")
         return free[order][: self.fresh], int((met > 0).sum()), int((met == 1).sum())
 
     def _settled(self, x: Floats, pairs: Ints) -> Ints:
-        """Pairs where they are nearest; those that would become neighbours as they are."""
+        """Return the pairs at their local distance minima; pairs that would become adjacent stay as they are."""
         there = pairs.copy()
-        apart = self._lead(x, there, 0, 0.0)
+        apart = self._descend(x, there, 0, 0.0)
         return np.where(apart[:, None] < 0.0, pairs, there)
 
-    def _led(self, x: Floats, pairs: Ints, counts: NDArray[np.int64]) -> tuple[Ints, Floats, NDArray[np.int8]]:
-        """Lead pairs to where they are nearest and spread from there: those that touch nothing and are near enough to
-        wait, their distances, and what all of them met."""
-        apart = self._lead(x, pairs, 0, 0.0)
-        pairs, apart = self._near_enough(pairs, apart)
-        met = self._spread_from(x, pairs, counts)
+    def _descend_and_flood(
+        self, x: Floats, pairs: Ints, counts: NDArray[np.int64]
+    ) -> tuple[Ints, Floats, NDArray[np.int8]]:
+        """Descend to local distance minima and flood-fill from there; return the pairs that are not in contact but
+        within `far`, their distances, and the flood status of all pairs."""
+        apart = self._descend(x, pairs, 0, 0.0)
+        pairs, apart = self._within_far(pairs, apart)
+        met = self._flood_from(x, pairs, counts)
         return pairs[met == 0], apart[met == 0], met
 
-    def _spread_from(self, x: Floats, pairs: Ints, counts: NDArray[np.int64]) -> NDArray[np.int8]:
+    def _flood_from(self, x: Floats, pairs: Ints, counts: NDArray[np.int64]) -> NDArray[np.int8]:
         status = np.zeros(len(pairs), np.int8)
         if len(pairs) and not counts[3]:
             told = (self._whole.facets, x, self.same, self._reach, self.within, pairs, self.spread)
             _flood.flood(*told, self._seen, self._now, counts, status)
         return status
 
-    def _lead(self, x: Floats, pairs: Ints, level: int, stop: float) -> Floats:
+    def _descend(self, x: Floats, pairs: Ints, level: int, stop: float) -> Floats:
         apart = np.zeros(len(pairs))
         _descent.descend(self._levels.graphs, x, level, stop, MOST, pairs, apart)
         return apart
 
-    def _near_enough(self, pairs: Ints, apart: Floats) -> tuple[Ints, Floats]:
-        """Without those that are far or neighbours, and each once."""
+    def _within_far(self, pairs: Ints, apart: Floats) -> tuple[Ints, Floats]:
+        """Remove distant, adjacent and duplicate pairs."""
         kept = (apart >= 0.0) & (apart <= self.far)
         pairs, apart = (np.sort(pairs[kept], 1) if self.same else pairs[kept]), apart[kept]
         _, first = np.unique(pairs[:, 0].astype(np.int64) << 32 | pairs[:, 1], return_index=True)
@@ -181,8 +184,8 @@ class ActivePairsDetector:
         return pairs[first], apart[first]
 
     def _guess(self, x: Floats) -> Ints:
-        """(fresh,2) vertices: one anywhere, and one of the other side's coarsest level that is near; of one side with
-        itself one that is much nearer than along the surface. Half of the coarsest are left out each time."""
+        """Sample (fresh,2) vertices: a random one, and a near one of the other side's coarsest level; for self-contact
+        one that is much nearer in space than along the surface. A random half of the coarse vertices is skipped."""
         levels, ends = self._levels, []
         if not all(map(len, levels.rows)):
             return np.zeros((0, 2), np.int32)
@@ -207,8 +210,8 @@ class ActivePairsDetector:
             room = count + 1
 
     def _picked(self, x: Floats, near: Ints) -> Ints:
-        """(k,2) vertices of what is near, to follow: of regions as a whole the first and some others, of regions that
-        are not followed to their ends the nearest, so that those that meet become one."""
+        """Return (k,2) vertices to track from near triangle pairs: of fully flooded regions the first and every
+        EVERY-th pair, of partly flooded regions the nearest pair, so that merging regions share one pair."""
         first = np.flatnonzero(np.diff(near[:, 2], prepend=-1))
         whole = self.spread == ALL
         rows = np.union1d(first, np.arange(0, len(near), EVERY)) if whole else np.arange(len(near))

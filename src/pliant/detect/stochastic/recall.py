@@ -1,4 +1,4 @@
-"""How much of all contact was found: measured against exact contacts, by contacts and by regions of them."""
+"""Recall against exact contacts, measured per contact and per contact region."""
 
 from typing import NamedTuple
 
@@ -12,14 +12,14 @@ Rows = NDArray[np.int64]
 
 class Recall(NamedTuple):
     contacts: float  # share of the exact contacts that were found; 1 where there are none
-    regions: float  # share of the regions of which at least one contact was found
+    regions: float  # share of the regions in which at least one contact was found
     n_contacts: int
     n_regions: int
-    extra: int  # contacts that the exact ones do not have
+    extra: int  # false positives: contacts that are not among the exact ones
 
 
 def regions_of(contacts: Contacts) -> Rows:
-    """(n,) number of the region of each contact: those that share a vertex, or are linked by others that do."""
+    """(n,) region index of each contact; a region is a connected component of contacts that share vertices."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -35,7 +35,7 @@ def regions_of(contacts: Contacts) -> Rows:
 
 
 def measured_recall(found: Contacts, exact: Contacts) -> Recall:
-    """What share of `exact` is among `found`, by the features of each contact."""
+    """Compute which share of `exact` is in `found`; contacts are identified by their features."""
     got = np.isin(_keys(exact), _keys(found))
     regions = regions_of(exact)
     n = int(regions.max(initial=-1)) + 1

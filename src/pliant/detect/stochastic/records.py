@@ -1,4 +1,4 @@
-"""From pairs that were found to contact records, with signs told from the neighbourhood."""
+"""Contact records from pairs found stochastically, with signs determined locally."""
 
 from collections.abc import Callable, Sequence
 
@@ -15,8 +15,8 @@ Floats = NDArray[np.float64]
 
 
 class Recorder:
-    """Makes the records of one side with itself or of two: as the exact detectors do, if the pairs are the same and
-    the nearest face of what is inside is one of its neighbourhood."""
+    """Computes contact records within one side or between two. They equal those of the exact detectors if the pairs do
+    and the nearest face of each vertex inside is reachable over adjacent faces."""
 
     def __init__(self, parts: Sequence[Part]) -> None:
         self.parts, self.same = parts, len(parts) == 1
@@ -25,7 +25,7 @@ class Recorder:
         self.pool = Pool()
 
     def make(self, state: State, found: Ints, whole: Joined, go_on: Callable[[], bool] = lambda: True) -> Contacts:
-        """Records of rows (kind, feature, feature), see `add_features`; of vertices deep inside while there is time."""
+        """Return the records of rows (kind, feature, feature) of `add_features`; adds deep vertices while `go_on()`."""
         there, back, edges = sorted_pairs(found, whole, self.same)
         poses = [Pose(part, state.x[part.side.rows]) for part in self._plain]
         a, b = poses[0], poses[-1]
@@ -56,7 +56,7 @@ class Recorder:
         closed, top = self._closed[1 - of], self.parts[of].side.mesh.topology
         if closed is None:
             return pairs, np.zeros(len(pose.x), np.bool_)
-        # where edges cross, an end may be inside that is near no face
+        # where edges intersect, an end may be inside without being near a face
         ends = top.edges[edges[:, 0]].ravel()
         more = np.stack([ends, np.repeat(closed.beside(edges[:, 1]), 2)], 1)
         return with_deep(pose.x, closed, pairs, more, top.neighbours, go_on)

@@ -1,4 +1,4 @@
-"""Signs of contacts with closed sides: those of vertices by the winding number, those of edges by what is near them."""
+"""Signs of contacts with closed sides: of vertices by the winding number, of edges by their adjacent faces."""
 
 from collections.abc import Callable
 
@@ -17,11 +17,11 @@ from ..winding import INSIDE
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 Rows = NDArray[np.int64]
-_FEW = 256  # points for which no thread is woken
+_FEW = 256  # points up to which the loop runs on one thread
 
 
 class Closed:
-    """A closed side: asked about points of which a face in their neighbourhood is known."""
+    """Signed distance queries of a closed side, for points with a known nearby face."""
 
     def __init__(self, part: Part) -> None:
         mesh = part.side.mesh
@@ -39,11 +39,11 @@ class Closed:
         self._edge_faces = faces[at]
 
     def update(self, x: Floats) -> None:
-        """Follow positions (n,3) of the vertices."""
+        """Set the positions (n,3) of the vertices."""
         self._x[:] = x if self._rows is None else x[self._rows]
 
     def distances(self, points: Floats, faces: Rows) -> tuple[Floats, Rows]:
-        """Signed distances (n,) of `points` (n,3), and their nearest faces (n,) in the surroundings of `faces`."""
+        """Signed distances (n,) of `points` (n,3), and their nearest faces (n,) by local search from `faces` (n,)."""
         found, place = np.zeros((len(points), 2), np.int64), np.empty((len(points), 3))
         found[:, 0] = faces
         distance = np.empty(len(points))
@@ -55,11 +55,11 @@ class Closed:
         return np.where(side == INSIDE, -np.abs(distance), np.abs(distance)), found[:, 0]
 
     def beside(self, edges: Ints) -> Ints:
-        """(k,) a face beside each of this side's edges."""
+        """(k,) one face adjacent to each of this side's edges (k,)."""
         return np.asarray(self._edge_faces[self._by_edge[edges]], np.int32)
 
     def holds_edges(self, x_a: Floats, edges_a: Ints, x_b: Floats, edges_b: Ints, pairs: Ints) -> NDArray[np.bool_]:
-        """(k,) whether the points of a's edges that are nearest to edges of this side, b, are inside it."""
+        """(k,) whether the point of a's edge nearest to the edge of this side, b, is inside it, for each pair."""
         inside = np.zeros(len(pairs), np.bool_)
         told = (self._surface, self._by_edge, self._edge_faces)
         _kernels.edge_sides(x_a, edges_a, x_b, edges_b, pairs, *told, inside)
@@ -69,10 +69,10 @@ class Closed:
 def with_deep(
     x: Floats, closed: Closed, pairs: Ints, more: Ints, ring: tuple[Ints, Ints], go_on: Callable[[], bool]
 ) -> tuple[Ints, NDArray[np.bool_]]:
-    """Vertex-face pairs of a side at x (n,3) with those of vertices deep inside a closed one, and which are inside.
+    """Extend the vertex-face pairs of a side at x (n,3) by vertices deep inside `closed`; return also which are inside.
 
-    From vertices that are inside and near the surface on to their neighbours, each with the face that is nearest to it,
-    as long as these are inside and there is time; also from the first of `more` (k,2), with a face nearby.
+    Propagates from vertices inside near the surface to their neighbours, each with its nearest face, while these are
+    inside and `go_on()` holds. Additional seeds: `more` (k,2), a vertex and a nearby face.
     """
     inside = np.zeros(len(x), np.bool_)
     start, joined = ring
@@ -112,8 +112,8 @@ def with_deep(
 
 
 def turn_inside(out: Contacts, inside: NDArray[np.bool_], x: Floats) -> None:
-    """Turn round the normals and distances of records that are inside, for positions `x` of everything; edges that
-    cross have no gap to turn round."""
+    """Flip the normals and distances of records that are inside, for all positions x (n,3); intersecting edges have no
+    gap to flip."""
     clear = (out["kind"] != EDGE_EDGE) | (out["distance"] > grown(0.0, x))
     rows = np.flatnonzero(inside & clear)
     out["normal"][rows] *= -1.0
@@ -121,6 +121,6 @@ def turn_inside(out: Contacts, inside: NDArray[np.bool_], x: Floats) -> None:
 
 
 def grown(within: float, x: Floats) -> float:
-    """As `reach_of`, but twice as fast for many positions."""
+    """Equivalent of `reach_of` that is twice as fast for many positions."""
     largest = max(float(x.max(initial=0.0)), -float(x.min(initial=0.0)))
     return within * (1.0 + 1e-12) + 1e-14 * largest

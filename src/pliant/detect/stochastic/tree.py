@@ -1,4 +1,4 @@
-"""A tree walked by probability: most of the contacts early, all of them in the end, or what a time budget allows."""
+"""BVH traversal by collision probability: likely contacts first, up to a quality or a time budget."""
 
 import time
 from collections.abc import Callable
@@ -24,20 +24,20 @@ from .records import Recorder
 from .sides import grown
 
 Floats = NDArray[np.float64]
-LEAF = 8  # triangles in a leaf
-WORK = 4000  # tests between two looks at the clock: about 0.1 ms, and some hundred contacts
-LITTLE = 500  # the same where time is short
-SHORT = 5e-4  # seconds that are left then
-_BYTES = 260  # memory a contact takes while it is found
+LEAF = 8  # triangles per leaf
+WORK = 4000  # tests between two readings of the clock: about 0.1 ms and some hundred contacts
+LITTLE = 500  # the same when less than SHORT remains
+SHORT = 5e-4  # seconds
+_BYTES = 260  # peak memory per contact during detection
 
 
 @door
 class StochasticTreeDetector:
-    """Contacts closer than `within`, those of the most likely places first; `other=None` asks for self-contact.
+    """Find contacts closer than `within`, the most probable ones first; `other=None` finds self-contact.
 
-    `quality` 0 to 1: stop when about this share of them is found; at 1 all are, as by the tree. `budget_ms`: stop in
-    time for `update` and `find` together to take so many milliseconds, as `clock` tells them. Without a budget the same
-    positions give the same contacts, whatever was asked before; with one, how many depends on the machine.
+    `quality` 0 to 1: stop when about this share of the contacts is found; 1 finds all, as method "tree". `budget_ms`:
+    stop so that `update` and `find` together take this many milliseconds by `clock`. Without a budget the result is
+    deterministic and independent of earlier queries; with one, the number of contacts depends on the machine.
     """
 
     name: ClassVar[str] = "stochastic-tree"
@@ -83,12 +83,12 @@ class StochasticTreeDetector:
         self._out = np.empty((1 << 14, 3), np.int32)
         self._lot = np.empty((LEAF * LEAF + _kernels.LOT + 64, 2), np.int32)
         self._found = self._out[:0]
-        self._recording, self._began = 1e-6, 0.0  # seconds a contact takes to be recorded, and this step began at
+        self._recording, self._began = 1e-6, 0.0  # seconds per contact record, and start time of this step
         self.estimated_recall = float("nan")
         self.opened = 0
 
     def _sew(self) -> None:
-        """What follows from which vertices are one."""
+        """Rebuild all data that depend on the welding."""
         self._parts = [Part.of(side) for side in self._seams.sides]
         self._whole = joined(self._parts)
         self._recorder = Recorder(self._parts)
@@ -96,7 +96,7 @@ class StochasticTreeDetector:
         self._depths = [Depths(part.side.mesh) if part.solid and apart else None for part in self._parts]
 
     def update(self, state: State) -> Self:
-        """Follow the positions, and walk."""
+        """Refit to the positions and traverse."""
         self._began = self._clock()
         if self._seams.follow(state.x):
             self._sew()
@@ -117,7 +117,7 @@ class StochasticTreeDetector:
         if self.budget_ms is None:
             return self._recorder.make(state, self._found, self._whole)
         began, spare = self._clock(), 0
-        # what comes after the deep ones takes part of the time
+        # reserve time for the work that follows the search for deep vertices
         until = self._began + 1e-3 * self.budget_ms - 0.7 * self._recording * (len(self._found) + FIXED)
 
         def go_on() -> bool:
@@ -150,7 +150,7 @@ class StochasticTreeDetector:
                 self._grow(int(state[0]), int(state[2]))
                 state[4] = 0
         if state[3]:
-            # time is up: what lies in the lot was reached, and counts
+            # the time is up: process the pairs that are still in the batch
             self._grow(int(state[0]), int(state[2]))
             lot = (self._lot, 0, state[3], self.within, self._out, state[2])
             state[2] = add_features(self._whole.facets, x, self.same, *lot)
@@ -162,26 +162,26 @@ class StochasticTreeDetector:
             self.estimated_recall = 1.0
 
     def _left(self, found: int) -> float:
-        """Seconds of the budget, without those that the records of what was found will take."""
+        """Return the remaining seconds of the budget, minus the expected time for the records of the pairs found."""
         if self.budget_ms is None:
             return np.inf
         spent = self._clock() - self._began
         return 1e-3 * self.budget_ms - spent - 1.3 * self._recording * (found + FIXED)
 
     def _grow(self, size: int, found: int) -> None:
-        """Twice the room for what is too full."""
+        """Double the capacity of the buffers that are nearly full."""
         if size + _kernels.OPENED > len(self._queue.key):
             more = _queue(2 * len(self._queue.key))
             for old, new in zip(self._queue, more, strict=True):
                 new[:size] = old[:size]
             self._queue = more
         if found + 16 * len(self._lot) > len(self._out):
-            advice = "ask for a smaller distance or raise max_bytes"
+            advice = "reduce the detection distance or raise max_bytes"
             validate.budget(f"{found} contacts", 2 * _BYTES * found, advice, self.max_bytes)
             self._out = np.concatenate([self._out[:found], np.empty((len(self._out) + found, 3), np.int32)])
 
 
-FIXED = 300  # contacts whose records take as long as what does not depend on their number
+FIXED = 300  # fixed cost of creating records, in contacts
 
 
 def _queue(size: int) -> Queue:

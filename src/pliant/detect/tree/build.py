@@ -1,4 +1,4 @@
-"""Ways to build a tree over boxes; all give a binary tree in depth-first order, which may be made wider."""
+"""BVH construction over AABBs: every method yields a binary tree in depth-first order, which may be widened."""
 
 import math
 from collections.abc import Mapping
@@ -23,25 +23,25 @@ TOP_DOWN = tuple(f"{along}-{rule}" for along in ALONG for rule in RULES if along
 BUILDS = (*TOP_DOWN, "bottom-up", "insertion", "connectivity")
 ARITIES = (2, 4, 8)
 OPTIONS = ("arity", "leaf", "split", "volume")
-PARTS = 64  # about how many subtrees threads share
-ROUNDS = 48  # of joining neighbours; what is left after them has few neighbours or many
+PARTS = 64  # approximate number of subtrees that are distributed over threads
+ROUNDS = 48  # of merging adjacent clusters; remaining clusters have few neighbours or very many
 
 
 def box_tree(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a tree whose traversal knows boxes alone, one element in a leaf; others are refused."""
+    """Validate the options of a detector's BVH, whose traversal supports AABBs and one element per leaf only."""
     for name in options:
         if name not in OPTIONS:
             raise unknown_option("the tree of a detector", name, OPTIONS)
     volume = validate.choice("volume", options.get("volume", "box"), list(VOLUMES))
     if volume != "box":
         raise ValueError(
-            f"volume = {volume!r}; detectors traverse trees of boxes only: leave it out, or give 'box'; "
-            "pliant.detect.tree.tree_of and find_pairs take every volume"
+            f"volume = {volume!r}; detectors traverse AABB trees only: leave it out, or give 'box'; "
+            "pliant.detect.tree.tree_of and find_pairs accept every volume"
         )
     if validate.whole("leaf", options.get("leaf", 1), low=1) != 1:
         raise ValueError(
-            f"leaf = {options['leaf']}; detectors hold one triangle in a leaf: leave it out, or give 1; "
-            "pliant.detect.tree.tree_of and find_pairs take any number"
+            f"leaf = {options['leaf']}; detectors use one triangle per leaf: leave it out, or give 1; "
+            "pliant.detect.tree.tree_of and find_pairs accept any number"
         )
     return {name: value for name, value in options.items() if name in ("arity", "split")}
 
@@ -57,9 +57,9 @@ def layout(
     leaf: int = 4,
     split: str = "longest-least",
 ) -> Tree:
-    """The shape of a tree over elements with the boxes `low`, `high` (m,3), and their order; its volumes are not set.
+    """Build the topology and element order of a BVH over AABBs `low`, `high` (m,3); its volumes are not set.
 
-    `faces` (m,c), the corners of the elements, say who is whose neighbour to the build "connectivity".
+    `faces` (m,c), the corners of the elements, define adjacency for the build "connectivity".
     """
     validate.choice("volume", volume, list(VOLUMES))
     validate.choice("split", split, BUILDS)
@@ -74,14 +74,14 @@ def layout(
         n = _down.build_top_down(low, high, ALONG[along], RULES[rule], leaf, order, starts, counts)
     else:
         if split == "connectivity" and faces is None:
-            raise ValueError("split 'connectivity' needs the corners of the elements; build the tree from a mesh")
+            raise ValueError("split 'connectivity' needs the corners of the elements; build the BVH from a mesh")
         clusters, root = _clustered(low, high, faces, split)
         n = _up.unroll(clusters, root, leaf, order, starts, counts)
     return _linked(order, starts[:n], counts[:n], leaf, arity, VOLUMES[volume])
 
 
 def _clustered(low: Floats, high: Floats, faces: Ints | None, split: str) -> tuple[Any, int]:
-    """Clusters of elements, and which of them is the root."""
+    """Build clusters of elements bottom-up or by insertion; return also the index of the root."""
     m = len(low)
     room = max(2 * m - 1, 0)
     boxes = np.empty((room, 6))
@@ -102,7 +102,7 @@ def _clustered(low: Floats, high: Floats, faces: Ints | None, split: str) -> tup
 
 
 def neighbours(faces: Any) -> NDArray[np.int64]:
-    """Pairs (p,2) of elements that share an edge; where many share one, each with the next."""
+    """Return pairs (p,2) of elements that share an edge; elements at a non-manifold edge are chained."""
     faces = np.asarray(faces, np.int64)
     ends = np.sort(np.stack([faces, np.roll(faces, -1, 1)], -1).reshape(-1, 2), 1)
     by = np.lexsort((ends[:, 1], ends[:, 0]))
@@ -112,7 +112,7 @@ def neighbours(faces: Any) -> NDArray[np.int64]:
 
 
 def _stride(m: int) -> int:
-    """About 0.62 m, prime to m."""
+    """Return a stride of about 0.62 m that is coprime to m."""
     stride = max(int(0.618 * m), 1)
     while math.gcd(stride, m) != 1:
         stride += 1
@@ -120,7 +120,7 @@ def _stride(m: int) -> int:
 
 
 def _linked(order: Ints, starts: Ints, counts: Ints, leaf: int, arity: int, k: int) -> Tree:
-    """Nodes of a binary tree in depth-first order, made wider and tied together."""
+    """Link the nodes of a binary tree in depth-first order, widened to the given arity."""
     skip = np.empty(len(starts), np.int32)
     _kernels.link(starts, counts, leaf, skip)
     if arity > 2:

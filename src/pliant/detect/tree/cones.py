@@ -1,4 +1,4 @@
-"""Which parts of a cover cannot touch themselves, so that nobody need look there."""
+"""Self-collision culling: patches of a mesh that provably do not touch themselves."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,14 +9,14 @@ from .cover import Cover
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
-FEWEST = 16  # triangles of a patch that is worth a proof; 8 to 32 do about as well
-_SIZES = 1e-100, 1e100  # of a mesh, metres, within which squares of lengths keep all their digits
+FEWEST = 16  # fewest triangles of a patch that is tested; 8 to 32 perform about as well
+_SIZES = 1e-100, 1e100  # sizes of a mesh in metres between which squared lengths neither under- nor overflow
 
 
 class Cones:
-    """Proves patches of a cover free of contact with themselves, by normal cones and contours.
+    """Culls patches without self-contact by normal cones and contour tests.
 
-    A patch is the triangles of a node of the cover's tree, at least `fewest`. What is proved, and why it is enough, is
+    A patch is the set of triangles below a node of the cover's BVH, at least `fewest`. The criterion and its proof are
     in the kernel's docstring and in docs/trees/cones.md.
     """
 
@@ -39,11 +39,11 @@ class Cones:
         self._behind = cover.behind
         self._none = np.zeros(len(nodes))
         self._begin = self._behind.copy()
-        self.count = 0  # patches that were proved the last time
+        self.count = 0  # patches culled by the last call of `begin`
 
     def begin(self, reach: float, beyond: Floats | None = None) -> Ints:
-        """(m,) nodes where the walks of the cover's triangles through its own tree may start to find all pairs nearer
-        than `reach`, where the cover is now; `beyond` (n,) is added to it in each node."""
+        """(m,) node at which the traversal of each triangle through the cover's own BVH may start and still find all
+        pairs nearer than `reach` at the current positions; `beyond` (n,) is added to `reach` per node."""
         self._begin[:] = self._behind
         cover, patches, self.count = self.cover, self.patches, 0
         size = (
@@ -60,10 +60,10 @@ class Cones:
 
 
 def mates_of(numbers: Ints) -> Ints:
-    """(m,3) the triangle beyond side k, from corner k to k + 1, of each triangle with corners `numbers` (m,3).
+    """(m,3) the triangle across side k, from corner k to k + 1, of each triangle with corners `numbers` (m,3).
 
-    -1 for none, -2 for several, for one that runs the same way, and where the triangle itself has a corner twice (a
-    lone vertex does).
+    -1 for none; -2 for several, for one of inconsistent orientation, and for degenerate triangles with a repeated
+    corner (such as isolated vertices).
     """
     ends = np.stack([numbers, np.roll(numbers, -1, 1)], 2).reshape(-1, 2).astype(np.int64)
     key = ends.min(1) * (int(numbers.max(initial=0)) + 1) + ends.max(1)

@@ -1,4 +1,4 @@
-"""A mesh as the tree detectors hold it: its triangles in the order of a tree, and where they are."""
+"""The leaf mesh of BVH detectors: triangles in leaf order of a BVH, with their current positions."""
 
 from typing import Any
 
@@ -18,10 +18,10 @@ Ints = NDArray[np.int32]
 
 
 class Cover:
-    """Faces of a mesh, and its vertices that no face holds, in a tree of boxes with one of them in a leaf.
+    """Faces and isolated vertices of a mesh in an AABB tree with one element per leaf.
 
-    Vertices with the same number in `weld` (n,) are one and the same; who shares one is a neighbour. Two covers need
-    different numbers; `sew` gives others. `lone` leaves out or takes in what no face holds.
+    Vertices with the same index in `weld` (n,) are welded; elements that share one are adjacent. Two covers need
+    disjoint indices; `sew` replaces them. `lone`: include vertices that belong to no face.
     """
 
     def __init__(self, x: Floats, top: Topology, weld: NDArray[Any], *, lone: bool = True, **options: Any) -> None:
@@ -32,7 +32,7 @@ class Cover:
         self.tree = tree_of(x, elements, leaf=1, **options)
         order = self.tree.order
         corners = np.ascontiguousarray(elements[order])
-        place = np.empty(len(order), np.int32)  # of each face in the order
+        place = np.empty(len(order), np.int32)  # leaf index of each face
         place[order] = np.arange(len(order), dtype=np.int32)
         self.place = place[: len(faces)]
         held, at = np.unique(corners.ravel(), return_index=True)
@@ -58,7 +58,7 @@ class Cover:
         self._sent = False
 
     def sewn(self, weld: NDArray[Any]) -> Skin:
-        """The skin with other numbers `weld` (n,) of vertices that are one."""
+        """Return the leaf mesh with other weld indices (n,)."""
         skin, weld = self.skin, weld.astype(np.int32)
         rows, ends = skin.vertex[:, 0], skin.edge[:, 1:3]
         return skin._replace(
@@ -68,17 +68,17 @@ class Cover:
         )
 
     def sew(self, weld: NDArray[Any]) -> None:
-        """From now on vertices with the same number in `weld` (n,) are one."""
+        """Replace the weld indices by `weld` (n,)."""
         self.skin = self.sewn(weld)
 
     def move(self, x: Floats) -> None:
-        """Follow positions (n,3): corners, ends, boxes and the tree."""
+        """Update corners, edge ends and AABBs to positions (n,3) and refit the BVH."""
         self.x = x
         _kernels.settle(self.skin, x, self.at)
         _tree.refit_boxes(self.tree)
 
     def send(self, way: Floats) -> None:
-        """Expect each vertex to go by its row of `way` (n,3)."""
+        """Set the predicted displacement `way` (n,3) of the vertices."""
         self._sent = True
         if self._drift is None:
             m, k = len(self.skin.corners), len(self.tree.nodes)
@@ -88,12 +88,12 @@ class Cover:
 
     @property
     def stands(self) -> bool:
-        """Whether it was never sent anywhere."""
+        """Whether no displacement was set: the cover is static."""
         return not self._sent
 
     @property
     def drift(self) -> Drift:
-        """Where all of it is expected to go; at first it stays."""
+        """The predicted displacements; zero unless `send` was called."""
         if self._drift is None:
             self.send(np.zeros_like(self.x))
             self._sent = False
@@ -102,7 +102,7 @@ class Cover:
 
     @property
     def behind(self) -> Ints:
-        """(m,) for each place in the order the node after its leaf: where its walk through the own tree starts."""
+        """(m,) the node after the leaf of each element: where its traversal of the own BVH starts in self-contact."""
         skip, first = self.tree.nodes["skip"], self.tree.nodes["first"]
         leaf = np.flatnonzero(skip == np.arange(len(skip)) + 1)
         start = np.empty(len(leaf), np.int32)
@@ -111,6 +111,6 @@ class Cover:
 
 
 def _counted(at: NDArray[Any], count: int) -> tuple[NDArray[np.int64], Ints]:
-    """Features in the order of the places (f,) they are counted at, and where each place's begin (count+1,)."""
+    """Group features by leaf `at` (f,) (CSR): their order, and the start of each leaf's features (count+1,)."""
     order = np.argsort(at, kind="stable")
     return order, np.concatenate([[0], np.cumsum(np.bincount(at, minlength=count))]).astype(np.int32)

@@ -1,4 +1,4 @@
-"""The exact list of triangle pairs that meet, of two meshes or of one with itself, for meshes that deform."""
+"""Exact triangle-triangle intersections between two deforming meshes, or within one."""
 
 import functools
 from typing import Any, Self
@@ -19,28 +19,28 @@ from .tree import refit, tree_of
 
 Floats = NDArray[np.float64]
 Pairs = NDArray[np.int32]
-_ROOM = 1024  # pairs a subtree may hold before they are counted first
+_ROOM = 1024  # buffered pairs per subtree; more require a second pass
 
 
 class Crossings:
-    """Pairs of triangles that meet: faces of `a` with faces of `b`, or of `a` with itself where `b` is left out.
+    """Pairs of intersecting triangles: faces of `a` with faces of `b`, or self-intersections of `a` without `b`.
 
-    Triangles are closed sets, so touching counts. Faces of one mesh that share a vertex or an edge count only when they
-    have more than that in common; vertices at equal places at the start are one vertex as long as they stay together.
-    `options` are those of a tree of boxes. `update` follows the meshes, `pairs` answers for where they are.
+    Triangles are closed sets, so touching counts. Faces of one mesh that share a vertex or an edge count only if they
+    intersect beyond it; vertices at equal initial positions are welded as long as they stay together. `options` are
+    those of an AABB tree. `update` sets positions, `pairs` returns the intersections there.
     """
 
     def __init__(self, a: Mesh, b: Mesh | None = None, *, max_bytes: float | None = None, **options: Any) -> None:
         if validate.choice("volume", options.get("volume", "box"), list(VOLUMES)) != "box":
-            raise ValueError(f"volume = {options['volume']!r}; expected 'box', the volume that crossings are found by")
+            raise ValueError(f"volume = {options['volume']!r}; intersections are found by AABB trees: expected 'box'")
         self.max_bytes = max_bytes
         self._one = _Follower(a, options)
         self._other = self._one if b is None else _Follower(b, options)
 
     def update(self, x_a: Any = None, x_b: Any = None) -> Self:
-        """New vertices of either mesh, (n,3); None leaves them where they are."""
+        """Set the vertices (n,3) of either mesh; None keeps the current ones."""
         if x_b is not None and self._other is self._one:
-            raise ValueError("x_b was given, but there is no second mesh; expected x_a alone")
+            raise ValueError("x_b was given, but there is no second mesh; expected x_a only")
         for name, x, mesh in (("x_a", x_a, self._one), ("x_b", x_b, self._other)):
             if x is not None:
                 mesh.move(validate.floats(name, x, mesh.x.shape))
@@ -48,12 +48,12 @@ class Crossings:
         return self
 
     def pairs(self) -> Pairs:
-        """(k,2) faces that meet, sorted; of one mesh with itself the lower face first, each pair once."""
+        """(k,2) intersecting faces, sorted; self-intersections once, with the lower face index first."""
         return self._found.copy()
 
     @property
     def count(self) -> int:
-        """How many pairs meet."""
+        """The number of intersecting pairs."""
         return len(self._found)
 
     @functools.cached_property
@@ -64,10 +64,10 @@ class Crossings:
 
 
 class _Follower:
-    """A mesh with a tree that follows it."""
+    """A deforming mesh with a BVH that is refitted to it."""
 
     def __init__(self, mesh: Mesh, options: dict[str, Any]) -> None:
-        self.x = mesh.vertices.copy()  # may be written, like those that follow: one compiled kernel serves them all
+        self.x = mesh.vertices.copy()  # writable, as later positions, so that one compiled kernel serves all
         self.faces = mesh.faces
         self.corners = mesh.weld_index[mesh.faces]
         self._seams = Seams(_Side(mesh))
@@ -86,21 +86,21 @@ class _Follower:
 
 
 def side_of(x: Floats, faces: Pairs, tree: Tree, corners: Pairs | None = None) -> Side:
-    """The kernel's view of a mesh; `corners` (m,3) are its faces with equal vertices under one number."""
+    """Return the arrays of a mesh that kernels use; `corners` (m,3) are its faces in weld indices."""
     x = np.require(x, np.float64, ["C", "W"])
     faces, corners = (_read_only(a) for a in (faces, faces if corners is None else corners))
     return Side(x, faces, corners, tree.nodes, tree.order, tree.items, tree.parts)
 
 
 def _read_only(a: Pairs) -> Pairs:
-    """A view that may not be written, like the faces of every mesh: kernels are compiled for that."""
+    """Return a read-only view, as the faces of every mesh are: kernels are compiled for that."""
     view = np.require(a, np.int32, ["C"]).view()
     view.flags.writeable = False
     return view
 
 
 def crossings_of(x: Floats, faces: Pairs, tree: Tree, corners: Pairs | None = None) -> Pairs:
-    """Pairs of faces of one mesh that meet, for a tree of boxes that fits `x`; see `Crossings`."""
+    """Return the self-intersections of one mesh; `tree` is an AABB tree fitted to `x`. See `Crossings`."""
     side = side_of(x, faces, tree, corners)
     return crossings_between(side, side, True)
 
@@ -108,7 +108,7 @@ def crossings_of(x: Floats, faces: Pairs, tree: Tree, corners: Pairs | None = No
 def crossings_between(
     a: Side, b: Side, same: bool = False, *, room: int | None = None, max_bytes: float | None = None
 ) -> Pairs:
-    """What `Crossings.pairs` answers, for sides whose trees fit; `same` where both are one."""
+    """Return `Crossings.pairs` for sides with fitted BVHs; `same`: both are one mesh."""
     n = len(a.parts)
     if not len(a.nodes) or not len(b.nodes):
         return np.empty((0, 2), np.int32)
@@ -120,7 +120,7 @@ def crossings_between(
     if (found > _ROOM).any():
         total = int(found.sum())
         advice = "cut the meshes into pieces or raise max_bytes"
-        # as they are found, their keys, and the sorted list
+        # memory for the pairs found, their keys, and the sorted list
         validate.budget(f"{total} pairs", 24.0 * total, advice, max_bytes)
         start, out = np.concatenate([[0], np.cumsum(found)]), np.empty((total, 2), np.int32)
         _kernels.find_crossings(a, b, same, room + n, start, out, found)
@@ -133,9 +133,9 @@ def crossings_between(
 
 @door
 def intersections(a: Mesh, b: Mesh | None = None) -> Pairs:
-    """(k,2) the exact list of triangle pairs that meet: faces of `a` with faces of `b`, or of `a` with itself.
+    """Return all intersecting triangle pairs (k,2), exactly: faces of `a` with faces of `b`, or of `a` with itself.
 
-    Touching counts. Within one mesh, faces that share a vertex or an edge count only when they have more than that in
-    common. For meshes that move keep a `Crossings`: its trees follow.
+    Touching counts. Within one mesh, faces that share a vertex or an edge count only if they intersect beyond it. For
+    moving meshes use a `Crossings`, which refits its BVHs.
     """
     return Crossings(a, b).pairs()

@@ -1,8 +1,8 @@
-"""Trees of shapes that are weighted sums: volumes from the weights alone, made when a walk reaches them.
+"""BVHs of linearly blended shapes: volumes follow from the blend weights alone, computed lazily during traversal.
 
 x = p + U q: D. James, D. Pai, BD-Tree: Output-Sensitive Collision Detection for Reduced Deformable Models, 2004; morph
-targets: T. Larsson, T. Akenine-Moeller, Efficient Collision Detection for Models Deformed by Morphing, 2003. Both are
-one: a vertex is a sum of weighted parts, so an interval or a sphere around it is the sum of those around the parts.
+targets: T. Larsson, T. Akenine-Moeller, Efficient Collision Detection for Models Deformed by Morphing, 2003. In both a
+vertex is a weighted sum of parts, so that an interval or sphere around it is the weighted sum of those of the parts.
 """
 
 from typing import Any, Self
@@ -17,13 +17,13 @@ from .tree import Floats, Found, Ints, flat, refit, tree_of, walk_pairs
 
 
 class BlendTree:
-    """Elements (m,c) whose corners are sums of `parts` (t,n,3) with weights (t,); no fitting, however they change.
+    """Elements (m,c) whose corners are sums of `parts` (t,n,3) with weights (t,); needs no refit when these change.
 
-    Volumes: box, k-DOP or sphere. Pairs are candidates: those whose volumes meet, all that really meet among them.
+    Volumes: box, k-DOP or sphere. Pairs are candidates: those whose volumes overlap, a superset of the intersections.
     """
 
     def __init__(self, parts: Floats, elements: Ints, *, rest: Floats | None = None, **options: Any) -> None:
-        """The tree is built over the shape of the weights `rest` (default: the mean of the parts)."""
+        """Build the BVH over the shape with weights `rest` (t,). Default: the mean of the parts."""
         if options.get("volume") == "oriented":
             raise ValueError("volume 'oriented' cannot be blended; use 'box', a k-DOP or 'sphere'")
         self.parts = validate.floats("parts", parts, (None, None, 3))
@@ -42,12 +42,12 @@ class BlendTree:
 
     @classmethod
     def bounded(cls, p: Floats, u: Floats, elements: Ints, **options: Any) -> Self:
-        """For x = p + u q: rest `p` (n,3) and displacements `u` (r,n,3), one for each coordinate of q (r,)."""
+        """Build for x = p + u q: rest pose `p` (n,3), displacement modes `u` (r,n,3), one per coordinate of q (r,)."""
         parts = np.concatenate([np.asarray(p)[None], np.asarray(u)])
         return cls(parts, elements, rest=np.eye(1, len(parts))[0], **options)
 
     def set(self, weights: Floats) -> Self:
-        """The shape with these weights (t,), or with coordinates (t-1,) of a bounded deformation; costs nothing."""
+        """Set the weights (t,), or the reduced coordinates (t-1,) of a `bounded` tree; constant cost."""
         weights = validate.floats("weights", weights, (None,))
         if len(weights) == len(self.parts) - 1:
             weights = np.concatenate([[1.0], weights])
@@ -56,7 +56,7 @@ class BlendTree:
         return self
 
     def positions(self, rows: NDArray[Any] | slice = slice(None)) -> Floats:
-        """Where the corners `rows` are."""
+        """Return the positions of the corners `rows`."""
         return np.asarray(np.einsum("t,tij->ij", self.weights, self.parts[:, rows]))
 
     def walked(self) -> Walked:
@@ -70,11 +70,11 @@ class BlendTree:
         )
 
     def pairs(self, other: "BlendTree | None" = None, *, within: float = 0.0) -> Found:
-        """Pairs of elements whose volumes, grown by `within`, meet; without `other` each pair of this one's once."""
+        """Return pairs of elements whose volumes are at most `within` apart; without `other`, each self pair once."""
         one = self.walked()
         return walk_pairs(one, one if other is None else other.walked(), same=other is None, within=within)
 
     @property
     def reached(self) -> int:
-        """How many nodes the walks since the last `set` have looked at."""
+        """The number of nodes visited by traversals since the last `set`."""
         return int((self._stamp == self.now).sum())

@@ -1,4 +1,4 @@
-"""How deep points are inside a body that deforms, and the way out: exact, however deep they are."""
+"""Exact penetration depth and separation direction of points in a deforming body, at any depth."""
 
 from typing import Any, Self
 
@@ -22,15 +22,15 @@ from .tree import refit, tree_of
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
-FEW = 1000  # points whose pseudonormals are made before a thread would have woken up
+FEW = 1000  # points up to which pseudonormals are computed on one thread
 NOTHING = Inside(np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 3)), np.zeros(0, np.int64), np.zeros((0, 3)))
 
 
 class Skin:
-    """A surface whose vertices `x` may be written anew, and the solid it encloses; `moved` tells that they were.
+    """A surface with writable vertices `x`, and the solid it encloses; call `moved` after writing them.
 
-    Pseudonormals are made for the features that are asked about, and the boundary of a solid whose parts overlap when a
-    point lies deep in it.
+    Pseudonormals are computed on demand for the queried features, and so is the boundary of a solid with overlapping
+    parts when a point lies deep inside it.
     """
 
     def __init__(self, mesh: Mesh) -> None:
@@ -38,23 +38,23 @@ class Skin:
         _, self.rows = np.unique(mesh.weld_index, return_index=True)
         self.x, self.surface, self.rings = loose(welded)
         self.solid = Solid(welded.topology)
-        self.blocks: Blocks | None = None  # where there are some that fit
+        self.blocks: Blocks | None = None  # a BVH fitted to x, if there is one
         self._outer: Outer | None = None
 
     def moved(self) -> None:
         self._outer = None
 
     def tell(self, points: Floats, found: Rows, place: Floats, *, behind: bool = False) -> Told:
-        """As `Solid.tell`."""
+        """Return signed distances as `Solid.tell` does."""
         worth(_normals.freshen, len(points), FEW)(self.rings, self.surface, found)
         return self.solid.tell(self.surface, points, found, place, self._boundary, self.blocks, behind=behind)
 
     def sides(self, points: Floats) -> Sides:
-        """As `Solid.sides`."""
+        """Return sides as `Solid.sides` does."""
         return self.solid.sides(self.surface.x, points, self.blocks)
 
     def fitted(self) -> Tree:
-        """A tree of boxes that fits."""
+        """Return an AABB tree fitted to the current vertices."""
         return tree_of(self.surface.x, self.surface.faces, **SHAPE)
 
     def _boundary(self) -> Outer:
@@ -64,9 +64,9 @@ class Skin:
 
 
 class Depths(Skin):
-    """Signed distances from a mesh that deforms, as `ClosestPoints` gives them for one that does not.
+    """Signed distances from a deforming mesh, as `ClosestPoints` gives them for a static one.
 
-    `update` fits the boxes to new vertices. Vertices that coincide at rest are one as long as they stay together.
+    `update` refits the BVH to new vertices. Vertices that coincide at rest are welded as long as they stay together.
     """
 
     def __init__(self, mesh: Mesh) -> None:
@@ -77,14 +77,14 @@ class Depths(Skin):
         self._sew(mesh)
 
     def _sew(self, mesh: Mesh) -> None:
-        """What follows from which vertices are one."""
+        """Rebuild all data that depend on the welding."""
         super().__init__(mesh)
         self._tree = super().fitted()
         self._blocks, self._number = blocks_of(self.surface, self._tree)
         self.blocks = self._blocks
 
     def update(self, x: Any) -> Self:
-        """New vertices (n,3) of the mesh as it was given."""
+        """Set the vertices (n,3) of the original, unwelded mesh and refit."""
         x = validate.floats("x", x, self._shape)
         if self._seams.follow(x):
             self._sew(self._seams.sides[0].mesh)
@@ -99,19 +99,19 @@ class Depths(Skin):
         return self._tree
 
     def query(self, points: Any) -> tuple[Floats, Floats, Rows, Floats]:
-        """Signed distance (n,), nearest point (n,3), its face (n,), and the unit direction that opens the gap (n,3)."""
+        """Signed distance (n,), nearest point (n,3), its face (n,), and the unit separation direction (n,3)."""
         told = self.told(points)
         return told.distance, told.nearest, told.face, told.normal
 
     def told(self, points: Any) -> Told:
-        """The same, and on which side of the mesh each point is."""
+        """Return the results of `query`, and the side of each point."""
         p = validate.floats("points", points, (None, 3))
         found, place = np.full((len(p), 2), -1, np.int64), np.empty((len(p), 3))
         _nearest.find_nearest(self._blocks, self.surface, p, found, place)
         return self.tell(p, found, place)
 
     def inside(self, points: Any) -> Inside:
-        """Those of `points` (n,3) that are inside: only points in the box around the body are asked about."""
+        """Return those of `points` (n,3) that are inside; only points in the AABB of the body are queried."""
         p = validate.floats("points", points, (None, 3))
         box = self._tree.nodes[0]["bounds"]
         rows = np.flatnonzero(((p >= box[:3]) & (p <= box[3:])).all(1))
@@ -121,13 +121,13 @@ class Depths(Skin):
 
 
 def loose(welded: Mesh) -> tuple[Floats, Surface, Rings]:
-    """A surface whose vertices may be written anew, in the array that comes first, and what its pseudonormals need.
+    """Return the writable vertices of a surface, the surface, and the adjacency that its pseudonormals need.
 
-    They are zero until `kernels.pseudonormals.freshen` makes those that are asked for.
+    Pseudonormals are zero until `kernels.pseudonormals.freshen` computes those requested.
     """
     top, kept = welded.topology, welded.vertices.copy()
     x = kept.view()
-    x.flags.writeable = False  # like that of a mesh: the same kernels serve both
+    x.flags.writeable = False  # as in a mesh, so that the same compiled kernels serve both
     normals = (np.zeros((count, 3)) for count in (welded.n_faces, len(top.edges), welded.n_vertices))
     closed = not top.border.any()
     rough = np.zeros(welded.n_vertices, np.bool_)

@@ -1,4 +1,4 @@
-"""Contacts by trees of boxes that follow everything that moves: exact, of any two meshes or of one with itself."""
+"""Exact contacts by AABB trees that are refitted every step, between any two meshes or within one."""
 
 from typing import Any, ClassVar, Self
 
@@ -17,12 +17,11 @@ from .near import NearPairs
 
 @door
 class TreeDetector:
-    """All pairs of features closer than `within`; `other=None` asks for self-contact, neighbours left out.
+    """Find all pairs of features closer than `within`; `other=None` finds self-contact, excluding adjacent features.
 
-    Against a closed mesh the distance is signed, and a vertex inside it is reported with its nearest face however
-    deep it is. Open meshes have no inside: distances are positive, the normal points from the other to this one.
-    `cull` passes over patches of one mesh that are proved to be free of contact with themselves; the contacts are the
-    same without it.
+    Against a closed mesh the distance is signed, and a vertex inside it is reported with its nearest face at any depth.
+    Open meshes have no inside: distances are positive, the normal points from the second mesh to the first. `cull`
+    skips patches that provably do not touch themselves; it does not change the contacts.
     """
 
     name: ClassVar[str] = "tree"
@@ -52,7 +51,7 @@ class TreeDetector:
         a = Cover(one.mesh.vertices, one.mesh.topology, self.one.weld, **tree)
         b = None
         if other is not None:
-            # numbers beyond those of the first side: the two are no neighbours
+            # weld indices disjoint from those of the first side, so that the two are never adjacent
             b = Cover(other.mesh.vertices, other.mesh.topology, self.other.weld + one.mesh.n_vertices, **tree)
         self._pool = Pool()
         self._seams = Seams(one, other)
@@ -60,7 +59,7 @@ class TreeDetector:
         self._depths = [Depths(part.side.mesh) if part.solid and not self.same else None for part in self._sides]
 
     def update(self, state: State) -> Self:
-        """Follow the positions."""
+        """Refit the BVHs to the positions."""
         if self._seams.follow(state.x):
             self._sew()
         self.near.a.move(state.x[self.one.side.rows])
@@ -72,7 +71,7 @@ class TreeDetector:
         return self
 
     def _sew(self) -> None:
-        """Vertices that were one have come apart, or together again."""
+        """Rebuild all data that depend on the welding."""
         sides = self._seams.sides
         self.one = Part.of(sides[0])
         self.other = self.one if self.same else Part.of(sides[1])
@@ -90,7 +89,7 @@ class TreeDetector:
         return contacts_of(a, a if self.same else b, *near.within(self.within), self._pool)
 
     def inside(self, points: Any, which: Any = None) -> Inside:
-        """Which of `points` (n,3) are inside the other mesh, where it was at the last update; none if it is open."""
+        """Return the `points` (n,3) inside the second mesh at its last update; none if it is open."""
         depths = self._depths[-1]
         return NOTHING if depths is None else depths.inside(points)
 

@@ -1,4 +1,4 @@
-"""Pairs of features of two covers, or of one with itself, that are closer than a distance."""
+"""Proximity queries: pairs of features of two covers, or of one with itself, within a distance."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,14 +13,14 @@ from .cover import Cover
 
 Rows = NDArray[np.int32]
 Counts = NDArray[np.int64]
-_BYTES = 260  # memory a contact takes while it is found
-_EACH = 8  # pairs for each triangle that there is room for at first
+_BYTES = 260  # peak memory per contact during detection
+_EACH = 8  # initial buffer size in pairs per triangle
 
 
 class NearPairs:
-    """Asks covers where they are now; `b=None` asks for pairs within a, neighbours left out.
+    """Proximity queries of covers at their current positions; `b=None` tests a against itself, excluding adjacency.
 
-    `cull` passes over patches of one mesh that are proved to be free of contact with themselves.
+    `cull` skips patches of one mesh that provably do not touch themselves.
     """
 
     def __init__(self, a: Cover, b: Cover | None = None, *, cull: bool = True, max_bytes: float | None = None) -> None:
@@ -32,16 +32,16 @@ class NearPairs:
         self._room = _EACH * max(len(self._begin), len(self.b.skin.face)) // _proximity.PARTS + 64
 
     def within(self, distance: float, *, drifting: bool = False) -> tuple[Rows, Rows, Rows]:
-        """Pairs (k,2), sorted: vertices of a and faces of b, vertices of b and faces of a, edges.
+        """Return sorted pairs (k,2): vertices of a and faces of b, vertices of b and faces of a, edges.
 
-        Of one mesh with itself the first holds both ways. `drifting` asks for all that come so near on the way that
-        the covers were sent (and some more), see kernels/drift.py.
+        For self-contact the first array holds both directions. `drifting` returns a superset of the pairs that come
+        this near during the predicted displacements (`Cover.send`), see kernels/drift.py.
         """
         return self.ordered(*self._walk(distance, distance, drifting))
 
     def candidates(self, distance: float) -> tuple[Rows, Counts]:
-        """All pairs that the walk leaves over, without their distances: `found` (parts,room,3) with the kind of each
-        and the places of its features in the skins, of which counts (parts,) are filled. All that are near are there.
+        """Broad phase: return the candidates `found` (parts,room,3), each with its kind and the indices of its features
+        in the leaf meshes, of which counts (parts,) are filled; a superset of the near pairs.
         """
         return self._walk(distance, -1.0, False)
 
@@ -59,13 +59,13 @@ class NearPairs:
                 _proximity.near_pairs(a.skin, a.at, b.skin, b.at, self.same, begin, reach, within, found, counts)
             if counts.max() < self._room:
                 return found, counts
-            # counted, not cut off: there is room for all of them the next time
+            # the counts are complete even if the buffer overflowed: allocate enough and repeat
             self._room = int(counts.max() * 1.25) + 1
-            advice = "ask for a smaller distance or raise max_bytes"
+            advice = "reduce the detection distance or raise max_bytes"
             validate.budget(f"{counts.sum()} contacts", int(counts.sum()) * _BYTES, advice, self.max_bytes)
 
     def ordered(self, found: Rows, counts: Counts) -> tuple[Rows, Rows, Rows]:
-        """Pairs (kind, feature, feature) in the order that `within` gives them."""
+        """Sort rows (kind, feature, feature) into the arrays that `within` returns."""
         a, b = self.a, self.b
         n_a, n_b = len(a.x), len(b.x)
         base = np.array([0, n_a, 0] if self.same else [0, n_a + n_b, n_a])

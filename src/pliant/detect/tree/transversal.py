@@ -1,4 +1,4 @@
-"""Of triangle pairs that meet: which cross, and which merely touch; exact."""
+"""Exact classification of intersecting triangle pairs: transversal crossings and mere touching."""
 
 from typing import Any
 
@@ -12,11 +12,11 @@ Bools = NDArray[np.bool_]
 
 
 def crossing(x: Any, faces: Any, y: Any, others: Any, pairs: Any, *, aligned: bool = True) -> Bools:
-    """(k,) which of the `pairs` (k,2) of faces that meet, `faces` on x and `others` on y, cross and do not only touch.
+    """(k,) whether each of the intersecting `pairs` (k,2), `faces` on x and `others` on y, crosses or only touches.
 
     Two triangles cross where they share a segment and each has corners strictly on both sides of the other's plane.
-    A surface that passes exactly through edges or corners of the other only touches each of its triangles. `aligned`
-    has such pairs count where a triangle is touched by some that lie strictly above it and others strictly below.
+    A surface that passes exactly through edges or corners of the other only touches each of its triangles. With
+    `aligned`, such pairs count if a triangle is touched by some that lie strictly above it and others strictly below.
     """
     crosses, sides = np.zeros(len(pairs), np.bool_), np.zeros((len(pairs), 2), np.int8)
     if not len(pairs):
@@ -29,14 +29,14 @@ def crossing(x: Any, faces: Any, y: Any, others: Any, pairs: Any, *, aligned: bo
 
 
 def _plain(x: Any, faces: Any) -> tuple[Floats, NDArray[np.int32]]:
-    """Views that may not be written: the kernel is compiled for those alone."""
+    """Return read-only views: the kernel is compiled for those only."""
     x, faces = np.require(x, np.float64, ["C"]).view(), np.require(faces, np.int32, ["C"]).view()
     x.flags.writeable = faces.flags.writeable = False
     return x, faces
 
 
 def _from_both(face: NDArray[np.int32], side: NDArray[np.int8], crosses: Bools) -> Bools:
-    """Pairs that touch a face which others touch from its other side."""
+    """Return the pairs that touch a face which other pairs touch from its opposite side."""
     touch = ~crosses & (np.abs(side) == 1)
     count = int(face.max()) + 1
     above, below = (np.bincount(face[touch & (side == s)], minlength=count) > 0 for s in (1, -1))

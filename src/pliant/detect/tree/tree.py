@@ -1,4 +1,4 @@
-"""Trees of volumes over the elements of a mesh, or over boxes: built, fitted anew, and asked for pairs."""
+"""Bounding volume hierarchies over mesh elements or AABBs: construction, refit and pair queries."""
 
 from typing import Any, NamedTuple
 
@@ -16,19 +16,19 @@ from .build import layout
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
-TASKS = 128  # pairs of subtrees that threads share
+TASKS = 128  # pairs of subtrees that are distributed over threads
 _CORNERS = np.array([[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)], np.bool_)
 
 
 class Found(NamedTuple):
     pairs: Ints  # (k,2) elements, ascending
-    tests: int  # pairs of nodes that were looked at
+    tests: int  # number of overlap tests of nodes
 
 
 def build_tree(low: Floats, high: Floats, **options: Any) -> Tree:
-    """A tree over elements with the boxes `low`, `high` (m,3).
+    """Build a BVH over elements with the AABBs `low`, `high` (m,3).
 
-    Options: `volume`, `arity`, `leaf` (a node with more elements has children), `split`; see docs/trees.
+    Options: `volume`, `arity`, `leaf` (largest number of elements in a leaf), `split`; see docs/trees.
     """
     low, high = (np.ascontiguousarray(a, np.float64).reshape(-1, 3) for a in (low, high))
     tree = layout(low, high, **options)
@@ -42,7 +42,7 @@ def build_tree(low: Floats, high: Floats, **options: Any) -> Tree:
 
 
 def tree_of(x: Floats, elements: Ints, y: Floats | None = None, **options: Any) -> Tree:
-    """A tree over elements (m,c) at `x` (n,3): points, edges, faces, tets; or over what they sweep up to `y`."""
+    """Build a BVH over elements (m,c) at `x` (n,3): points, edges, faces, tets; with `y`, over their sweep to `y`."""
     corners = x[elements] if y is None else np.concatenate([x[elements], y[elements]], 1)
     tree = layout(corners.min(1), corners.max(1), elements, **options)
     refit(tree, x, elements, y)
@@ -50,9 +50,9 @@ def tree_of(x: Floats, elements: Ints, y: Floats | None = None, **options: Any) 
 
 
 def refit(tree: Tree, x: Floats, elements: Ints, y: Floats | None = None) -> None:
-    """Fit the volumes to elements at `x`, or to what they sweep on the way to `y`; the tree keeps its shape.
+    """Refit the volumes to elements at `x`, or to their sweep from `x` to `y`; the topology of the BVH is kept.
 
-    Nothing is checked here: positions must be finite.
+    Arguments are not validated: positions must be finite.
     """
     boxes = tree.items.shape[1] == 6
     if boxes and elements.shape[1] == 3 and y is None:
@@ -67,7 +67,7 @@ def refit(tree: Tree, x: Floats, elements: Ints, y: Floats | None = None) -> Non
 
 
 def set_items(tree: Tree, x: Floats, elements: Ints, y: Floats | None = None) -> None:
-    """The volumes of the elements only."""
+    """Update the volumes of the elements only, not of the nodes."""
     y = x if y is None else y
     if tree.items.shape[1] == 6 and elements.shape[1] == 3:
         _kernels.boxes_of_faces(x, y, elements, tree.order, tree.items)
@@ -79,12 +79,12 @@ tree_of_faces, refit_faces = tree_of, refit
 
 
 def kind_of(tree: Tree) -> int:
-    """Which volumes: the number of their numbers tells."""
+    """Return the kind of volume, which the number of its parameters determines."""
     return {4: _volumes.SPHERE, 15: _volumes.ORIENTED}.get(tree.items.shape[1], _volumes.SLABS)
 
 
 def flat(tree: Tree) -> Walked:
-    """Views of a tree for the loops that serve every volume."""
+    """Return flat views of a BVH for the kernels that support every kind of volume."""
     n, k = len(tree.nodes), tree.items.shape[1]
     nodes = np.asarray(tree.nodes)
     bounds = nodes.view(np.float64).reshape(n, k + 2)
@@ -95,14 +95,14 @@ def flat(tree: Tree) -> Walked:
 
 
 def find_pairs(a: Tree, b: Tree | None = None, *, within: float = 0.0) -> Found:
-    """Pairs of elements whose volumes, grown by `within`, meet; without `b` each pair of elements of `a` once."""
+    """Return pairs of elements whose volumes are at most `within` apart; without `b`, each pair of `a` once."""
     one = flat(a)
     return walk_pairs(one, one if b is None else flat(b), same=b is None, within=within)
 
 
 def walk_pairs(a: Walked, b: Walked, *, same: bool, within: float) -> Found:
     if a.items.shape[1] != b.items.shape[1]:
-        raise ValueError(f"trees of volumes with {a.items.shape[1]} and {b.items.shape[1]} numbers; use one kind")
+        raise ValueError(f"BVH volumes have {a.items.shape[1]} and {b.items.shape[1]} parameters; use one kind")
     reach = reaches(a.kind, a.items.shape[1], validate.number("within", within, low=0.0))
     tasks = np.empty((TASKS if a.fresh == b.fresh == _walk.CURRENT else 1, 2), np.int32)
     tasks = tasks[: _walk.front(a, b, same, tasks)]
@@ -115,7 +115,7 @@ def walk_pairs(a: Walked, b: Walked, *, same: bool, within: float) -> Found:
         if (count <= np.diff(start)).all():
             break
         start = np.concatenate([[0], np.cumsum(count)])
-        validate.budget(f"{start[-1]} pairs", 24.0 * float(start[-1]), "ask for a smaller distance")
+        validate.budget(f"{start[-1]} pairs", 24.0 * float(start[-1]), "reduce the detection distance")
     found = np.concatenate([out[s : s + c] for s, c in zip(start, count, strict=False)] or [out[:0]])
     key = found[:, 0].astype(np.int64) << 32 | found[:, 1]
     key.sort()
@@ -124,12 +124,12 @@ def walk_pairs(a: Walked, b: Walked, *, same: bool, within: float) -> Found:
 
 
 def reaches(kind: int, k: int, within: float) -> Floats:
-    """How far apart the numbers of two volumes may be; more along axes longer than one, rounded up."""
+    """Return the allowed gap per parameter of two volumes, scaled by the length of each axis and rounded up."""
     if kind == _volumes.SLABS:
         rows = [r for r in range(13) if r < 3 or k == 26 or (r < 7) == (k == 14)][: k // 2]
         length = np.linalg.norm(_volumes.AXES[rows], axis=1)
         return np.asarray(within * np.where(length > 1.0, length * (1.0 + 4.0 * _volumes.EPS), 1.0))
     if kind == _volumes.SPHERE:
         return np.array([within])
-    # each grows by half along its own axes and then sticks out at the corners; what holds it must reach as far
+    # each OBB grows by half along its own axes, hence by sqrt(3) times as much at its corners
     return 0.5 * np.array([within, within * np.sqrt(3.0) * (1.0 + 4.0 * _volumes.EPS)])

@@ -1,4 +1,4 @@
-"""A tree that follows a deforming mesh, and when it is better built anew."""
+"""BVH update strategies for deforming meshes: refit, partial refit, lazy refit and rebuild."""
 
 from typing import Any, NamedTuple, Self
 
@@ -12,22 +12,22 @@ from ...kernels.tree_walk import Walked
 from .tree import Floats, Found, Ints, flat, refit, set_items, tree_of, walk_pairs
 
 UPDATES = ("bottom-up", "top-down", "hybrid", "lazy", "rebuild")
-WORSE = 2.0  # times the surface after the last build at which a tree is built anew; measured, see docs/trees
+WORSE = 2.0  # growth of the surface area since the last build that triggers a rebuild; measured, see docs/trees
 
 
 class Top(NamedTuple):
-    nodes: Ints  # the upper half of a tree, children before parents
-    whole: NDArray[np.bool_]  # the lowest of these, made from their elements
+    nodes: Ints  # the upper half of a BVH, children before parents
+    whole: NDArray[np.bool_]  # the lowest of these, refitted from their elements
 
 
 class MovingTree:
-    """Elements (m,c) with corners `x` (n,3), or sweeping from `x` to `y`, in a tree that keeps up with them.
+    """A BVH over moving elements (m,c) with corners `x` (n,3), or over their sweep from `x` to `y`.
 
-    `update`: "bottom-up" fits all volumes; "top-down" only those that a walk reaches, from the elements below;
-    "hybrid" the upper half at once and the rest when reached; "lazy" none until something moved more than `margin`
-    since the last fit (pairs may then be farther apart than asked, none is missing); "rebuild" makes a new tree every
-    time. A tree whose volumes have grown to `worse` times their surface, measured against the root's, is built anew
-    wherever all of them are fitted; None never does.
+    `update`: "bottom-up" refits all volumes; "top-down" only those a traversal reaches, from the elements below;
+    "hybrid" the upper half at once and the rest when reached; "lazy" none until a corner has moved more than `margin`
+    since the last refit (conservative: pairs may be farther apart than requested); "rebuild" builds a new BVH every
+    time. After a full refit the BVH is rebuilt if the surface area of its volumes, relative to the root's, has grown
+    by the factor `worse`; None never rebuilds.
     """
 
     def __init__(
@@ -49,13 +49,13 @@ class MovingTree:
         self._build(*self._checked(x, y))
 
     def move(self, x: Floats, y: Floats | None = None) -> Self:
-        """Follow to the corners `x`, or to what is swept from `x` to `y`."""
+        """Update to the corners `x` (n,3), or to their sweep from `x` to `y`."""
         x, y = self._checked(x, y)
         if self.update == "rebuild":
             self._build(x, y)
         elif self.update == "lazy":
             moved = max(_fit.farthest(x, self._x), _fit.farthest(y, self._y))
-            # positions were rounded too
+            # include the rounding error of positions
             self.moved = moved + 4.0 * np.finfo(float).eps * self._size(x, y) if moved else 0.0
             if self.moved > self.margin:
                 self._fit_all(x, y)
@@ -66,7 +66,7 @@ class MovingTree:
         return self
 
     def pairs(self, other: "MovingTree | None" = None, *, within: float = 0.0) -> Found:
-        """Pairs of elements whose volumes, grown by `within`, meet; without `other` each pair of this one's once."""
+        """Return pairs of elements whose volumes are at most `within` apart; without `other`, each self pair once."""
         one = self.walked()
         if other is None:
             return walk_pairs(one, one, same=True, within=within + 2.0 * self.moved)
@@ -78,7 +78,7 @@ class MovingTree:
 
     @property
     def quality(self) -> float:
-        """The surface of all volumes over that of the root, relative to what it was when built; 1 is as good as new."""
+        """Surface area of all volumes over that of the root, relative to its value after the build (1: as built)."""
         return self._surface() / self._new if self._new > 0.0 else 1.0
 
     def _surface(self) -> float:
@@ -102,7 +102,7 @@ class MovingTree:
             self._build(x, y)
 
     def _fit_part(self, x: Floats, y: Floats) -> None:
-        """Elements now, nodes when they are reached; of a hybrid tree the upper half now."""
+        """Refit the elements now and nodes when reached; for "hybrid" also the upper half now."""
         self.now += 1
         set_items(self.tree, x, self.elements, y)
         if self.update == "hybrid" and len(self.tree.nodes):
@@ -116,7 +116,7 @@ class MovingTree:
         self.fits += 1
 
     def _checked(self, x: Floats, y: Floats | None) -> tuple[Floats, Floats]:
-        """Fresh arrays: the caller may change what it gave."""
+        """Validate and copy, since the caller may change its arrays."""
         x = validate.floats("x", x, (None, 3))
         y = x if y is None else validate.floats("y", y, (len(x), 3))
         return x, y

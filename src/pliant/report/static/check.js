@@ -1,11 +1,11 @@
-// Around the picture: charts that are clicked, places that are gone to, the ring around the one shown.
+// Controls around the view: clickable charts, the list of locations, and the ring around the selected one.
 
 const spotButtons = [];
 const plots = []; // { values, after, output, unit, cursor }
 let shownSpot = -1;
 
 function number(value, unit) {
-  if (value === null) return "not known";
+  if (value === null) return "unknown";
   const text = Number.isInteger(value) ? value.toLocaleString("en") : String(Number(value.toPrecision(3)));
   return unit ? `${text} ${unit}` : text;
 }
@@ -15,7 +15,7 @@ function markSpot(k) {
   spotButtons.forEach((button, j) => button.setAttribute("aria-current", String(j === k)));
 }
 
-// To the frame of a place, looking at it from where it can be seen.
+// Go to the frame of a location, with a camera that sees it.
 function goTo(k) {
   const spot = run.spots[k];
   if (!spot) return;
@@ -23,7 +23,7 @@ function goTo(k) {
   Object.assign(view, { azimuth: spot.azimuth, elevation: spot.elevation, target: [...spot.place], touched: true });
   view.distance = (1.25 * spot.radius) / (Math.tan(FOV / 2) * Math.min(1, view.aspect));
   markSpot(k);
-  canvas.dispatchEvent(new Event("gone")); // for what must be shown with it
+  canvas.dispatchEvent(new Event("gone")); // other scripts react to it
   play(false);
   setFrame(spot.frame);
   spotButtons[k].scrollIntoView({ block: "nearest" });
@@ -50,7 +50,7 @@ function makeSpots() {
     $("spots").append(row);
     spotButtons.push(button);
   }
-  if (run.unlisted) spotRow(`and ${run.unlisted.toLocaleString("en")} more that are less bad`);
+  if (run.unlisted) spotRow(`and ${run.unlisted.toLocaleString("en")} more of lower severity`);
 }
 
 function path(points, kind) {
@@ -91,7 +91,7 @@ function makeChart({ name, unit, values, after }) {
   plots.push({ values, after, output, unit, cursor });
 }
 
-// Where a point is on the picture, or on one of those side by side, CSS pixels; null behind the camera.
+// Position of a point in the view, or in one of two views side by side, in CSS pixels; null behind the camera.
 function onScreen(p, part = 0) {
   const m = state.view.project, out = [0, 1, 3].map((r) => m[r] * p[0] + m[4 + r] * p[1] + m[8 + r] * p[2] + m[12 + r]);
   if (out[2] <= 0) return null;
@@ -132,7 +132,7 @@ function begin() {
   canvas.addEventListener("drawn", showAround);
   const worst = run.spots[run.opens ?? 0];
   if (worst) markSpot(run.opens ?? 0);
-  setFrame(worst ? worst.frame : 0); // all of it first; a click goes near
+  setFrame(worst ? worst.frame : 0); // whole garment first; a click zooms in
 }
 
 Object.assign(window.pliant, { goTo, seeThrough, ready: window.pliant.ready.then(begin) });

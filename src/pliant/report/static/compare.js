@@ -1,4 +1,4 @@
-// Tables that are sorted by a click on a heading, pictures that grow, and rows that point to their pictures.
+// Tables sortable by clicking a heading, pictures that enlarge, and rows linked to their pictures.
 
 const value = (cell) => (cell.dataset.sort === undefined ? cell.textContent : Number(cell.dataset.sort));
 

@@ -1,4 +1,4 @@
-// The other half of report/pack.py: base64, deflate, byte planes, differences.
+// Decoder for report/pack.py: base64, deflate, byte planes, differences.
 
 async function unpack(text, size) {
   const packed = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
@@ -32,7 +32,7 @@ async function decodeClip(packed) {
     name: packed.name,
     count: n,
     frameCount: packed.frameCount,
-    moments: packed.frameCount, // different pictures of it: frames, or poses of the one frame
+    moments: packed.frameCount, // number of distinct states: frames, or poses of the single frame
     poses: packed.poses ? new Float32Array(await unpack(packed.poses, 4)) : null,
     box: packed.box ?? [packed.low, packed.low.map((low, k) => low + packed.extent[k])],
     low: packed.low,
@@ -52,7 +52,7 @@ async function decodeClip(packed) {
   return clip;
 }
 
-// Meshes that are other ones in every frame, one after the other: where each begins, and what they are made of.
+// One mesh per frame, concatenated: offsets, positions and faces.
 async function decodeOverlay(packed) {
   const starts = (counts) => counts.reduce((sums, n) => [...sums, sums[sums.length - 1] + n], [0]);
   const vertexStart = starts(packed.vertices), faceStart = starts(packed.faces);
@@ -89,8 +89,8 @@ function pose(points, p) {
   }
 }
 
-// Vertices of some twenty frames spread over the run, at most some thousands each, to fit the view to; not what has
-// fallen below the box, out of sight.
+// Vertices of about twenty frames, at most a few thousand each, for fitting the view; without vertices that have
+// fallen below the box.
 function somePoints(clips) {
   const out = [];
   for (const clip of clips) {

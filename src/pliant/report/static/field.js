@@ -1,4 +1,4 @@
-// Sliders through the slices; without this script the middle slices stay.
+// Sliders for the slices; without this script the page shows the middle slices.
 const pictures = JSON.parse(document.getElementById("pictures").textContent);
 for (const figure of document.querySelectorAll(".slices figure")) {
   const { images, places } = pictures[figure.dataset.axis];
@@ -13,7 +13,7 @@ for (const figure of document.querySelectorAll(".slices figure")) {
   };
   slider.addEventListener("input", show);
   image.addEventListener("click", () => figure.classList.toggle("wide"));
-  image.title = "Click to see it large";
+  image.title = "Click to enlarge";
   slider.hidden = false;
   show();
 }

@@ -1,4 +1,4 @@
-// Which of before and after is seen; key B goes from one to the next.
+// Selects the view: before, after or both; key B cycles through them.
 
 let looked = "before";
 
@@ -16,7 +16,7 @@ function look(which) {
 
 KEYS.b = () => look({ before: "after", after: "both", both: "before" }[looked]);
 
-// a place that is not there before, or not any more after, is looked at where it is
+// a location that exists only before or only after the repair is shown on that side
 canvas.addEventListener("gone", () => {
   const { side } = run.spots[shownSpot];
   if (looked !== "both") look(side ? "after" : "before");

@@ -7,7 +7,7 @@
   const heads = [...document.querySelectorAll("th button")];
   let column = 0, down = false;
 
-  // what is missing stays last either way; equal ones keep the order of the sweep
+  // missing values sort last in both directions; ties keep the order of the sweep
   const before = (a, b) => {
     const [x, y] = [keys[a][column], keys[b][column]];
     if (x === null || y === null) return (x === null) - (y === null) || a - b;

@@ -1,10 +1,10 @@
-// A garment in the colours of its depth, seen through the body, and the curves where surfaces cut each other.
+// A garment coloured by penetration depth, visible through the body, and the intersection curves.
 
 const heated = (source) => source.replace("#version 300 es", "#version 300 es\n#define HEAT");
 
 const CUT_INKS = { own: [0.62, 0.05, 0.55], body: [0.10, 0.28, 0.80] }; // sRGB, as in check.css
 
-// Segments of every frame, one after the other: where each frame begins, and their ends.
+// Segments of all frames, concatenated: offsets and end points.
 async function decodeCuts(packed) {
   const out = {};
   for (const [name, { counts, ends, side }] of Object.entries(packed)) {
@@ -47,12 +47,12 @@ class HeatScene extends Scene {
     gl.depthMask(true);
   }
 
-  // What is inside, once more and half transparent, where something is before it.
+  // Draw occluded penetrating parts again, half transparent.
   drawHidden(eye, project) {
     const { gl } = this, lit = this.use(this.lit, project);
     gl.uniform3fv(lit.eye, eye);
     gl.uniform1f(lit.ghost, 0.8);
-    gl.enable(gl.POLYGON_OFFSET_FILL); // as the common picture was drawn, else it would be behind itself
+    gl.enable(gl.POLYGON_OFFSET_FILL); // same offset as the main pass, to avoid z-fighting
     gl.depthFunc(gl.GREATER);
     for (const drawing of this.shown.filter(({ heat }) => heat)) {
       gl.uniform3fv(lit.color, drawing.clip.color);

@@ -1,4 +1,4 @@
-// Before and after of one garment: one of them, or both side by side, by one camera in one frame.
+// A garment before and after the repair: one of them, or both side by side with the same camera and frame.
 
 const SIDES = { before: [0], both: [0, 1], after: [1] };
 

@@ -1,4 +1,4 @@
-// The page: time, buttons, keys; and `window.pliant`, by which tests and other scripts look inside.
+// The player: time, buttons, keys; and `window.pliant`, the interface for tests and other scripts.
 
 const $ = (id) => document.getElementById(id);
 const run = JSON.parse($("run").textContent);
@@ -6,7 +6,7 @@ const stage = $("stage"), canvas = $("picture"), timeline = $("timeline");
 const night = matchMedia("(prefers-color-scheme: dark)");
 const state = {
   frame: 0, playing: false, loop: true, wire: false, speed: 1, clips: [], scene: null, view: null,
-  readings: [], // cells whose text is another one in every frame, and the texts
+  readings: [], // table cells with one text per frame, and the texts
   since: 0, // when the frame shown was due, ms
   drawn: 0, // when it was last drawn, ms
   slowness: 16, // ms between drawings while playing, smoothed
@@ -27,7 +27,7 @@ function changed() {
   if (!pending && state.scene) pending = requestAnimationFrame(draw);
 }
 
-// While a slow machine plays, shadows are grainier; as soon as it stands still they are smooth again.
+// Fewer shadow samples while a slow machine plays; full quality when paused.
 function pace(now) {
   const took = Math.min(now - state.drawn, 1000);
   state.drawn = now;
@@ -43,11 +43,11 @@ function draw(now) {
   const { view } = state;
   state.scene.draw(state.frame, view.eye, view.project, { wire: state.wire, dark: night.matches });
   showTime();
-  canvas.dispatchEvent(new Event("drawn")); // for what stands around the picture
+  canvas.dispatchEvent(new Event("drawn")); // for the elements around the view
   if (state.playing) changed();
 }
 
-// Frames follow the clock of the wall; a slow machine skips drawing some, a fast one draws each as long as it lasts.
+// Playback follows wall-clock time: a slow machine skips frames, a fast one draws each frame repeatedly.
 function advance(now) {
   const due = Math.floor(((now - state.since) / 1000) * run.fps * state.speed);
   if (due <= 0) return;
@@ -118,7 +118,7 @@ function listen() {
   timeline.oninput = () => { play(false); setFrame(timeline.value); };
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "SELECT") return;
-    if (event.key === " " && event.target.tagName === "BUTTON") return; // the button does what it says
+    if (event.key === " " && event.target.tagName === "BUTTON") return; // handled by the button itself
     const act = KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (!act) return;
     event.preventDefault();
@@ -128,13 +128,13 @@ function listen() {
     resize();
     if (!state.view.touched) state.view.fit();
     if (pending) cancelAnimationFrame(pending);
-    draw(performance.now()); // at once: a resized canvas is empty until drawn
+    draw(performance.now()); // immediately: a resized canvas is blank until drawn
   }).observe(canvas);
   night.addEventListener("change", changed);
   canvas.addEventListener("webglcontextlost", (event) => {
     event.preventDefault();
     state.scene = null;
-    say("The graphics card was taken away. Reload the page to go on.");
+    say("The WebGL context was lost. Reload the page to continue.");
   });
 }
 
@@ -161,7 +161,7 @@ function fillFacts() {
 
 async function start() {
   const gl = canvas.getContext("webgl2", { antialias: true, alpha: true, premultipliedAlpha: true });
-  if (!gl) throw new Error("This replay needs WebGL2, which this browser does not offer or has switched off.");
+  if (!gl) throw new Error("This replay needs WebGL2, which this browser does not support or has disabled.");
   if (typeof DecompressionStream === "undefined") throw new Error("This replay needs a browser of 2023 or later.");
   for (const packed of run.clips) state.clips.push(await decodeClip(packed));
   const overlays = await Promise.all((run.overlays ?? []).map(decodeOverlay));

@@ -62,7 +62,7 @@ class Drawing {
     if (clip.uv) this.attribute(gl, 2, 2, clip.uv);
     if (clip.heat) this.heat = this.attribute(gl, 3, 1, clip.heat.subarray(0, clip.count), gl.UNSIGNED_BYTE);
     this.indices(gl, clip.faces);
-    this.lines = null; // made when first asked for
+    this.lines = null; // created on first use
     gl.bindVertexArray(null);
   }
 
@@ -93,7 +93,7 @@ class Drawing {
 
   moveTo(gl, frame) {
     if (this.heat && this.heatOf !== frame) {
-      this.heatOf = frame; // what stands still may be heated by what moves
+      this.heatOf = frame; // a static mesh may have colours that change per frame
       const { heat, count } = this.clip, start = heat.length === count ? 0 : frame * count;
       gl.bindBuffer(gl.ARRAY_BUFFER, this.heat);
       gl.bufferSubData(gl.ARRAY_BUFFER, 0, heat.subarray(start, start + count));
@@ -101,7 +101,7 @@ class Drawing {
     const wanted = this.clip.moments === 1 ? 0 : frame;
     if (wanted === this.frame) return;
     this.frame = wanted;
-    if (!this.clip.live) fillPositions(this.clip, wanted); // a live one has been given its positions
+    if (!this.clip.live) fillPositions(this.clip, wanted); // a live clip already has its positions
     fillNormals(this.clip);
     for (const [buffer, values] of [[this.positions, this.clip.positions], [this.normals, this.clip.normals]]) {
       gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
@@ -132,7 +132,7 @@ class Drawing {
 
 const OVERLAY_ALPHA = 0.88; // as in report/overlay.py
 
-// A mesh of its own in every frame.
+// An overlay with its own mesh in every frame.
 class OverlayDrawing {
   constructor(gl, overlay) {
     this.overlay = overlay;
@@ -192,7 +192,7 @@ class Scene {
     this.skyMap = shadowMap(gl, 512);
     this.drawings = [];
     this.load(clips);
-    this.taps = 16; // looks into a shadow map per pixel
+    this.taps = 16; // shadow map samples per pixel
     this.compare = gl.createSampler();
     for (const [name, value] of [
       [gl.TEXTURE_COMPARE_MODE, gl.COMPARE_REF_TO_TEXTURE], [gl.TEXTURE_COMPARE_FUNC, gl.LEQUAL],
@@ -201,7 +201,7 @@ class Scene {
     ]) gl.samplerParameteri(this.compare, name, value);
   }
 
-  // What is drawn from now on, and `boxes` around it; the programs and the maps stay.
+  // Replace the drawn meshes and their bounding `boxes`; programs and maps are kept.
   load(clips, boxes = clips.map((clip) => clip.box)) {
     for (const drawing of this.drawings) drawing.free(this.gl);
     this.drawings = clips.map((clip) => new Drawing(this.gl, clip));
@@ -213,8 +213,8 @@ class Scene {
     this.sunProject = this.mapProject(SUN, 0.62);
     this.skyProject = this.mapProject([0, 1, 0], 0.75);
     this.shadowsOf = -1;
-    this.side = 0; // of clips that are seen only before, or only after
-    this.port = null; // x, y, width, height of the part of the canvas to draw on, pixels; all of it without
+    this.side = 0; // which of the clips before (0) and after (1) to draw
+    this.port = null; // x, y, width, height of the part of the canvas to draw on, pixels; null: all of it
   }
 
   mapProject(towards, reach) {
@@ -295,7 +295,7 @@ class Scene {
     if (this.overlays.length) this.drawOverlays(frame, eye, project);
   }
 
-  // Over all the rest: what lies inside of bodies would never be seen otherwise.
+  // Drawn last, after clearing the depth buffer, to show overlays inside bodies.
   drawOverlays(frame, eye, project) {
     const { gl } = this, lit = this.use(this.glow, project);
     gl.clear(gl.DEPTH_BUFFER_BIT);

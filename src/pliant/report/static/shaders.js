@@ -87,7 +87,7 @@ out vec4 pixel;
 #ifdef HEAT
 in float warmth;
 uniform vec3 ramp[6];
-uniform float ghost; // how much is seen of what is inside, through what is before it; 0 = the common picture
+uniform float ghost; // opacity of penetrating parts drawn through occluders; 0 = main pass
 #endif
 void main() {
   vec3 n = normalize(facing);
@@ -108,7 +108,7 @@ void main() {
     int k = min(int(t), 4);
     albedo = mix(ramp[k], ramp[k + 1], t - float(k));
   }
-  bool shaded = ghost == 0.; // what is inside would be in the shadow of what it is in
+  bool shaded = ghost == 0.; // penetrating parts would be shadowed by the body around them
 #else
   const bool shaded = true;
 #endif
@@ -126,7 +126,7 @@ void main() {
 #endif
 }`;
 
-// What is drawn over all the rest: lit, but in nobody's shadow.
+// Overlays: lit, without shadows.
 const GLOW_FRAGMENT = `#version 300 es
 precision highp float;
 in vec3 at;
@@ -171,7 +171,7 @@ uniform vec4 ink;
 out vec4 pixel;
 void main() { pixel = vec4(ink.rgb * ink.a, ink.a); }`;
 
-// A segment is a strip of four corners, some pixels wide: lines of WebGL are one pixel, which nobody sees.
+// A segment is a strip of four corners, some pixels wide: WebGL lines are only one pixel wide.
 const STRIP_VERTEX = `#version 300 es
 layout(location = 0) in vec3 from;
 layout(location = 1) in vec3 to;
@@ -187,6 +187,6 @@ void main() {
   vec4 p = end ? b : a;
   vec2 out_of = vec2(-t.y, t.x) * ((gl_VertexID & 1) == 0 ? -1. : 1.) + t * (end ? .6 : -.6);
   p.xy += out_of * width / screen * p.w;
-  p.z -= 2e-4 * p.w; // before the surfaces it lies in
+  p.z -= 2e-4 * p.w; // in front of the surfaces it lies in
   gl_Position = p;
 }`;

@@ -1,4 +1,4 @@
-// The camera a person turns: orbit, pan, zoom by mouse, wheel, touch.
+// The interactive camera: orbit, pan and zoom by mouse, wheel or touch.
 
 const FOV = 0.55; // radians, vertical
 
@@ -8,9 +8,9 @@ class View {
     this.home = home; // the elevation it starts at, radians
     Object.assign(this, { canvas, points, middle, size, changed });
     this.pointers = new Map();
-    this.head = 0; // pixels at the top that something lies over
+    this.head = 0; // pixels covered at the top
     this.parts = 1; // pictures side by side on the canvas
-    // inside a notebook the wheel scrolls the notebook until the picture has been clicked
+    // inside a notebook the wheel scrolls the notebook until the view has been clicked
     this.engaged = window === window.parent;
     this.reset();
     const on = (name, act, options) => canvas.addEventListener(name, act.bind(this), options);

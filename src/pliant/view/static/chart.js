@@ -5,7 +5,7 @@ const STAGES = {
 };
 const SPAN = 10000; // ms
 
-// 1, 2 or 5 times a power of ten, not below `value`.
+// The smallest 1, 2 or 5 times a power of ten that is at least `value`.
 function roundUp(value) {
   const ten = 10 ** Math.floor(Math.log10(Math.max(value, 1e-9)));
   return [1, 2, 5, 10].map((k) => k * ten).find((top) => top >= value * 0.999);
@@ -79,7 +79,7 @@ class Chart {
     this.write(pen, style, `${contacts} contacts`, split + gap + 10);
   }
 
-  // Legible over whatever the curves do.
+  // Legible on top of the curves.
   write(pen, style, text, y) {
     pen.lineWidth = 3;
     pen.lineJoin = "round";

@@ -1,6 +1,6 @@
-// The hand: which face a ray meets, and the drag of the point that was taken.
+// The drag constraint: ray casting against faces, and dragging of the grabbed point.
 
-// The nearest face along the ray, { t, clip } or null. Every face is asked: twenty thousand of them take about a millisecond.
+// The nearest face along the ray, { t, clip } or null. Brute force: twenty thousand faces take about a millisecond.
 function castRay(clips, from, along) {
   let best = Infinity, found = -1;
   const [ox, oy, oz] = from, [dx, dy, dz] = along;
@@ -27,13 +27,13 @@ function castRay(clips, from, along) {
 }
 
 class Hand {
-  // look() gives { view, clips, soft (bool per clip), scene } or null; send(command) tells the server; changed() draws anew
+  // look() returns { view, clips, soft (bool per clip), scene } or null; send(command) sends to the server; changed() redraws
   constructor(canvas, { look, send, changed }) {
     Object.assign(this, { canvas, look, send, changed });
-    this.held = null; // { id, touch, at (the point taken), target, pointer, sent, since (serial), missed, taken }
-    this.hover = null; // where the pointer is, while it is nowhere pressed
+    this.held = null; // { id, touch, at (the grabbed point), target, pointer, sent, since (serial), missed, taken }
+    this.hover = null; // position of the pointer while no button is pressed
     const stage = canvas.parentElement;
-    // the stage hears it before the camera does
+    // capture phase: before the camera's listeners
     stage.addEventListener("pointerdown", (event) => this.down(event), true);
     stage.addEventListener("dblclick", (event) => { if (event.target === canvas && this.hit(event)) event.stopPropagation(); }, true);
     canvas.addEventListener("pointermove", (event) => this.move(event));
@@ -42,7 +42,7 @@ class Hand {
     addEventListener("blur", () => this.drop());
   }
 
-  // Origin and direction of the ray through a pixel of the window.
+  // Origin and direction of the ray through a window pixel.
   ray({ clientX, clientY }) {
     const { view } = this.look(), box = this.canvas.getBoundingClientRect();
     const x = ((clientX - box.left) / box.width) * 2 - 1, y = 1 - ((clientY - box.top) / box.height) * 2;
@@ -50,7 +50,7 @@ class Hand {
     return { from: view.eye, along: unit(madd(madd(back.map((v) => -v), right, x * tan * view.aspect), up, y * tan)) };
   }
 
-  // What is soft and under the pointer, with nothing before it.
+  // The unoccluded deformable body under the pointer.
   hit(event) {
     const world = this.look();
     if (!world) return null;
@@ -61,10 +61,10 @@ class Hand {
   down(event) {
     if (event.target !== this.canvas) return;
     if (this.held) return this.second(event);
-    if (event.button !== 0 || !this.look()?.controls) return; // who only watches turns the view
+    if (event.button !== 0 || !this.look()?.controls) return; // pages without the controls only orbit
     const found = this.hit(event);
     const { scene, frame } = this.look();
-    // what fell far away is out of reach: the server would not take it
+    // a point far from the scene is out of range for the server
     if (!found || Math.hypot(...sub(found.at, scene.middle)) > 4 * scene.size) return;
     event.stopPropagation();
     event.preventDefault();
@@ -73,14 +73,14 @@ class Hand {
     const near = Math.min(scene.size, 0.99 * Math.hypot(...sub(found.at, found.from)));
     const pointer = { clientX: event.clientX, clientY: event.clientY };
     this.held = { id: event.pointerId, touch: event.pointerType === "touch", at: found.at, target: found.at, pointer, sent: found.at, pin: event.shiftKey, since: frame?.serial ?? 0, missed: frame?.header.missed ?? 0, taken: false };
-    // from near the cloth: the camera may be farther away than the server lets a ray begin
+    // start near the cloth: the camera may be outside the range that the server accepts
     this.send({ grab: madd(found.at, found.along, -near), along: found.along, pin: event.shiftKey });
     this.hover = null;
     this.cursor();
     this.changed();
   }
 
-  // A second finger means the camera: the first one lets go, and both turn it.
+  // A second finger controls the camera: the first one releases the cloth.
   second(event) {
     const { held } = this;
     if (!held.touch || event.pointerType !== "touch") return event.stopPropagation();
@@ -105,27 +105,27 @@ class Hand {
     this.changed();
   }
 
-  // What the server says: that a grab met nothing, or that it has let go by itself, when all began anew.
+  // Process the server's reply: the grab hit nothing, or was released by a restart.
   told(serial, { held, missed = 0 }) {
-    if (!this.held || serial - this.held.since < 3) return; // that frame may be from before
+    if (!this.held || serial - this.held.since < 3) return; // that frame may precede the grab
     if (held) this.held.taken = true;
     else if (this.held.taken || missed > this.held.missed) this.drop();
   }
 
-  // The hand is empty without having let go: nobody heard it grab, or what it held is gone.
+  // Clear the state without a release: the grab was not received, or the body no longer exists.
   forget() {
     this.held = null;
     this.cursor();
   }
 
-  // Once for each picture drawn: the target follows the pointer, in the plane of the screen through the point taken.
+  // Once per image: the target follows the pointer, in the screen-parallel plane through the grabbed point.
   tick() {
     if (this.held) this.pull();
     else if (this.hover) this.cursor();
   }
 
   pull() {
-    if (!this.look()) return; // the graphics card is gone
+    if (!this.look()) return; // the WebGL context is lost
     const { held } = this, { view, scene } = this.look(), { from, along } = this.ray(held.pointer), back = view.towards();
     const t = dot(sub(held.at, from), back) / dot(along, back);
     const away = sub(madd(from, along, t), scene.middle), far = Math.hypot(...away), limit = 3 * scene.size;

@@ -1,4 +1,4 @@
-// What is drawn over the scene: contacts, normals, boxes, a slice, a veil, pins and the hand.
+// Overlays: contacts, normals, boxes, a slice, a veil, pins and the drag constraint.
 
 const DOT_VERTEX = `#version 300 es
 layout(location = 0) in vec3 position;
@@ -13,7 +13,7 @@ void main() {
   gl_PointSize = width;
 }`;
 
-// Round, with a dark or bright edge so that it shows on any cloth. ink.a = 0: coloured by depth.
+// Round, with a dark or bright edge to be visible on any cloth. ink.a = 0: coloured by depth.
 const DOT_FRAGMENT = `#version 300 es
 precision mediump float;
 in float heat;
@@ -37,7 +37,7 @@ layout(location = 0) in vec3 position;
 uniform mat4 project;
 out vec2 at;
 void main() {
-  at = vec2(((gl_VertexID + 1) >> 1) & 1, gl_VertexID >> 1); // corners go around, from the first pixel of the image
+  at = vec2(((gl_VertexID + 1) >> 1) & 1, gl_VertexID >> 1); // corners in order around the quad, from the first pixel of the image
   gl_Position = project * vec4(position, 1.);
 }`;
 
@@ -73,7 +73,7 @@ void main() {
   pixel = vec4(color * (.75 + .25 * abs(n.y)) * a, a);
 }`;
 
-// From just touching to deepest; the same in play.css for the legend.
+// Colours from touching to deepest; play.css has the same for the legend.
 const DEPTH_RAMP = [[0.13, 0.83, 0.78], [0.98, 0.87, 0.25], [0.98, 0.50, 0.13], [0.86, 0.10, 0.35]];
 const BOX_INKS = { light: [0.10, 0.32, 0.72], dark: [0.55, 0.78, 1.0] };
 const VEIL_INK = [0.36, 0.24, 0.86];
@@ -93,8 +93,8 @@ class Layers {
     gl.bindTexture(gl.TEXTURE_2D, this.texture);
     for (const name of [gl.TEXTURE_WRAP_S, gl.TEXTURE_WRAP_T]) gl.texParameteri(gl.TEXTURE_2D, name, gl.CLAMP_TO_EDGE);
     for (const name of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) gl.texParameteri(gl.TEXTURE_2D, name, gl.LINEAR);
-    this.deepest = 0; // metres, of the colours
-    this.scaled = 0; // when, ms
+    this.deepest = 0; // upper end of the colour scale, metres
+    this.scaled = 0; // time of the last change of the scale, ms
   }
 
   // Arrays of a vertex array `name`, each [place, width, stride, offset, divisor] of its buffer.
@@ -156,7 +156,7 @@ class Layers {
     gl.uniform1i(sheet.image, 0);
     gl.uniform1f(sheet.alpha, 1);
     gl.bindVertexArray(this.fill("slice", [[corners, [0, 3, 0, 0, 0]]]));
-    gl.depthMask(true); // what is drawn after it is before or behind it
+    gl.depthMask(true); // later overlays are depth-tested against it
     gl.drawArrays(gl.TRIANGLE_FAN, 0, 4);
     gl.depthMask(false);
   }
@@ -171,7 +171,7 @@ class Layers {
     gl.drawArrays(gl.TRIANGLES, 0, corners.length / 3);
   }
 
-  // Twice: faint where something is before it, strong where it is in front.
+  // Draw twice: faint where occluded, strong where visible.
   through(faint, draw) {
     const { gl } = this;
     for (const [order, alpha] of [[gl.GREATER, faint], [gl.LEQUAL, 1]]) {
@@ -181,7 +181,7 @@ class Layers {
     gl.depthFunc(gl.LESS);
   }
 
-  // `arrays` of a frame; `grip` [point, target] of the hand or null
+  // `arrays` of a frame; `grip`: [point, target] of the drag constraint, or null
   draw({ arrays, shapes }, grip, eye, project, { dark, size }) {
     const { gl } = this, { points, normals, depths, lines, pins } = arrays;
     this.pixels = gl.drawingBufferWidth / (gl.canvas.clientWidth || 1);
@@ -206,7 +206,7 @@ class Layers {
     gl.bindVertexArray(null);
   }
 
-  // The colours reach to what nearly all contacts are within; slowly back, so that they do not flicker.
+  // The scale covers nearly all contacts; it shrinks slowly, so that colours do not flicker.
   scale(depths) {
     const most = Math.max(0, Float32Array.from(depths).sort()[Math.floor(0.97 * (depths.length - 1))]), now = performance.now();
     const share = 1 - Math.exp((this.scaled - now) / (most > this.deepest ? 100 : 1500));
@@ -241,11 +241,11 @@ class LiveScene extends Scene {
     super(gl, []);
     this.layers = new Layers(gl);
     this.current = { arrays: {}, shapes: {} };
-    this.pictures = 0; // counts what must be drawn anew
+    this.pictures = 0; // version of the drawn content, incremented to force a redraw
     this.grip = null;
   }
 
-  // A new world; `box` around where it will be.
+  // A new world; `box`: bounding box of its future positions.
   enter(clips, moving, box) {
     clips.forEach((clip, k) => {
       fillPositions(clip, 0);

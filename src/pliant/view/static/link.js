@@ -1,15 +1,15 @@
-// The socket: the newest frame as it came, texts as they come, and a new try when the server is gone.
+// The WebSocket: keeps the newest frame undecoded, passes text messages on, and reconnects when the connection is lost.
 
 const MAGIC = 0x504c5931; // "PLY1"
 const TYPES = { f4: Float32Array, u4: Uint32Array, u1: Uint8Array };
 
-// World and serial of a frame without looking further, or null where it is not one.
+// World and serial of a frame without decoding it, or null if it is not a frame.
 function stamp(data) {
   const view = new DataView(data);
   return data.byteLength >= 16 && view.getUint32(0, true) === MAGIC ? { world: view.getUint32(4, true), serial: view.getUint32(8, true) } : null;
 }
 
-// The other half of view/wire.py: the header, and its arrays as views of the message.
+// Decoder for view/wire.py: the header, and the arrays as views of the message.
 function decodeFrame(data) {
   const length = new DataView(data).getUint32(12, true);
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 16, length)));
@@ -24,7 +24,7 @@ function decodeFrame(data) {
   return { header, arrays, shapes };
 }
 
-// How many frames came in the last two seconds, per second.
+// Rate of received frames over the last two seconds, in 1/s.
 class Rate {
   constructor() { this.times = []; }
 
@@ -41,7 +41,7 @@ class Rate {
 }
 
 class Link {
-  // heard(message) is told each text, came() that there is a newer frame, fell(reason) and rose() how the line is
+  // callbacks: heard(message) for each text, came() for a newer frame, fell(reason) and rose() for the connection state
   constructor(address, { heard, came, fell, rose }) {
     Object.assign(this, { address, heard, came, fell, rose });
     this.newest = null; // { world, serial, data }
@@ -66,7 +66,7 @@ class Link {
     };
   }
 
-  // Why a socket was not even opened, where there is no room for it: browsers tell scripts nothing but 1006.
+  // The reason why a socket was rejected, if the server is full: browsers report only code 1006 to scripts.
   async refusal() {
     try {
       const answer = await fetch(this.address.replace(/^ws/, "http"), { signal: AbortSignal.timeout(2000) });

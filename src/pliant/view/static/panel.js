@@ -1,4 +1,4 @@
-// The controls, made from what the server says there is.
+// The controls, built from the server's description of the scene.
 
 const SHOW_KEYS = { contacts: "c", normals: "n", boxes: "b", slice: "f", layers: "l" };
 const FRACTIONS = { "1/4": "¼×", "1/2": "½×" };
@@ -12,7 +12,7 @@ function make(tag, properties = {}, ...children) {
 
 const SUPER = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
 
-// Three digits, as a person writes them.
+// Three significant digits.
 function legible(value) {
   const size = Math.abs(value);
   if (size === 0) return "0";
@@ -21,17 +21,17 @@ function legible(value) {
   return `${Number((value / 10 ** power).toPrecision(2))}×10${[...String(power)].map((c) => SUPER[c]).join("")}`;
 }
 
-// With its unit; small lengths in millimetres.
+// A value with its unit; small lengths in millimetres.
 function measured(value, unit) {
   return unit === "m" && Math.abs(value) < 0.1 ? `${legible(1000 * value)} mm` : `${legible(value)} ${unit}`.trim();
 }
 
-// A range as a slider of a thousand steps; `log` where equal steps are equal factors.
+// A slider of a thousand steps; `log`: logarithmic scale.
 class Slider {
   constructor(name, range, value, changed) {
     Object.assign(this, { name, range, home: range.value, changed });
     this.output = make("output");
-    this.input = make("input", { type: "range", min: 0, max: 1000, step: 1, id: `set-${name}`, title: `Double-click: back to ${measured(range.value, range.unit)}` });
+    this.input = make("input", { type: "range", min: 0, max: 1000, step: 1, id: `set-${name}`, title: `Double-click: reset to ${measured(range.value, range.unit)}` });
     this.input.oninput = () => this.set(this.at(Number(this.input.value) / 1000));
     this.input.ondblclick = () => this.set(this.home);
     this.element = make("label", { className: "slider" }, make("span", {}, range.label), this.output, this.input);
@@ -64,7 +64,7 @@ class Slider {
 class Panel {
   constructor(send) {
     this.send = send;
-    this.values = {}; // what was set in which scene: it stays through another method
+    this.values = {}; // slider values by scene, kept when the method changes
     this.pending = new Map();
     this.shown = {};
   }
@@ -100,7 +100,7 @@ class Panel {
     return make("div", { className: "menu", hidden: rows.length < 2 }, make("label", { htmlFor: select.id }, MENUS[what]), select, this.reasons(rows));
   }
 
-  // One press for each method: to switch while the cloth hangs there is what they are for.
+  // One button per method, to switch quickly while the scene runs.
   chips(what) {
     const rows = this.hello.choices[what] ?? [], chosen = this.hello.chosen[what];
     const chip = ([value, text]) => {
@@ -117,7 +117,7 @@ class Panel {
     const not = rows.filter(([, , why]) => why);
     if (!not.length) return "";
     const list = make("dl", {}, ...not.flatMap(([, text, why]) => [make("dt", {}, text), make("dd", {}, why)]));
-    return make("details", {}, make("summary", {}, not.length === 1 ? "one does not apply here" : `${not.length} do not apply here`), list);
+    return make("details", {}, make("summary", {}, not.length === 1 ? "1 not available here" : `${not.length} not available here`), list);
   }
 
   overlays(overlays) {
@@ -144,14 +144,14 @@ class Panel {
 
   toggleOverlay(name) { this.shown[name]?.click(); }
 
-  // The next of what applies, for a key.
+  // Choose the next available method, for a key.
   nextMethod(by) {
     const rows = (this.hello.choices.method ?? []).filter(([, , why]) => !why);
     const at = rows.findIndex(([value]) => value === this.chosen.method);
     if (rows.length > 1) $(`method-${rows[(at + by + rows.length) % rows.length][0]}`).click();
   }
 
-  // At most once for each picture, however fast a slider is moved.
+  // At most once per image, however fast a slider is moved.
   later(name, value) {
     this.values[name] = value;
     this.pending.set(name, () => this.send({ set: name, to: value }));

@@ -1,17 +1,17 @@
-// The page: what came is drawn, what is pressed is sent; and `window.pliant`, by which tests look inside.
+// The page: draws received frames and sends commands; tests access its state through `window.pliant`.
 
 const $ = (id) => document.getElementById(id);
 const stage = $("stage"), canvas = $("picture");
 const night = matchMedia("(prefers-color-scheme: dark)");
 const state = {
   hello: null, scene: null, view: null, clips: [], soft: [],
-  frame: null, from: null, // the newest frame, decoded, and what it was decoded from
-  taken: null, // the one on the page
-  waiting: true, leaving: -1, // for the first frame of a world, and of which one the frames do not count any more
+  frame: null, from: null, // the newest frame, decoded, and its encoded data
+  taken: null, // the frame on the page
+  waiting: true, leaving: -1, // for the first frame of a world; the world whose frames are ignored
   connected: false, controls: true, wire: false, open: true, told: 0,
 };
-const ROUGH = [[16, 1], [4, 0.7], [4, 0.5]]; // looks into a shadow map per pixel, pixels of the picture per one of the screen
-const quality = { level: 0, ratio: 1, slowness: 16, asked: 0, since: 0, settle: 0 }; // slowness: ms from asking for a picture to drawing it
+const ROUGH = [[16, 1], [4, 0.7], [4, 0.5]]; // shadow map samples per pixel, image pixels per screen pixel
+const quality = { level: 0, ratio: 1, slowness: 16, asked: 0, since: 0, settle: 0 }; // slowness: ms from requesting an image to drawing it
 let pending = 0, announced = () => {};
 
 function say(text) { $("message").textContent = text; }
@@ -28,7 +28,7 @@ function resize() {
   if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
 }
 
-// On a slow machine the moving picture is coarser; as soon as it stands still it is fine again.
+// On a slow machine moving images are coarser; a still image has full quality.
 function pace() {
   const now = performance.now(), { slowness, level } = quality;
   quality.slowness += (Math.min(now - quality.asked, 1000) - slowness) * 0.15;
@@ -79,15 +79,15 @@ function paint() {
   scene.draw(view.eye, view.project, { wire: state.wire, dark: night.matches });
 }
 
-// Whether the meshes of two worlds are the same ones.
+// True if two worlds have the same meshes.
 function alike(a, b) {
   return a?.scene === b.scene && a.clips.length === b.clips.length && a.clips.every((clip, k) => clip.faces === b.clips[k].faces && clip.vertices === b.clips[k].vertices);
 }
 
-// A new world: other meshes, or the same ones under another method. Then they hang where they hang until a frame comes.
+// A new world: other meshes, or the same meshes with another method, which keep their positions until the next frame.
 async function enter(hello) {
   const same = alike(state.hello, hello), clips = same ? state.clips : await Promise.all(hello.clips.map(decodeClip));
-  if (hello !== enter.newest) return; // another one came meanwhile
+  if (hello !== enter.newest) return; // superseded by a newer one
   Object.assign(state, { hello, clips, soft: hello.soft ?? hello.moving, waiting: true, leaving: -1, from: null });
   if (!same) show(hello, clips);
   const title = hello.title.includes(" ") ? hello.title : hello.title.replaceAll("-", " ").replace(/^./, (first) => first.toUpperCase());
@@ -105,7 +105,7 @@ function show(hello, clips) {
   state.scene.enter(clips, hello.moving, hello.box);
   const { middle, size } = state.scene, points = somePoints(clips);
   if (!state.view) state.view = new View(canvas, points, middle, size, hello.elevation, changed);
-  Object.assign(state.view, { points, middle, size, home: hello.elevation, head: innerHeight > 420 ? 50 : 0 }); // the readings lie over its head
+  Object.assign(state.view, { points, middle, size, home: hello.elevation, head: innerHeight > 420 ? 50 : 0 }); // the readings cover the top
   state.view.reset();
   chart.clear();
 }
@@ -129,9 +129,9 @@ function fell(code, reason, wait) {
   document.body.classList.add("gone");
   hand.forget();
   note("");
-  const why = reason || (code === 1006 ? "it does not answer" : `code ${code}`);
-  const told = code === 503 ? `The server has no room: ${why}` : `The server is gone (${why}).`;
-  say(`${told} Trying again ${wait < 1000 ? "at once" : `in ${Math.round(wait / 1000)} s`} …`);
+  const why = reason || (code === 1006 ? "no response" : `code ${code}`);
+  const told = code === 503 ? `The server is full: ${why}` : `Lost the connection to the server (${why}).`;
+  say(`${told} Retrying ${wait < 1000 ? "now" : `in ${Math.round(wait / 1000)} s`} …`);
 }
 
 function rose() {
@@ -169,15 +169,15 @@ const ACTS = {
 };
 const KEYS = { " ": "pause", s: "step", r: "reset", e: "record", p: "free", w: "wire", v: "home", "?": "help", h: "fold" };
 const HELP = [
-  ["drag the cloth", "pull it"], ["shift-drag", "pin it there"], ["drag beside it", "turn; two fingers move and zoom"],
-  ["right-drag, wheel", "move, zoom"], ["space, S, R", "pause, one step, begin again"], ["M", "next method"],
-  ["C N B F L", "contacts, normals, boxes, slice, layers"], ["E, P", "record and keep, free pins"], ["W, V, H", "wireframe, whole view, controls"],
+  ["drag the cloth", "pull it"], ["shift-drag", "pin it there"], ["drag elsewhere", "orbit; two fingers pan and zoom"],
+  ["right-drag, wheel", "pan, zoom"], ["space, S, R", "pause, single step, restart"], ["M", "next method"],
+  ["C N B F L", "contacts, normals, boxes, slice, layers"], ["E, P", "record and save, free pins"], ["W, V, H", "wireframe, whole scene, controls"],
 ];
 
 function press(event) {
   const { target } = event, tag = target.tagName;
   if (event.ctrlKey || event.metaKey || event.altKey || tag === "SELECT") return;
-  if (event.key === " " && (["BUTTON", "SUMMARY"].includes(tag) || (["checkbox", "radio"].includes(target.type) && !target.checked))) return; // it does what it says
+  if (event.key === " " && (["BUTTON", "SUMMARY"].includes(tag) || (["checkbox", "radio"].includes(target.type) && !target.checked))) return; // the element handles the key itself
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
   const overlay = Object.keys(SHOW_KEYS).find((name) => SHOW_KEYS[name] === key);
   if (key === "Escape") { hand.drop(); if (!$("keys").hidden) ACTS.help(); return; }
@@ -191,19 +191,19 @@ function press(event) {
 function listen() {
   for (const [id, does] of Object.entries(ACTS)) $(id).onclick = does;
   addEventListener("keydown", press);
-  // what was pressed by mouse shall not take the space bar from then on
+  // a button clicked by mouse must not keep the keyboard focus
   addEventListener("click", (event) => { if (event.detail && event.target.closest("button, .chip")) canvas.focus({ preventScroll: true }); });
   new ResizeObserver(() => {
     resize();
     if (!state.view) return;
     if (!state.view.touched) state.view.fit();
-    paint(); // at once: a resized canvas is empty until drawn
+    paint(); // immediately: a resized canvas is empty until drawn
   }).observe(canvas);
   night.addEventListener("change", changed);
   canvas.addEventListener("webglcontextlost", (event) => {
     event.preventDefault();
     state.scene = null;
-    say("The graphics card was taken away. Reload the page to go on.");
+    say("The WebGL context was lost. Reload the page to continue.");
   });
   $("keys").append(...HELP.map(([how, what]) => make("p", {}, make("kbd", {}, how), what)));
 }
@@ -214,7 +214,7 @@ let link = { newest: null, delivered: 0, rate: new Rate(), send: () => false };
 
 function start() {
   const gl = canvas.getContext("webgl2", { antialias: true, alpha: true, premultipliedAlpha: true });
-  if (!gl) throw new Error("This page needs WebGL2, which this browser does not offer or has switched off.");
+  if (!gl) throw new Error("This page needs WebGL 2, which this browser does not support or has disabled.");
   if (typeof DecompressionStream === "undefined") throw new Error("This page needs a browser of 2023 or later.");
   state.scene = new LiveScene(gl);
   state.open = innerWidth > 760;
@@ -239,13 +239,13 @@ window.pliant = {
   get view() { const { azimuth, elevation, distance, target } = state.view; return { azimuth, elevation, distance, target: [...target] }; },
   // positions of a clip's vertices in the newest frame, metres
   positions(clip) { return Array.from(latest()?.arrays[`x${clip}`] ?? state.clips[clip].positions); },
-  // the pixel of the window where a point is seen
+  // the window pixel of a point
   project(point) {
     const m = state.view.project, box = canvas.getBoundingClientRect();
     const [x, y, , w] = [0, 1, 2, 3].map((r) => m[r] * point[0] + m[4 + r] * point[1] + m[8 + r] * point[2] + m[12 + r]);
     return [box.left + (x / w * 0.5 + 0.5) * box.width, box.top + (0.5 - y / w * 0.5) * box.height];
   },
-  // the point of the cloth seen at a pixel of the window, or null
+  // the point of the cloth at a window pixel, or null
   pick(clientX, clientY) { latest(); return hand.hit({ clientX, clientY })?.at ?? null; },
   send,
 };

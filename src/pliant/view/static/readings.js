@@ -1,4 +1,4 @@
-// What a frame says beside where things are, and what the server says in words.
+// The figures in the header of a frame, and the messages of the server.
 
 const readings = {};
 function read(id, text) {
@@ -33,7 +33,7 @@ function follow(header, now) {
   if (colours) read("legend-most", `${legible(1000 * deepest)} mm`);
 }
 
-// What is still being done ends in dots and stays until the next note; what is done goes after a while.
+// A note that ends in dots (in progress) stays until the next note; others disappear after a while.
 function note(text) {
   const busy = /(\.\.\.|…)$/.test(text);
   $("note").textContent = text;
@@ -43,7 +43,7 @@ function note(text) {
   if (!busy) note.timer = setTimeout(() => note(""), 6000);
 }
 
-// Our own note, while the server has said nothing yet.
+// The page's own note, until the server sends one.
 const SWITCHING = "switching …";
 function settleNote() { if ($("note").textContent === SWITCHING) note(""); }
 
