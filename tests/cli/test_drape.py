@@ -88,7 +88,7 @@ def test_cloth_that_starts_inside_is_exit_code_1_only_where_it_must_stay(here, c
     assert cli.run(["drape", "low.obj", FILES[1], *SHORT, "--place", "as-is"]) == 1
     assert "it starts there" in capsys.readouterr().err
     assert cli.run(["drape", "low.obj", FILES[1], *SHORT]) == 0
-    assert "starts inside body 'ball': moved above" in capsys.readouterr().err
+    assert "starts inside body 'ball'; moved above" in capsys.readouterr().err
 
 
 def test_a_body_alone_gets_a_tablecloth_of_its_size(here, capsys):
