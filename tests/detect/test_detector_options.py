@@ -128,3 +128,10 @@ def test_a_field_of_another_body_is_refused():
     for field in (pliant.DistanceField.bake(other, 12), AdaptiveField.bake(other, 0.02)):
         with pytest.raises(ValueError, match=r"^field was baked from mesh 'elsewhere', .* bake a field of that mesh"):
             pliant.detector("distance-field", CLOTH, BALL, field=field)
+
+
+def test_positions_of_a_second_mesh_are_refused_where_there_is_none():
+    alone = pliant.detector("continuous", CLOTH)
+    for name in ("x_b", "start_b"):
+        with pytest.raises(ValueError, match=rf"^{name} was given, but this detector finds self-contact"):
+            alone.update(CLOTH.vertices, **{name: CLOTH.vertices})

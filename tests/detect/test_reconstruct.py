@@ -11,6 +11,7 @@ from conftest import DATA, cases
 from detect.made import FAR, MADE, box, sheet, spike, wedge
 from detect.test_distance_field import FILES, VARIANTS
 from pliant import DistanceField, Mesh, shapes
+from pliant.detect.distance_field import AdaptiveField
 from pliant.detect.distance_field.reconstruct import BOUND, distances, fidelity, points_on, reconstruct
 from pliant.detect.surface import ClosestPoints
 from pliant.kernels.jit import COMPILED
@@ -194,3 +195,12 @@ def test_at_every_resolution_the_reconstruction_stays_within_0_866_cells(name, r
     field, surface, found = made(f"meshes/{name}", resolution)
     assert found.backward.worst <= BOUND * field.spacing
     assert surface.issues.closed == field.mesh.issues.closed
+
+
+def test_an_octree_is_sampled_on_a_grid_of_its_own():
+    """Its cells have many sizes: without a resolution it has no nodes to take."""
+    ball = shapes.ball(0.3, 1)
+    field = AdaptiveField.bake(ball, 0.02)
+    made = reconstruct(field)
+    assert made.n_faces > 1000
+    assert np.abs(ClosestPoints(ball).query(made.vertices)[0]).max() < 0.05

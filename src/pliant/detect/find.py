@@ -45,8 +45,11 @@ class LooseDetector:
         parts = [_positions("x_a", x_a, self.a)]
         if self.b is not None:
             parts.append(_positions("x_b", x_b, self.b))
-        elif x_b is not None:
-            raise ValueError("x_b was given, but this detector finds self-contact of one mesh; pass x_a only")
+        elif x_b is not None or start_b is not None:
+            name = "x_b" if x_b is not None else "start_b"
+            raise ValueError(
+                f"{name} was given, but this detector finds self-contact of one mesh; pass x_a and start_a"
+            )
         if self.b is not None and not self._detector.follows and not np.array_equal(parts[1], self.b.vertices):
             able = [name for name, other in METHODS.items() if other.follows]
             raise ValueError(

@@ -96,12 +96,8 @@ def _code() -> str:
     here = pathlib.Path(__file__).parent
     package = here.parents[1]
     digest = hashlib.sha256(f"{__version__} {sources_digest()} {np.__version__}".encode())
-    for source in (
-        *sorted(here.glob("*.py")),
-        here.parent / "surface.py",
-        package / "mesh.py",
-        package / "topology.py",
-    ):
+    signs = (here.parent / f"{name}.py" for name in ("blocks", "plain", "solid", "surface", "winding"))
+    for source in (*sorted(here.glob("*.py")), *signs, package / "mesh.py", package / "topology.py"):
         digest.update(source.read_bytes())
     return digest.hexdigest()
 

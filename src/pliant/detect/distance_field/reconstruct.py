@@ -37,14 +37,15 @@ class Grid:
 def reconstruct(field: Field, resolution: int | None = None) -> Mesh:
     """Extract the zero level set of the field by marching cubes, as a mesh with outward normals.
 
-    A `DistanceField` is evaluated at its own nodes; other fields, or a given `resolution`, at a new grid of that many
-    cells along the longest side of the mesh. Cells with a nan corner, or with nan inside (where the sign changes
-    without a surface), get no faces, so no surface is invented at the end of the band or beyond a boundary edge. Parts
-    thinner than a cell may lie between the nodes and vanish.
+    A `DistanceField` and a `FilledField` are evaluated at their own nodes; other fields, or a given `resolution`, at a
+    new grid of that many cells along the longest side of the mesh. Cells with a nan corner, or with nan inside (where
+    the sign changes without a surface), get no faces, so no surface is invented at the end of the band or beyond a
+    boundary edge. Parts thinner than a cell may lie between the nodes and vanish.
     """
     from skimage.measure import marching_cubes
 
-    grid = _own_nodes(field) if resolution is None and hasattr(field, "values") else _sampled(field, resolution or 128)
+    own = resolution is None and hasattr(field, "spacing")  # a uniform grid; an octree has cells of many sizes
+    grid = _own_nodes(field) if own else _sampled(field, resolution or 128)
     known = _known_cells(field, grid)
     if not known.any():
         raise ValueError(
