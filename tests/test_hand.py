@@ -100,5 +100,5 @@ def test_a_ray_takes_what_it_meets_first():
 def test_what_is_pinned_all_around_says_so():
     cloth = pliant.shapes.cloth(0.5, 0.5, 4)
     scene = Scene([Body(cloth, pins=np.arange(cloth.n_vertices))])
-    with pytest.raises(ValueError, match="held by pins"):
+    with pytest.raises(ValueError, match="all vertices around it are pinned"):
         Hand.at_point(scene, scene.start(), 0, 0, [1.0, 0.0, 0.0])

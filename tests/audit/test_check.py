@@ -212,7 +212,7 @@ def test_vertices_that_no_face_uses_are_not_counted():
         (Limits(depth=1.0), []),
         (Limits(depth=None, inside=3), ["vertices inside in frame 0, 3 allowed"]),
         (Limits(depth=None, body_pairs=0), ["pairs of triangles of garment and body cross"]),
-        (Limits(depth=None, clearance=0.001), ["at least 1 mm wanted"]),
+        (Limits(depth=None, clearance=0.001), ["at least 1 mm required"]),
         (Limits(depth=None, inside=10_000, body_pairs=10_000, clearance=-1.0), []),
     ],
 )

@@ -219,7 +219,7 @@ def test_weights_that_nearly_sum_to_one_are_made_to(tmp_path: pathlib.Path) -> N
         ([0.0, 2.0, 1.0], None, r"times\[2\] = 1 comes before times\[1\] = 2"),
         ([0.0, np.nan, 1.0], None, r"times\[1\] is not finite"),
         ([0.0, 0.5, 1.0], np.full((3, 4), np.inf), r"values\[0, 0\] is not finite"),
-        ([0.0, 0.5, 1.0], np.zeros((3, 4)), "not zero"),
+        ([0.0, 0.5, 1.0], np.zeros((3, 4)), "non-zero"),
     ],
 )
 def test_keys_out_of_order_or_without_a_number_are_refused(

@@ -90,7 +90,7 @@ def test_tetgen_counts_from_0_or_1_and_either_file_may_be_named(tmp_path: pathli
 
 def test_a_tetgen_file_without_its_partner_says_which_one_is_missing(tmp_path: pathlib.Path) -> None:
     (tmp_path / "a.node").write_bytes(tet_files.node(0))
-    assert "a.ele is not beside" in refused(tmp_path / "a.node").why
+    assert "a.ele is not in the same folder" in refused(tmp_path / "a.node").why
 
 
 @pytest.mark.parametrize("name", REAL)

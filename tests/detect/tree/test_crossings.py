@@ -154,7 +154,7 @@ def test_new_vertices_are_checked():
     mesh = Mesh(np.eye(3), [[0, 1, 2]])
     with pytest.raises(ValueError, match=r"x_a has shape \(2, 3\); expected \(3, 3\)"):
         Crossings(mesh).update(np.zeros((2, 3)))
-    with pytest.raises(ValueError, match="volume = 'sphere'; expected 'box'"):
+    with pytest.raises(ValueError, match="volume = 'sphere'; intersections are found by AABB trees: expected 'box'"):
         Crossings(mesh, volume="sphere")
     with pytest.raises(ValueError, match="no second mesh"):
         Crossings(mesh).update(mesh.vertices, mesh.vertices)
