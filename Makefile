@@ -14,9 +14,9 @@ PYTEST := $(BIN)/python -m pytest
 JOBS   ?= 3
 
 # what never reaches a loop over elements, or only such as others watch, need not run three times
-LOOPLESS := tests/cli tests/io tests/report tests/shapes tests/sweep tests/test_files.py tests/test_project.py tests/test_docs.py tests/test_validate.py tests/test_clock.py \
-            tests/test_mesh.py tests/test_contacts.py tests/kernels/test_jit.py tests/bench \
-            tests/view/test_commands.py tests/view/test_gate.py tests/view/test_server.py \
+LOOPLESS := tests/cli tests/io tests/report tests/shapes tests/sweep tests/test_files.py tests/test_project.py tests/test_docs.py tests/test_validate.py  tests/simulation/test_clock.py \
+            tests/mesh tests/test_contacts.py tests/kernels/test_jit.py benchmarks/tests \
+            tests/view/test_commands.py tests/view/test_access.py tests/view/test_server.py \
             tests/view/test_clients.py
 WITHOUT  := $(addprefix --ignore=,$(LOOPLESS))
 # whole scenes, files and bad arrays run the loops that the tests beside them check
@@ -43,7 +43,7 @@ $(VENV)/.run: $(VENV)/.uv pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.uv pyproject.toml constraints.txt
-	VIRTUAL_ENV=$(VENV) $(UV) pip install --quiet -c constraints.txt -e '.[test]'
+	VIRTUAL_ENV=$(VENV) $(UV) pip install --quiet -c constraints.txt -e '.[test]' -e benchmarks
 	@touch $@ $(VENV)/.run
 
 $(VENV)/.docs: $(VENV)/.uv pyproject.toml constraints.txt
@@ -85,7 +85,7 @@ fuzz: $(VENV)/.fuzz  ## 20 000 mutants of small files, then RUNS=1000000 led by 
 attack: $(VENV)/.test  ## random cases against every promise for MINUTES=120, judged by IPC Toolkit, libigl and fractions (SEED=1, ONLY=detect,safe)
 	$(BIN)/python tests/attack/run.py --minutes $(or $(MINUTES),120) --seed $(or $(SEED),1) --only "$(ONLY)"
 
-bench: $(VENV)/.run  ## everything pliant bench measures, on one page: out/bench.html
+bench: $(VENV)/.test  ## everything pliant bench measures, on one page: out/bench.html
 	$(BIN)/pliant bench --report out/bench.html
 
 lint: $(VENV)/.test  ## ruff: rules and format

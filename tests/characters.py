@@ -141,7 +141,7 @@ def naive_shape(character, twin, animation, time):
 
 def human(folder):
     """The walking human of the shared data."""
-    from pliant.bench.bone_boxes import human_character
+    from pliant_bench.bone_boxes import human_character
 
     return human_character(folder)
 
@@ -297,7 +297,7 @@ def small_character(*, weights=(0.5, 0.5, 0, 0), times=(0.0, 0.5, 1.0), turns=No
 def post(*, clips=("sway", "still"), rings=13, around=12, radius=0.1):
     """A closed post of 1 m along y, held by two bones that meet in its middle; "sway" bends it to and fro."""
     import pliant
-    from pliant.animation import Animation, Skeleton, Track
+    from pliant.motion.animation import Animation, Skeleton, Track
 
     mesh = _tube(np.linspace(0.0, 1.0, rings), np.full(rings, radius), around, closed=True, name="post")
     skeleton = Skeleton.of_heads([-1, 0], [(0.0, 0.0, 0.0), (0.0, 0.5, 0.0)])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.detect.surface import ClosestPoints
+from pliant.detect.queries.closest_point import ClosestPoints
 from pliant.state import State
 
 X = np.array([[0.0, 0, 0], [1, 0, 0], [0, 0, 1], [1, 0, 1], [0.5, 1, 0.5]])

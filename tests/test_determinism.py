@@ -23,8 +23,8 @@ from pliant.detect.choose import AUTO
 from pliant.kernels import jit
 from pliant.respond import RESPONSES
 from pliant.scenes import SCENES
+from pliant.scenes.defaults import pace_of
 from pliant.scenes.dressing import dress_scene
-from pliant.scenes.pace import pace_of
 from pliant.simulation import Simulation
 from pliant.state import State
 

@@ -51,12 +51,12 @@ def test_no_source_file_is_longer_than_400_lines() -> None:
 
 
 def test_only_kernels_import_numba() -> None:
-    assert [f.name for f in SOURCES if "numba" in imports(f) and f.parent != SRC / "kernels"] == []
+    assert [f.name for f in SOURCES if "numba" in imports(f) and SRC / "kernels" not in f.parents] == []
 
 
 def test_kernels_are_made_by_the_one_decorator_and_without_fastmath() -> None:
     wrong = re.compile(r"@(numba\.)?(n?jit|vectorize|guvectorize|stencil)\b|fastmath\s*=\s*True")
-    files = [f for f in SOURCES if f.parent == SRC / "kernels" and f.name != "jit.py"]
+    files = [f for f in SOURCES if SRC / "kernels" in f.parents and f.name != "jit.py"]
     assert [f.name for f in files if wrong.search(f.read_text("utf-8"))] == []
 
 

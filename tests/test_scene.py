@@ -5,11 +5,11 @@ import dataclasses
 import numpy as np
 import pytest
 
-from pliant.checkpoint import fingerprint
 from pliant.mesh import Mesh
-from pliant.motion import STANDING, Motion
+from pliant.motion.rigid import STANDING, Motion
 from pliant.scene import Body, Cloth, Grip, Scene, Solid
 from pliant.shapes import bar, box, cloth, cylinder
+from pliant.simulation.checkpoint import fingerprint
 
 FOAM = Solid()
 LOG = bar((0.4, 0.1, 0.1), (4, 1, 1))

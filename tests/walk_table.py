@@ -8,9 +8,9 @@ import numpy as np
 
 import pliant
 from characters import post
-from pliant.clip import Clip
-from pliant.deforming import Attached, Recorded
 from pliant.detect.methods import METHODS
+from pliant.motion.clip import Clip
+from pliant.motion.deforming import Attached, Recorded
 from walk import Call
 
 X = np.array([[0.0, 0, 0], [1, 0, 0], [0, 0, 1], [1, 0, 1], [0.5, 1, 0.5]])

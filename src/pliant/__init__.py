@@ -13,23 +13,17 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from .audit.check import check as check
     from .audit.compare import compare as compare
     from .audit.fix import fix as fix
-    from .character import Character as Character
-    from .clip import Clip as Clip
-    from .cutting import cut as cut
-    from .deforming import Attached as Attached
-    from .deforming import Recorded as Recorded
-    from .deforming import Skinned as Skinned
     from .detect import detector as detector
     from .detect import find_contacts as find_contacts
     from .detect.choose import choose_method as choose_method
-    from .detect.continuous import collision_free_step as collision_free_step
-    from .detect.distance_field import DistanceField as DistanceField
-    from .detect.height_grid import HeightGrid as HeightGrid
-    from .detect.height_grid import HeightGrids as HeightGrids
-    from .detect.height_grid import HeightSequence as HeightSequence
-    from .detect.image_space import overlap as overlap
-    from .detect.surface import closest_point as closest_point
-    from .detect.tree.crossings import intersections as intersections
+    from .detect.detectors.continuous import collision_free_step as collision_free_step
+    from .detect.fields.field import DistanceField as DistanceField
+    from .detect.fields.height_grid import HeightGrid as HeightGrid
+    from .detect.fields.height_grids import HeightGrids as HeightGrids
+    from .detect.fields.height_sequence import HeightSequence as HeightSequence
+    from .detect.queries.closest_point import closest_point as closest_point
+    from .detect.queries.intersections import intersections as intersections
+    from .detect.queries.overlap import overlap as overlap
     from .errors import MeshFileError as MeshFileError
     from .fill import fill_with_tets as fill_with_tets
     from .io import load as load
@@ -37,10 +31,15 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from .io import save as save
     from .io import save_animation as save_animation
     from .io import save_character as save_character
-    from .io.footage import load_clip as load_clip
+    from .io.animation import load_clip as load_clip
     from .io.height_map import load_heights as load_heights
     from .mesh import Mesh as Mesh
-    from .motion import Motion as Motion
+    from .motion.character import Character as Character
+    from .motion.clip import Clip as Clip
+    from .motion.deforming import Attached as Attached
+    from .motion.deforming import Recorded as Recorded
+    from .motion.deforming import Skinned as Skinned
+    from .motion.rigid import Motion as Motion
     from .report.result import drape as drape
     from .scene import Body as Body
     from .scene import Cloth as Cloth
@@ -48,46 +47,47 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from .scene import Scene as Scene
     from .scene import Solid as Solid
     from .simulation import Simulation as Simulation
+    from .simulation.cutting import cut as cut
 
 # public name -> its module, imported at first use, so that `import pliant` takes milliseconds and does not load Numba
 _HOME = {
-    "Attached": "deforming",
+    "Attached": "motion.deforming",
     "Body": "scene",
-    "Character": "character",
-    "Clip": "clip",
+    "Character": "motion.character",
+    "Clip": "motion.clip",
     "Cloth": "scene",
-    "DistanceField": "detect.distance_field",
+    "DistanceField": "detect.fields.field",
     "Grip": "scene",
-    "HeightGrid": "detect.height_grid",
-    "HeightGrids": "detect.height_grid",
-    "HeightSequence": "detect.height_grid",
+    "HeightGrid": "detect.fields.height_grid",
+    "HeightGrids": "detect.fields.height_grids",
+    "HeightSequence": "detect.fields.height_sequence",
     "Mesh": "mesh",
     "MeshFileError": "errors",
-    "Motion": "motion",
-    "Recorded": "deforming",
+    "Motion": "motion.rigid",
+    "Recorded": "motion.deforming",
     "Scene": "scene",
     "Simulation": "simulation",
-    "Skinned": "deforming",
+    "Skinned": "motion.deforming",
     "Solid": "scene",
     "check": "audit.check",
     "choose_method": "detect.choose",
-    "closest_point": "detect.surface",
-    "collision_free_step": "detect.continuous",
+    "closest_point": "detect.queries.closest_point",
+    "collision_free_step": "detect.detectors.continuous",
     "compare": "audit.compare",
     "contacts": "contacts",
-    "cut": "cutting",
+    "cut": "simulation.cutting",
     "detector": "detect",
     "drape": "report.result",
     "fill_with_tets": "fill",
     "find_contacts": "detect",
     "fix": "audit.fix",
     "geometry": "geometry",
-    "intersections": "detect.tree.crossings",
+    "intersections": "detect.queries.intersections",
     "load": "io",
     "load_character": "io",
-    "load_clip": "io.footage",
+    "load_clip": "io.animation",
     "load_heights": "io.height_map",
-    "overlap": "detect.image_space",
+    "overlap": "detect.queries.overlap",
     "save": "io",
     "save_animation": "io",
     "save_character": "io",

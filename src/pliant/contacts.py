@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import validate
-from .door import wrong
+from .arguments import wrong
 
 VERTEX_FACE, EDGE_EDGE, VERTEX_FIELD, MIDPOINT_FIELD = 0, 1, 2, 3
 KINDS = ("vertex-face", "edge-edge", "vertex-field", "midpoint-field")

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from . import validate
-from .detect.surface import ClosestPoints
-from .detect.tree.crossings import intersections
-from .door import door
+from .arguments import door
+from .detect.queries.closest_point import ClosestPoints
+from .detect.queries.intersections import intersections
 from .errors import TooBigError
 from .mesh import Mesh
 from .shapes.stuffing import NothingInsideError, stuffed

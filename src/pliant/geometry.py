@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import validate
-from .door import door
-from .kernels import batches as _kernels
-from .kernels import impact as _impact
-from .kernels import impact_cubic as _cubic
+from .arguments import door
+from .kernels.geometry import batches as _kernels
+from .kernels.geometry import impact as _impact
+from .kernels.geometry import impact_cubic as _cubic
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

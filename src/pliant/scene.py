@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import validate
-from .deforming import Deforming, sewn
-from .door import door, takes, wrong
+from .arguments import door, takes, wrong
 from .mesh import Mesh
-from .motion import STANDING, Motion, placed
+from .mesh.topology import tet_surface
+from .motion.deforming import Deforming, sewn
+from .motion.rigid import STANDING, Motion, placed
 from .state import State
-from .topology import tet_surface
 
 Floats = NDArray[np.float64]
 FRICTION_MODELS = ("coulomb", "simple")

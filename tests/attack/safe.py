@@ -8,7 +8,7 @@ import numpy as np
 
 from attack import judges, scenes
 from pliant import Simulation
-from pliant.hand import Hand
+from pliant.simulation.drag import Hand
 
 
 def attack(trial):

@@ -9,7 +9,7 @@ import numpy as np
 import pliant
 from attack import bodies, judges, meshes
 from pliant.contacts import VERTEX_FACE
-from pliant.detect.surface import ClosestPoints
+from pliant.detect.queries.closest_point import ClosestPoints
 
 POINTS = 60
 DOUBT = 0.1  # tolerance of the winding number around 1/2, where any answer is accepted

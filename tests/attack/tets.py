@@ -4,7 +4,7 @@ import numpy as np
 
 import naive
 from attack import meshes
-from pliant.detect.tet_hash import TetHash
+from pliant.detect.queries.tet_hash import TetHash
 
 
 def attack(trial):

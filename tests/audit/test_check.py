@@ -8,9 +8,9 @@ from conftest import DATA
 from pliant import Mesh, shapes
 from pliant.audit.check import check
 from pliant.audit.findings import Limits
-from pliant.clip import Clip
-from pliant.detect.surface import ClosestPoints
+from pliant.detect.queries.closest_point import ClosestPoints
 from pliant.kernels.jit import COMPILED
+from pliant.motion.clip import Clip
 
 LEVEL = 3 if COMPILED else 2
 BODY = shapes.ball(0.5, LEVEL)

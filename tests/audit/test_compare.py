@@ -11,20 +11,20 @@ from pliant.audit import truth
 from pliant.audit.compare import VARIANTS, compare
 from pliant.audit.compared import Comparison, Role, row_of
 from pliant.audit.compared_page import shown
-from pliant.audit.footage import of_clips
 from pliant.audit.footprint import nbytes
-from pliant.audit.rulings import Ruling, added
-from pliant.clip import Clip
+from pliant.audit.recording import of_clips
+from pliant.audit.verdicts import Ruling, added
 from pliant.contacts import EDGE_EDGE, VERTEX_FIELD
 from pliant.detect.base import Finds
-from pliant.detect.brute_force import BruteForceDetector
-from pliant.detect.distance_field import DistanceFieldDetector
-from pliant.detect.distance_field.bone_fields import BoneFieldsDetector
-from pliant.detect.height_grid import HeightGridDetector
-from pliant.detect.image_space import ImageSpaceDetector
+from pliant.detect.detectors.bone_fields import BoneFieldsDetector
+from pliant.detect.detectors.brute_force import BruteForceDetector
+from pliant.detect.detectors.distance_field import DistanceFieldDetector
+from pliant.detect.detectors.height_grid import HeightGridDetector
+from pliant.detect.detectors.image_space import ImageSpaceDetector
+from pliant.detect.detectors.spatial_hash import SpatialHashDetector
 from pliant.detect.methods import METHODS
-from pliant.detect.spatial_hash import SpatialHashDetector
 from pliant.errors import TooBigError
+from pliant.motion.clip import Clip
 from pliant.report.compare_page import compare_page
 from pliant.scenes import SCENES
 

@@ -8,7 +8,7 @@ import pytest
 from detect.made import rotation
 from pliant import Mesh, shapes
 from pliant.audit.compare import compare
-from pliant.detect.distance_field import DistanceFieldDetector
+from pliant.detect.detectors.distance_field import DistanceFieldDetector
 from pliant.detect.methods import METHODS
 
 pytestmark = pytest.mark.compiled

@@ -11,7 +11,7 @@ from pliant import Mesh, cli, shapes
 from pliant.audit.check import check
 from pliant.audit.findings import Limits
 from pliant.audit.shown import verdict
-from pliant.clip import Clip
+from pliant.motion.clip import Clip
 
 pytestmark = pytest.mark.compiled
 BOX = shapes.box((1.0, 1.0, 1.0), 3)

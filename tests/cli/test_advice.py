@@ -9,7 +9,7 @@ import pytest
 
 import pliant
 from pliant import cli, shapes
-from pliant.cli.complaints import complaints
+from pliant.cli.diagnostics import complaints
 from pliant.io import save_animation
 from pliant.io.named import parts_of
 from pliant.report.result import record

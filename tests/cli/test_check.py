@@ -8,7 +8,7 @@ import pytest
 
 import pliant
 from pliant import Mesh, cli, shapes
-from pliant.clip import Clip
+from pliant.motion.clip import Clip
 
 pytestmark = pytest.mark.compiled
 BALL = shapes.ball(0.1, 3)

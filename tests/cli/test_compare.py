@@ -8,7 +8,7 @@ import pytest
 
 import pliant
 from pliant import Mesh, cli, shapes
-from pliant.detect.brute_force import BruteForceDetector
+from pliant.detect.detectors.brute_force import BruteForceDetector
 from pliant.detect.methods import METHODS
 
 

@@ -15,7 +15,7 @@ import pytest
 import pliant
 from conftest import hear_ctrl_c
 from pliant import cli, shapes
-from pliant.detect.distance_field import DistanceFieldDetector
+from pliant.detect.detectors.distance_field import DistanceFieldDetector
 from pliant.scenes import drape_scene, tablecloth_for, tablecloth_scene
 from pliant.scenes.drape import default_eps
 from pliant.simulation import Simulation

@@ -70,7 +70,7 @@ def test_a_missing_file_is_named(ball, capsys):
 @pytest.fixture
 def kept(tmp_path, monkeypatch):
     """A cache of its own in which everything is worth keeping."""
-    from pliant.detect.distance_field import cache
+    from pliant.detect.fields import cache
 
     monkeypatch.setenv("PLIANT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(cache, "WORTH", 0.0)

@@ -101,11 +101,11 @@ def test_every_command_is_in_the_help_and_has_help_of_its_own() -> None:
 
 
 def test_the_help_names_every_scene_method_and_benchmark() -> None:
-    from pliant.bench import suite
     from pliant.cli import bench, drape
     from pliant.detect.base import Finds
     from pliant.detect.methods import METHODS
     from pliant.scenes import SCENES
+    from pliant_bench import suite
 
     texts = [inspect.getsource(drape), inspect.getsource(bench)]
     soft = [name for name, detector in METHODS.items() if detector.finds & (Finds.SELF | Finds.PAIR)]
@@ -238,12 +238,12 @@ def test_compiling_is_announced_until_the_kernels_are_on_disk(capsys, monkeypatc
     from pliant.kernels import jit
 
     monkeypatch.setattr(jit, "COMPILED", True)
-    monkeypatch.setattr(jit, "kernel_cache", lambda module: tmp_path)
+    monkeypatch.setattr(jit, "kernel_cache", lambda source: tmp_path)
     (tmp_path / "jit._touch-1.py311.1.nbc").touch()  # what `pliant doctor` leaves is not enough
-    output.say_if_compiling("xpbd.relax_serial")
+    output.say_if_compiling("dynamics.xpbd.relax_serial")
     assert "compiling (first run only" in capsys.readouterr().err
     (tmp_path / "xpbd.relax_serial-9.py311.1.nbc").touch()
-    output.say_if_compiling("xpbd.relax_serial")
+    output.say_if_compiling("dynamics.xpbd.relax_serial")
     assert capsys.readouterr() == ("", "")
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import pliant
 from pliant import Mesh, cli, shapes
-from pliant.cli.complaints import Sources, complaints
+from pliant.cli.diagnostics import Sources, complaints
 from pliant.report.causes import deepest_of
 from pliant.report.result import record
 from pliant.simulation import Simulation

@@ -3,8 +3,8 @@
 import numpy as np
 
 from pliant.detect.base import Side
-from pliant.detect.bone_boxes import BoneBoxesDetector
-from pliant.detect.surface import ClosestPoints
+from pliant.detect.detectors.bone_boxes import BoneBoxesDetector
+from pliant.detect.queries.closest_point import ClosestPoints
 from pliant.mesh import Mesh
 from pliant.state import State
 

@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 
 from detect.made import box, octahedron, sheet
-from pliant.bench.stochastic import folded_cloth, gut, sliding_tori
 from pliant.detect.base import Side
-from pliant.detect.brute_force import BruteForceDetector
-from pliant.detect.features import Part
-from pliant.detect.stochastic import ActivePairsDetector, measured_recall
-from pliant.detect.stochastic.facets import levels_of
-from pliant.detect.tree.detector import TreeDetector
+from pliant.detect.detectors.brute_force import BruteForceDetector
+from pliant.detect.detectors.bvh import TreeDetector
+from pliant.detect.detectors.stochastic import ActivePairsDetector, measured_recall
+from pliant.detect.detectors.stochastic.facets import levels_of
+from pliant.detect.queries.contact_records import Part
 from pliant.kernels import jit
-from pliant.kernels import stochastic_descent as descent
-from pliant.kernels.stochastic_flood import LOT, flood
+from pliant.kernels.detectors.stochastic import descent as descent
+from pliant.kernels.detectors.stochastic.flood import LOT, flood
 from pliant.mesh import Mesh
 from pliant.state import State
 from pliant.validate import TooBigError
+from pliant_bench.stochastic import folded_cloth, gut, sliding_tori
 
 
 def scenes(frames=12):

@@ -8,10 +8,10 @@ from conftest import cases
 from detect.boned import STRAIGHT, TURN, Tube, around, assert_as_the_surface_says, cloud, made, posed
 from pliant.contacts import MIDPOINT_FIELD, gap
 from pliant.detect.base import Side
-from pliant.detect.bone_boxes import BoneBoxesDetector
-from pliant.detect.brute_force import BruteForceDetector
-from pliant.detect.features import Part, Pose
-from pliant.detect.surface import ClosestPoints
+from pliant.detect.detectors.bone_boxes import BoneBoxesDetector
+from pliant.detect.detectors.brute_force import BruteForceDetector
+from pliant.detect.queries.closest_point import ClosestPoints
+from pliant.detect.queries.contact_records import Part, Pose
 from pliant.mesh import Mesh
 
 

@@ -9,12 +9,12 @@ import pliant
 from characters import human
 from detect.boned import around, assert_as_the_surface_says, made, posed
 from pliant.contacts import VERTEX_FACE
-from pliant.deforming import Skinned
 from pliant.detect.base import Side
-from pliant.detect.brute_force import BruteForceDetector
-from pliant.detect.surface import ClosestPoints
+from pliant.detect.detectors.brute_force import BruteForceDetector
+from pliant.detect.queries.closest_point import ClosestPoints
 from pliant.kernels import jit
 from pliant.mesh import Mesh
+from pliant.motion.deforming import Skinned
 from pliant.state import State
 
 RIGGED = "CesiumMan.glb Fox.glb KayKit_Knight.glb RiggedFigure.glb RiggedSimple.glb RobotExpressive.glb SimpleSkin.gltf"

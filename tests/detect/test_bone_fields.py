@@ -5,16 +5,16 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from pliant import Body, Mesh, Scene, Simulation, shapes
-from pliant.animation import Animation, Skeleton, Track
-from pliant.bench import skins
-from pliant.character import Character
 from pliant.contacts import gap
-from pliant.deforming import Skinned
 from pliant.detect.base import Side
-from pliant.detect.distance_field.bone_fields import BoneFieldsDetector
-from pliant.detect.distance_field.bones import RigidParts
-from pliant.detect.surface import ClosestPoints
+from pliant.detect.detectors.bone_fields import BoneFieldsDetector
+from pliant.detect.fields.bones import RigidParts
+from pliant.detect.queries.closest_point import ClosestPoints
+from pliant.motion.animation import Animation, Skeleton, Track
+from pliant.motion.character import Character
+from pliant.motion.deforming import Skinned
 from pliant.state import State
+from pliant_bench import skins
 
 EPS = 0.02
 

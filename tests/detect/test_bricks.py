@@ -7,7 +7,7 @@ import pytest
 
 from detect.made import MADE, octahedron, sheet, spiky_star
 from pliant import DistanceField, Mesh, shapes
-from pliant.detect.surface import ClosestPoints
+from pliant.detect.queries.closest_point import ClosestPoints
 from pliant.kernels import jit
 
 RESOLUTION = 40 if jit.COMPILED else 7

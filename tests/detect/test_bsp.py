@@ -8,8 +8,9 @@ import pytest
 from conftest import DATA, SEED
 from detect.made import FAR, MADE, box, rotation, sheet
 from pliant import Mesh, load
-from pliant.detect.distance_field import AdaptiveField, PlanarField
-from pliant.detect.distance_field.sampled import around
+from pliant.detect.fields.bsp import PlanarField
+from pliant.detect.fields.octree import AdaptiveField
+from pliant.detect.fields.sampled import around
 from pliant.errors import TooBigError
 from pliant.kernels import jit
 

@@ -56,8 +56,8 @@ def test_the_floor_under_a_tablecloth_is_fine_enough_for_a_field(size):
 
 def character_of(mesh: Mesh, bones: int, morphs: bool = False) -> pliant.Character:
     """A body whose vertices, in the order of their height, are held by so many bones."""
-    from pliant.animation import Animation, Skeleton, Track
-    from pliant.character import Morph
+    from pliant.motion.animation import Animation, Skeleton, Track
+    from pliant.motion.character import Morph
 
     n, heads = mesh.n_vertices, np.zeros((bones, 3))
     rank = np.argsort(np.argsort(mesh.vertices[:, 1], kind="stable"), kind="stable")

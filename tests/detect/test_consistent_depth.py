@@ -6,10 +6,10 @@ import pytest
 import pliant
 from pliant.contacts import VERTEX_FACE, gap
 from pliant.detect.base import Side
-from pliant.detect.consistent_depth import ConsistentDepth, consistent_depth
-from pliant.detect.surface import closest_point
-from pliant.detect.tet_hash import TetHash
-from pliant.kernels.tetra import barycentrics
+from pliant.detect.queries.closest_point import closest_point
+from pliant.detect.queries.consistent_depth import ConsistentDepth, consistent_depth
+from pliant.detect.queries.tet_hash import TetHash
+from pliant.kernels.geometry.tetra import barycentrics
 from pliant.mesh import Mesh
 from pliant.shapes import bar, cloth, creature, cylinder, tet_ball
 

@@ -7,17 +7,17 @@ import pytest
 
 import pliant
 from conftest import cases
+from detect.bvh.adversarial import SCENES, flat, moved, tiny_coordinates
 from detect.made import FAR, permuted, sheet
-from detect.tree.adversarial import SCENES, flat, moved, tiny_coordinates
 from pliant import Mesh
-from pliant.bench.cloths import pile, stepped
-from pliant.detect.continuous import Meetings, Moving, Sweep
-from pliant.detect.tree.cover import Cover
+from pliant.detect.bvh.leaf_mesh import Cover
+from pliant.detect.detectors.continuous import Meetings, Moving, Sweep
 from pliant.errors import TooBigError
 from pliant.geometry import edge_edge_impact, vertex_face_impact
 from pliant.kernels import jit
+from pliant.kernels.detectors.continuous import ACROSS, BACK, THERE
 from pliant.kernels.jit import COMPILED
-from pliant.kernels.sweep import ACROSS, BACK, THERE
+from pliant_bench.cloths import pile, stepped
 
 
 def covers(a, b=None):

@@ -8,8 +8,10 @@ import pytest
 
 import pliant
 from conftest import cases
-from pliant.detect.distance_field import AdaptiveField, PlanarField, filled
-from pliant.detect.tree.build import ARITIES, BUILDS, VOLUMES
+from pliant.detect.bvh.build import ARITIES, BUILDS, VOLUMES
+from pliant.detect.fields.bsp import PlanarField
+from pliant.detect.fields.fill import filled
+from pliant.detect.fields.octree import AdaptiveField
 
 WALKERS = ("tree", "continuous", "sphere-surface")  # those that traverse trees of boxes
 CLOTH = pliant.shapes.cloth(1.0, 1.0, 6)

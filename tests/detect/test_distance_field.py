@@ -12,9 +12,9 @@ from detect.made import FAR, MADE, box, cup, permuted, rotation, sheet, spiky_st
 from pliant import DistanceField, Mesh
 from pliant.contacts import MIDPOINT_FIELD
 from pliant.detect.base import Side
-from pliant.detect.distance_field import DistanceFieldDetector
-from pliant.detect.distance_field.sampled import around
-from pliant.detect.surface import ClosestPoints
+from pliant.detect.detectors.distance_field import DistanceFieldDetector
+from pliant.detect.fields.sampled import around
+from pliant.detect.queries.closest_point import ClosestPoints
 from pliant.kernels.jit import COMPILED
 from pliant.state import State
 

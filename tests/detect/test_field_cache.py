@@ -17,7 +17,7 @@ import pliant
 from conftest import cases
 from detect.made import octahedron, sheet
 from pliant import DistanceField, Mesh
-from pliant.detect.distance_field import cache
+from pliant.detect.fields import cache
 from pliant.errors import TooBigError
 
 SMALL = {"resolution": 4, "band": 1.5}  # a file of a few kilobytes
@@ -337,7 +337,7 @@ def test_bad_parameters_are_the_same_errors_as_without_the_cache():
 EIGHT = textwrap.dedent("""
     import hashlib, sys
     import pliant
-    from pliant.detect.distance_field import cache
+    from pliant.detect.fields import cache
     cache.WORTH = 0.0
     mesh = pliant.Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
     cache.baked(mesh, 6)

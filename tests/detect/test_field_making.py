@@ -14,7 +14,7 @@ import naive
 from conftest import SEED, cases
 from detect.made import octahedron, sheet, spiky_star
 from pliant import DistanceField, MeshFileError
-from pliant.detect.surface import ClosestPoints
+from pliant.detect.queries.closest_point import ClosestPoints
 from pliant.errors import TooBigError
 from pliant.kernels import jit
 

@@ -9,11 +9,10 @@ import pytest
 from conftest import SEED
 from detect.made import FAR, MADE, octahedron, rotation, sheet
 from pliant import DistanceField, Mesh, shapes
-from pliant.detect.distance_field import FilledField, filled
-from pliant.detect.distance_field.fill import TOLERANCE, fill
+from pliant.detect.fields.fill import TOLERANCE, FilledField, fill, filled
 from pliant.errors import TooBigError
 from pliant.kernels import jit
-from pliant.kernels.fill import upwind
+from pliant.kernels.fields.fill import upwind
 
 RESOLUTION = 32 if jit.COMPILED else 8
 SHAPES = {**MADE, "ball": lambda: shapes.ball(0.5), "bowl": shapes.bowl}

@@ -8,19 +8,20 @@ import pytest
 import pliant
 from conftest import cases
 from detect.made import MADE, box, sheet
+from motion.test_rigid import random_poses
 from pliant import HeightGrid, HeightGrids, HeightSequence, Mesh, shapes
 from pliant.contacts import gap
-from pliant.deforming import Recorded
 from pliant.detect.base import Side
-from pliant.detect.height_grid import DIRECTIONS, HeightGridDetector
-from pliant.detect.surface import ClosestPoints
+from pliant.detect.detectors.height_grid import HeightGridDetector
+from pliant.detect.fields.height_grid import DIRECTIONS
+from pliant.detect.queries.closest_point import ClosestPoints
 from pliant.kernels import jit
-from pliant.motion import placed
+from pliant.motion.deforming import Recorded
+from pliant.motion.rigid import placed
 from pliant.report.camera import basis
 from pliant.scene import Body, Scene
 from pliant.simulation import Simulation
 from pliant.state import State
-from test_motion import random_poses
 
 directions = pytest.mark.parametrize("direction", DIRECTIONS)
 

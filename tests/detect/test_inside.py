@@ -8,9 +8,9 @@ from conftest import SEED, cases
 from detect.made import box, octahedron
 from detect.shells import KINDS, away, body, grid_box, joined, stirred, winding, wrong_depths
 from pliant import Mesh
-from pliant.detect.image_space import points_inside
-from pliant.detect.surface import ClosestPoints
-from pliant.detect.tree.depth import Depths
+from pliant.detect.queries.closest_point import ClosestPoints
+from pliant.detect.queries.penetration import Depths
+from pliant.detect.queries.points_inside import points_inside
 
 EXACT = ("brute-force", "tree", "continuous", "image-space")
 

@@ -8,7 +8,7 @@ from detect.made import box, octahedron, sheet, spiky_star
 from pliant.contacts import MIDPOINT_FIELD, VERTEX_FACE, VERTEX_FIELD, gap
 from pliant.detect import METHODS
 from pliant.detect.base import Finds
-from pliant.detect.surface import ClosestPoints
+from pliant.detect.queries.closest_point import ClosestPoints
 
 SCENES = {
     "cloth on a ball": lambda rng: (sheet(12, 2.4, 0.95, 0.05, rng), octahedron(2), 0.15),

@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 
+from motion.test_rigid import random_poses
 from pliant.contacts import VERTEX_FIELD, gap
 from pliant.detect.base import Side
-from pliant.detect.distance_field import DistanceField, DistanceFieldDetector
-from pliant.detect.distance_field.parts import PartsDetector
-from pliant.motion import placed
+from pliant.detect.detectors.distance_field import DistanceFieldDetector
+from pliant.detect.detectors.rigid_parts import PartsDetector
+from pliant.detect.fields.field import DistanceField
+from pliant.motion.rigid import placed
 from pliant.shapes import ball, box, cloth
 from pliant.state import State
-from test_motion import random_poses
 
 pytestmark = pytest.mark.compiled
 WITHIN = 0.03

@@ -8,7 +8,7 @@ import pytest
 from conftest import DATA, SEED
 from detect.made import FAR, MADE, rotation, sheet
 from pliant import Mesh, load
-from pliant.detect.distance_field import AdaptiveField
+from pliant.detect.fields.octree import AdaptiveField
 from pliant.errors import TooBigError
 from pliant.kernels import jit
 

@@ -11,9 +11,9 @@ from conftest import DATA, cases
 from detect.made import FAR, MADE, box, sheet, spike, wedge
 from detect.test_distance_field import FILES, VARIANTS
 from pliant import DistanceField, Mesh, shapes
-from pliant.detect.distance_field import AdaptiveField
-from pliant.detect.distance_field.reconstruct import BOUND, distances, fidelity, points_on, reconstruct
-from pliant.detect.surface import ClosestPoints
+from pliant.detect.fields.octree import AdaptiveField
+from pliant.detect.fields.reconstruct import BOUND, distances, fidelity, points_on, reconstruct
+from pliant.detect.queries.closest_point import ClosestPoints
 from pliant.kernels.jit import COMPILED
 
 RESOLUTION = 32 if COMPILED else 8

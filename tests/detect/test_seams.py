@@ -10,10 +10,11 @@ import pliant
 from conftest import SEED, cases
 from detect import slivers
 from detect.made import box
-from pliant import Mesh, topology
-from pliant.detect.continuous import Sweep
-from pliant.detect.tree.crossings import Crossings
-from pliant.detect.tree.depth import Depths
+from pliant import Mesh
+from pliant.detect.detectors.continuous import Sweep
+from pliant.detect.queries.intersections import Crossings
+from pliant.detect.queries.penetration import Depths
+from pliant.mesh import topology
 
 EXACT = ("brute-force", "tree", "continuous", "spatial-hash", "stochastic-tree")
 FIELDS = ("kind", "elements", "bodies", "vertices", "weights", "normal", "distance")

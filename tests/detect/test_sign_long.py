@@ -6,10 +6,10 @@ import pytest
 import pliant
 from conftest import DATA, SEED, cases
 from detect.made import sliver_ball, spike, spiky_star, thin_plate, wedge
-from pliant.detect.surface import ClosestPoints, surface_of
+from pliant.detect.queries.closest_point import ClosestPoints, surface_of
 from pliant.kernels import vec
 from pliant.kernels.jit import kernel, prange
-from pliant.kernels.surface import winding_number
+from pliant.kernels.queries.surface import winding_number
 
 pytestmark = [pytest.mark.long, pytest.mark.compiled]
 FILES = (

@@ -3,7 +3,7 @@
 import pytest
 
 from pliant import shapes
-from pliant.detect.distance_field.slabs import bake_slab, layout
+from pliant.detect.fields.slabs import bake_slab, layout
 from pliant.kernels.jit import COMPILED
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import pliant
 from pliant import shapes
-from pliant.detect.distance_field.slabs import bake_slab, join_slabs, layout, load_slab, save_slab
+from pliant.detect.fields.slabs import bake_slab, join_slabs, layout, load_slab, save_slab
 
 pytestmark = pytest.mark.compiled
 

@@ -7,8 +7,8 @@ import pliant
 from detect.test_tet_hash import brute
 from pliant.contacts import VERTEX_FACE, gap
 from pliant.detect.base import Side
-from pliant.detect.spatial_hash import SpatialHashDetector
-from pliant.detect.surface import ClosestPoints
+from pliant.detect.detectors.spatial_hash import SpatialHashDetector
+from pliant.detect.queries.closest_point import ClosestPoints
 from pliant.state import State
 
 DEPTHS = pytest.mark.parametrize("depth", ["consistent", "nearest"])

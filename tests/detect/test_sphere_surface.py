@@ -9,9 +9,9 @@ from conftest import cases
 from detect.made import FAR, octahedron, permuted, rotation, sheet
 from pliant.contacts import EDGE_EDGE, VERTEX_FACE, empty, gap
 from pliant.detect.base import Side
-from pliant.detect.sphere_surface import SphereSurfaceDetector
+from pliant.detect.detectors.sphere_surface import SphereSurfaceDetector
 from pliant.kernels import jit
-from pliant.kernels import sphere_pairs as kernels
+from pliant.kernels.detectors import sphere_pairs as kernels
 from pliant.kernels.jit import COMPILED
 from pliant.state import State
 

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from detect.made import octahedron, rotation, sheet
-from pliant.bench.stochastic import folded_cloth, gut, sliding_tori
 from pliant.detect.base import Side
-from pliant.detect.brute_force import BruteForceDetector
-from pliant.detect.stochastic import StochasticTreeDetector, measured_recall, regions_of
-from pliant.detect.stochastic import tree as walked
-from pliant.detect.tree.detector import TreeDetector
+from pliant.detect.detectors.brute_force import BruteForceDetector
+from pliant.detect.detectors.bvh import TreeDetector
+from pliant.detect.detectors.stochastic import StochasticTreeDetector, measured_recall, regions_of
+from pliant.detect.detectors.stochastic import tree as walked
 from pliant.kernels import jit
-from pliant.kernels import stochastic_walk as kernels
+from pliant.kernels.detectors.stochastic import traversal as kernels
 from pliant.state import State
+from pliant_bench.stochastic import folded_cloth, gut, sliding_tori
 
 QUALITIES = (0.0, 0.2, 0.5, 0.8, 0.95, 1.0)
 
@@ -212,7 +212,7 @@ def test_bad_dials_are_named():
 
 @pytest.mark.long
 def test_four_milliseconds_are_kept_within_one_on_100_000_triangles():
-    from pliant.bench.stochastic import budget_table
+    from pliant_bench.stochastic import budget_table
 
     for scene in (sliding_tori(), folded_cloth(), gut()):
         assert scene.triangles > 99_000

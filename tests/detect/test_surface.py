@@ -8,7 +8,7 @@ import pliant
 from conftest import cases
 from detect.made import FAR, MADE, box, spike
 from pliant import Mesh, shapes
-from pliant.detect.surface import ClosestPoints
+from pliant.detect.queries.closest_point import ClosestPoints
 
 PLAIN = (lambda: shapes.ball(0.5, 2), lambda: shapes.box((0.4, 1.0, 0.2), 3), lambda: shapes.torus(0.5, 0.2))
 # metres: the oracle of the open bunny was made from vertices rounded to micrometres

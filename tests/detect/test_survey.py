@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from detect.made import MADE
-from pliant.detect.distance_field import compare_fields
+from pliant.detect.fields.survey import compare_fields
 
 pytestmark = pytest.mark.compiled
 

@@ -8,8 +8,8 @@ import pytest
 import pliant
 from detect.made import box, octahedron, sheet
 from pliant import Mesh
-from pliant.bench.cloths import pile, stepped
 from pliant.contacts import EDGE_EDGE, VERTEX_FACE, gap
+from pliant_bench.cloths import pile, stepped
 
 
 @pytest.mark.compiled

@@ -5,9 +5,9 @@ import pytest
 
 import naive
 from conftest import SEED, cases
-from pliant.detect.tet_hash import CELL, TetHash, cell_of, table_of
+from pliant.detect.queries.tet_hash import CELL, TetHash, cell_of, table_of
 from pliant.kernels import jit
-from pliant.kernels.tetra import point_in_tetra
+from pliant.kernels.geometry.tetra import point_in_tetra
 
 FAR = np.array([148376.0, 1234.0, -223423.0])
 

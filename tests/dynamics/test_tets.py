@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from pliant.dynamics import SoftDynamics, TetDynamics
-from pliant.kernels import tets as kernels
+from pliant.kernels.dynamics import tets as kernels
 from pliant.kernels.jit import COMPILED
 from pliant.mesh import Mesh
-from pliant.motion import Motion
+from pliant.motion.rigid import Motion
 from pliant.scene import Body, Cloth, Grip, Scene, Solid
 from pliant.shapes import bar, cloth, cylinder
 from pliant.simulation import Simulation

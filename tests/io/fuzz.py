@@ -25,9 +25,9 @@ sys.path[:0] = [str(pathlib.Path(__file__).parents[1])]
 import tet_files  # noqa: E402
 import yardstick  # noqa: E402
 from pliant import io  # noqa: E402
-from pliant.clip import Clip  # noqa: E402
 from pliant.errors import MeshFileError  # noqa: E402
 from pliant.mesh import Mesh  # noqa: E402
+from pliant.motion.clip import Clip  # noqa: E402
 
 SECONDS, EXTRA_BYTES = 2.0, 512 << 20
 NUMBERS = [b"0", b"-1", b"1e999", b"nan", b"4294967295", b"9999999999999999999999", b"1e12", b"2e12", b"-0", b"1_0"]

@@ -31,8 +31,15 @@ STUCK = 7200  # seconds by the wall; a busy or stopped machine is no fault, slow
 AT_ONCE = 100_000  # runs of one process: atheris keeps up to two kilobytes of each, which is not the reader's
 MOST_FAULTS = 20  # of one reader, after which it stops
 # what is watched for coverage; the kernels must not be, because the compiler reads their code
-WATCHED = ("pliant.io", "pliant.checkpoint", "pliant.state", "pliant.validate", "pliant.sweep", "pliant.view.commands")
-WATCHED = (*WATCHED, "pliant.character", "pliant.clip", "pliant.detect.distance_field.archive")
+WATCHED = (
+    "pliant.io",
+    "pliant.simulation.checkpoint",
+    "pliant.state",
+    "pliant.validate",
+    "pliant.sweep",
+    "pliant.view.commands",
+)
+WATCHED = (*WATCHED, "pliant.motion.character", "pliant.motion.clip", "pliant.detect.fields.archive")
 
 
 def main() -> int:

@@ -180,7 +180,7 @@ def _scene() -> Any:
 
 def _checkpoint(path: pathlib.Path) -> None:
     from pliant import Simulation
-    from pliant.checkpoint import Checkpoint
+    from pliant.simulation.checkpoint import Checkpoint
 
     with _refusing():
         found = Checkpoint.load(path)

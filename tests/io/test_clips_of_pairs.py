@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pliant import Mesh, cli, shapes
-from pliant.io.footage import load_clip, pair_clips
+from pliant.io.animation import load_clip, pair_clips
 from pliant.io.named import clips_of
 
 BALL = shapes.ball(0.1, 2)

@@ -11,11 +11,11 @@ import pytest
 from characters import small_character
 from conftest import DATA
 from khronos import faults, needs_validator
-from pliant.clip import Clip
+from motion.test_rigid import random_poses
 from pliant.io import gltf_write, load, load_character, save, save_animation, save_character
 from pliant.mesh import Mesh
-from pliant.motion import rotations
-from test_motion import random_poses
+from pliant.motion.clip import Clip
+from pliant.motion.rigid import rotations
 
 RIGGED = ["CesiumMan.glb", "KayKit_Knight.glb", "Fox.glb", "RobotExpressive.glb", "MorphStressTest.glb",
           "SimpleSkin.gltf", "RiggedFigure.glb", "RiggedSimple.glb", "AnimatedMorphCube.glb"]  # fmt: skip

@@ -9,10 +9,10 @@ import pytest
 
 import pliant
 from pliant import cli, shapes
-from pliant.clip import Clip
 from pliant.errors import MeshFileError
 from pliant.io import save_animation
-from pliant.io.footage import load_clip
+from pliant.io.animation import load_clip
+from pliant.motion.clip import Clip
 
 BALL = dataclasses.replace(shapes.ball(0.2, 2), name="Body")
 SHEET = dataclasses.replace(shapes.cloth(0.3, 0.3, 7, centre=(0.0, 0.19, 0.0)), name="Skirt")

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from pliant import shapes
-from pliant.clip import Clip
 from pliant.io import check_libraries, save, save_animation, usd
 from pliant.mesh import Mesh
+from pliant.motion.clip import Clip
 
 TRIANGLE = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
 

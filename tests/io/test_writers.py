@@ -6,10 +6,10 @@ import pathlib
 import numpy as np
 import pytest
 
-from pliant.clip import Clip
+from motion.test_rigid import random_poses
 from pliant.io import load, save, save_animation
 from pliant.mesh import Mesh
-from test_motion import random_poses
+from pliant.motion.clip import Clip
 
 
 def ball(rng: np.random.Generator, n: int = 40) -> Mesh:

@@ -3,8 +3,8 @@
 import pytest
 
 import naive
-from pliant.kernels import box
-from pliant.kernels.triangle import point_triangle_distance
+from pliant.kernels.geometry import box
+from pliant.kernels.geometry.triangle import point_triangle_distance
 
 LOW, HIGH = (0.0, 0.0, 0.0), (1.0, 2.0, 3.0)
 

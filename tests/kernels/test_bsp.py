@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pliant.kernels import bsp
+from pliant.kernels.fields import bsp
 
 
 def test_the_symmetric_solution_is_numpys(rng):

@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 import naive
 from conftest import cases
-from pliant.kernels import carry
+from pliant.kernels.simulation import carry
 
 SAMPLES = [fractions.Fraction(k, 16) for k in range(17)]
 

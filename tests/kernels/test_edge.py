@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import naive
 from conftest import SEED, cases
-from pliant.kernels.edge import (
+from pliant.kernels.geometry.edge import (
     closest_on_edges,
     closest_on_segment,
     cross_exactly,

@@ -9,10 +9,11 @@ from conftest import cases
 from detect.made import octahedron
 from kernels.test_raster import CUBE, cube_faces, icosphere
 from pliant import Mesh
-from pliant.detect.image_space import DepthCamera, Layers, StandingCamera
-from pliant.detect.image_space.layers import screen_of
-from pliant.kernels import groups, jit
-from pliant.kernels.layers import Screen
+from pliant.detect.queries.layers import DepthCamera, Layers, screen_of
+from pliant.detect.queries.static_layers import StandingCamera
+from pliant.kernels import jit
+from pliant.kernels.queries import static_layers as groups
+from pliant.kernels.queries.layers import Screen
 
 
 def bits(image: Layers) -> tuple[bytes, bytes, bytes]:

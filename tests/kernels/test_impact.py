@@ -9,7 +9,7 @@ import pytest
 
 from conftest import cases
 from pliant.geometry import edge_edge_distance, edge_edge_impact, point_triangle_distance, vertex_face_impact
-from pliant.kernels.impact import EDGES, FACE, first_touch, impacts
+from pliant.kernels.geometry.impact import EDGES, FACE, first_touch, impacts
 from pliant.kernels.jit import COMPILED
 
 IMPACT = {"vertex-face": vertex_face_impact, "edge-edge": edge_edge_impact}

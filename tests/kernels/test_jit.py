@@ -12,7 +12,7 @@ import threading
 import numba
 import numpy as np
 
-from pliant.kernels import jit, store
+from pliant.kernels import jit, sources, store
 
 SOURCES = pathlib.Path(jit.__file__).parent
 
@@ -28,7 +28,7 @@ def python(code, **env):
 
 def test_with_the_compiler_off_kernels_are_plain_functions_with_the_same_answers():
     code = (
-        "import json, types; from pliant.kernels import edge, jit; f = edge.edge_edge_distance;"
+        "import json, types; from pliant.kernels import jit; from pliant.kernels.geometry import edge; f = edge.edge_edge_distance;"
         "print(json.dumps([type(f) is types.FunctionType, jit._touch.__name__,"
         "f((0.,0.,0.), (1.,0.,0.), (.25,1.,0.), (.75,1.,0.))]))"
     )
@@ -48,38 +48,40 @@ def test_the_cache_folder_of_a_module_follows_what_it_imports_and_nothing_else(t
     shutil.copytree(SOURCES, tmp_path / "kernels", ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(jit, "__file__", str(tmp_path / "kernels" / "jit.py"))
     folder, digest = jit.kernel_cache.__wrapped__, jit.sources_digest.__wrapped__
+    guard = tmp_path / "kernels" / "simulation" / "guard.py"
     # imports of guard.py: edge and triangle, and vec through both
-    for name, follows in (("guard", True), ("vec", True), ("triangle", True), ("jit", True), ("bsp", False)):
+    names = {"simulation/guard": True, "vec": True, "geometry/triangle": True, "jit": True, "fields/bsp": False}
+    for name, follows in names.items():
         source = tmp_path / "kernels" / f"{name}.py"
-        before, all_before = folder("guard"), digest()
+        before, all_before = folder(guard), digest()
         source.write_text(source.read_text() + "# changed\n")
-        assert (folder("guard") != before) is follows
+        sources.imported.cache_clear()
+        assert (folder(guard) != before) is follows
         assert digest() != all_before
 
 
 def test_the_imports_of_every_kernel_module_are_known():
-    for source in SOURCES.glob("*.py"):
-        inside = {
-            name
-            for node in ast.walk(ast.parse(source.read_text()))
-            if isinstance(node, ast.ImportFrom) and node.level == 1
-            for name in ([node.module] if node.module else [alias.name for alias in node.names])
-        }
-        assert set(jit._imports(source)) == inside, source.name
+    for source in SOURCES.rglob("*.py"):
+        inside = set()
+        for node in ast.walk(ast.parse(source.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                base = source.parents[node.level - 1].joinpath(*(node.module or "").split("."))
+                inside |= {base.with_suffix(".py"), *(base / f"{alias.name}.py" for alias in node.names)}
+        assert set(sources.imported(source, SOURCES)) == {file for file in inside if file.is_file()}, source.name
 
 
 def test_the_cache_folder_follows_the_switches(monkeypatch):
     folder = jit.kernel_cache.__wrapped__
-    names = {folder("edge").name}
+    names = {folder(SOURCES / "geometry" / "edge.py").name}
     for owner, switch in ((jit, "PARALLEL"), (jit, "COMPILED"), (numba.config, "BOUNDSCHECK")):
         monkeypatch.setattr(owner, switch, not getattr(owner, switch))
-        names.add(folder("edge").name)
+        names.add(folder(SOURCES / "geometry" / "edge.py").name)
     assert len(names) == 4
 
 
 def test_a_second_process_compiles_nothing(tmp_path):
     code = (
-        "import json; from pliant.kernels import edge; f = edge.closest_on_segment;"
+        "import json; from pliant.kernels.geometry import edge; f = edge.closest_on_segment;"
         "f((0.,0.,0.), (1.,0.,0.), (0.,1.,0.));"
         "print(json.dumps([sum(f.stats.cache_hits.values()), sum(f.stats.cache_misses.values())]))"
     )
@@ -88,7 +90,7 @@ def test_a_second_process_compiles_nothing(tmp_path):
 
 
 COUNT = (
-    "import json, sys; from pliant.kernels import triangle; f = triangle.closest_on_triangle;"
+    "import json, sys; from pliant.kernels.geometry import triangle; f = triangle.closest_on_triangle;"
     "f((0.,0.,1.), (0.,0.,0.), (1.,0.,0.), (0.,1.,0.));"
     "print(json.dumps([sum(f.stats.cache_hits.values()), sum(f.stats.cache_misses.values())]))"
 )
@@ -129,8 +131,8 @@ def test_a_lock_that_nobody_gives_back_is_waited_for_only_so_long(tmp_path, monk
 
 def test_compiled_files_lie_in_the_cache_folder(tmp_path):
     code = (
-        "import json; from pliant.kernels import edge, jit; edge.clamp(0.5);"
-        "print(json.dumps(sorted(p.suffix for p in jit.kernel_cache('edge').rglob('edge.clamp*'))))"
+        "import json, pathlib; from pliant.kernels import jit; from pliant.kernels.geometry import edge; edge.clamp(0.5);"
+        "print(json.dumps(sorted(p.suffix for p in jit.kernel_cache(pathlib.Path(edge.__file__)).rglob('edge.clamp*'))))"
     )
     assert python(code, PLIANT_COMPILE="1", PLIANT_CACHE=str(tmp_path)) == [".lock", ".nbc", ".nbi"]
 

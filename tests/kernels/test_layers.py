@@ -9,9 +9,11 @@ from conftest import cases
 from detect.made import box, octahedron, wedge
 from kernels.test_raster import CUBE, cube_faces, icosphere
 from pliant import Mesh
-from pliant.detect.image_space.layers import DepthCamera, Layers, layered_depth_image, screen_of
-from pliant.kernels import jit, raster, strips
-from pliant.kernels.layers import Screen
+from pliant.detect.queries.layers import DepthCamera, Layers, layered_depth_image, screen_of
+from pliant.kernels import jit
+from pliant.kernels.geometry import raster
+from pliant.kernels.queries import strips
+from pliant.kernels.queries.layers import Screen
 
 
 def image(x, faces, axis=2, size=8, low=(0.0, 0.0), scale=8.0) -> Layers:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from pliant import Mesh, shapes
-from pliant.detect.distance_field.bake import Grid, fan_of
-from pliant.kernels import live
+from pliant.detect.fields.bake import Grid, fan_of
+from pliant.kernels.fields import occupied as live
 
 REACH = 3.0
 

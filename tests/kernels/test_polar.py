@@ -5,7 +5,7 @@ import pytest
 
 from conftest import cases
 from naive import tuples
-from pliant.kernels.polar import rotation
+from pliant.kernels.geometry.polar import rotation
 
 COUNT = cases(400)
 KINDS = ("any", "near a rotation", "flat", "a line", "mirrored", "large", "small")

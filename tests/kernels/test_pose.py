@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from conftest import cases
+from motion.test_rigid import random_poses
 from pliant import contacts
-from pliant.kernels import pose as kernels
-from pliant.kernels.field_edges import edges_in_reach, longest_edge
-from pliant.motion import brought, placed
-from test_motion import random_poses
+from pliant.kernels.fields.edges import edges_in_reach, longest_edge
+from pliant.kernels.motion import pose as kernels
+from pliant.motion.rigid import brought, placed
 
 
 def test_points_brought_to_a_body_are_those_of_the_slow_twin(rng):

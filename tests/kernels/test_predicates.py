@@ -8,8 +8,8 @@ import pytest
 
 import naive
 from conftest import cases
+from pliant.kernels.geometry.predicates import drop, orient2d, orient3d, two_sum
 from pliant.kernels.jit import COMPILED
-from pliant.kernels.predicates import drop, orient2d, orient3d, two_sum
 
 MANY = cases(4000 if COMPILED else 300)
 A, B, C = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)

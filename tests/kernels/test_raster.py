@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from conftest import cases
-from pliant.kernels import jit, raster
+from pliant.kernels import jit
+from pliant.kernels.geometry import raster
 
 CUBE = np.array([[x, y, z] for x in (0.0, 1.0) for y in (0.0, 1.0) for z in (0.0, 1.0)])
 QUADS = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]

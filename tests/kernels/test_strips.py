@@ -4,7 +4,8 @@ import numpy as np
 
 from conftest import cases
 from kernels.test_raster import icosphere
-from pliant.kernels import adjacency, strips
+from pliant.kernels.mesh import adjacency
+from pliant.kernels.queries import strips
 
 
 def strung(faces, n):

@@ -7,8 +7,8 @@ import pytest
 
 import naive
 from conftest import cases
+from pliant.kernels.geometry.tetra import barycentrics, point_in_tetra, signed_volume
 from pliant.kernels.jit import COMPILED
-from pliant.kernels.tetra import barycentrics, point_in_tetra, signed_volume
 
 UNIT = ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 FLAT = ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (1.0, 1.0, 0.0), (0.0, 1.0, 0.0))

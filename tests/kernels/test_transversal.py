@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conftest import cases
-from pliant.detect.tree.transversal import crossing
+from pliant.detect.queries.transversal import crossing
 from pliant.kernels.jit import COMPILED
 
 MANY = cases(1000 if COMPILED else 200)

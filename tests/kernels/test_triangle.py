@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 import naive
 from conftest import SEED, cases
-from pliant.kernels.jit import COMPILED
-from pliant.kernels.triangle import (
+from pliant.kernels.geometry.triangle import (
     EDGE,
     FACE,
     VERTEX,
@@ -21,6 +20,7 @@ from pliant.kernels.triangle import (
     solid_angle,
     unit_normal,
 )
+from pliant.kernels.jit import COMPILED
 from pliant.mesh import Mesh
 
 T = ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0))

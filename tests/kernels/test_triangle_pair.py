@@ -7,8 +7,7 @@ import pytest
 
 import naive
 from conftest import cases
-from pliant.kernels.jit import COMPILED
-from pliant.kernels.triangle_pair import (
+from pliant.kernels.geometry.triangle_pair import (
     faces_intersect,
     segment_meets_triangle,
     segments_meet,
@@ -16,6 +15,7 @@ from pliant.kernels.triangle_pair import (
     triangles_cross_at_vertex,
     triangles_intersect,
 )
+from pliant.kernels.jit import COMPILED
 
 MANY = cases(3000 if COMPILED else 300)
 A, B, C = T = ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0))

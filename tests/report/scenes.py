@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from pliant.clip import Clip
 from pliant.mesh import Mesh
+from pliant.motion.clip import Clip
 
 RED, STONE = (0.60, 0.06, 0.05), (0.7, 0.7, 0.68)
 

@@ -5,7 +5,7 @@ import pytest
 
 from pliant import Mesh, check, shapes
 from pliant.audit.shown import audited
-from pliant.clip import Clip
+from pliant.motion.clip import Clip
 from pliant.report.check_page import check_page
 from pliant.report.check_sheet import check_sheet, heat_picture, worst_spots
 from report.test_replay import Visit, browser

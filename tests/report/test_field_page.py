@@ -9,8 +9,8 @@ from PIL import Image
 
 from detect.made import sheet, spike
 from pliant import DistanceField, Mesh, shapes
-from pliant.detect.distance_field.reconstruct import fidelity, reconstruct
-from pliant.detect.surface import ClosestPoints
+from pliant.detect.fields.reconstruct import fidelity, reconstruct
+from pliant.detect.queries.closest_point import ClosestPoints
 from pliant.kernels.jit import COMPILED
 from pliant.report import slices
 from pliant.report.camera import Camera

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pliant.clip import Clip
+from pliant.motion.clip import Clip
 from pliant.report.overlay import Overlay
 from pliant.report.replay import replay_html, write_replay
 from pliant.report.sheet import contact_sheet

@@ -8,7 +8,7 @@ import zlib
 import numpy as np
 import pytest
 
-from pliant.clip import Clip
+from pliant.motion.clip import Clip
 from pliant.report.pack import pack
 from pliant.report.replay import iframe_html, replay_html, write_replay
 from report.scenes import ball, drape, rolling

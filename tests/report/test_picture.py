@@ -5,8 +5,8 @@ import pytest
 from PIL import Image
 
 from pliant import Mesh, shapes
-from pliant.clip import Clip
 from pliant.kernels import jit
+from pliant.motion.clip import Clip
 from pliant.report.camera import Camera, lowest_seen
 from pliant.report.pack import pack
 from pliant.report.picture import render

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pliant.clip import Clip
+from pliant.motion.clip import Clip
 from pliant.report.replay import replay_html
 from report.scenes import STONE, ball
 from report.test_replay import Visit, browser

@@ -6,9 +6,9 @@ import pytest
 import pliant
 from conftest import cases
 from pliant import contacts, shapes
-from pliant.deforming import Attached
-from pliant.detect.surface import ClosestPoints
-from pliant.kernels.projection import FARTHEST, mobility, project, settle
+from pliant.detect.queries.closest_point import ClosestPoints
+from pliant.kernels.respond.projection import FARTHEST, mobility, project, settle
+from pliant.motion.deforming import Attached
 from pliant.scene import Grip
 from pliant.simulation import Simulation
 

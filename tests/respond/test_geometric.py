@@ -6,7 +6,7 @@ import pytest
 from pliant import contacts as _contacts
 from pliant.detect import METHODS
 from pliant.detect.base import Finds, Side
-from pliant.detect.brute_force import BruteForceDetector
+from pliant.detect.detectors.brute_force import BruteForceDetector
 from pliant.kernels import jit
 from pliant.respond import RESPONSES, Geometric
 from pliant.respond.geometric import FREE

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from pliant.detect.base import Side
-from pliant.detect.brute_force import BruteForceDetector
-from pliant.kernels import penalty as kernels
+from pliant.detect.detectors.brute_force import BruteForceDetector
+from pliant.kernels.respond import penalty as kernels
 from pliant.respond import Penalty
 from pliant.scene import Body, Cloth, Scene
 from pliant.shapes import box, cloth

@@ -5,7 +5,7 @@ import pytest
 
 from pliant import contacts as _contacts
 from pliant.detect.base import Side
-from pliant.detect.brute_force import BruteForceDetector
+from pliant.detect.detectors.brute_force import BruteForceDetector
 from pliant.kernels.jit import COMPILED
 from pliant.mesh import Mesh
 from pliant.respond import Projection

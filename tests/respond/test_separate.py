@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from pliant import contacts as _contacts
-from pliant.detect.image_space import overlap
-from pliant.detect.spatial_hash import SpatialHashDetector
+from pliant.detect.detectors.spatial_hash import SpatialHashDetector
+from pliant.detect.queries.overlap import overlap
 from pliant.mesh import Mesh
 from pliant.respond import Separate
 from pliant.scene import Body, Scene, Solid
 from pliant.shapes import tet_ball, tet_box
 from pliant.simulation import Simulation
-from pliant.soft_contact import SoftContact
+from pliant.simulation.deformable_contact import SoftContact
 
 FOAM = Solid(young=1e4, poisson=0.4, density=300.0, damping=0.03)
 HASHED = {"self_method": "spatial-hash", "self_response": "separate"}

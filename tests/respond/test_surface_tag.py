@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from pliant.detect.base import Side
-from pliant.detect.bone_boxes import BoneBoxesDetector
-from pliant.motion import Motion
+from pliant.detect.detectors.bone_boxes import BoneBoxesDetector
+from pliant.motion.rigid import Motion
 from pliant.respond import SurfaceTag
 from pliant.scene import Body, Cloth, Scene
 from pliant.shapes import box, cloth

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from pliant.detect.surface import ClosestPoints
-from pliant.detect.tet_hash import TetHash
+from pliant.detect.queries.closest_point import ClosestPoints
+from pliant.detect.queries.tet_hash import TetHash
 from pliant.kernels import jit
-from pliant.report.crossings import CrossingCount
+from pliant.report.intersections import CrossingCount
 from pliant.scene import Scene
 from pliant.scenes import SCENES
 from pliant.simulation import Simulation

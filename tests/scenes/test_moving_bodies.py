@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pliant.kernels import jit
-from pliant.motion import Motion, placed
+from pliant.motion.rigid import Motion, placed
 from pliant.report.result import Referee, record
 from pliant.scene import Body, Cloth, Scene
 from pliant.scenes import SCENES

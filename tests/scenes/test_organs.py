@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from conftest import DATA
-from pliant.report.crossings import CrossingCount
+from pliant.report.intersections import CrossingCount
 from pliant.report.result import record
 from pliant.scenes import SCENES
 from pliant.scenes.organs import liver

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pliant.detect.base import Side
-from pliant.detect.distance_field import DistanceFieldDetector
+from pliant.detect.detectors.distance_field import DistanceFieldDetector
 from pliant.errors import MeshFileError
 from pliant.kernels import jit
 from pliant.report.result import Referee, drape, record

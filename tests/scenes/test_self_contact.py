@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pliant.kernels import jit
-from pliant.report.crossings import CrossingCount
+from pliant.report.intersections import CrossingCount
 from pliant.respond import Projection
 from pliant.scene import Body, Cloth, Scene
 from pliant.scenes import SCENES

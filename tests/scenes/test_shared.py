@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pliant import Mesh
-from pliant.deforming import Recorded
+from pliant.motion.deforming import Recorded
 from pliant.report.result import record
 from pliant.scene import Body, Scene
 from pliant.scenes import SCENES

@@ -5,7 +5,7 @@ import pytest
 
 from pliant.dynamics import SoftDynamics
 from pliant.kernels import jit
-from pliant.report.crossings import CrossingCount
+from pliant.report.intersections import CrossingCount
 from pliant.report.result import record
 from pliant.scene import Body, Cloth, Scene, Solid
 from pliant.scenes import SCENES

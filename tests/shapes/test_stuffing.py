@@ -9,11 +9,11 @@ import pytest
 from conftest import SEED, cases
 from pliant.errors import TooBigError
 from pliant.mesh import Mesh
+from pliant.mesh.topology import tet_surface
 from pliant.shapes import creature, intestine, liver, stuffed, tet_ball, tet_box
 from pliant.shapes.lattice import Lattice, lattice_tets
 from pliant.shapes.pinches import without_pinches
 from pliant.shapes.stuffing import _LIMITS, LARGEST_ANGLE, LEAST_ANGLE, STENCILS, filled
-from pliant.topology import tet_surface
 from shapes.quality import edges_through_faces, is_one_closed_body, same
 
 SOFT: dict[str, Callable[[], Mesh]] = {

@@ -1,8 +1,8 @@
 """What a worker of a cluster refuses: told once, by name, and no failure of a run."""
 
 from pliant import __version__
-from pliant.sweep.apart import Job, Limits, Outcome
 from pliant.sweep.pool import do_apart, refusal
+from pliant.sweep.worker import Job, Limits, Outcome
 
 ANY = tuple(Limits())
 

@@ -93,7 +93,7 @@ class KillOne:
         for entry in pathlib.Path("/proc").glob("[0-9]*"):
             try:
                 parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-                works = b"pliant.sweep.apart" in (entry / "cmdline").read_bytes()
+                works = b"pliant.sweep.worker" in (entry / "cmdline").read_bytes()
             except (OSError, ValueError):
                 continue
             if parent == os.getpid() and works:

@@ -11,7 +11,7 @@ import numpy as np
 from pliant import Clip, shapes
 from pliant.report.pack import pack
 from pliant.view.commands import Choose, Command, Do, FreePins, Grab, Known, LetGo, Pull, Set, Show
-from pliant.view.face import News
+from pliant.view.protocol import News
 
 KNOWN = Known(
     choices={"scene": ("wave", "calm"), "method": ("tree", "distance-field"), "speed": ("1", "0.5")},

@@ -6,9 +6,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
+from pliant.view.access import Gate, listen_at
 from pliant.view.commands import Do
-from pliant.view.face import Face
-from pliant.view.gate import Gate, listen_at
+from pliant.view.protocol import Face
 from pliant.view.server import USUAL, Limits, Server
 from view.fake import FakeSession
 from view.raw import Raw

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import cases
-from pliant.view.commands import (
+from pliant.view.commands import (  # fmt: skip
     LONGEST,
     Choose,
     Do,
@@ -21,7 +21,7 @@ from pliant.view.commands import (
     Set,
     Show,
     parse,
-)  # fmt: skip
+)
 from view.fake import KNOWN
 
 GOOD = [

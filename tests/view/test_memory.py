@@ -10,12 +10,12 @@ import pytest
 
 from pliant import shapes
 from pliant.contacts import empty
-from pliant.io.footage import load_clip
+from pliant.io.animation import load_clip
 from pliant.scene import Body, Scene, Solid
 from pliant.simulation import Frame
 from pliant.view import memory, recording
 from pliant.view.commands import Choose, Do, Show
-from pliant.view.looks import OVERLAYS
+from pliant.view.overlays import OVERLAYS
 from pliant.view.recording import SPARSEST, Recording
 from pliant.view.session import Session
 from pliant.view.stage import RECENT, Choice, Stage

@@ -11,11 +11,11 @@ import pytest
 from pliant import shapes
 from pliant.detect.choose import method_for
 from pliant.detect.methods import METHODS
-from pliant.io.footage import load_clip
+from pliant.io.animation import load_clip
 from pliant.report.referee import Referee
 from pliant.scenes import SCENES, drape_scene
 from pliant.view.commands import Choose, Do, FreePins, Grab, LetGo, Pull, Set, Show
-from pliant.view.looks import OVERLAYS, box_edges, depths_of
+from pliant.view.overlays import OVERLAYS, box_edges, depths_of
 from pliant.view.session import Session
 from pliant.view.stage import Choice, Stage, tuned, value_of
 from pliant.view.wire import decode, encode

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from pliant import Motion, shapes
-from pliant.detect.lifted import bare
+from pliant.detect.detectors.offset import bare
 from pliant.scene import Body, Scene
 from pliant.scenes import SCENES, tablecloth_scene
 from pliant.simulation import Simulation
 from pliant.view import stage as stages
-from pliant.view.looks import Looks
+from pliant.view.overlays import Looks
 from pliant.view.stage import Choice, Stage
 
 pytestmark = pytest.mark.compiled

@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import validate
-from ..clip import Clip
-from ..detect.tree.crossings import Crossings
-from ..detect.tree.depth import Depths
-from ..detect.tree.transversal import crossing
-from ..door import door
+from ..arguments import door
+from ..detect.queries.intersections import Crossings
+from ..detect.queries.penetration import Depths
+from ..detect.queries.transversal import crossing
 from ..mesh import Mesh
+from ..motion.clip import Clip
 from .between import MARGIN, Between, deepest_between, reach_inside
 from .contours import Contours, contours
 from .findings import Cuts, Finding, Place, Report
@@ -226,7 +226,7 @@ class _WornBody:
             unjudged.append(f"body {body.name!r} is inside out (its faces point inward); it was checked as if flipped")
         self.volume = None
         if issues.closed and garment.issues.closed:
-            from ..detect.image_space import Overlaps
+            from ..detect.queries.overlap import Overlaps
 
             self.volume = Overlaps(_outward(garment), _outward(body))
         elif self.closed:

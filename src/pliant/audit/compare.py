@@ -7,25 +7,25 @@ from typing import Any
 import numpy as np
 
 from .. import validate
-from ..clip import Clip
+from ..arguments import door
 from ..contacts import Contacts
-from ..deforming import Skinned
 from ..detect.base import Finds
 from ..detect.choose import Chosen, choose_method, method_for
-from ..detect.distance_field.bone_fields import BoneFieldsDetector
+from ..detect.detectors.bone_fields import BoneFieldsDetector
 from ..detect.methods import METHODS, method_name
-from ..door import door
 from ..errors import TooBigError
 from ..mesh import Mesh
+from ..motion.clip import Clip
+from ..motion.deforming import Skinned
 from ..scene import Scene
 from ..state import State
 from .check import as_clip
 from .compared import ROLES, Comparison, Role, Row, Unfit, row_of
-from .footage import Footage, of_clips, of_scene
 from .footprint import nbytes
 from .judge import judge, kind_of
-from .questions import Facts, Question
-from .rulings import Ruling
+from .queries import Facts, Question
+from .recording import Footage, of_clips, of_scene
+from .verdicts import Ruling
 
 FRAMES = 8
 PASSES = 5  # least number of timed passes per method

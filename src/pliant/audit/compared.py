@@ -13,7 +13,7 @@ from ..mesh import Mesh
 from ..report.tables import BYTES, Column, Table
 from ..state import State
 from .judge import KINDS
-from .rulings import Ruling, added
+from .verdicts import Ruling, added
 
 Floats = NDArray[np.float64]
 ROLES = {

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..topology import Topology
+from ..mesh.topology import Topology
 
 Floats = NDArray[np.float64]
 Pairs = NDArray[np.int32]

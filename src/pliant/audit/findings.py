@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..clip import Clip
+from ..motion.clip import Clip
 
 Point = tuple[float, float, float]
 

@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import validate
-from ..clip import Clip
-from ..detect.tree.crossings import Crossings
-from ..detect.tree.depth import Depths
-from ..detect.tree.transversal import crossing
-from ..door import door
+from ..arguments import door
+from ..detect.queries.intersections import Crossings
+from ..detect.queries.penetration import Depths
+from ..detect.queries.transversal import crossing
 from ..mesh import Mesh
+from ..motion.clip import Clip
 from .check import as_clip, check, turned_outward
 from .clear import Clearing
 from .findings import Report

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..clip import Clip
+from ..motion.clip import Clip
 from .findings import Report, size_words
 from .layers import Layer
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from ..contacts import Contacts
 from . import pairwise, pointwise
-from .questions import Facts, Question
-from .rulings import Ruling
+from .queries import Facts, Question
+from .verdicts import Ruling
 
 KINDS = {
     "features": "pairs of vertex and face or of two edges within the distance, and vertices inside",

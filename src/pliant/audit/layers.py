@@ -6,10 +6,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..clip import Clip
-from ..detect.tree.crossings import Crossings
-from ..detect.tree.depth import Depths
+from ..detect.queries.intersections import Crossings
+from ..detect.queries.penetration import Depths
 from ..mesh import Mesh
+from ..motion.clip import Clip
 
 Floats = NDArray[np.float64]
 STRAIGHT = 0.7  # least ratio of height difference over the body to gap: else the inner garment is beside, not above

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..contacts import EDGE_EDGE, Contacts
-from ..detect.continuous import ContinuousDetector
-from ..detect.sphere_surface import SphereSurfaceDetector
-from .questions import Facts
-from .rulings import CLEAR, Ruling, added, repeated, turns
+from ..detect.detectors.continuous import ContinuousDetector
+from ..detect.detectors.sphere_surface import SphereSurfaceDetector
+from .queries import Facts
+from .verdicts import CLEAR, Ruling, added, repeated, turns
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]

@@ -6,16 +6,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..contacts import MIDPOINT_FIELD, Contacts
-from ..detect.bone_boxes import BoneBoxesDetector
-from ..detect.distance_field import DistanceField, DistanceFieldDetector
-from ..detect.distance_field.bone_fields import BoneFieldsDetector
-from ..detect.distance_field.truth import Truth
-from ..detect.height_grid import HeightGridDetector
+from ..detect.detectors.bone_boxes import BoneBoxesDetector
+from ..detect.detectors.bone_fields import BoneFieldsDetector
+from ..detect.detectors.distance_field import DistanceFieldDetector
+from ..detect.detectors.height_grid import HeightGridDetector
+from ..detect.fields.exact import Truth
+from ..detect.fields.field import DistanceField
 from ..mesh import Mesh
-from ..motion import brought
-from .questions import Exact, Facts, exact_from
-from .rulings import CLEAR, Ruling, added, repeated, turns
+from ..motion.rigid import brought
+from .queries import Exact, Facts, exact_from
 from .truth import box_pairs, from_segments, from_triangles
+from .verdicts import CLEAR, Ruling, added, repeated, turns
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..clip import Clip
-from ..report.audited import Audited, Spot
+from ..motion.clip import Clip
+from ..report.check_view import Audited, Spot
 from ..report.fix_page import Mended
 from .findings import size_words
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..detect.tree.crossings import Crossings
-from ..guard import Guard
+from ..detect.queries.intersections import Crossings
 from ..mesh import Mesh
 from ..scene import Body, Cloth, Scene
+from ..simulation.guard import Guard
 
 Floats = NDArray[np.float64]
 Pairs = NDArray[np.int32]

@@ -4,6 +4,7 @@ Exit codes: 0 success, 1 the command found a problem, 2 invalid usage or input, 
 go to stdout (only JSON with `--json`), all other output to stderr. `PLIANT_DEBUG=1` shows tracebacks and logs.
 """
 
+import importlib.util
 import os
 import sys
 import traceback
@@ -96,6 +97,8 @@ def _app(tokens: Sequence[str]) -> Any:
     for name, (where, line) in COMMANDS.items():
         # help of the called command comes from its docstring; the others are not imported for their one line
         called = name in tokens[:1]
+        if called and name == "bench" and importlib.util.find_spec("pliant_bench") is not None:
+            where = "pliant_bench.command:bench"
         app.command(where, name=name, help=None if called else line)
     return app
 

@@ -13,7 +13,7 @@ from .writing import check_targets
 
 if TYPE_CHECKING:
     from ..audit.findings import Limits, Report
-    from ..clip import Clip
+    from ..motion.clip import Clip
 
 HTML, PNG = (".html", ".htm"), (".png",)
 _SHOWN = 12  # most rows in the table of frames; the worst frames are chosen
@@ -112,7 +112,7 @@ def check(
         ("--min-clearance", limits.min_clearance, allowed.clearance),
     ]
     worn, under, fps = read_pair(file, body, frames, files, lengths)
-    output.say_if_compiling("crossings.find_crossings")
+    output.say_if_compiling("queries.intersections.find_crossings")
     with output.shares(f"checking {file.name}") as done:
         report = audit(worn, under, fps=fps, every=frames.every, progress=done)
     broken = report.broken(allowed)
@@ -146,7 +146,7 @@ def read_pair(
 
     lengths: (option, text as typed, value in metres) of options that are compared with the size of the body.
     """
-    from ..io.footage import pair_clips
+    from ..io.animation import pair_clips
 
     clip, body_clip, told = frames.clip, frames.body_clip, ""
     if frames.rest and (clip is not None or body_clip is not None):

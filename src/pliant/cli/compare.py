@@ -86,7 +86,7 @@ def compare(
     inputs = [pathlib.Path(scene_or_a) if scene_or_a else None, b]
     check_targets([("--report", report, HTML)], inputs)
     one, other = _inputs(scene_or_a, b, states, files)
-    output.say_if_compiling("stochastic_walk.advance")
+    output.say_if_compiling("detectors.stochastic.traversal.advance")
     with output.shares(f"comparing on {scene_or_a or 'tablecloth-on-bust'}") as done:
         found = audit(
             one,

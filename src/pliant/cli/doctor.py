@@ -105,7 +105,7 @@ def _cache(folder: pathlib.Path | None) -> dict[str, Any]:
 def _fields() -> dict[str, Any]:
     """The cache of baked distance fields: folder, number and size."""
     try:
-        from ..detect.distance_field.cache import folder, limit, usage
+        from ..detect.fields.cache import folder, limit, usage
 
         count, size = usage()
         return {"folder": str(folder()), "count": count, "bytes": size, "limit": limit()}

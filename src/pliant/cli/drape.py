@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from . import output
-from .complaints import Sources, complaints
+from .diagnostics import Sources, complaints
 from .reading import PLAIN, FileOptions, check_sources, metres
 from .staging import WearOptions, stage
 from .writing import check_targets
@@ -183,7 +183,7 @@ def drape(
     chosen_here["friction"] = friction
     options |= {name: value for name, value in chosen_here.items() if value is not None}
     self_contact_options = _self_contact_options(between)
-    output.say_if_compiling("xpbd.relax_serial")
+    output.say_if_compiling("dynamics.xpbd.relax_serial")
     made, pace = stage(cloth, body, scene, place, files, wear, options)
     frames, substeps = frames or pace.frames, substeps or pace.substeps
     picked = method_for(made) if method in (None, AUTO) else Chosen(method_name(str(method)), "asked for")

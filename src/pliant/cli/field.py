@@ -10,8 +10,8 @@ from .reading import PLAIN, FileOptions, check_sources, metres, read_mesh
 from .writing import check_targets
 
 if TYPE_CHECKING:
-    from ..detect.distance_field import DistanceField
-    from ..detect.distance_field.reconstruct import Fidelity
+    from ..detect.fields.field import DistanceField
+    from ..detect.fields.reconstruct import Fidelity
     from ..mesh import Mesh
 
 HTML = (".html", ".htm")
@@ -66,7 +66,7 @@ def field(
     """
     check_sources(mesh)
     from .. import validate
-    from ..detect.distance_field.cache import fetch_or_bake
+    from ..detect.fields.cache import fetch_or_bake
     from ..io import FORMATS, save
 
     samples = validate.whole("samples", samples, low=0, high=10_000_000)
@@ -75,7 +75,7 @@ def field(
         [("--out", out, (".npz",)), ("--reconstruct", reconstruct, meshes), ("--report", report, HTML)], [mesh]
     )
     surface = read_mesh(mesh, files)
-    output.say_if_compiling("bake.bake_tiles")
+    output.say_if_compiling("fields.bake.bake_tiles")
     options: dict[str, Any] = {"spacing": metres("--spacing", spacing), "band": band, "sign": sign}
     with output.shares(f"baking {mesh.name}") as baked:
         made, fetched = fetch_or_bake(surface, resolution, cache=cache, progress=baked, **options)
@@ -124,7 +124,7 @@ def field(
 
 
 def _reconstruction(made: "DistanceField", samples: int) -> "tuple[Mesh, Fidelity]":
-    from ..detect.distance_field.reconstruct import fidelity, reconstruct
+    from ..detect.fields.reconstruct import fidelity, reconstruct
 
     with output.progress("reconstructing the surface"):
         surface = reconstruct(made)
@@ -140,7 +140,7 @@ def _write_report(path: pathlib.Path, made: "DistanceField", found: "Fidelity", 
 
 
 def _compared(made: "DistanceField", samples: int) -> list[dict[str, Any]]:
-    from ..detect.distance_field.survey import compare_fields
+    from ..detect.fields.survey import compare_fields
 
     low, high = made.mesh.bounds
     cells = max(2, round(float((high - low).max()) / made.spacing))

@@ -44,10 +44,10 @@ def _coloured(word: str, colour: str, text: str) -> None:
 
 
 def say_if_compiling(kernel: str) -> None:
-    """Announce compilation if `kernel` is not in the kernel cache yet; only the first run compiles."""
-    from ..kernels.jit import COMPILED, kernel_cache
+    """Announce compilation if `kernel`, such as "fields.bake.bake_tiles", is not in the kernel cache yet."""
+    from ..kernels import jit
 
-    if COMPILED and not any(kernel_cache(kernel.partition(".")[0]).glob(f"**/{kernel}-*.nbc")):
+    if jit.COMPILED and not jit.is_cached(kernel):
         say("compiling (first run only; takes about a minute)")
 
 

@@ -14,7 +14,7 @@ from .reading import PLAIN, FileOptions, metres
 from .staging import WearOptions, stage
 
 if TYPE_CHECKING:
-    from ..view.face import Face
+    from ..view.protocol import Face
 
 PORT = 8420
 _WORN = WearOptions()
@@ -84,7 +84,7 @@ def play(
         above: centre the cloth over the body; as-is: leave it; auto: move it only if it starts inside or far away.
     """
     from .. import validate
-    from ..view.gate import Gate, listen_at
+    from ..view.access import Gate, listen_at
     from ..view.server import Limits, run
 
     port = validate.whole("--port", port, low=0, high=65535)

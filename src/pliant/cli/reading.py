@@ -8,8 +8,8 @@ from ..errors import MeshFileError
 from . import output
 
 if TYPE_CHECKING:
-    from ..clip import Clip
     from ..mesh import Mesh
+    from ..motion.clip import Clip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,10 +131,10 @@ def read_clip(
 
     rest: load an animated file in its rest pose, as a single frame.
     """
-    from ..clip import Clip
     from ..io import load, size_warning
-    from ..io.footage import load_clip
+    from ..io.animation import load_clip
     from ..io.named import parts_of
+    from ..motion.clip import Clip
 
     if part is None and clip is None and path.is_file() and len(names := parts_of(path)) > 1:
         listed = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")

@@ -9,7 +9,7 @@ from .reading import FileOptions, outward, read_mesh
 
 if TYPE_CHECKING:
     from ..scene import Scene
-    from ..scenes.pace import Pace
+    from ..scenes.defaults import Pace
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +40,7 @@ def stage(
     from ..io import is_animated
     from ..scene import Cloth
     from ..scenes import SCENES, drape_scene, tablecloth_material, tablecloth_scene
-    from ..scenes.pace import Pace, pace_of
+    from ..scenes.defaults import Pace, pace_of
 
     if scene is not None and (cloth or body):
         raise ValueError(f"--scene {scene} has its own cloth and body; give either a scene or files")

@@ -63,10 +63,10 @@ def sweep(
         Print JSON instead of a table.
     """
     from .. import validate
-    from ..sweep.apart import Limits
     from ..sweep.plan import read_plan
     from ..sweep.pool import LOCAL, check_address
     from ..sweep.sweep import sweep as carry_out
+    from ..sweep.worker import Limits
 
     limits = Limits(
         None if time_limit is None else validate.number("--time-limit", time_limit, above=0.0),

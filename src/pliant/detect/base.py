@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..contacts import Contacts
-from ..deforming import Deforming
 from ..mesh import Mesh
+from ..motion.deforming import Deforming
 from ..state import State
 
 

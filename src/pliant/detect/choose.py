@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import validate
-from ..deforming import Skinned
-from ..door import door
+from ..arguments import door
 from ..mesh import Mesh
+from ..motion.deforming import Skinned
 from ..scene import Scene
-from .distance_field.detector import finest_cells
+from .detectors.distance_field import finest_cells
 
 AUTO = "auto"
 # Bone-attached bounding boxes pay off if many bones move a body. On a walking mannequin they take half the time of the

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import validate
+from ..arguments import door
 from ..contacts import Contacts
-from ..door import door
 from ..mesh import Mesh
 from ..state import State
 from .base import Finds, Remembering, Side

@@ -4,20 +4,20 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from ..door import unknown_option
+from ..arguments import unknown_option
 from ..validate import choice
-from .bone_boxes import BoneBoxesDetector
-from .brute_force import BruteForceDetector
-from .continuous import ContinuousDetector
-from .distance_field import DistanceFieldDetector
-from .distance_field.bone_fields import BoneFieldsDetector
-from .height_grid import HeightGridDetector
-from .image_space import ImageSpaceDetector
-from .spatial_hash import SpatialHashDetector
-from .sphere_surface import SphereSurfaceDetector
-from .stochastic import ActivePairsDetector, StochasticTreeDetector
-from .tree.build import OPTIONS as TREE_OPTIONS
-from .tree.detector import TreeDetector
+from .bvh.build import OPTIONS as TREE_OPTIONS
+from .detectors.bone_boxes import BoneBoxesDetector
+from .detectors.bone_fields import BoneFieldsDetector
+from .detectors.brute_force import BruteForceDetector
+from .detectors.bvh import TreeDetector
+from .detectors.continuous import ContinuousDetector
+from .detectors.distance_field import DistanceFieldDetector
+from .detectors.height_grid import HeightGridDetector
+from .detectors.image_space import ImageSpaceDetector
+from .detectors.spatial_hash import SpatialHashDetector
+from .detectors.sphere_surface import SphereSurfaceDetector
+from .detectors.stochastic import ActivePairsDetector, StochasticTreeDetector
 
 _OWN = {"within", "more"}  # set by the caller that constructs the detector, not by users
 METHODS: dict[str, Any] = {

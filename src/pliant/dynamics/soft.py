@@ -3,7 +3,7 @@
 import numpy as np
 
 from .. import validate
-from ..kernels import xpbd as _kernels
+from ..kernels.dynamics import xpbd as _kernels
 from ..scene import Scene
 from ..state import State
 from .tets import TetDynamics

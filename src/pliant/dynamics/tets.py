@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import tets as _kernels
+from ..kernels.dynamics import tets as _kernels
 from ..scene import Scene, Solid
 from ..state import State
 from .xpbd import by_colour

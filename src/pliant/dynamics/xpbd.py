@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import xpbd as _kernels
+from ..kernels.dynamics import xpbd as _kernels
 from ..mesh import Mesh
 from ..scene import Scene
 from ..state import State

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..clip import Clip
-from ..door import door, wrong
+from ..arguments import door, wrong
 from ..errors import MeshFileError
 from ..mesh import Mesh
+from ..motion.clip import Clip
 from ..validate import UNITS, choice, number, size_text
 from .reading import Input, Parts, default_limit, read_input
 from .source import Source
 
 if TYPE_CHECKING:  # its kernels need a compiler; reading a mesh does not
-    from ..character import Character
+    from ..motion.character import Character
 
 # rows of the rotation from the file's up axis to y: x up (x,y,z) -> (-y,x,z), z up (x,y,z) -> (x,z,-y)
 _TURNS = {
@@ -155,7 +155,7 @@ def is_animated(path: str | os.PathLike[str], max_bytes: int | None = None) -> b
 @door
 def save_character(path: str | os.PathLike[str], character: "Character") -> None:
     """Write a character with its bones, weights, morph targets and clips as a skinned GLB, in metres with y up."""
-    from ..character import Character
+    from ..motion.character import Character
 
     if not isinstance(character, Character):
         raise wrong("character", character, "a Character, as load_character returns it")

@@ -11,8 +11,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ..issues import tet_turns
-from ..topology import tet_surface
+from ..mesh.issues import tet_turns
+from ..mesh.topology import tet_surface
 from .reading import Input, Parts, fan
 
 _log = logging.getLogger(__name__)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..animation import Skeleton
-from ..character import Character, Morph
 from ..mesh import Mesh
+from ..motion.animation import Skeleton
+from ..motion.character import Character, Morph
 from .gltf import Block, GltfSource, Reader
 from .gltf_clips import read_clips, unique
 from .gltf_document import Document, Json

@@ -5,9 +5,9 @@ import os
 import numpy as np
 from numpy.typing import NDArray
 
-from ..animation import PARTS, Animation, Skeleton
-from ..character import Character
 from ..files import atomic_write
+from ..motion.animation import PARTS, Animation, Skeleton
+from ..motion.character import Character
 from .gltf_build import VERTICES, Builder
 from .gltf_document import Json
 from .gltf_shape import Normals, paint_material, split_seams

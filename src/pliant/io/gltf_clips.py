@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..animation import PARTS, Animation, Skeleton, Track
-from ..kernels.animation import NODE
+from ..kernels.motion.animation import NODE
+from ..motion.animation import PARTS, Animation, Skeleton, Track
 from .gltf_document import Document
 
 _INTERPOLATIONS = {"STEP": "step", "LINEAR": "linear", "CUBICSPLINE": "cubic"}

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..clip import Clip
+from ..motion.clip import Clip
 from .gltf import Block, GltfSource
 from .gltf_build import VERTICES
 from .gltf_document import Json

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..clip import Clip
 from ..errors import MeshFileError
 from ..files import atomic_write
 from ..mesh import Mesh
+from ..motion.clip import Clip
 from .gltf import GltfSource
 from .gltf_build import VERTICES, Builder
 from .gltf_character_write import put_character, put_keys

@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from ..door import door
+from ..arguments import door
 from ..validate import size_text
 from .reading import Input, default_limit, read_input
 

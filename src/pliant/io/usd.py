@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..clip import Clip
 from ..files import atomic_write
 from ..mesh import Mesh
+from ..motion.clip import Clip
 from .gltf_shape import Normals
 
 Path = str | os.PathLike[str]

@@ -9,9 +9,9 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..clip import Clip
 from ..files import atomic_write
 from ..mesh import Mesh
+from ..motion.clip import Clip
 from .obj import ObjSource
 
 Path = str | os.PathLike[str]

@@ -6,22 +6,18 @@ variables, read once at import, change this:
 - `PLIANT_COMPILE=0` leaves every kernel plain Python, for debuggers and for tests without a compiler;
 - `PLIANT_PARALLEL=0` compiles parallel loops as serial ones, because bounds checks do not cover parallel loops.
 
-Numba's disk cache detects a change in the file of a function but not in the files of the functions it calls. Compiled
-code is therefore stored in one folder per kernel file, named after a hash of that file and of every kernel file it
-imports, directly or indirectly: a change recompiles everything that depends on it, and nothing else.
+Compiled code is cached on disk (`sources`, `store`).
 """
 
 import functools
-import hashlib
 import os
 import pathlib
-import re
 import sys
 import threading
 
 import numba
 
-from . import store
+from . import sources, store
 
 COMPILED = os.environ.get("PLIANT_COMPILE", "1") not in ("0", "off", "false")
 PARALLEL = os.environ.get("PLIANT_PARALLEL", "1") not in ("0", "off", "false")
@@ -50,44 +46,31 @@ def cache_root() -> pathlib.Path:
     return pathlib.Path(os.environ.get("XDG_CACHE_HOME", home / ".cache")) / "pliant"
 
 
+def _root() -> pathlib.Path:
+    return pathlib.Path(__file__).parent
+
+
+def _switches() -> str:
+    return f"{numba.__version__} {COMPILED} {PARALLEL} {numba.config.BOUNDSCHECK}"
+
+
 @functools.cache
 def sources_digest() -> str:
     """16 hexadecimal digits that identify all kernel sources, the Numba version and the switches."""
-    return _digest(source.stem for source in pathlib.Path(__file__).parent.glob("*.py"))
+    return sources.digest(_root().rglob("*.py"), _switches())
 
 
 @functools.cache
-def kernel_cache(module: str) -> pathlib.Path:
-    """Folder of the compiled functions of kernels/`module`.py, for exactly these sources."""
-    return cache_root() / "kernels" / _digest(_imported_by(module))
+def kernel_cache(source: pathlib.Path) -> pathlib.Path:
+    """Folder of the compiled functions of a kernel file, for exactly these sources."""
+    return cache_root() / "kernels" / sources.digest(sources.dependencies(source, _root()), _switches())
 
 
-def _digest(modules) -> str:
-    digest = hashlib.sha256(f"{numba.__version__} {COMPILED} {PARALLEL} {numba.config.BOUNDSCHECK}".encode())
-    for name in sorted(modules):
-        digest.update(name.encode() + b"\0" + (pathlib.Path(__file__).parent / f"{name}.py").read_bytes() + b"\0")
-    return digest.hexdigest()[:16]
-
-
-def _imported_by(module: str) -> set[str]:
-    """A kernel module and all kernel modules that it imports, directly or indirectly; always includes `jit`."""
-    found, waiting = set(), ["jit", module]
-    while waiting:
-        name = waiting.pop()
-        source = pathlib.Path(__file__).parent / f"{name}.py"
-        if name not in found and source.exists():
-            found.add(name)
-            waiting += _imports(source)
-    return found
-
-
-@functools.cache
-def _imports(source: pathlib.Path) -> list[str]:
-    text = source.read_text(encoding="utf-8")
-    names = re.findall(r"^\s*from \.(\w+) import", text, re.MULTILINE)
-    for line in re.findall(r"^\s*from \. import (\([^)]*\)|[^\n]*)", text, re.MULTILINE):
-        names += [part.split()[0] for part in line.split("#")[0].strip("()").split(",") if part.strip()]
-    return names
+def is_cached(name: str) -> bool:
+    """Return whether the kernel `name` of this package, for example "fields.bake.bake_tiles", was compiled before."""
+    module, _, function = name.rpartition(".")
+    source = _root().joinpath(*module.split(".")).with_suffix(".py")
+    return any(kernel_cache(source).glob(f"**/{source.stem}.{function}-*.nbc"))
 
 
 def kernel(function=None, *, parallel=False):
@@ -99,7 +82,7 @@ def kernel(function=None, *, parallel=False):
             function.serial = function
         return function
     compiled = numba.njit(nogil=True, error_model="numpy", parallel=parallel and PARALLEL)(function)
-    store.share(compiled, kernel_cache(function.__module__.rpartition(".")[2]))
+    store.share(compiled, kernel_cache(pathlib.Path(function.__code__.co_filename)))
     return _one_at_a_time(compiled) if parallel else compiled
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import validate
-from ..clip import Clip
-from ..kernels import raster
+from ..kernels.geometry import raster
+from ..motion.clip import Clip
 
 Floats = NDArray[np.float64]
 FOV = 0.5

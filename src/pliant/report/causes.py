@@ -5,10 +5,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..detect.surface import ClosestPoints
-from ..detect.tree.crossings import intersections
+from ..detect.queries.closest_point import ClosestPoints
+from ..detect.queries.intersections import intersections
 from ..mesh import Mesh
-from ..motion import placed
+from ..motion.rigid import placed
 from .referee import PINCH
 from .result import Result
 

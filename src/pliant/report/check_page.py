@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import validate
-from ..clip import Clip
 from ..files import atomic_write
-from .audited import COLOURS, Audited, Spot, angles, srgb_to_linear
+from ..motion.clip import Clip
 from .camera import open_elevation
+from .check_view import COLOURS, Audited, Spot, angles, srgb_to_linear
 from .pack import check, pack, planes
 from .page import filled, script_data, static
 

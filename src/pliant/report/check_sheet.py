@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from ..files import atomic_write
-from ..kernels import raster
-from .audited import COLOURS, Audited, Spot, angles
+from ..kernels.geometry import raster
 from .camera import Camera
 from .check_page import depth_text
+from .check_view import COLOURS, Audited, Spot, angles
 from .picture import render
 from .sheet import INK, PAPER, QUIET
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..clip import Clip
 from ..mesh import Mesh
+from ..motion.clip import Clip
 from .camera import Camera
 from .overlay import painted
 from .picture import views

@@ -10,7 +10,7 @@ import numpy as np
 from PIL import Image
 
 from .. import validate
-from ..detect.distance_field.reconstruct import BOUND, Fidelity, Field
+from ..detect.fields.reconstruct import BOUND, Fidelity, Field
 from ..files import atomic_write
 from .camera import Camera
 from .heat import RAMP, Heat, heat_pictures, still

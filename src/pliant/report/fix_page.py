@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..files import atomic_write
-from .audited import Audited
 from .check_page import MOST_SPOTS, SCRIPTS, STYLES, cuts, row, short, spots, stage_page
+from .check_view import Audited
 from .histogram import histogram_svg
 from .pack import pack
 

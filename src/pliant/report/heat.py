@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..clip import Clip
-from ..detect.surface import ClosestPoints
+from ..detect.queries.closest_point import ClosestPoints
 from ..mesh import Mesh
+from ..motion.clip import Clip
 from .camera import Camera
 from .picture import views
 

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import picture
+from ..kernels.report import picture
 from .camera import basis
 
 Floats = NDArray[np.float64]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import raster
+from ..kernels.geometry import raster
 from ..mesh import Mesh
 from .camera import Camera
 from .light import SUN, unit

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..clip import Clip
 from ..mesh import Mesh
+from ..motion.clip import Clip
 from ..validate import first_index
 
 STEPS = 65535

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import validate
-from ..clip import Clip
-from ..kernels import picture, raster
+from ..kernels.geometry import raster
+from ..kernels.report import picture
+from ..motion.clip import Clip
 from .camera import Camera, lowest_seen
 from .light import SUN, Lamp, sky_lights, sun_lights, unit
 from .pack import check, drawn_faces, vertex_uv

@@ -3,11 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ..detect.surface import ClosestPoints
-from ..detect.tree.crossings import Crossings
-from ..detect.tree.depth import Depths
+from ..detect.queries.closest_point import ClosestPoints
+from ..detect.queries.intersections import Crossings
+from ..detect.queries.penetration import Depths
 from ..mesh import Mesh
-from ..motion import brought
+from ..motion.rigid import brought
 from ..scene import Scene
 
 Floats = NDArray[np.float64]

@@ -5,8 +5,8 @@ import os
 from collections.abc import Mapping, Sequence
 
 from .. import validate
-from ..clip import Clip
 from ..files import atomic_write
+from ..motion.clip import Clip
 from .camera import lowest_seen, open_elevation
 from .overlay import Overlay, pack_overlay
 from .pack import check, pack

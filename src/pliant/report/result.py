@@ -12,17 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import validate
-from ..character import Character
-from ..clip import Clip
-from ..deforming import Skinned
-from ..door import door
+from ..arguments import door
 from ..io import save_animation
 from ..mesh import Mesh
-from ..motion import Motion
+from ..motion.character import Character
+from ..motion.clip import Clip
+from ..motion.deforming import Skinned
+from ..motion.rigid import Motion
 from ..scene import CLOTH_COLOUR, Scene
 from ..scenes.drape import drape_scene
 from ..simulation import Frame, Simulation
-from .crossings import CrossingCount, Meeting
+from .intersections import CrossingCount, Meeting
 from .referee import Referee
 from .replay import iframe_html, replay_html, write_replay
 from .shared import SharedCounter, SharedVolume, litres

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..detect.image_space import Overlaps
+from ..detect.queries.overlap import Overlaps
 from ..mesh import Mesh
 from ..scene import Scene
 from .overlay import Overlay

@@ -7,8 +7,8 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from .. import validate
-from ..clip import Clip
 from ..files import atomic_write
+from ..motion.clip import Clip
 from .camera import Camera
 from .overlay import Overlay, painted
 from .pack import check

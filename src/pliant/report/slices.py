@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from ..detect.distance_field.reconstruct import Field
+from ..detect.fields.reconstruct import Field
 
 Floats = NDArray[np.float64]
 Pixels = NDArray[np.uint8]

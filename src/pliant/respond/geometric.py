@@ -5,7 +5,7 @@ import numpy as np
 from .. import contacts as _contacts
 from .. import validate
 from ..contacts import Contacts
-from ..kernels import geometric as _kernels
+from ..kernels.respond import geometric as _kernels
 from ..scene import Scene
 from ..state import State
 from .base import Look, Response

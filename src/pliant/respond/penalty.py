@@ -4,7 +4,7 @@ import numpy as np
 
 from .. import validate
 from ..contacts import Contacts
-from ..kernels import penalty as _kernels
+from ..kernels.respond import penalty as _kernels
 from ..scene import Scene
 from ..state import State
 from .base import Response

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..contacts import Contacts
-from ..kernels import projection as _kernels
+from ..kernels.respond import projection as _kernels
 from ..scene import Scene
 from ..state import State
 from .base import Response

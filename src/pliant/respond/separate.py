@@ -4,7 +4,7 @@ import numpy as np
 
 from .. import validate
 from ..contacts import Contacts
-from ..kernels import separate as _kernels
+from ..kernels.respond import separate as _kernels
 from ..scene import Scene
 from ..state import State
 from .base import Response

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from .. import validate
 from ..contacts import CONTACT, VERTEX_FACE, VERTEX_FIELD, Contacts
-from ..kernels import surface_tag as _kernels
+from ..kernels.respond import surface_tag as _kernels
 from ..scene import Scene
 from ..state import State
 from .base import Response

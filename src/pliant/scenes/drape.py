@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import shapes, validate
-from ..detect.surface import ClosestPoints
+from ..detect.queries.closest_point import ClosestPoints
 from ..mesh import Mesh
 from ..scene import Body, Cloth, Scene
-from .snug import HOLDS, snug
+from .attachment import HOLDS, snug
 
 log = logging.getLogger("pliant.scenes")
 PLACES = ("auto", "as-is", "above")

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from .. import validate
-from ..character import Character
-from ..deforming import Attached, Skinned
-from ..detect.surface import ClosestPoints
+from ..detect.queries.closest_point import ClosestPoints
 from ..mesh import Mesh
+from ..motion.character import Character
+from ..motion.deforming import Attached, Skinned
 from ..scene import Body, Cloth, Grip, Scene
+from .attachment import HOLDS, snug
 from .drape import edge_lengths
-from .snug import HOLDS, snug
 
 log = logging.getLogger("pliant.scenes")
 NEAR = 0.0025  # contact offset as a share of the body's size: 4 mm for a person

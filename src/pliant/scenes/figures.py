@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from .. import shapes, validate
-from ..deforming import Recorded
+from ..motion.deforming import Recorded
 from ..scene import Body, Scene
 
 SECONDS, STEP = 1.6, 0.02  # duration of the walk, and the interval between its recorded frames

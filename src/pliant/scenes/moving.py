@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import shapes, validate
 from ..mesh import Mesh
-from ..motion import Motion
+from ..motion.rigid import Motion
 from ..scene import Body, Cloth, Scene
 from ..shapes.revolve import arc, revolved
 from .drape import above, default_eps

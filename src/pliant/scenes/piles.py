@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from .. import shapes
 from ..mesh import Mesh
-from ..motion import Motion
+from ..motion.rigid import Motion
 from ..scene import Body, Cloth, Grip, Scene
 
 THIN = 0.003  # default contact offset and thickness, metres

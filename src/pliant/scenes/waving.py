@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import shapes, validate
 from ..mesh import Mesh
-from ..motion import Motion
+from ..motion.rigid import Motion
 from ..scene import Body, Scene
 from ..shapes.figure import ARMS, FLOOR, HEAD, LEGS, NECK, PALMS, STANDING, THUMBS, TORSO
 from ..shapes.implicit import Part, moved

@@ -5,8 +5,8 @@ import functools
 import numpy as np
 
 from .. import validate
-from ..door import door
-from ..kernels import raster
+from ..arguments import door
+from ..kernels.geometry import raster
 from ..mesh import Mesh
 from ..validate import Floats
 from .bust import HEAD_HEIGHT, bust

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import validate
-from ..door import door
+from ..arguments import door
 from ..mesh import Mesh
 from ..validate import Floats
 from .figure import FLOOR, LEGS, TORSO

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..topology import Topology
+from ..mesh.topology import Topology
 from ..validate import Floats, Ints
 from .implicit import Part, distance, project
 from .tidy import flipped_to_delaunay, neighbour_mean, refined

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import validate
-from ..door import door
+from ..arguments import door
 from ..mesh import Mesh
-from ..topology import Topology
+from ..mesh.topology import Topology
 from ..validate import Floats, Ints
 from .mannequin import mannequin
 

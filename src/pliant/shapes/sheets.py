@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from .. import validate
-from ..door import door
+from ..arguments import door
 from ..mesh import Mesh
 from ..validate import Floats, Ints
 

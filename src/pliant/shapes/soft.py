@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import validate
-from ..door import door
+from ..arguments import door
 from ..mesh import Mesh
 from ..validate import Floats
 from .implicit import Part, Point, distance, ellipsoid, limb

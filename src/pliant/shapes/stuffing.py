@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import validate
-from ..door import door
-from ..kernels import stuffing as _kernels
+from ..arguments import door
+from ..kernels.shapes import stuffing as _kernels
 from ..mesh import Mesh
 from ..validate import Floats
 from .lattice import LONG, SHORT, Lattice, lattice_tets

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ..topology import Topology
+from ..mesh.topology import Topology
 from ..validate import Floats, Ints
 
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import validate
-from ..door import door
+from ..arguments import door
 from ..validate import Floats
 from .mannequin import mannequin
 from .rig import Rig, mannequin_rig
 
 if TYPE_CHECKING:
-    from ..animation import Animation, Skeleton
-    from ..character import Character
+    from ..motion.animation import Animation, Skeleton
+    from ..motion.character import Character
 
 STRIDE = 1.1  # seconds between two heel strikes of the left foot
 KEYS = 44  # keyframes per stride
@@ -41,8 +41,8 @@ def walking_mannequin(detail: float = 1.0) -> "Character":
 
 @functools.lru_cache(2)
 def _walking(detail: float) -> "Character":
-    from ..animation import Skeleton
-    from ..character import MOST_WEIGHTS, Character
+    from ..motion.animation import Skeleton
+    from ..motion.character import MOST_WEIGHTS, Character
 
     mesh, rig = mannequin(detail), mannequin_rig(detail)
     skeleton = Skeleton.of_heads(rig.parents, rig.heads)
@@ -77,7 +77,7 @@ def _phases() -> Floats:
 
 
 def _clip(skeleton: "Skeleton", rig: Rig, turns: dict[str, Floats], sway: Floats, height: Floats) -> "Animation":
-    from ..animation import Animation, Track
+    from ..motion.animation import Animation, Track
 
     times = STRIDE * _phases()
     at = np.column_stack([sway, height, np.full(len(times), rig.heads[0, 2])])

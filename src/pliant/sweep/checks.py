@@ -9,8 +9,8 @@ import numpy as np
 
 from ..audit.check import check
 from ..audit.findings import Limits
-from ..clip import Clip
-from ..io.footage import load_clip, pair_clips
+from ..io.animation import load_clip, pair_clips
+from ..motion.clip import Clip
 from .inputs import Input
 from .parameters import LIMITS
 from .plan import Run

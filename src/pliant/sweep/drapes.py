@@ -11,8 +11,8 @@ from ..io import is_animated, load_character
 from ..report.result import Result, record
 from ..scene import Cloth, Scene
 from ..scenes import SCENES, drape_scene, tablecloth_material, tablecloth_scene
+from ..scenes.defaults import Pace, pace_of
 from ..scenes.dressing import dress_scene
-from ..scenes.pace import Pace, pace_of
 from ..simulation import Simulation
 from .inputs import TABLECLOTH
 from .plan import Run

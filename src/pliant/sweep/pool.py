@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from .. import __version__
-from .apart import Apart, Job, Limits, Outcome
 from .inputs import visible
+from .worker import Apart, Job, Limits, Outcome
 
 _IDLE = 60.0  # s without a job after which a process on a cluster exits
 _mine = threading.local()  # per thread of a Dask worker

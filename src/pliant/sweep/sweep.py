@@ -6,11 +6,11 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from .apart import Job, Limits, Outcome
 from .plan import Plan, Run
 from .pool import check_address, cores, run_here, run_on_cluster
 from .results import folder_of, write_results
 from .work import RECORD, good_record, read_record, record_of, write_json
+from .worker import Job, Limits, Outcome
 
 ANY = Limits()
 CARRY_OUT = "pliant.sweep.work:carry_out"

@@ -4,12 +4,12 @@ import contextlib
 import pathlib
 from typing import Any
 
-from ..clip import Clip
-from ..detect.distance_field.slabs import Layout, bake_slab, join_slabs, layout, save_slab
+from ..detect.fields.slabs import Layout, bake_slab, join_slabs, layout, save_slab
 from ..mesh import Mesh
-from .apart import Job
+from ..motion.clip import Clip
 from .plan import Run
 from .work import Written, write_thumbnail
+from .worker import Job
 
 FIELD = "field.npz"
 

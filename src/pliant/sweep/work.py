@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..files import atomic_write
-from .apart import in_one_line
 from .plan import Run
+from .worker import in_one_line
 
 FORMAT = 1
 RECORD, TIMES, THUMBNAIL = "run.json", "times.json", "thumbnail.jpg"
@@ -144,7 +144,7 @@ def write_thumbnail(folder: pathlib.Path, clips: Sequence[Any], frame: int) -> s
     """Write a thumbnail of the clips at `frame`; return its file name."""
     from PIL import Image
 
-    from ..clip import Clip
+    from ..motion.clip import Clip
     from ..report.camera import Camera
     from ..report.picture import render
 

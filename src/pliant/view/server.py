@@ -26,10 +26,10 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
 from . import answers
+from .access import Controls, Gate
 from .commands import LONGEST, Command, Known, Refused, parse
-from .face import Face
-from .gate import Controls, Gate
 from .page import FRONT, Page, table
+from .protocol import Face
 
 LINK = "/link"  # path of the WebSocket
 LOG = logging.getLogger("pliant.view.sockets")

@@ -14,18 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import contacts as _contacts
-from ..hand import Hand
 from ..kernels.jit import set_threads, threads
 from ..report.referee import Referee
 from ..simulation import Frame
+from ..simulation.drag import Hand
 from .commands import Choose, Command, Do, FreePins, Grab, Known, LetGo, Pull, Set, Show, moves_on
-from .ear import hearing
-from .face import News
-from .looks import Looks
+from .frame_statistics import Tempo
+from .log_relay import hearing
 from .memory import give_back
+from .overlays import Looks
+from .protocol import News
 from .recording import Recording
 from .stage import FRAME, Choice, Stage
-from .tempo import Tempo
 from .wire import encode
 from .world import World
 

@@ -7,19 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from ..clock import Clock
-from ..deforming import Skinned
 from ..detect.base import Detector, Finds, Remembering
 from ..detect.choose import method_for
-from ..detect.distance_field.bone_fields import BoneFieldsDetector
-from ..detect.lifted import bare, forget
+from ..detect.detectors.bone_fields import BoneFieldsDetector
+from ..detect.detectors.offset import bare, forget
 from ..detect.methods import METHODS, method_name
-from ..hand import Hand
+from ..motion.deforming import Skinned
 from ..respond import RESPONSES
 from ..scene import SELF_CONTACT, Cloth, Scene, Solid
 from ..scenes import SCENES
-from ..scenes.pace import Pace, pace_of
+from ..scenes.defaults import Pace, pace_of
 from ..simulation import Frame, Simulation
+from ..simulation.clock import Clock
+from ..simulation.drag import Hand
 from ..state import State
 
 log = logging.getLogger("pliant.view")

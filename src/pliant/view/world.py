@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ..clip import Clip
+from ..motion.clip import Clip
 from ..report.camera import open_elevation
 from ..report.pack import pack
 from ..scene import Scene
 from .commands import Known, Point
-from .looks import OVERLAYS, Looks
+from .overlays import OVERLAYS, Looks
 from .stage import FRAME, SPEEDS, Stage, value_of
 
 

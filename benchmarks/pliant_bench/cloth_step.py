@@ -1,0 +1,206 @@
+"""T8: a strip of cloth falls over a sphere to the ground and touches itself: how long a frame takes, how good it is."""
+
+import dataclasses
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant import geometry
+from pliant.mesh import Mesh
+from pliant.report.tables import Column, Table
+from pliant.scene import Body, Cloth, Scene
+from pliant.shapes import ball, box, cloth
+
+from . import contest, machine, own, referee, timing
+from .peers import PACKAGES, present
+
+Floats = NDArray[np.float64]
+UNIT = "ms"
+# ours with the promise that nothing crosses, and without
+MODES = {contest.OWN: "safe", f"{contest.OWN} push": "push"}
+COLUMNS = (
+    Column("case"),
+    Column("who"),
+    Column("threads", show="{:d}"),
+    Column(UNIT, show="{:.2f}"),
+    Column("slowest", show="{:.2f}"),
+    Column("cpu", show="{:.2f}", detail=True),
+    Column("ratio", show="{:.2f}"),
+    Column("ratio_all", "ratio-all", "{:.2f}"),
+    Column("stretch_mean_percent", "stretch%", "{:.3f}"),
+    Column("stretch_max_percent", "max%", "{:.2f}"),
+    Column("depth_mm", "in-sphere-mm", "{:.3f}"),
+    Column("ground_mm", "in-ground-mm", "{:.3f}"),
+    Column("crossings", show="{:,}"),
+    Column("note"),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """A strip of nx x ny particles, `h` apart, over a sphere whose middle is `height` above the ground. SI units."""
+
+    size: tuple[int, int] = (30, 100)
+    frames: int = 100
+    h: float = 0.02
+    radius: float = 0.25
+    height: float = 0.3
+    start: float = 0.58
+    density: float = 0.2
+    stiffness: float = 1e3  # N/m: both constants (lambda, mu) of a triangle
+    friction: float = 0.2
+    eps: float = 0.005
+    dt: float = 0.01
+
+    @property
+    def strip(self) -> Mesh:
+        nx, ny = self.size
+        return cloth((nx - 1) * self.h, (ny - 1) * self.h, self.size, centre=(0.0, self.start, 0.0))
+
+    @property
+    def scene(self) -> Scene:
+        """Ours; the sphere is a fine polyhedron inside the round one, by at most 0.04 mm."""
+        long = max(self.size) * self.h + 1.0
+        sphere = ball(self.radius, 5, centre=(0.0, self.height, 0.0))
+        ground = box((long, 0.1, long), 1, centre=(0.0, -0.05, 0.0))
+        # along threads a triangle with these constants resists by 4 mu (lambda + mu) / (lambda + 2 mu)
+        stretch = 8.0 / 3.0 * self.stiffness
+        material = Cloth(density=self.density, stretch=stretch, shear=self.stiffness, air=0.0)
+        bodies = [Body(self.strip, material=material), Body(sphere, fixed=True), Body(ground, fixed=True)]
+        return Scene(bodies, eps=self.eps, friction=self.friction, name="strip on a sphere")
+
+
+class Faller(Protocol):
+    """Someone's simulation of the fall."""
+
+    faces: NDArray[np.int32]
+
+    def step(self) -> None: ...
+
+    def positions(self) -> Floats:
+        """(n,3) of the cloth, y up, rows of nx particles."""
+        ...
+
+
+class Pliant:
+    """Ours."""
+
+    def __init__(self, setting: Setting, mode: str) -> None:
+        self.simulation = own.simulation(setting.scene, setting.dt, mode)
+        self.faces = setting.strip.faces
+
+    def step(self) -> None:
+        self.simulation.step()
+
+    def positions(self) -> Floats:
+        scene = self.simulation.scene
+        return self.simulation.state.x[scene.rows(0)].copy()
+
+
+@dataclasses.dataclass(eq=False)
+class _Runner:
+    """A participant, its thread count, and the seconds of its frames."""
+
+    who: str
+    threads: int
+    note: str
+    faller: Faller
+    seconds: list[float] = dataclasses.field(default_factory=list)
+    cpu: list[float] = dataclasses.field(default_factory=list)
+
+    def step(self) -> None:
+        with timing.threads(self.threads), contest.quiet():
+            began, start = time.process_time(), time.perf_counter()
+            self.faller.step()
+            self.seconds.append(time.perf_counter() - start)
+            self.cpu.append(time.process_time() - began)
+
+
+def cloth_table(*, quick: bool = False, progress: Callable[[str], None] = lambda _: None, **_: Any) -> Table:
+    """Everybody makes a frame in turn; the second half of the fall, in contact, is timed."""
+    setting = Setting((8, 24), 30) if quick else Setting()
+    runners = _ours(setting)
+    if present("newton") is not None:
+        runners += _newton(setting, progress)
+    for frame in range(setting.frames):
+        progress(f"frame {frame + 1} of {setting.frames}")
+        for runner in runners:
+            runner.step()
+    progress("judging")
+    nx, ny = setting.size
+    case = f"{nx}x{ny} after {setting.frames * setting.dt:g} s"
+    rows = contest.with_ratios([{"case": case} | _row(runner, setting) for runner in runners], UNIT)
+    return Table("t8-cloth", "T8: a frame of 10 ms of cloth on a sphere and on itself, ms", COLUMNS, rows)
+
+
+def _ours(setting: Setting) -> list[_Runner]:
+    found = []
+    for count in sorted({1, machine.cores()}):
+        for who, mode in MODES.items():
+            found.append(_Runner(who, count, f'double precision, self-contact "{mode}"', Pliant(setting, mode)))
+    return found
+
+
+def _newton(setting: Setting, progress: Callable[[str], None]) -> list[_Runner]:
+    from .newton_peer import SOLVERS, Falling
+
+    found = []
+    for solver in SOLVERS:
+        progress(f"Newton {solver.name} (compiles at first)")
+        name = f"{PACKAGES['newton'][0]} {solver.text}"
+        try:
+            with contest.quiet():
+                Falling(setting, solver).step()
+                found.append(_Runner(name, 1, solver.note, Falling(setting, solver)))
+        except Exception as error:  # a solver that another version of the package does not have
+            progress(f"{name} takes no part: {error}")
+    return found
+
+
+def _row(runner: _Runner, setting: Setting) -> dict[str, Any]:
+    """The median of the frames in contact, and the metric at the end."""
+    late = slice(len(runner.seconds) // 2, None)
+    times = {
+        UNIT: 1e3 * statistics.median(runner.seconds[late]),
+        "slowest": 1e3 * max(runner.seconds[late]),
+        "cpu": 1e3 * statistics.median(runner.cpu[late]),
+    }
+    about = {"who": runner.who, "threads": runner.threads, "note": runner.note}
+    return about | times | quality(runner.faller.positions(), runner.faller.faces, setting)
+
+
+def quality(x: Floats, faces: NDArray[np.int32], setting: Setting) -> dict[str, Any]:
+    """How much threads are too long or short, how deep the cloth is in the round sphere and in the ground, and how
+    many pairs of its triangles cross; exact for the positions (n,3)."""
+    if not np.isfinite(x).all():
+        return {"note": "flew apart"}
+    nx, ny = setting.size
+    grid = x.reshape(ny, nx, 3)
+    along = [np.linalg.norm(np.diff(grid, axis=axis), axis=2).ravel() for axis in (0, 1)]
+    stretch = np.abs(np.concatenate(along) / setting.h - 1.0)
+    stencil = np.empty((len(faces), 4, 3))
+    stencil[:, 0] = (0.0, setting.height, 0.0)
+    stencil[:, 1:] = x[faces]
+    nearest = float(geometry.point_triangle_distance(stencil).min())
+    return {
+        "stretch_mean_percent": 100.0 * float(stretch.mean()),
+        "stretch_max_percent": 100.0 * float(stretch.max()),
+        "depth_mm": 1e3 * max(setting.radius - nearest, 0.0),
+        "ground_mm": 1e3 * max(-float(x[:, 1].min()), 0.0),
+        "crossings": referee.self_crossings(x, faces),
+    }
+
+
+TASK = contest.Task(
+    cloth_table,
+    UNIT,
+    "Milliseconds of a frame of cloth on a sphere and on itself",
+    "T8: everybody makes a frame in turn; the median of the second half of the fall, when cloth lies on the sphere, on "
+    "the ground and on itself, and the slowest. What it is worth at the end: how much longer or shorter threads are "
+    "than at rest (mean and largest), how deep triangles are in the round sphere and vertices in the ground, and how "
+    "many pairs of triangles cross, exactly.",
+)

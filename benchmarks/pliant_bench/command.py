@@ -1,0 +1,171 @@
+"""`pliant bench`: measurements next to those of the papers and of other libraries."""
+
+import pathlib
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+
+from pliant.cli import output
+from pliant.cli.field import HTML
+from pliant.cli.writing import check_place, check_targets
+
+if TYPE_CHECKING:
+    from pliant.report.tables import Report
+
+
+def bench(
+    what: str | None = None,
+    *tasks: str,
+    paper: Literal["fuhrmann2003", "jung2005", "neal", "pelechano", "teschner2005"] | None = None,
+    data: pathlib.Path | None = None,
+    quick: bool = False,
+    repeats: int | None = None,
+    out: Annotated[pathlib.Path | None, Parameter(name=["--out", "-o"])] = None,
+    report: pathlib.Path | None = None,
+    save: pathlib.Path | None = None,
+    json: bool = False,
+) -> int:
+    """Run benchmarks on this machine: `bench peers [T1 T2 ...]`, `bench growth`, `bench --paper fuhrmann2003`.
+
+    Run it on an otherwise idle machine. Results are verified as well as timed.
+
+    Parameters
+    ----------
+    what
+        peers: the same tasks solved by OpenVDB, Open3D, Warp, libigl, scipy, the IPC Toolkit, Coal, FCL and Newton, as
+        far as they are installed. growth: cost of a bake against resolution. skins: contacts with a skinned character
+        by bone-attached boxes, bone-attached distance fields and the BVH. stochastic: recall, cost and time budget of
+        the stochastic detectors. trees: every bounding volume, arity, build and update of a BVH on deforming meshes.
+    tasks
+        For peers: T1 (bake a narrow band), T2 (distance and gradient at points), T3 (nearest points), T4 (pairs of
+        cloth primitives within a distance), T5 (largest step without collision), T6 (intersecting triangles), T6b (BVH
+        refit), T7 (vertices in tetrahedra), T8 (a frame of cloth in contact), T9 (layered depth images), T9b (points
+        inside a deforming mesh). Default: all.
+    paper
+        fuhrmann2003: table 1 of the paper, and the same bakes here. jung2005: spherical implicit surfaces against the
+        cubic CCD equation while a ribbon piles up. neal: cost of a query against the size of a height grid.
+        pelechano: triangles culled by bone-attached bounding boxes, and the resulting frame rate.
+        teschner2005: the survey's figures for deforming bodies, and the effect of the cell size of a spatial hash.
+    data
+        A folder with the original models. Default: ../shared/data next to a checkout.
+    quick
+        Small sizes and few repeats: a smoke test, not for publication.
+    repeats
+        Runs per library, of which the fastest counts. Default: 5, or 2 with --quick.
+    out
+        Write an HTML page with tables and charts.
+    report
+        Run all benchmarks (every paper, every peer task and the rest; under half an hour on two cores) and write one
+        HTML page. Libraries that are not installed are skipped; failures are listed.
+    save
+        A folder for tables as CSV and charts as SVG, in a subfolder named after the kind of machine.
+    json
+        Print JSON instead of tables.
+    """
+    from pliant.report.tables_page import write_files, write_tables_page
+    from pliant.validate import choice, whole
+
+    from . import machine, suite
+
+    if report is not None:
+        if what is not None or paper is not None or out is not None:
+            raise ValueError("--report runs all benchmarks; leave out the benchmark, --paper and --out")
+        return _run_all(report, data, quick, repeats, save, json)
+    known = ("peers", *suite.REPORTS)
+    if (what is None) == (paper is None):
+        raise ValueError(f"name a benchmark, one of: {', '.join(known)}, --paper {' | '.join(suite.PAPERS)}")
+    if what is not None:
+        choice("benchmark", what, known)
+    spelt = {task.lower(): task for task in suite.TASKS}
+    chosen = [choice("task", spelt.get(task.lower(), task), suite.TASKS) for task in tasks]
+    if chosen and what != "peers":
+        raise ValueError(f"{' '.join(tasks)}: only peers has tasks")
+    count = whole("repeats", repeats, low=1, high=1000) if repeats is not None else 2 if quick else 5
+    check_targets([("--out", out, HTML)])
+    _check_folders(data, save)
+    output.say_if_compiling("fields.bake.bake_tiles")
+    with output.progress("measuring") as advance:
+
+        def tell(note: str) -> None:
+            advance(note=note)
+
+        if paper is not None:
+            found = suite.PAPERS[paper](quick=quick, repeats=count, folder=data, progress=tell)
+        elif what == "peers":
+            named = chosen or suite.TASKS
+            found = suite.peers_report(named, quick=quick, repeats=count, folder=data, progress=tell)
+        else:
+            found = suite.REPORTS[str(what)](quick=quick, repeats=count, folder=data, progress=tell)
+    written = []
+    if out is not None:
+        write_tables_page(out, found)
+        written.append(out)
+    if save is not None:
+        written += write_files(save / machine.name(), found, paper or str(what))
+    if json:
+        output.print_json(found.plain() | {"written": [str(path) for path in written]})
+    else:
+        _show(found)
+        for path in written:
+            output.console().print(f"written: {path}")
+    return 0
+
+
+def _check_folders(data: pathlib.Path | None, save: pathlib.Path | None) -> None:
+    if data is not None and not data.is_dir():
+        raise NotADirectoryError(f"{data} is not a folder; --data needs the folder with the mesh files")
+    if save is not None and save.exists() and not save.is_dir():
+        raise NotADirectoryError(f"--save {save} is not a folder")
+    if save is not None:
+        check_place(save / "table.csv")
+
+
+def _run_all(
+    page: pathlib.Path,
+    data: pathlib.Path | None,
+    quick: bool,
+    repeats: int | None,
+    save: pathlib.Path | None,
+    json: bool,
+) -> int:
+    """Run all benchmarks and write one page; return 1 where one of them failed."""
+    from pliant.report.tables_page import write_book_page, write_files
+    from pliant.validate import whole as whole_number
+
+    from . import machine, whole
+
+    count = whole_number("repeats", repeats, low=1, high=1000) if repeats is not None else whole.REPEATS
+    check_targets([("--report", page, HTML)])
+    _check_folders(data, save)
+    output.say_if_compiling("fields.bake.bake_tiles")
+    names, found, written = list(whole.chapters()), [], [page]
+    with output.progress("measuring", len(names)) as advance:
+        begun = whole.measure(
+            names, quick=quick, repeats=count, folder=data, progress=lambda note: advance(0, note=note)
+        )
+        for chapter in begun:
+            found.append(chapter)
+            advance(note=chapter.name)
+            output.say(f"{chapter.name}: {chapter.failed or f'{chapter.seconds:.0f} s'}")
+            done = {c.name: c.report for c in found if c.report is not None}
+            write_book_page(page, whole.summary(found), done)  # after each chapter, so that an abort loses no results
+            if save is not None and chapter.report is not None:
+                name = chapter.name.replace(" ", "-").lower()
+                written += write_files(save / machine.name(), chapter.report, name)
+    first = whole.summary(found)
+    if json:
+        output.print_json(first.plain() | {"written": [str(path) for path in written]})
+    else:
+        _show(first)
+        output.console().print(f"written: {page}" + (f" and {len(written) - 1} files in {save}" if save else ""))
+    return int(any(chapter.failed for chapter in found))
+
+
+def _show(report: "Report") -> None:
+    screen = output.console()
+    for table in report.tables:
+        who = [k for k, name in enumerate(table.headings) if name == "who"]
+        right = " ".join(table.right)
+        output.table(table.headings, table.texts(), title=table.title, right=right, keys=who[0] + 1 if who else 1)
+    for text in (*report.findings, "", *(note for note in report.notes if note)):
+        screen.print(text, markup=False)

@@ -1,0 +1,154 @@
+"""Newton as a peer: proximity of cloth (T4) and cloth that falls (T8). On the processor it runs on one thread."""
+
+import dataclasses
+import importlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.mesh import Mesh
+
+Floats = NDArray[np.float64]
+_ROOM = (128, 256)  # triangles kept for each vertex, edges for each edge
+
+
+def _modules() -> tuple[Any, Any]:
+    warp = importlib.import_module("warp")
+    warp.config.quiet = True
+    return importlib.import_module("newton"), warp
+
+
+class Proximity:
+    """The detector of its cloth solver: refit, then exact distances of all pairs near."""
+
+    def __init__(self, mesh: Mesh, poses: Sequence[Floats], within: float) -> None:
+        newton, warp = _modules()
+        kind = importlib.import_module("newton._src.geometry.tri_mesh_collision").TriMeshCollisionDetector
+        builder = newton.ModelBuilder()
+        builder.add_cloth_mesh(
+            pos=warp.vec3(),
+            rot=warp.quat_identity(),
+            scale=1.0,
+            vel=warp.vec3(),
+            vertices=[warp.vec3(*row) for row in mesh.vertices.tolist()],
+            indices=mesh.faces.ravel().tolist(),
+            density=0.2,
+        )
+        room = {"vertex_collision_buffer_pre_alloc": _ROOM[0], "edge_collision_buffer_pre_alloc": _ROOM[1]}
+        self.detector = kind(builder.finalize(device="cpu"), init_collision_info=True, **room)
+        self.poses = [warp.array(x.astype(np.float32), dtype=warp.vec3, device="cpu") for x in poses]
+        self.within = within
+
+    def work(self) -> None:
+        for x in self.poses:
+            self.detector.refit(x)
+            self.detector.vertex_triangle_collision_detection(self.within)
+            self.detector.edge_edge_collision_detection(self.within)
+
+    def check(self, _: Any) -> dict[str, int]:
+        """It keeps a pair of edges with both; its lists are long enough for what is measured here."""
+        faces, edges = self.detector.vertex_colliding_triangles_count, self.detector.edge_colliding_edges_count
+        return {"vertex_face": int(faces.numpy().sum()), "edge_edge": int(edges.numpy().sum()) // 2}
+
+
+@dataclasses.dataclass(frozen=True)
+class Solver:
+    """One of its cloth solvers: in how many small steps a frame is made, with how many iterations each."""
+
+    name: str
+    substeps: int
+    iterations: int
+    self_contact: bool
+    note: str = "float32"
+
+    @property
+    def text(self) -> str:
+        return f"{self.name} {self.substeps} x {self.iterations}" + ("" if self.self_contact else ", no self-contact")
+
+
+SOLVERS = (
+    Solver("VBD", 1, 10, True),
+    Solver("VBD", 5, 4, True),
+    Solver("XPBD", 5, 4, False, "float32; particles of 10 g: it flies apart with light cloth"),
+    Solver("Style3D", 1, 10, True),
+)
+
+
+class Falling:
+    """A strip of cloth over a sphere on the ground; z is up here and y is up for those who ask."""
+
+    def __init__(self, setting: Any, solver: Solver) -> None:
+        self.newton, self.warp = _modules()
+        self.solver, self.dt = solver, setting.dt
+        model = self._model(setting)
+        model.soft_contact_ke, model.soft_contact_kd, model.soft_contact_mu = 1e3, 1e-1, setting.friction
+        self.engine = self._engine(model)
+        self.now, self.next, self.control = model.state(), model.state(), model.control()
+        self.pipeline = self.newton.CollisionPipeline(model)
+        self.contacts = self.pipeline.contacts()
+        self.faces = model.tri_indices.numpy().reshape(-1, 3).astype(np.int32)
+
+    def _model(self, setting: Any) -> Any:
+        newton, warp = self.newton, self.warp
+        builder = newton.ModelBuilder()
+        if self.solver.name == "Style3D":
+            newton.solvers.SolverStyle3D.register_custom_attributes(builder)
+        middle = warp.transform(warp.vec3(0.0, 0.0, setting.height), warp.quat_identity())
+        builder.add_shape_sphere(-1, xform=middle, radius=setting.radius)
+        builder.add_ground_plane()
+        h, (nx, ny) = setting.h, setting.size
+        grid = {
+            "pos": warp.vec3(-0.5 * h * (nx - 1), -0.5 * h * (ny - 1), setting.start),
+            "rot": warp.quat_identity(),
+            "vel": warp.vec3(),
+            "dim_x": nx - 1,
+            "dim_y": ny - 1,
+            "cell_x": h,
+            "cell_y": h,
+            "mass": setting.density * h * h,
+            "particle_radius": setting.eps,
+        }
+        if self.solver.name == "Style3D":
+            style = importlib.import_module("newton.solvers").style3d
+            k, bend = setting.stiffness, warp.vec3(2e-6, 1e-6, 5e-6)
+            stretch = warp.vec3(k, k, 0.1 * k)
+            style.add_cloth_grid(builder, tri_aniso_ke=stretch, edge_aniso_ke=bend, **grid)
+        elif self.solver.name == "XPBD":
+            grid["mass"] = 0.01
+            none = {"spring_kd": 0.0, "edge_ke": 0.0, "tri_ke": 0.0, "tri_ka": 0.0, "tri_kd": 0.0}
+            builder.add_cloth_grid(add_springs=True, spring_ke=setting.stiffness, **none, **grid)
+        else:
+            bend = {"tri_kd": 1e-3, "edge_ke": 1e-3, "edge_kd": 1e-2}
+            builder.add_cloth_grid(tri_ke=setting.stiffness, tri_ka=setting.stiffness, **bend, **grid)
+            builder.color(include_bending=True)
+        return builder.finalize(device="cpu")
+
+    def _engine(self, model: Any) -> Any:
+        solvers, iterations = self.newton.solvers, self.solver.iterations
+        if self.solver.name == "VBD":
+            return solvers.SolverVBD(
+                model,
+                iterations=iterations,
+                particle_enable_self_contact=True,
+                particle_self_contact_margin=0.006,
+                particle_self_contact_gap=0.004,
+                particle_vertex_contact_buffer_size=64,
+                particle_edge_contact_buffer_size=128,
+            )
+        return getattr(solvers, f"Solver{self.solver.name}")(model, iterations=iterations)
+
+    def step(self) -> None:
+        self.pipeline.collide(self.now, self.contacts)
+        if self.solver.name == "VBD":
+            self.engine.rebuild_bvh(self.now)
+        for _ in range(self.solver.substeps):
+            self.now.clear_forces()
+            self.engine.step(self.now, self.next, self.control, self.contacts, self.dt / self.solver.substeps)
+            self.now, self.next = self.next, self.now
+
+    def positions(self) -> Floats:
+        """(n,3) with y up."""
+        x, y, z = self.now.particle_q.numpy().astype(np.float64).T
+        return np.stack([x, z, -y], 1)

@@ -1,0 +1,67 @@
+"""Our side of the tasks: what is called, in one place."""
+
+import dataclasses
+import importlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.detect import METHODS
+from pliant.detect import detector as _detector
+from pliant.mesh import Mesh
+from pliant.scene import Scene
+from pliant.simulation import Simulation
+
+Floats = NDArray[np.float64]
+SUBSTEPS = 3  # of a frame of T8: threads are 3.2 % too long or short in the mean, 2.1 % with 4 and 1.3 % with 5
+
+
+class Absent(Exception):
+    """Something of ours that this version does not have: the others are measured alone."""
+
+
+def _find(module: str, name: str) -> Any:
+    try:
+        return getattr(importlib.import_module(module), name)
+    except (ModuleNotFoundError, AttributeError) as error:
+        raise Absent(f"{module} has no {name}") from error
+
+
+def detector(method: str, mesh: Mesh, within: float) -> Any:
+    """T4: self-contact; `.update(x).find()` gives records."""
+    if method not in METHODS:
+        raise Absent(f"no method {method!r}")
+    return _detector(method, mesh, within=within)
+
+
+def sweep(mesh: Mesh) -> Any:
+    """T5: `.step(x_0, x_1)` gives the fraction that is free."""
+    return _find("pliant.detect.detectors.continuous", "Sweep")(mesh)
+
+
+def crossings(a: Mesh, b: Mesh) -> Any:
+    """T6: `.update(x_a, x_b)`, then `.pairs()` gives (k,2) faces."""
+    return _find("pliant.detect.queries.intersections", "Crossings")(a, b)
+
+
+class FaceTree:
+    """T6b: the tree of the triangles of a mesh, alone."""
+
+    def __init__(self, mesh: Mesh) -> None:
+        self.faces = mesh.faces
+        self.tree = _find("pliant.detect.bvh.tree", "tree_of_faces")(mesh.vertices, mesh.faces)
+        self._refit = _find("pliant.detect.bvh.tree", "refit_faces")
+
+    def refit(self, x: Floats) -> None:
+        self._refit(self.tree, x, self.faces)
+
+    @property
+    def bounds(self) -> Floats:
+        """(2,3) the corners of the box around all."""
+        return np.asarray(self.tree.nodes["bounds"][0], np.float64).reshape(2, 3)
+
+
+def simulation(scene: Scene, dt: float, mode: str) -> Simulation:
+    """T8: with self-contact, `mode` as Scene takes it ("push": some may pass, "safe": nothing crosses)."""
+    return Simulation(dataclasses.replace(scene, self_contact=mode, thickness=0.8 * scene.eps), dt, substeps=SUBSTEPS)

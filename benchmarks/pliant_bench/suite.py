@@ -1,0 +1,285 @@
+"""The reports that `pliant bench` makes."""
+
+import contextlib
+import pathlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from pliant.detect.fields.field import DistanceField
+from pliant.report.tables import Chart, Report, Table
+from pliant.shapes import ball
+
+from . import (
+    against_paper,
+    baking,
+    bone_boxes,
+    cloth_step,
+    contest,
+    growth,
+    height_grids,
+    inside,
+    jung,
+    layers,
+    machine,
+    nearest,
+    openvdb,
+    pairs,
+    proximity,
+    sampling,
+    skins,
+    steps,
+    stochastic,
+    teschner,
+    trees,
+)
+from .papers import FUHRMANN_2003, JUNG_2005, NEAL_2003, PELECHANO, TESCHNER_2005
+from .peers import roll_call
+
+FIELDS = ("T1", "T2")
+Progress = Callable[[str], None]
+Part = tuple[list[Table], list[Chart], list[str]]  # tables, charts, findings
+CONTESTS = {
+    "T3": nearest.TASK,
+    "T4": proximity.TASK,
+    "T5": steps.TASK,
+    "T6": pairs.TASK,
+    "T6b": pairs.REFIT_TASK,
+    "T7": inside.TASK,
+    "T8": cloth_step.TASK,
+    "T9": layers.TASK,
+    "T9b": layers.INSIDE_TASK,
+}
+TASKS = (*FIELDS, *CONTESTS)
+
+
+def peers_report(
+    tasks: Sequence[str], *, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress
+) -> Report:
+    """The tasks against everybody installed."""
+    fields = [task for task in tasks if task in FIELDS]
+    about, load = _begin(progress, fields=bool(fields))
+    found = roll_call()
+    tables, charts, findings = _field_tasks(fields, found, quick, repeats, folder, progress) if fields else ([], [], [])
+    for task in tasks:
+        if task in CONTESTS:
+            table = CONTESTS[task].table(quick=quick, repeats=repeats, folder=folder, progress=progress)
+            tables.append(table)
+            findings += contest.findings(table, CONTESTS[task].unit)
+            charts += contest.charts(table, CONTESTS[task])
+    who = "Peers: " + "; ".join(f"{name} {state}" for name, state in found.items()) + "."
+    notes = [who, *_notes(tasks, load)]
+    title = "Distance fields beside peers" if len(fields) == len(tasks) else "Beside peers"
+    return Report(title, findings, tables, charts, notes, about | {"peers": found})
+
+
+def _field_tasks(
+    tasks: Sequence[str],
+    found: dict[str, str],
+    quick: bool,
+    repeats: int,
+    folder: pathlib.Path | None,
+    progress: Progress,
+) -> Part:
+    """T1 and T2, which OpenVDB takes part in."""
+    tables: list[Table] = []
+    charts: list[Chart] = []
+    findings: list[str] = []
+    with _openvdb(found, progress) as program:
+        if "T1" in tasks:
+            cases = baking.cases(quick, folder)
+            checked = 20_000 if quick else 200_000
+            table = baking.bake_table(cases, program, repeats=repeats, checked=checked, progress=progress)
+            tables.append(table)
+            charts.append(baking.bake_chart(table))
+            findings += baking.bake_findings(table)
+        if "T2" in tasks:
+            size = {"subdivisions": 4, "nodes": 100, "count": 200_000} if quick else {}
+            table = sampling.sample_table(program, repeats=repeats, progress=progress, **size)
+            tables.append(table)
+            charts.append(sampling.sample_chart(table))
+            findings += sampling.sample_findings(table)
+    return tables, charts, findings
+
+
+def paper_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
+    """Table 1 of Fuhrmann et al. 2003."""
+    about, load = _begin(progress)
+    samples = 5_000 if quick else 100_000
+    table = against_paper.paper_table(folder, quick=quick, repeats=repeats, samples=samples, progress=progress)
+    notes = [f"Source: {FUHRMANN_2003}.", *against_paper.paper_notes(table, folder), _load(load)]
+    chart = against_paper.paper_chart(table)
+    return Report("Table 1, then and now", against_paper.paper_findings(table), [table], [chart], notes, about)
+
+
+def neal_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
+    """What the size of a height grid costs, and a cloth on a face."""
+    about, load = _begin(progress, fields=False)
+    sizes, count = (height_grids.QUICK, 20_000) if quick else (height_grids.SIZES, height_grids.QUERIES)
+    cost = height_grids.cost_table(sizes, repeats=repeats, count=count, progress=progress)
+    small = {"resolution": 10, "frames": 8} if quick else {}
+    face = height_grids.face_table(progress=progress, **small)
+    notes = [f"Source: {NEAL_2003}.", *height_grids.NOTES, _load(load)]
+    said, chart = height_grids.findings(cost, face), height_grids.cost_chart(cost)
+    return Report("Height grids: the cost of a query", said, [cost, face], [chart], notes, about)
+
+
+def pelechano_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
+    """Triangles not tested and the frame rate kept, by boxes on bones."""
+    about, load = _begin(progress, fields=False)
+    table = bone_boxes.bone_boxes_table(folder, quick=quick, repeats=repeats, progress=progress)
+    notes = [f"Source: {PELECHANO}, section 5.", *bone_boxes.NOTES, _load(load)]
+    said, chart = bone_boxes.findings(table), bone_boxes.chart(table)
+    return Report("Boxes that ride on bones", said, [table], [chart], notes, about)
+
+
+def jung_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
+    """Spheres on triangles against the cubic, while a ribbon piles up."""
+    about, load = _begin(progress, fields=False)
+    resolution, frames, every = (36, 60, 20) if quick else (100, 200, 5)
+    fallen = jung.fall(resolution, frames, every, progress)
+    times = jung.fall_table(fallen.mesh, fallen.moments, repeats=repeats, progress=progress)
+    held = fallen.moments[len(fallen.moments) // 4 :: 1 if quick else 4]
+    levels = jung.levels_table(fallen.mesh, held, repeats=repeats, progress=progress)
+    size = {"frames": 3, "lines": 60} if quick else {"frames": 40}
+    view, seen = jung.view_table(fallen, repeats=repeats, progress=progress, **size)
+    said, notes = jung.findings(times, levels, view, seen), [f"Source: {JUNG_2005}.", *jung.NOTES, _load(load)]
+    title = "Spheres on triangles against the cubic"
+    return Report(title, said, [times, levels, view], [jung.chart(times)], notes, about)
+
+
+def teschner_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
+    """Figures of the survey of 2005 and ours; the size of a hash cell."""
+    about, load = _begin(progress, fields=False)
+    survey = teschner.survey_table(quick=quick, repeats=repeats, folder=folder, progress=progress)
+    cells = teschner.cells_table(quick=quick, repeats=repeats, folder=folder, progress=progress)
+    said, notes = teschner.findings(survey, cells), [f"Source: {TESCHNER_2005}.", *teschner.NOTES, _load(load)]
+    return Report("Methods of the survey of 2005", said, [survey, cells], [teschner.cells_chart(cells)], notes, about)
+
+
+def skins_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
+    """Boxes on bones, fields on bones and the tree on the same skins."""
+    about, load = _begin(progress)
+    tables = skins.skins_tables(folder, quick=quick, repeats=repeats, progress=progress)
+    return Report("Skins that bones move", skins.findings(tables), tables, [], [*skins.NOTES, _load(load)], about)
+
+
+def trees_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
+    """Every volume, arity, build and update of trees over meshes that deform: rebuilding, refitting, walking."""
+    about, load = _begin(progress, fields=False)
+    scenes = [trees.folding(10, 30, 3)] if quick else [trees.folding(), trees.two_bodies(folder)]
+    tables = [
+        trees.trees_table(scenes, repeats=1 if quick else repeats, progress=progress),
+        trees.updates_table(scenes, repeats=1, progress=progress),
+        trees.worn_table(),
+    ]
+    notes = [
+        "Processor time on one thread, the least of several rounds in turn; tests and pairs are exact.",
+        _load(load),
+    ]
+    return Report("Trees over deforming meshes", trees.findings(tables[0]), tables, [], notes, about)
+
+
+def stochastic_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
+    """Recall against cost of the detectors that may miss, and how a time budget is kept."""
+    about, load = _begin(progress, fields=False)
+    moving = stochastic.scenes(quick)
+    found = stochastic.with_cost(stochastic.quality_table(moving, repeats=repeats, progress=progress))
+    pairs = stochastic.with_cost(stochastic.pairs_table(moving, repeats=repeats, progress=progress))
+    frames = 20 if quick else 200
+    budget = stochastic.budget_table(moving, budget_ms=4.0, frames=frames, progress=progress)
+    charts = [stochastic.quality_chart(found), stochastic.cost_chart(pairs, "active-pairs")]
+    notes = [*stochastic.NOTES, _load(load)]
+    said = stochastic.findings(found, pairs, budget)
+    return Report("Recall against cost", said, [found, pairs, budget], charts, notes, about)
+
+
+def growth_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
+    """How the bake grows with resolution."""
+    about, load = _begin(progress)
+    meshes = growth.growth_meshes(quick, folder)
+    cells = growth.QUICK if quick else growth.CELLS
+    table = growth.growth_table(meshes, cells, repeats=repeats, progress=progress)
+    notes = [
+        "From vertex and face arrays to the finished field, band of 3 cells, all cores, the best of several. slope: of "
+        "log(seconds) over log(cells) since the line before; 2 is a surface, 3 would be a volume.",
+        _load(load),
+    ]
+    chart = growth.growth_chart(table)
+    return Report("Growth of a bake", growth.growth_findings(table), [table], [chart], notes, about)
+
+
+# papers that `pliant bench --paper` knows
+PAPERS: dict[str, Callable[..., Report]] = {
+    "fuhrmann2003": paper_report,
+    "jung2005": jung_report,
+    "neal": neal_report,
+    "pelechano": pelechano_report,
+    "teschner2005": teschner_report,
+}
+# what `pliant bench` can be asked for besides peers and the papers
+REPORTS: dict[str, Callable[..., Report]] = {
+    "growth": growth_report,
+    "skins": skins_report,
+    "stochastic": stochastic_report,
+    "trees": trees_report,
+}
+
+
+def _begin(progress: Progress, fields: bool = True) -> tuple[dict[str, Any], float | None]:
+    """What this machine is and how busy; every kernel of fields compiled before anything is timed."""
+    load = machine.load()
+    progress("loading compiled loops")
+    for options in ({}, {"sign": "face"}, {"storage": "dense"}) if fields else ():
+        field = DistanceField.bake(ball(0.1, 1), 16, **options)  # type: ignore[arg-type]
+        field.sample(field.mesh.vertices.repeat(1000, 0))
+    return machine.about(), load
+
+
+@contextlib.contextmanager
+def _openvdb(found: dict[str, str], progress: Progress) -> Iterator[openvdb.OpenVDB | None]:
+    """OpenVDB's program, or None; `found` then says why."""
+    if openvdb.version() is None:
+        yield None
+        return
+    if not openvdb.program().exists():
+        progress("compiling for OpenVDB (once, about a minute)")
+    try:
+        openvdb.build()
+    except openvdb.OpenVDBError as error:
+        found["OpenVDB"] += f", absent ({error})"
+        yield None
+        return
+    with openvdb.started() as program:
+        yield program
+
+
+def _notes(tasks: Sequence[str], load: float | None) -> list[str]:
+    said = [
+        "Runs alternate between the participants, the best of several counts; one round before is not counted, so "
+        "compilation is not in it. ratio: how many times longer than ours on as many threads; ratio-all: than ours on "
+        "all.",
+    ]
+    if "T1" in tasks:
+        said.append(
+            "T1: ours counts everything from vertex and face arrays (a new Mesh each time) to the finished field; "
+            "OpenVDB's is meshToLevelSet alone, with points and triangles already in its types. covered%, error (the "
+            "largest, in cells) and wrong signs are taken at random nodes in the band against exact distances. Open3D, "
+            "libigl and Warp answer for single points: they are asked at some slices of the grid and counted up."
+        )
+    if "T2" in tasks:
+        said.append(
+            "T2: one field of a bumpy sphere and the same points for everybody: anywhere in the grid (most of them "
+            "beyond the band) in no order, and up to a cell off the surface in no order, in the order of the faces, "
+            "and along a Morton curve of 4 cells. Distance and gradient (probe()), ours in double precision and in "
+            "single, OpenVDB's in single; results are allocated within the time except where it says given arrays. "
+            "sample() also checks the points and makes unit normals; scipy is map_coordinates of order 1 on the dense "
+            "grid, distance only, one thread. Errors in "
+            f"cells against exact distances, at points nearer than {sampling.NEAR:.2f} cells, where all corners of a "
+            "cell are in the band."
+        )
+    said += [CONTESTS[task].about for task in tasks if task in CONTESTS]
+    return [*said, _load(load)]
+
+
+def _load(load: float | None) -> str:
+    return "" if load is None else f"Load of the machine when it began: {load:g} (0 is idle)."

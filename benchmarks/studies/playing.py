@@ -1,0 +1,81 @@
+"""The picture of docs/play.md: `python studies/playing.py docs/images/play.png`; needs playwright and Chromium."""
+
+import pathlib
+import shutil
+import sys
+import threading
+
+import numpy as np
+from PIL import Image
+
+from pliant.view.access import Gate, listen_at
+from pliant.view.server import Server
+from pliant.view.session import Session
+from pliant.view.stage import Choice
+
+FLAGS = ["--no-sandbox", "--use-gl=angle", "--use-angle=gl-egl", "--ignore-gpu-blocklist", "--hide-scrollbars"]
+SIDE = 36  # vertices along the cloth
+
+
+def serve(scene: str, over: threading.Event) -> str:
+    """Serve a session on a free port until `over` is set; return its address."""
+    import asyncio
+
+    session, listening = Session(Choice(scene)), listen_at("127.0.0.1", 0)
+    gate, ready = Gate.at(listening, "127.0.0.1"), threading.Event()
+
+    async def serving() -> None:
+        server = Server(session, listening, gate)
+        await server.start()
+        ready.set()
+        while not over.is_set():
+            await asyncio.sleep(0.1)
+        await server.close()
+        session.stop()
+
+    session.start()
+    threading.Thread(target=lambda: asyncio.run(serving()), daemon=True).start()
+    ready.wait()
+    return gate.url
+
+
+def pull(page, corner: int, by: tuple[float, float]) -> None:
+    """Grab the cloth slightly inside of a corner and drag it by some pixels."""
+    x = np.reshape(page.evaluate("pliant.positions(0)"), (-1, 3))
+    at, within = (np.array(page.evaluate("p => pliant.project(p)", p.tolist())) for p in (x[corner], x.mean(0)))
+    at += 14.0 * (within - at) / np.linalg.norm(within - at)
+    page.mouse.move(*at)
+    page.mouse.down()
+    page.mouse.move(at[0] + by[0], at[1] + by[1], steps=20)
+
+
+def shoot(path: pathlib.Path, scheme: str = "light") -> None:
+    from playwright.sync_api import sync_playwright
+
+    over = threading.Event()
+    url = serve("tablecloth-on-bust", over)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        page = browser.new_page(viewport={"width": 1280, "height": 820}, color_scheme=scheme)
+        page.goto(url)
+        page.evaluate("pliant.ready")
+        page.wait_for_function("() => pliant.header.time > 2", timeout=300_000)
+        page.mouse.move(460, 400)
+        page.mouse.wheel(0, -150)
+        for key in "cn":
+            page.keyboard.press(key)
+        pull(page, SIDE - 1, (230.0, -170.0))
+        began = page.evaluate("pliant.header.time")
+        page.wait_for_function("t => pliant.header.time > t + 1.5", arg=began, timeout=60_000)
+        page.wait_for_timeout(9000)  # until the chart is full
+        page.evaluate("link.socket.onmessage = null")
+        page.wait_for_timeout(4000)  # until the static view is refined
+        page.screenshot(path=str(path))
+        over.set()
+        browser.close()
+    # the rare colours are those of contacts and of the chart
+    Image.open(path).convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, 3).save(path, optimize=True)
+
+
+if __name__ == "__main__":
+    shoot(pathlib.Path(sys.argv[1]), *sys.argv[2:3])

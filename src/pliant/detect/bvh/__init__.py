@@ -1,0 +1,1 @@
+"""Bounding volume hierarchies (BVH): construction, update, wide layout, and leaf meshes."""

@@ -1,0 +1,137 @@
+"""BVH construction over AABBs: every method yields a binary tree in depth-first order, which may be widened."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import validate
+from ...arguments import door, unknown_option
+from ...kernels.bvh import build as _down
+from ...kernels.bvh import merge as _up
+from ...kernels.bvh import tree as _kernels
+from ...kernels.bvh.tree import Tree
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+VOLUMES = {"box": 6, "14-dop": 14, "18-dop": 18, "26-dop": 26, "sphere": 4, "oriented": 15}
+ALONG = {"longest": _down.LONGEST, "principal": _down.PRINCIPAL, "any": _down.ANY}
+RULES = {"median": _down.MEDIAN, "mean": _down.MEAN, "least": _down.LEAST}
+TOP_DOWN = tuple(f"{along}-{rule}" for along in ALONG for rule in RULES if along != "any" or rule == "least")
+BUILDS = (*TOP_DOWN, "bottom-up", "insertion", "connectivity")
+ARITIES = (2, 4, 8)
+OPTIONS = ("arity", "leaf", "split", "volume")
+PARTS = 64  # approximate number of subtrees that are distributed over threads
+ROUNDS = 48  # of merging adjacent clusters; remaining clusters have few neighbours or very many
+
+
+def box_tree(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Validate the options of a detector's BVH, whose traversal supports AABBs and one element per leaf only."""
+    for name in options:
+        if name not in OPTIONS:
+            raise unknown_option("the tree of a detector", name, OPTIONS)
+    volume = validate.choice("volume", options.get("volume", "box"), list(VOLUMES))
+    if volume != "box":
+        raise ValueError(
+            f"volume = {volume!r}; detectors traverse AABB trees only: leave it out, or give 'box'; "
+            "pliant.detect.bvh.tree.tree_of and find_pairs accept every volume"
+        )
+    if validate.whole("leaf", options.get("leaf", 1), low=1) != 1:
+        raise ValueError(
+            f"leaf = {options['leaf']}; detectors use one triangle per leaf: leave it out, or give 1; "
+            "pliant.detect.bvh.tree.tree_of and find_pairs accept any number"
+        )
+    return {name: value for name, value in options.items() if name in ("arity", "split")}
+
+
+@door
+def layout(
+    low: Floats,
+    high: Floats,
+    faces: Ints | None = None,
+    *,
+    volume: str = "box",
+    arity: int = 4,
+    leaf: int = 4,
+    split: str = "longest-least",
+) -> Tree:
+    """Build the topology and element order of a BVH over AABBs `low`, `high` (m,3); its volumes are not set.
+
+    `faces` (m,c), the corners of the elements, define adjacency for the build "connectivity".
+    """
+    validate.choice("volume", volume, list(VOLUMES))
+    validate.choice("split", split, BUILDS)
+    leaf = validate.whole("leaf", leaf, low=1)
+    if arity not in ARITIES:
+        raise ValueError(f"arity = {arity}; one of: {', '.join(map(str, ARITIES))}")
+    m = len(low)
+    order = np.arange(m, dtype=np.int32)
+    starts, counts = np.empty(2 * m, np.int32), np.empty(2 * m, np.int32)
+    if split in TOP_DOWN:
+        along, rule = split.split("-")
+        n = _down.build_top_down(low, high, ALONG[along], RULES[rule], leaf, order, starts, counts)
+    else:
+        if split == "connectivity" and faces is None:
+            raise ValueError("split 'connectivity' needs the corners of the elements; build the BVH from a mesh")
+        clusters, root = _clustered(low, high, faces, split)
+        n = _up.unroll(clusters, root, leaf, order, starts, counts)
+    return _linked(order, starts[:n], counts[:n], leaf, arity, VOLUMES[volume])
+
+
+def _clustered(low: Floats, high: Floats, faces: Ints | None, split: str) -> tuple[Any, int]:
+    """Build clusters of elements bottom-up or by insertion; return also the index of the root."""
+    m = len(low)
+    room = max(2 * m - 1, 0)
+    boxes = np.empty((room, 6))
+    boxes[:m, :3], boxes[:m, 3:] = low, high
+    clusters = _up.Clusters(boxes, np.empty((room, 2), np.int32), np.ones(room, np.int32))
+    if split == "insertion":
+        return clusters, int(_up.insert_all(clusters, m, _stride(m))) if m else 0
+    ids, new = np.arange(m), m
+    if split == "connectivity" and m:
+        home = np.empty(room, np.int64)
+        new = int(_up.merge_neighbours(clusters, m, neighbours(faces), ROUNDS, home))
+        ids = np.flatnonzero(home[:new] == np.arange(new))
+    codes = np.empty(len(ids), np.int64)
+    _up.curve_codes(boxes, ids, codes)
+    ids = ids[np.argsort(codes, kind="stable")]
+    _up.merge_along(clusters, ids, len(ids), new)
+    return clusters, max(room - 1, 0)
+
+
+def neighbours(faces: Any) -> NDArray[np.int64]:
+    """Return pairs (p,2) of elements that share an edge; elements at a non-manifold edge are chained."""
+    faces = np.asarray(faces, np.int64)
+    ends = np.sort(np.stack([faces, np.roll(faces, -1, 1)], -1).reshape(-1, 2), 1)
+    by = np.lexsort((ends[:, 1], ends[:, 0]))
+    same = (ends[by[1:]] == ends[by[:-1]]).all(1)
+    owner = by // max(faces.shape[1], 1)
+    return np.ascontiguousarray(np.stack([owner[:-1][same], owner[1:][same]], 1))
+
+
+def _stride(m: int) -> int:
+    """Return a stride of about 0.62 m that is coprime to m."""
+    stride = max(int(0.618 * m), 1)
+    while math.gcd(stride, m) != 1:
+        stride += 1
+    return stride
+
+
+def _linked(order: Ints, starts: Ints, counts: Ints, leaf: int, arity: int, k: int) -> Tree:
+    """Link the nodes of a binary tree in depth-first order, widened to the given arity."""
+    skip = np.empty(len(starts), np.int32)
+    _kernels.link(starts, counts, leaf, skip)
+    if arity > 2:
+        keep = np.empty(len(starts), np.bool_)
+        _down.widen(skip, counts, leaf, arity, keep)
+        starts, counts = starts[keep], counts[keep]
+        skip = np.empty(len(starts), np.int32)
+        _kernels.link(starts, counts, leaf, skip)
+    nodes = _kernels.new_nodes(len(starts), k)
+    nodes["skip"], nodes["first"], nodes["count"] = skip, starts, counts
+    small = counts <= max(len(order) // PARTS, leaf)
+    parts, crown = np.empty(len(nodes), np.int32), np.empty(len(nodes), np.int32)
+    p, c = _kernels.share(small, skip, parts, crown)
+    return Tree(nodes, order, np.zeros((len(order), k)), parts[:p].copy(), crown[:c][::-1].copy())

@@ -1,0 +1,82 @@
+"""Self-collision culling: patches of a mesh that provably do not touch themselves."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...kernels.bvh import cones as _kernels
+from ...kernels.bvh.cones import MARGIN, Patches
+from .leaf_mesh import Cover
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+FEWEST = 16  # fewest triangles of a patch that is tested; 8 to 32 perform about as well
+_SIZES = 1e-100, 1e100  # sizes of a mesh in metres between which squared lengths neither under- nor overflow
+
+
+class Cones:
+    """Culls patches without self-contact by normal cones and contour tests.
+
+    A patch is the set of triangles below a node of the cover's BVH, at least `fewest`. The criterion and its proof are
+    in the kernel's docstring and in docs/trees/cones.md.
+    """
+
+    def __init__(self, cover: Cover, *, fewest: int = FEWEST) -> None:
+        self.cover, self.fewest = cover, fewest
+        skin, nodes = cover.skin, cover.tree.nodes
+        _, first, inverse = np.unique(skin.welded, return_index=True, return_inverse=True)
+        number: Ints = inverse.reshape(-1, 3).astype(np.int32)
+        twin = skin.corners.ravel()[first][number].reshape(-1, 3)
+        start = np.zeros(len(nodes) + 1, np.int64)
+        known = number, twin, mates_of(number), fewest, start
+        _kernels.contours(nodes, *known, np.empty(0, np.int32))
+        np.cumsum(start, out=start)
+        rows = np.empty(start[-1], np.int32)
+        if len(rows):
+            _kernels.contours(nodes, *known, rows)
+        copies = bool((twin != skin.corners).any())
+        room = np.zeros((3, len(number))), np.empty((len(rows), 2))
+        self.patches = Patches(start, rows, twin if copies else twin[:0], *room)
+        self._behind = cover.behind
+        self._none = np.zeros(len(nodes))
+        self._begin = self._behind.copy()
+        self.count = 0  # patches culled by the last call of `begin`
+
+    def begin(self, reach: float, beyond: Floats | None = None) -> Ints:
+        """(m,) node at which the traversal of each triangle through the cover's own BVH may start and still find all
+        pairs nearer than `reach` at the current positions; `beyond` (n,) is added to `reach` per node."""
+        self._begin[:] = self._behind
+        cover, patches, self.count = self.cover, self.patches, 0
+        size = (
+            float(np.ptp(cover.tree.nodes["bounds"][0].reshape(2, 3), axis=0).sum()) if len(cover.tree.nodes) else 0.0
+        )
+        if len(patches.rows) and _SIZES[0] < size < _SIZES[1]:
+            beyond = self._none if beyond is None else beyond
+            least = reach * (1.0 + 1e-9) + MARGIN * size
+            _kernels.weigh(cover.skin.corners, cover.at.faces, cover.x, patches.twin, patches.slope)
+            self.count = int(
+                _kernels.pass_over(cover.tree.nodes, patches, cover.x, least, beyond, self.fewest, self._begin)
+            )
+        return self._begin
+
+
+def mates_of(numbers: Ints) -> Ints:
+    """(m,3) the triangle across side k, from corner k to k + 1, of each triangle with corners `numbers` (m,3).
+
+    -1 for none; -2 for several, for one of inconsistent orientation, and for degenerate triangles with a repeated
+    corner (such as isolated vertices).
+    """
+    ends = np.stack([numbers, np.roll(numbers, -1, 1)], 2).reshape(-1, 2).astype(np.int64)
+    key = ends.min(1) * (int(numbers.max(initial=0)) + 1) + ends.max(1)
+    by = np.argsort(key, kind="stable")
+    new = np.concatenate([[True], key[by][1:] != key[by][:-1]])[: len(by)]
+    group = np.cumsum(new) - 1
+    count = np.bincount(group)
+    mates = np.full(len(key), -2, np.int32)
+    mates[by[count[group] == 1]] = -1
+    pair = by[np.flatnonzero(new)[count == 2][:, None] + [0, 1]]
+    opposite = ends[pair[:, 0], 0] == ends[pair[:, 1], 1]
+    one, two = pair[opposite].T
+    mates[one], mates[two] = two // 3, one // 3
+    twice = (ends[:, 0] == ends[:, 1]).reshape(-1, 3).any(1)
+    mates[np.repeat(twice, 3)] = -2
+    return mates.reshape(-1, 3)

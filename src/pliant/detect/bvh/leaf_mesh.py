@@ -1,0 +1,116 @@
+"""The leaf mesh of BVH detectors: triangles in leaf order of a BVH, with their current positions."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...kernels.bvh import leaf_mesh as _kernels
+from ...kernels.bvh import tree as _tree
+from ...kernels.bvh.leaf_mesh import Place, Skin
+from ...kernels.queries import drift as _drift
+from ...kernels.queries.drift import Drift
+from ...mesh.topology import Topology
+from .tree import tree_of
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+
+
+class Cover:
+    """Faces and isolated vertices of a mesh in an AABB tree with one element per leaf.
+
+    Vertices with the same index in `weld` (n,) are welded; elements that share one are adjacent. Two covers need
+    disjoint indices; `sew` replaces them. `lone`: include vertices that belong to no face.
+    """
+
+    def __init__(self, x: Floats, top: Topology, weld: NDArray[Any], *, lone: bool = True, **options: Any) -> None:
+        self.top = top
+        weld, faces = weld.astype(np.int32), top.faces
+        single = np.setdiff1d(np.arange(len(x) if lone else 0, dtype=np.int32), faces)
+        elements = np.concatenate([faces, np.repeat(single[:, None], 3, 1)]).astype(np.int32)
+        self.tree = tree_of(x, elements, leaf=1, **options)
+        order = self.tree.order
+        corners = np.ascontiguousarray(elements[order])
+        place = np.empty(len(order), np.int32)  # leaf index of each face
+        place[order] = np.arange(len(order), dtype=np.int32)
+        self.place = place[: len(faces)]
+        held, at = np.unique(corners.ravel(), return_index=True)
+        vertices, vertex_start = _counted(np.asarray(at // 3), len(order))
+        vertices = held[vertices]
+        owner = np.empty(len(top.edges), np.int32)
+        real = order < len(faces)
+        _kernels.share_edges(np.ascontiguousarray(top.face_edges[order[real]]), owner)
+        edges, edge_start = _counted(np.flatnonzero(real)[owner], len(order))
+        self.skin = Skin(
+            corners,
+            np.ascontiguousarray(weld[corners]),
+            np.where(real, order, -1).astype(np.int32),
+            vertex_start,
+            np.stack([vertices, weld[vertices]], 1).astype(np.int32),
+            edge_start,
+            np.concatenate([edges[:, None], top.edges[edges], weld[top.edges[edges]]], 1).astype(np.int32),
+        )
+        shapes = (len(order), 9), (len(edges), 6), (len(vertices), 3)
+        self.at = Place(self.tree.nodes, self.tree.items, *(np.empty(shape) for shape in shapes))
+        self.x = x
+        self._drift: Drift | None = None
+        self._sent = False
+
+    def sewn(self, weld: NDArray[Any]) -> Skin:
+        """Return the leaf mesh with other weld indices (n,)."""
+        skin, weld = self.skin, weld.astype(np.int32)
+        rows, ends = skin.vertex[:, 0], skin.edge[:, 1:3]
+        return skin._replace(
+            welded=np.ascontiguousarray(weld[skin.corners]),
+            vertex=np.stack([rows, weld[rows]], 1),
+            edge=np.concatenate([skin.edge[:, :3], weld[ends]], 1),
+        )
+
+    def sew(self, weld: NDArray[Any]) -> None:
+        """Replace the weld indices by `weld` (n,)."""
+        self.skin = self.sewn(weld)
+
+    def move(self, x: Floats) -> None:
+        """Update corners, edge ends and AABBs to positions (n,3) and refit the BVH."""
+        self.x = x
+        _kernels.settle(self.skin, x, self.at)
+        _tree.refit_boxes(self.tree)
+
+    def send(self, way: Floats) -> None:
+        """Set the predicted displacement `way` (n,3) of the vertices."""
+        self._sent = True
+        if self._drift is None:
+            m, k = len(self.skin.corners), len(self.tree.nodes)
+            self._drift = Drift(way, np.empty((m, 6)), np.empty((k, 6)), np.empty(k))
+        self._drift = self._drift._replace(x=way)
+        _drift.settle_drift(self.skin, self.tree.nodes, self._drift)
+
+    @property
+    def stands(self) -> bool:
+        """Whether no displacement was set: the cover is static."""
+        return not self._sent
+
+    @property
+    def drift(self) -> Drift:
+        """The predicted displacements; zero unless `send` was called."""
+        if self._drift is None:
+            self.send(np.zeros_like(self.x))
+            self._sent = False
+        assert self._drift is not None
+        return self._drift
+
+    @property
+    def behind(self) -> Ints:
+        """(m,) the node after the leaf of each element: where its traversal of the own BVH starts in self-contact."""
+        skip, first = self.tree.nodes["skip"], self.tree.nodes["first"]
+        leaf = np.flatnonzero(skip == np.arange(len(skip)) + 1)
+        start = np.empty(len(leaf), np.int32)
+        start[first[leaf]] = leaf + 1
+        return start
+
+
+def _counted(at: NDArray[Any], count: int) -> tuple[NDArray[np.int64], Ints]:
+    """Group features by leaf `at` (f,) (CSR): their order, and the start of each leaf's features (count+1,)."""
+    order = np.argsort(at, kind="stable")
+    return order, np.concatenate([[0], np.cumsum(np.bincount(at, minlength=count))]).astype(np.int32)

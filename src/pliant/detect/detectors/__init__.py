@@ -1,0 +1,1 @@
+"""The detection methods: one module or subpackage for each name in METHODS."""

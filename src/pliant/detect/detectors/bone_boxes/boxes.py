@@ -1,0 +1,206 @@
+"""Bone-attached boxes along the principal axes of the skin of each bone, sized over a clip and divided into slabs.
+
+After N. Pelechano, L. Bull and M. Slater, sections 4.1 to 4.3. The tolerances are measured over the clip, and checked
+at every update.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....kernels.detectors.bone_boxes import boxes as _kernels
+from ....kernels.detectors.bone_boxes.boxes import Boxes, Placed
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+SLABS = 15  # per box, as in the paper
+_SPARE = 0.05  # of a vertex's range in its box, and of a slab: added to both ends of the range
+_AGAIN = 0.25  # of a slab: added when a vertex leaves its range
+
+
+class BoneBoxes:
+    """One box for each bone that owns triangles, from poses (t,b,3,4) of the bones and `frames` of the skin (n,3).
+
+    A triangle belongs to the bone with the largest sum of skinning weights at its corners. `bones` (k,) are the bones
+    with a box; `tolerances` (k,2,3) how far the skin leaves the box of the first pose, below and above, along each axis
+    of the box, metres; `widened` how often a vertex has left its range since. `within`: query distance of the slab
+    lists, metres.
+    """
+
+    def __init__(
+        self,
+        faces: Ints,
+        joints: NDArray[Any],
+        weights: Floats,
+        matrices: Floats,
+        frames: Iterable[Floats],
+        within: float,
+        slabs: int = SLABS,
+    ) -> None:
+        self.within, self.slabs, self.widened = within, slabs, 0
+        self.slack = self.reach = self._largest = 0.0
+        self._rows: NDArray[np.int64] | None = None
+        owner = _owners(faces, joints, weights)
+        self.bones, box = np.unique(owner, return_inverse=True)
+        self._faces, self._box = faces, box.reshape(-1).astype(np.int32)
+        # entries are (box, vertex) pairs: a vertex between bones belongs to several boxes
+        n, count = len(joints), len(self.bones)
+        keys, entry = np.unique(self._box[:, None].astype(np.int64) * n + faces, return_inverse=True)
+        self._entry = entry.reshape(-1, 3)
+        self.entry_box, self.entry_vertex = (keys // n).astype(np.int32), (keys % n).astype(np.int32)
+        first = np.searchsorted(self.entry_box, np.arange(count))
+        self.centre = np.zeros((count, 3))
+        self.axes = np.broadcast_to(np.eye(3), (count, 3, 3)).copy()
+        self._first = first
+        self.frame = np.empty((count, 3, 4))
+        self.placed = Placed(np.empty((count, 3, 4)), np.empty((count, 6)), np.empty((count, 4)))
+        self._left = np.empty(len(keys), np.bool_)
+        self._counts = np.empty(-(-len(keys) // _kernels.ENTRIES), np.int64)
+        self._measure(matrices, frames)
+        self._sort()
+
+    @property
+    def share(self) -> Floats:
+        """(k,) fraction of all triangles in each box."""
+        return np.bincount(self._box, minlength=len(self.bones)) / len(self._box)
+
+    def place(self, matrices: Floats) -> None:
+        """Transform the boxes by the bone matrices (b,3,4)."""
+        self._to(matrices)
+        _kernels.place(self.frame, self.axes, self.boxes.low, self.boxes.high, self.placed)
+        self._largest = float(np.abs(self.placed.world).max())
+        # bound of the rounding error of a point in box coordinates
+        self.slack = 1e-14 * self._largest
+        self.reach = self.within * (1.0 + 1e-12) + self.slack
+        if not self.reach <= self._margin:
+            self._sort()
+
+    def check(self, x: Floats) -> int:
+        """Widen ranges and lists for vertices x (n,3) outside their ranges; return the number of such entries."""
+        left, counts = self._left, self._counts
+        _kernels.outside(self.placed.turn, self.entry_box, self.entry_vertex, self.span, x, left, counts)
+        total = int(counts.sum())
+        if total:
+            rows = np.flatnonzero(left)
+            q = self._coordinates(x, rows)
+            room = _AGAIN / self.boxes.per[self.entry_box[rows], None]
+            self.span[rows, :3] = np.minimum(self.span[rows, :3], q - room)
+            self.span[rows, 3:] = np.maximum(self.span[rows, 3:], q + room)
+            self.widened += total
+            self._sort()
+            _kernels.place(self.frame, self.axes, self.boxes.low, self.boxes.high, self.placed)
+        return total
+
+    def _to(self, matrices: Floats) -> None:
+        _kernels.frames(np.ascontiguousarray(matrices), self.bones, self.centre, self.frame)
+
+    def _coordinates(self, x: Floats, rows: NDArray[Any] | slice = slice(None)) -> Floats:
+        box, vertex = self.entry_box[rows], self.entry_vertex[rows]
+        out = np.empty((len(box), 3))
+        _kernels.coordinates(self.placed.turn, box, vertex, x, out)
+        return out
+
+    def _measure(self, matrices: Floats, frames: Iterable[Floats]) -> None:
+        """Compute axes from the first pose, ranges and tolerances from all poses."""
+        none = np.zeros((len(self.bones), 3))
+        for k, (pose, x) in enumerate(zip(matrices, frames, strict=True)):
+            if k == 0:
+                self.centre = self._centres(pose, x)
+            self._to(pose)
+            _kernels.place(self.frame, self.axes, none, none, self.placed)
+            q = self._coordinates(x)
+            if k == 0:
+                self.axes = _main_axes(q, self._first)
+                _kernels.place(self.frame, self.axes, none, none, self.placed)
+                q = self._coordinates(x)
+                low, high = q.copy(), q.copy()
+            np.minimum(low, q, out=low)
+            np.maximum(high, q, out=high)
+            if k == 0:
+                rest = self._around(low, high)
+        whole = self._around(low, high)
+        self.tolerances = np.stack([rest[0] - whole[0], whole[1] - rest[1]], 1)
+        slab = (whole[1] - whole[0])[self.entry_box, :1] / self.slabs
+        spare = _SPARE * (high - low + slab) + 1e-12 * float(np.abs(q).max())
+        self.span = np.concatenate([low - spare, high + spare], 1)
+
+    def _centres(self, matrices: Floats, x: Floats) -> Floats:
+        """Return the points (k,3) that the matrices map to the centroid of each bone's vertices (least squares)."""
+        many = np.diff(np.append(self._first, len(self.entry_box)))
+        middle = np.add.reduceat(x[self.entry_vertex], self._first) / many[:, None]
+        pose = matrices[self.bones]
+        back = np.linalg.pinv(pose[:, :, :3])
+        return np.asarray((back * (middle - pose[:, :, 3])[:, None, :]).sum(2))
+
+    def _around(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        return np.minimum.reduceat(low, self._first), np.maximum.reduceat(high, self._first)
+
+    def _sort(self) -> None:
+        """Sort triangles into slabs, and into the lists of all slabs they overlap, by the ranges of their corners."""
+        count, slabs = len(self.bones), self.slabs
+        low, high = self._around(self.span[:, :3], self.span[:, 3:])
+        self._margin = self.within * (1.0 + 1e-9) + 1e-12 * max(self._largest, float(np.abs(self.span).max()))
+        begin = low[:, 0] - self._margin
+        # slabs thinner than the margin would only lengthen the lists
+        per = np.minimum(slabs / (high[:, 0] - low[:, 0] + 2.0 * self._margin), 1.0 / self._margin)
+        bounds = np.concatenate([self.span[self._entry, :3].min(1), self.span[self._entry, 3:].max(1)], 1)
+        if self._rows is None:
+            middle = 0.5 * (bounds[:, 0] + bounds[:, 3])
+            home = self._box * slabs + np.clip((middle - begin[self._box]) * per[self._box], 0, slabs - 1).astype(int)
+            self._rows = np.argsort(home, kind="stable")
+            self._home = np.searchsorted(home[self._rows], np.arange(count * slabs + 1)).astype(np.int32)
+        bounds, box = bounds[self._rows], self._box[self._rows]
+        ends = np.stack([bounds[:, 0] - self._margin, bounds[:, 3] + self._margin], 1)
+        # the same expression as in the lookup of points, so that both round alike
+        slab = np.clip((ends - begin[box, None]) * per[box, None], 0, slabs - 1).astype(np.int64)
+        times = slab[:, 1] - slab[:, 0] + 1
+        rows = np.repeat(np.arange(len(box)), times)
+        before = np.repeat(np.cumsum(times) - times, times)
+        key = box[rows].astype(np.int64) * slabs + slab[rows, 0] + np.arange(len(rows)) - before
+        order = np.argsort(key, kind="stable")
+        start = np.searchsorted(key[order], np.arange(count * slabs + 1)).astype(np.int32)
+        around = np.full((count * slabs, 6), np.inf)
+        around[:, 3:] = -np.inf
+        used = np.flatnonzero(np.diff(self._home))
+        around[used, :3] = np.minimum.reduceat(bounds[:, :3], self._home[used])
+        around[used, 3:] = np.maximum.reduceat(bounds[:, 3:], self._home[used])
+        corners, face = self._faces[self._rows], self._rows.astype(np.int32)
+        items = rows[order].astype(np.int32)
+        self.boxes = Boxes(
+            low, high, begin, per, start, items, self._home, _outward(around), _outward(bounds), corners, face, slabs
+        )
+
+
+def _owners(faces: Ints, joints: NDArray[Any], weights: Floats) -> NDArray[np.int64]:
+    """Return the bone (m,) with the largest weight on each triangle; ties go to the lowest bone."""
+    bones = int(joints.max()) + 1
+    keys = np.repeat(np.arange(len(faces), dtype=np.int64), 3 * joints.shape[1]) * bones + joints[faces].ravel()
+    used = weights[faces].ravel() > 0.0
+    keys, index = np.unique(keys[used], return_inverse=True)
+    total = np.bincount(index.reshape(-1), weights[faces].ravel()[used])
+    order = np.lexsort((keys, -total, keys // bones))
+    face = keys[order] // bones
+    best = order[np.concatenate([[True], face[1:] != face[:-1]])]
+    return np.asarray(keys[best] % bones)
+
+
+def _main_axes(q: Floats, first: NDArray[Any]) -> Floats:
+    """Return right-handed principal axes (k,3,3), as columns, of each group of points, the longest first."""
+    axes = np.empty((len(first), 3, 3))
+    for k, points in enumerate(np.split(q, first[1:])):
+        _, _, v = np.linalg.svd(points - points.mean(0), full_matrices=False)
+        if len(v) < 3:
+            v = np.eye(3)
+        v[2] *= np.sign(np.linalg.det(v))
+        axes[k] = v.T
+    return axes
+
+
+def _outward(bounds: Floats) -> NDArray[np.float32]:
+    """Convert bounds to float32, rounding outward."""
+    out = bounds.astype(np.float32)
+    out[:, :3] = np.where(out[:, :3] > bounds[:, :3], np.nextafter(out[:, :3], np.float32(-np.inf)), out[:, :3])
+    out[:, 3:] = np.where(out[:, 3:] < bounds[:, 3:], np.nextafter(out[:, 3:], np.float32(np.inf)), out[:, 3:])
+    return np.ascontiguousarray(out)

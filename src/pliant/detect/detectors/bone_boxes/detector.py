@@ -1,0 +1,176 @@
+"""Vertices and edge midpoints of cloth against a skinned body, by bone-attached bounding boxes."""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .... import validate
+from ....arguments import door
+from ....contacts import Contacts, Pool
+from ....kernels.detectors import brute_force as _careful
+from ....kernels.detectors.bone_boxes import boxes as _boxes
+from ....kernels.detectors.bone_boxes import lookup as _lookup
+from ....kernels.detectors.bone_boxes import memory as _memory
+from ....kernels.jit import worth
+from ....kernels.queries import contact_records as _records
+from ....motion.rigid import STANDING
+from ....state import State
+from ...base import Finds, Inside, Side
+from ...queries.contact_records import reach_of
+from ...queries.penetration import NOTHING, Skin
+from .boxes import SLABS, BoneBoxes
+from .probes import SOME, Probes, Touching, sound
+
+Floats = NDArray[np.float64]
+EVERY = 1.0 / 60.0  # s between the sampled poses of a clip
+AROUND = 1.5  # times `within`: query distance; a point found beyond `within` is known to be outside for some time
+MOST = 240  # sampled poses of a clip
+
+
+@door
+class BoneBoxesDetector:
+    """The nearest triangle of each vertex of cloth that is closer than `within` (metres) to a skin, or inside it.
+
+    The body is skinned (`Side.motion` is a `Skinned`); any other body is treated as a single bone. `slabs` divide each
+    box along its main axis. `midpoints` also tests edge midpoints. With `deep=False`, points inside are found only down
+    to a depth of `within`; otherwise, in a closed skin, at any depth. `every`: seconds between the sampled poses of the
+    clip. `exact=False` uses the paper's test, in which the projection of the point onto the triangle's plane must lie
+    in the triangle, so that points nearest to edges and corners are missed (`guarantee` is then C).
+
+    boxes: `BoneBoxes`, with `tolerances` and `widened`. looked, measured: the numbers of triangles visited in lists and
+    of distances computed at the last update; `spared` is the fraction of all point-triangle pairs not visited.
+    """
+
+    name: ClassVar[str] = "bone-boxes"
+    finds: ClassVar[Finds] = Finds.OBSTACLE
+    guarantee: str = "A"
+    needs: ClassVar[str] = "a skinned obstacle; others are accepted, but slow"
+    gives: ClassVar[str] = "signed distance, normal, depth (closed obstacle)"
+    source: ClassVar[str] = "Pelechano, Bull, Slater"
+    follows: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        soft: Side,
+        body: Side,
+        *,
+        within: float,
+        slabs: int = SLABS,
+        midpoints: bool = True,
+        exact: bool = True,
+        deep: bool = True,
+        every: float = EVERY,
+    ) -> None:
+        self.soft, self.body = soft, body
+        self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
+        self.exact = bool(exact)
+        self.guarantee = "A" if exact else "C"
+        mesh = body.mesh
+        if not mesh.n_faces:
+            raise ValueError(f"mesh {mesh.name!r} has no faces; expected a surface")
+        self._skin = Skin(mesh)
+        self._rows = self._skin.rows
+        self._seams = len(self._rows) < mesh.n_vertices
+        self._deep = deep and self.exact and mesh.issues.encloses and not mesh.issues.inward
+        every = validate.number("every", every, above=0.0)
+        self.boxes = self._build(validate.whole("slabs", slabs, low=1, high=1000), every)
+        self._matrices = np.full((1, 3, 4), np.nan)
+        x, edges = soft.mesh.vertices, soft.mesh.topology.edges
+        self.edges = edges if midpoints else edges[:0]
+        self._vertices, self._middles = Probes(x), Probes(x[self.edges].mean(1))
+        self._middle = np.empty((len(self.edges), 3))
+        self._way, self._moved = np.empty((len(self._rows), 3)), np.zeros((len(self.boxes.bones), 7))
+        self._pool = Pool()
+        rows, bodies = (soft.first, body.first), (soft.body, body.body)
+        self._numbers = np.array(rows, np.int32), np.array(bodies, np.int32)
+        self.looked = self.measured = self._asked = 0
+
+    @property
+    def spared(self) -> float:
+        """Fraction of the point-triangle pairs that were not visited."""
+        return 1.0 - self.looked / max(self._asked * self.body.mesh.n_faces, 1)
+
+    def update(self, state: State) -> Self:
+        """Move the boxes with their bones, widen the range of skin vertices that left theirs, and query all points."""
+        x = state.x[self.body.rows]
+        x = np.ascontiguousarray(x[self._rows]) if self._seams else x
+        moved = _boxes.follow(x, self._skin.x, self.boxes.entry_box, self.boxes.entry_vertex, self._way, self._moved)
+        matrices = self._bones(state)
+        if moved or not np.array_equal(matrices, self._matrices):
+            self.boxes.place(matrices)
+            self.boxes.check(self._skin.x)
+            self._matrices = matrices.copy()
+        if moved:
+            self._skin.moved()
+        how = (self.within, self.exact, self._deep)
+        one, two = self._vertices, self._middles
+        one.follow(state.x[self.soft.rows], self.boxes, self._moved)
+        one.ask(self.boxes, self._skin, *how)
+        _memory.middles(self.edges, one.points, self._middle)
+        two.follow(self._middle, self.boxes, self._moved)
+        _memory.vouch(self.edges, one.points, one.clear, two.clear)
+        two.ask(self.boxes, self._skin, *how)
+        self.looked, self.measured = one.looked + two.looked, one.measured + two.measured
+        self._asked = len(one.points) + two.asked
+        return self
+
+    def find(self, state: State) -> Contacts:
+        """Return contacts in canonical order: vertices first, then edge midpoints."""
+        one, two = self._vertices.within(self.within), self._middles.within(self.within)
+        n = len(one.rows)
+        out = self._pool.take(n + len(two.rows))
+        if n:
+            self._faces(one, state, out[:n])
+        if len(two.rows):
+            first, bodies = self._numbers
+            middles = (two.rows, self.edges, self.body.mesh.faces, first, two.pairs, two.where)
+            _lookup.fill_middles(*middles, two.nearest, two.normal, two.distance, state.v, bodies, out[n:])
+        return out
+
+    def inside(self, points: Any, which: Any = None) -> Inside:
+        """Find which of `points` (n,3), vertices `which` (n,) of the cloth, are inside a closed skin."""
+        if not self._deep:
+            return NOTHING
+        points = validate.floats("points", points, (None, 3))
+        begin = np.full(len(points), -1) if which is None else self._vertices.last(which)
+        return sound(points, begin, self.boxes, self._skin)
+
+    def _faces(self, one: Touching, state: State, out: Contacts) -> None:
+        x, x_b = state.x[self.soft.rows], state.x[self.body.rows]
+        pairs = np.stack([one.rows, one.pairs[:, 0]], 1).astype(np.int32)
+        side = np.ones(len(x))
+        side[one.rows[one.distance < 0.0]] = -1.0
+        unclear = np.empty(len(pairs), np.bool_)
+        fill = worth(_records.fill_faces, len(pairs), SOME)
+        fill(x, x_b, self.body.mesh.faces, pairs, side, *self._numbers, out, unclear)
+        rows = np.flatnonzero(unclear)
+        if len(rows):
+            weights, normal, distance = np.empty((len(rows), 4)), np.empty((len(rows), 3)), np.empty(len(rows))
+            _careful.vertex_face_geometry(self._skin.surface, x, pairs[rows], side, weights, normal, distance)
+            out["normal"][rows], out["distance"][rows] = normal, distance
+        # inside, the nearest boundary point of the solid may lie on a part of a face that other faces intersect
+        off = np.abs(out["distance"] - one.distance) > reach_of(0.0, x, x_b)
+        rows = np.flatnonzero(off & (one.distance < 0.0))
+        out["weights"][rows, 1:] = -one.where[rows]
+        out["distance"][rows], out["normal"][rows] = one.distance[rows], one.normal[rows]
+
+    def _bones(self, state: State) -> Floats:
+        """Return the present bone matrices (b,3,4)."""
+        body = self.body.body
+        if hasattr(self.body.motion, "joints") and body in state.bones:
+            return state.bones[body]
+        return state.pose[body : body + 1] if body < len(state.pose) else STANDING[None]
+
+    def _build(self, slabs: int, every: float) -> BoneBoxes:
+        mesh, motion, rows = self.body.mesh, self.body.motion, self._rows
+        joints, weights = np.zeros((len(rows), 1), np.int32), np.ones((len(rows), 1))
+        poses, frames = STANDING[None, None], iter([mesh.vertices[rows]])
+        if motion is not None and hasattr(motion, "joints"):
+            skinned: Any = motion
+            joints, weights = skinned.joints[rows], skinned.weights[rows]
+            count = min(int(np.ceil(skinned.duration / every)) + 1, MOST)
+            poses = skinned.sample(np.linspace(0.0, skinned.duration, count))
+            frames = (skinned.shape(pose)[rows] for pose in poses)
+        around = self.within * (AROUND if self._deep else 1.0)
+        return BoneBoxes(mesh.welded.faces, joints, weights, poses, frames, around, slabs)

@@ -1,0 +1,105 @@
+"""The referee: all vertex-face and edge-edge pairs within a distance, computed exactly without a hierarchy."""
+
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import validate
+from ...arguments import door
+from ...contacts import Contacts, Pool
+from ...kernels.detectors import brute_force as _kernels
+from ...state import State
+from ..base import Finds, Side
+from ..queries.closest_point import bin_boxes
+from ..queries.contact_records import Part, Pose, contacts_of, reach_of
+
+Floats = NDArray[np.float64]
+Pairs = NDArray[np.int32]
+_NOWHERE = np.zeros((0, 3))
+_NOWHERE.flags.writeable = False  # as the vertices of a mesh, so that one compiled specialisation serves both
+_BYTES = 400  # peak memory per contact during detection
+
+
+@door
+class BruteForceDetector:
+    """Find all pairs of features closer than `within`; `other=None` finds self-contact.
+
+    Self-contact excludes adjacent features: those that share a vertex, or copies of one that coincide both in the rest
+    pose and now. Against a closed mesh the distance is signed, and a vertex inside it is reported with its nearest face
+    at any depth. Open meshes have no inside: distances are positive, the normal points from the second to the first.
+    """
+
+    name: ClassVar[str] = "brute-force"
+    finds: ClassVar[Finds] = Finds.OBSTACLE | Finds.PAIR | Finds.SELF
+    guarantee: ClassVar[str] = "A"
+    needs: ClassVar[str] = "any triangle meshes"
+    gives: ClassVar[str] = "distance, normal, depth (closed obstacle)"
+    source: ClassVar[str] = "the definition"
+    follows: ClassVar[bool] = True
+
+    def __init__(self, one: Side, other: Side | None = None, *, within: float, max_bytes: float | None = None) -> None:
+        self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
+        self.same = other is None
+        self.sides = (one, one if other is None else other)
+        self.max_bytes = max_bytes
+
+    def update(self, state: State) -> Self:
+        """Do nothing: this detector keeps no state between queries."""
+        return self
+
+    def find(self, state: State) -> Contacts:
+        a = _pose(self.sides[0], state)
+        b = a if self.same else _pose(self.sides[1], state)
+        back = _kernels.EMPTY if self.same else self._faces(b, a)
+        return contacts_of(a, b, self._faces(a, b), back, self._edges(a, b), Pool())
+
+    def _faces(self, a: Pose, b: Pose) -> Pairs:
+        """Return (k,2) pairs of a vertex of `a` and a face of `b` that are within `self.within`."""
+        mesh = b.part.side.mesh
+        if not mesh.n_faces:
+            return _kernels.EMPTY
+        corners, reach = b.x[mesh.faces], reach_of(self.within, a.x, b.x)
+        cells = bin_boxes(corners.min(1) - reach, corners.max(1) + reach)
+        common = (cells, a.x, b.x, mesh.faces, self._rest, self.within)
+        start = np.zeros(len(a.x) + 1, np.int64)
+        _kernels.vertex_face_pairs(*common, start, _kernels.EMPTY)
+        start = np.cumsum(start)
+        pairs = self._room(int(start[-1]))
+        if len(pairs):
+            _kernels.vertex_face_pairs(*common, start, pairs)
+        return pairs
+
+    def _edges(self, a: Pose, b: Pose) -> Pairs:
+        """Return (k,2) pairs of an edge of `a` and an edge of `b` that are within `self.within`."""
+        e_a, e_b = a.part.side.mesh.topology.edges, b.part.side.mesh.topology.edges
+        if not (len(e_a) and len(e_b)):
+            return _kernels.EMPTY
+        reach, line = reach_of(self.within, a.x, b.x), b.x[e_b]
+        low = line.min(1) - reach
+        cells = bin_boxes(low, line.max(1) + reach)
+        common = (cells, a.x, e_a, b.x, e_b, low, self._rest, self.within)
+        start = np.zeros(len(e_a) + 1, np.int64)
+        _kernels.edge_edge_pairs(*common, start, _kernels.EMPTY)
+        start = np.cumsum(start)
+        pairs = self._room(int(start[-1]))
+        if len(pairs):
+            _kernels.edge_edge_pairs(*common, start, pairs)
+            pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+        return pairs
+
+    @property
+    def _rest(self) -> Floats:
+        """Rest positions (n,3), which determine adjacency in self-contact; (0,3) for two meshes."""
+        return self.sides[0].mesh.vertices if self.same else _NOWHERE
+
+    def _room(self, count: int) -> Pairs:
+        advice = "reduce the detection distance or raise max_bytes"
+        validate.budget(f"{count} contacts", count * _BYTES, advice, self.max_bytes)
+        return np.empty((count, 2), np.int32)
+
+
+def _pose(side: Side, state: State) -> Pose:
+    """Return a side at its current positions, welding vertices that coincide both there and in the rest pose."""
+    x = state.x[side.rows]
+    return Pose(Part.of(side._replace(mesh=side.mesh.sewn_at(x))), x)

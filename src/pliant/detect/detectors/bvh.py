@@ -1,0 +1,98 @@
+"""Exact contacts by AABB trees that are refitted every step, between any two meshes or within one."""
+
+from typing import Any, ClassVar, Self
+
+from ... import validate
+from ...arguments import door
+from ...contacts import Contacts, Pool
+from ...state import State
+from ..base import Finds, Inside, Side
+from ..bvh.build import box_tree
+from ..bvh.leaf_mesh import Cover
+from ..queries.contact_records import Part, Pose, contacts_of
+from ..queries.penetration import NOTHING, Depths
+from ..queries.proximity import NearPairs
+from ..queries.welding import Seams
+
+
+@door
+class TreeDetector:
+    """Find all pairs of features closer than `within`; `other=None` finds self-contact, excluding adjacent features.
+
+    Against a closed mesh the distance is signed, and a vertex inside it is reported with its nearest face at any depth.
+    Open meshes have no inside: distances are positive, the normal points from the second mesh to the first. `cull`
+    skips patches that provably do not touch themselves; it does not change the contacts.
+    """
+
+    name: ClassVar[str] = "tree"
+    finds: ClassVar[Finds] = Finds.OBSTACLE | Finds.PAIR | Finds.SELF
+    guarantee: ClassVar[str] = "A"
+    needs: ClassVar[str] = "any triangle meshes"
+    gives: ClassVar[str] = "distance, normal, depth (closed obstacle)"
+    source: ClassVar[str] = "Teschner et al. 2005, section 2"
+    follows: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        one: Side,
+        other: Side | None = None,
+        *,
+        within: float,
+        cull: bool = True,
+        max_bytes: float | None = None,
+        **tree: Any,
+    ) -> None:
+        self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
+        self.same = other is None
+        self.one = Part.of(one)
+        self.other = self.one if other is None else Part.of(other)
+        self.soft, self.body = self.one.side, self.other.side
+        tree = box_tree(tree)
+        a = Cover(one.mesh.vertices, one.mesh.topology, self.one.weld, **tree)
+        b = None
+        if other is not None:
+            # weld indices disjoint from those of the first side, so that the two are never adjacent
+            b = Cover(other.mesh.vertices, other.mesh.topology, self.other.weld + one.mesh.n_vertices, **tree)
+        self._pool = Pool()
+        self._seams = Seams(one, other)
+        self.near = NearPairs(a, b, cull=cull, max_bytes=max_bytes)
+        self._depths = [Depths(part.side.mesh) if part.solid and not self.same else None for part in self._sides]
+
+    def update(self, state: State) -> Self:
+        """Refit the BVHs to the positions."""
+        if self._seams.follow(state.x):
+            self._sew()
+        self.near.a.move(state.x[self.one.side.rows])
+        if not self.same:
+            self.near.b.move(state.x[self.other.side.rows])
+        for part, depths in zip(self._sides, self._depths, strict=True):
+            if depths is not None:
+                depths.update(state.x[part.side.rows])
+        return self
+
+    def _sew(self) -> None:
+        """Rebuild all data that depend on the welding."""
+        sides = self._seams.sides
+        self.one = Part.of(sides[0])
+        self.other = self.one if self.same else Part.of(sides[1])
+        self.near.a.sew(self.one.weld)
+        if not self.same:
+            self.near.b.sew(self.other.weld + sides[0].mesh.n_vertices)
+        self._depths = [Depths(part.side.mesh) if part.solid and not self.same else None for part in self._sides]
+
+    def find(self, state: State) -> Contacts:
+        near = self.near
+        a, b = (
+            Pose(part, x, depths)
+            for part, x, depths in zip(self._sides, (near.a.x, near.b.x), self._depths, strict=True)
+        )
+        return contacts_of(a, a if self.same else b, *near.within(self.within), self._pool)
+
+    def inside(self, points: Any, which: Any = None) -> Inside:
+        """Return the `points` (n,3) inside the second mesh at its last update; none if it is open."""
+        depths = self._depths[-1]
+        return NOTHING if depths is None else depths.inside(points)
+
+    @property
+    def _sides(self) -> tuple[Part, Part]:
+        return self.one, self.other

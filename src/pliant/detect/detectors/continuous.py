@@ -1,0 +1,276 @@
+"""Continuous collision detection (CCD): contacts during a step, and the largest collision-free fraction of it."""
+
+import math
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import contacts as _contacts
+from ... import validate
+from ...arguments import door
+from ...contacts import Contacts
+from ...kernels.bvh import tree as _tree
+from ...kernels.detectors import continuous as _kernels
+from ...kernels.detectors.continuous import Swath
+from ...kernels.queries import contact_records as _records
+from ...mesh import Mesh
+from ...state import State
+from ..base import Finds, Side
+from ..bvh.build import box_tree
+from ..bvh.leaf_mesh import Cover
+from ..queries.contact_records import Part
+from ..queries.welding import Seams
+from .bvh import TreeDetector
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int32]
+SOLVERS = {"conservative": _kernels.ALL, "cubic": _kernels.ALL_BY_CUBIC}
+# relative to the largest coordinate: twice the rounding error of x_0 + t (x_1 - x_0)
+_SLACK = 2.0**-50
+_BYTES = 400  # peak memory per contact during detection
+
+
+class Hits(NamedTuple):
+    """Pairs that touch during the step, sorted by kind and features."""
+
+    pairs: Rows  # (k,3) kind (THERE, ACROSS or BACK of kernels/detectors/continuous.py) and the two features
+    time: Floats  # (k,) time of impact, 0..1
+
+
+class Moving:
+    """A `Cover` in motion, with its own BVH of swept AABBs."""
+
+    def __init__(self, cover: Cover) -> None:
+        skin, tree = cover.skin, cover.tree
+        self.cover, self.skin = cover, skin
+        self.tree = tree._replace(nodes=tree.nodes.copy(), items=tree.items.copy())
+        m, k, n = len(skin.face), len(skin.edge), len(skin.vertex)
+        shapes = (m, 18), (k, 12), (k, 6), (n, 6), (n, 6)
+        self.at = Swath(self.tree.nodes, self.tree.items, *(np.empty(shape) for shape in shapes))
+
+    def move(self, x_0: Floats, x_1: Floats) -> None:
+        """Refit the swept AABBs to the linear motion from x_0 to x_1 (n,3)."""
+        self.x_0, self.x_1 = x_0, x_1
+        _kernels.settle_motion(self.skin, x_0, x_1, self.at)
+        _tree.refit_boxes(self.tree)
+
+    @property
+    def farthest(self) -> float:
+        """The largest absolute coordinate during the motion."""
+        nodes = self.tree.nodes
+        return float(np.abs(nodes["bounds"][0]).max()) if len(nodes) else 0.0
+
+
+class Meetings:
+    """CCD queries between two moving covers; `b=None` queries a against itself, excluding adjacent features."""
+
+    def __init__(self, a: Moving, b: Moving | None = None, *, max_bytes: float | None = None) -> None:
+        self.a, self.same = a, b is None
+        self.b = a if b is None else b
+        self.max_bytes = max_bytes
+        self._begin = a.cover.behind if self.same else np.zeros(len(a.cover.skin.face), np.int32)
+        self._room = 64
+
+    def least(self, tolerance: float) -> float:
+        """Return the earliest time of impact, or inf if there is no contact."""
+        return float(self._sweep(_kernels.LEAST, tolerance, 0)[3].min())
+
+    def all(self, tolerance: float, solver: str) -> Hits:
+        """Return every pair that touches, with its time of impact."""
+        while True:
+            out, times, counts, _ = self._sweep(SOLVERS[solver], tolerance, self._room)
+            if counts.max() <= self._room:
+                break
+            # the counts are complete even if the buffer overflowed: allocate enough and repeat
+            self._room = int(counts.max() * 1.25) + 1
+            what, advice = f"{counts.sum()} contacts", "take a shorter step or raise max_bytes"
+            validate.budget(what, int(counts.sum()) * _BYTES, advice, self.max_bytes)
+        taken = np.arange(self._room) < counts[:, None]
+        pairs, time = out[taken], times[taken]
+        order = np.lexsort(pairs.T[::-1])
+        return Hits(pairs[order], time[order])
+
+    def _sweep(self, mode: int, tolerance: float, room: int) -> tuple[Rows, Floats, NDArray[np.int64], Floats]:
+        a, b, parts = self.a, self.b, _kernels.PARTS
+        out, times = np.empty((parts, room, 3), np.int32), np.empty((parts, room))
+        counts, least = np.zeros(parts, np.int64), np.full(parts, math.inf)
+        slack = _SLACK * max(a.farthest, b.farthest)
+        sides = a.skin, a.at, b.skin, b.at
+        _kernels.sweep(*sides, self.same, self._begin, slack, mode, tolerance, out, times, counts, least)
+        return out, times, counts, least
+
+
+@door
+class Sweep:
+    """Collision-free step size of a mesh against itself; keeps its BVH between queries.
+
+    Vertices at equal positions in `mesh` are welded if they coincide at both ends of the motion. Options: those of an
+    AABB tree.
+    """
+
+    def __init__(self, mesh: Mesh, **tree: Any) -> None:
+        self.mesh = mesh
+        self._seams = Seams(Side(mesh))
+        self.moving = Moving(Cover(mesh.vertices, mesh.topology, mesh.weld_index, **box_tree(tree)))
+        self._meetings = Meetings(self.moving)
+
+    def step(self, x_0: Any, x_1: Any, tolerance: float = 1e-6) -> float:
+        """Return the largest fraction, 0..1, of the linear motion from x_0 to x_1 (n,3) that is proved collision-free.
+
+        Conservative, and at least 0.8 of the exact time of impact. 0 only if features touch at x_0 or are separated by
+        no more than the rounding error of their coordinates. `tolerance` is relative to the lengths of the edges.
+        """
+        shape = self.mesh.vertices.shape
+        self.moving.move(validate.floats("x_0", x_0, shape), validate.floats("x_1", x_1, shape))
+        if self._seams.follow(self.moving.x_0, self.moving.x_1):
+            self.moving.skin = self.moving.cover.sewn(self._seams.sides[0].mesh.weld_index)
+        return min(self._meetings.least(validate.number("tolerance", tolerance, low=0.0, high=1.0)), 1.0)
+
+
+@door
+def collision_free_step(mesh: Mesh, x_0: Any, x_1: Any, *, tolerance: float = 1e-6) -> float:
+    """Return the largest fraction, 0..1, of the motion of `mesh` from x_0 to x_1 (n,3) before it touches itself.
+
+    The result is conservative: the motion to `x_0 + step * (x_1 - x_0)` is collision-free, and 1 means that the whole
+    motion is. Several bodies in one mesh are tested against each other as well.
+
+    >>> step = pliant.collision_free_step(cloth, x, x + dt * v)
+    >>> x = x + step * dt * v
+
+    For many steps of one mesh use a `pliant.detect.detectors.continuous.Sweep`, which builds its BVH once.
+    """
+    return Sweep(mesh).step(x_0, x_1, tolerance)
+
+
+@door
+class ContinuousDetector:
+    """Find pairs that touch during the motion from `state.x_start` to `state.x`, and pairs within `within` at its end.
+
+    A pair that touches has its `time` of impact, the weights at that time, and as normal the direction of its gap just
+    before; `distance` is the gap along that normal at the end of the step, negative if the features have passed
+    through each other. A response that restores the gap thus returns them to their original side. Without motion the
+    contacts are those of the method "tree".
+
+    Solver "conservative" misses no contact; "cubic" is the conventional root finder, which can (guarantee class C).
+    """
+
+    name: ClassVar[str] = "continuous"
+    finds: ClassVar[Finds] = Finds.OBSTACLE | Finds.PAIR | Finds.SELF
+    guarantee: ClassVar[str] = "A"
+    needs: ClassVar[str] = "any triangle meshes, positions at the start of the step"
+    gives: ClassVar[str] = "time of contact; distance, normal, depth (closed obstacle)"
+    source: ClassVar[str] = "Teschner et al. 2005, section 2; Provot 1997"
+    follows: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        one: Side,
+        other: Side | None = None,
+        *,
+        within: float,
+        solver: str = "conservative",
+        tolerance: float = 1e-6,
+        max_bytes: float | None = None,
+        **tree: Any,
+    ) -> None:
+        self.solver = validate.choice("solver", solver, list(SOLVERS))
+        self.tolerance = validate.number("tolerance", tolerance, low=0.0, high=1.0)
+        self._still = TreeDetector(one, other, within=within, max_bytes=max_bytes, **tree)
+        near = self._still.near
+        self._seams = Seams(one, other)
+        b = None if other is None else Moving(near.b)
+        self._meetings = Meetings(Moving(near.a), b, max_bytes=max_bytes)
+
+    def update(self, state: State) -> Self:
+        """Refit to the positions at the start and at the end of the step."""
+        self._still.update(state)
+        if self._seams.follow(state.x_start, state.x):
+            weld = [side.mesh.weld_index for side in self._seams.sides]
+            self._meetings.a.skin = self._meetings.a.cover.sewn(weld[0])
+            if not self._meetings.same:
+                self._meetings.b.skin = self._meetings.b.cover.sewn(weld[1] + len(weld[0]))
+        sides = {id(moving): (moving, part.side.rows) for moving, part in self._parts()}
+        for moving, rows in sides.values():
+            moving.move(state.x_start[rows], state.x[rows])
+        self._moved = any(not np.array_equal(m.x_0, m.x_1) for m, _ in sides.values())
+        return self
+
+    def find(self, state: State) -> Contacts:
+        near = self._still.find(state)
+        if not self._moved:
+            return near
+        hits = self._meetings.all(self.tolerance, self.solver)
+        met = [self._records(hits, kind, state) for kind in (_kernels.THERE, _kernels.BACK, _kernels.ACROSS)]
+        return joined(np.concatenate(met), near, state.x_start)
+
+    def _parts(self) -> tuple[tuple[Moving, Part], tuple[Moving, Part]]:
+        return (self._meetings.a, self._still.one), (self._meetings.b, self._still.other)
+
+    def _records(self, hits: Hits, kind: int, state: State) -> Contacts:
+        """Return the records of the hits of one kind."""
+        chosen = hits.pairs[:, 0] == kind
+        pairs, time = hits.pairs[chosen, 1:], hits.time[chosen]
+        (_, a), (_, b) = self._parts()
+        if kind == _kernels.BACK and not self._still.same:
+            a, b = b, a
+        one, two = a.side, b.side
+        if kind == _kernels.ACROSS:
+            ends = one.mesh.topology.edges[pairs[:, 0]], two.mesh.topology.edges[pairs[:, 1]]
+        else:
+            ends = pairs[:, :1], two.mesh.faces[pairs[:, 1]]
+        rows = np.concatenate([ends[0] + one.first, ends[1] + two.first], 1)
+        out = opened(state.x_start[rows], state.x[rows], time, kind == _kernels.ACROSS, b.solid and a is not b)
+        out["elements"], out["vertices"], out["bodies"], out["time"] = pairs, rows, (one.body, two.body), time
+        out["distance"] = np.einsum("ij,ij->i", _contacts.gap(out, state.x), out["normal"])
+        return out
+
+
+def opened(p_0: Floats, p_1: Floats, time: Floats, edges: bool, solid: bool) -> Contacts:
+    """Return records with kind, weights and normal of stencils (k,4,3) at their `time` of impact (k,).
+
+    The conservative time is slightly early, so that the gap has a direction. If a pair touches at the start and has no
+    gap, the normal is that of the face or the cross product of the edges, oriented to the side where the pair ends, or
+    to the outside of a `solid`.
+    """
+    k = len(time)
+    # relative to one point: far from the origin a gap may be smaller than the rounding error of coordinates
+    r_0, r_1 = p_0 - p_0[:, 1:2], p_1 - p_1[:, 1:2]
+    p = r_0 + time[:, None, None] * (r_1 - r_0)
+    out, unclear = _contacts.empty(k), np.empty(k, np.bool_)
+    here, none = np.repeat(np.arange(k, dtype=np.int32)[:, None], 2, 1), np.zeros(2, np.int32)
+    if edges:
+        lines = np.arange(2 * k, dtype=np.int32).reshape(-1, 2)
+        one, two = (np.ascontiguousarray(p[:, s]).reshape(-1, 3) for s in (slice(0, 2), slice(2, 4)))
+        _records.fill_edges(one, lines, two, lines, here, none, none, out, unclear)
+        n = np.cross(p[:, 1] - p[:, 0], p[:, 3] - p[:, 2])
+    else:
+        faces = np.arange(3 * k, dtype=np.int32).reshape(-1, 3)
+        faces.flags.writeable = False  # as the faces of a mesh, so that one compiled specialisation serves both
+        one, two = np.ascontiguousarray(p[:, 0]), np.ascontiguousarray(p[:, 1:]).reshape(-1, 3)
+        _records.fill_faces(one, two, faces, here, np.zeros(0), none, none, out, unclear)
+        n = np.cross(p[:, 2] - p[:, 1], p[:, 3] - p[:, 1])
+    if unclear.any():
+        gap = np.einsum("ij,ijk->ik", out["weights"], r_1)
+        for instead in (gap, np.array([0.0, 1.0, 0.0])):
+            n = np.where(np.abs(n).max(1, keepdims=True) > 0.0, n, instead)
+        if not solid or edges:
+            n *= np.where(np.einsum("ij,ij->i", n, gap) < 0.0, -1.0, 1.0)[:, None]
+        n /= np.abs(n).max(1, keepdims=True)
+        out["normal"][unclear] = (n / np.linalg.norm(n, axis=1)[:, None])[unclear]
+    return out
+
+
+def joined(met: Contacts, near: Contacts, x_start: Floats) -> Contacts:
+    """Merge CCD and proximity contacts in canonical order; a pair in both is kept once, as its CCD record.
+
+    A feature that passed through another may end near its far side. A proximity contact is dropped if one of its
+    vertices is in a CCD contact and its normal points away from the side where the pair started: it would push the
+    feature further through.
+    """
+    astray = np.isin(near["vertices"], met["vertices"]).any(1) & (near["distance"] >= 0.0)
+    astray &= np.einsum("ij,ij->i", _contacts.gap(near, x_start), near["normal"]) < 0.0
+    found = _contacts.concatenate([met, near[~astray]])
+    names = np.column_stack([found["kind"], found["bodies"], found["elements"]])
+    again = (names[1:] == names[:-1]).all(1)
+    return found[np.concatenate([[True], ~again])[: len(found)]]

@@ -1,0 +1,140 @@
+"""Vertices and edge midpoints of a deformable body against height grids of an obstacle."""
+
+from collections.abc import Sequence
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import contacts as _contacts
+from ... import validate
+from ...arguments import door
+from ...contacts import MIDPOINT_FIELD, VERTEX_FIELD, Contacts
+from ...kernels.fields import dense as _records
+from ...kernels.fields import height_grid as _kernels
+from ...kernels.motion import pose as _pose
+from ...state import State
+from ..base import Finds, Side
+from ..fields.height_grid import Floats, HeightGrid, asked, blank
+from ..fields.height_grids import HeightGrids
+from ..fields.height_sequence import HeightSequence
+from .distance_field import joined
+
+_EVERY = np.zeros(0, np.int64)
+_FEWEST_NODES, _MOST_NODES = 32, 2048  # along the longest side, if no resolution is given
+
+
+@door
+class HeightGridDetector:
+    """Contacts of vertices and edge midpoints that are below the surface, or less than `within` (metres) above it.
+
+    Without `grids`, they are rendered from the obstacle along `directions`, with a cell diagonal of at most `within`.
+    They move with a rigid obstacle and are rendered again for a deforming one; a HeightSequence is set to the state's
+    time. Contacts contain the surface velocity. `midpoints=False` tests vertices only.
+    """
+
+    name: ClassVar[str] = "height-grid"
+    finds: ClassVar[Finds] = Finds.OBSTACLE
+    guarantee: ClassVar[str] = "B"
+    needs: ClassVar[str] = "an obstacle whose surface is visible from outside along the axes"
+    gives: ClassVar[str] = "signed distance, normal"
+    source: ClassVar[str] = "Neal 2003"
+    follows: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        soft: Side,
+        rigid: Side,
+        *,
+        within: float,
+        grids: HeightGrid | HeightGrids | None = None,
+        directions: Sequence[str] | None = None,
+        resolution: int | None = None,
+        midpoints: bool = True,
+        max_bytes: float | None = None,
+    ) -> None:
+        self.soft, self.rigid = soft, rigid
+        self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
+        if grids is None:
+            spacing = _spacing(rigid, self.within) if resolution is None else None
+            count = 2 if resolution is None else resolution
+            grids = HeightGrids.around(rigid.mesh, directions, resolution=count, spacing=spacing, max_bytes=max_bytes)
+        self.grids = grids if isinstance(grids, HeightGrids) else HeightGrids([grids])
+        self._rendered = any(grid.faces is not None for grid in self.grids.grids)
+        self._clocked = any(isinstance(grid, HeightSequence) for grid in self.grids.grids)
+        self._columns = self.grids.columns(self.within)
+        self._shape, self._speed = rigid.mesh.vertices, np.zeros_like(rigid.mesh.vertices)
+        self.edges = soft.mesh.topology.edges if midpoints else np.zeros((0, 2), np.int32)
+        self._points = np.arange(soft.mesh.n_vertices, dtype=np.int32)[:, None]
+        self._x, self._middle = np.empty((soft.mesh.n_vertices, 3)), np.empty((len(self.edges), 3))
+        self._answers = blank(max(soft.mesh.n_vertices, len(self.edges)))
+        self._rows = np.empty(len(self._answers.which), np.int64)
+
+    def update(self, state: State) -> Self:
+        """Set sequences to the state's time, and render again if the obstacle's shape changed."""
+        changed = False
+        if self._clocked:
+            before = [grid.heights for grid in self.grids.grids]
+            self.grids.seek(state.time)
+            changed = any(grid.heights is not old for grid, old in zip(self.grids.grids, before, strict=True))
+        if not self._rides(state):
+            x, v = state.x[self.rigid.rows], state.v[self.rigid.rows]
+            if not (np.array_equal(x, self._shape) and np.array_equal(v, self._speed)):
+                self._render(x, v)
+                changed = True
+        if changed:
+            self._columns = self.grids.columns(self.within)
+        return self
+
+    def find(self, state: State) -> Contacts:
+        """Return contacts in canonical order: vertices first, then edge midpoints."""
+        x, rides, body = state.x[self.soft.rows], self._rides(state), self.rigid.body
+        if rides:
+            _pose.bring(x, state.pose[body], self._x)
+            x = self._x
+        found = [self._touching(x, self._points, VERTEX_FIELD)]
+        if len(self.edges):
+            _kernels.middles(self.edges, x, self._middle)
+            found.append(self._touching(self._middle, self.edges, MIDPOINT_FIELD))
+        if rides:
+            for part in found:
+                own = part["anchor_velocity"] @ state.pose[body, :, :3].T
+                _pose.carry(part, state.pose[body], state.pose_start[body], state.lapse)
+                part["anchor_velocity"] += own
+        return joined(found)
+
+    def _rides(self, state: State) -> bool:
+        """Whether the obstacle has moved rigidly from its rest pose."""
+        body = self.rigid.body
+        if body >= len(state.pose):
+            return False
+        return not (_pose.standing(state.pose[body]) and _pose.standing(state.pose_start[body]))
+
+    def _render(self, x: Floats, v: Floats) -> None:
+        if self._rendered:
+            self.grids.update(x, v)
+        elif not self._clocked and not np.array_equal(x, self._shape):
+            raise ValueError(
+                "the obstacle deforms, but its height grids were not rendered from a mesh; "
+                "pass HeightGrids.around(mesh), or a HeightSequence"
+            )
+        self._shape, self._speed = x.copy(), v.copy()
+
+    def _touching(self, p: Floats, ends: NDArray[np.int32], kind: int) -> Contacts:
+        """Return the contacts of the points `p` (n,3) within reach; point i is the mean of vertices `ends[i]`."""
+        answers = asked(self._columns, p, self._answers, self.grids.bound)
+        distance, normal, which = answers.distance, answers.normal, answers.which
+        out = _contacts.empty(_records.collect(distance, self.within, self._rows))
+        told = (self._rows, p, distance, normal, _EVERY, ends, self.soft.first, kind, 1.0 / ends.shape[1])
+        _records.fill_contacts(out, *told)
+        out["bodies"] = self.soft.body, self.rigid.body
+        for number, grid in enumerate(self._columns):
+            if grid.velocity.size:
+                _kernels.add_velocity(grid, number, which, self._rows, p, out)
+        return out
+
+
+def _spacing(rigid: Side, within: float) -> float:
+    """Return the spacing of cells with diagonal `within`, limited by the smallest and largest number of nodes."""
+    longest = float(np.ptp(rigid.mesh.bounds, axis=0).max())
+    return max(min(within / np.sqrt(2.0), longest / _FEWEST_NODES), longest / _MOST_NODES, 1e-12)

@@ -1,0 +1,149 @@
+"""Contacts of closed bodies: rays determine the vertices inside, and only these reach the narrow phase."""
+
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import validate
+from ...arguments import door
+from ...contacts import Contacts, Pool, empty
+from ...kernels.detectors import brute_force as _pairs
+from ...kernels.queries import contact_records as _records
+from ...mesh import Mesh
+from ...state import State
+from ..base import Finds, Side
+from ..queries.contact_records import Part, Pose, clear_faces, contacts_of, numbers
+from ..queries.penetration import Depths
+from ..queries.points_inside import PointsInside
+from ..queries.welding import Seams
+
+Floats = NDArray[np.float64]
+_HAIR = 1e-9  # offset of a body's own vertices from its surface, relative to its size
+
+
+@door
+class ImageSpaceDetector:
+    """Find vertices of each body inside the other; `other=None` finds vertices of a body inside another part of it. At
+    least one of two meshes must be closed and oriented outward.
+
+    The set of vertices inside is exact. Between two bodies the contact is with the nearest face; for self-contact, with
+    the first face through which a ray along the shortest axis of the AABB exits, in either direction. Vertices outside
+    are not found: `within` is not used. A body whose seams have opened has no inside.
+    """
+
+    name: ClassVar[str] = "image-space"
+    finds: ClassVar[Finds] = Finds.OBSTACLE | Finds.PAIR | Finds.SELF
+    guarantee: ClassVar[str] = "B"
+    needs: ClassVar[str] = "closed triangle meshes (one of two)"
+    gives: ClassVar[str] = "vertices inside, depth, normal; intersection volume with its bound"
+    source: ClassVar[str] = "Teschner et al. 2005, section 6"
+    follows: ClassVar[bool] = True
+    inner: ClassVar[bool] = True  # finds only vertices inside
+
+    def __init__(self, one: Side, other: Side | None = None, *, within: float = 0.0) -> None:
+        validate.number("within", within, low=0.0, high=validate.LARGEST)
+        self.same = other is None
+        self._seams = Seams(one, other)
+        self._pool = Pool()
+        self._sew()
+        if not (self.one.solid or self.other.solid):
+            names = " and ".join(dict.fromkeys(part.side.mesh.name for part in (self.one, self.other)))
+            raise ValueError(f"image-space needs a closed mesh with faces oriented outward; found none in: {names}")
+
+    def _sew(self) -> None:
+        """Rebuild all data that depend on the welding."""
+        sides = self._seams.sides
+        self.one = Part.of(sides[0])
+        self.other = self.one if self.same else Part.of(sides[1])
+        self._inside = [_Inside(part) if part.solid else None for part in (self.one, self.other)]
+
+    def update(self, state: State) -> Self:
+        """Update the welding, the only state kept between queries."""
+        if self._seams.follow(state.x):
+            self._sew()
+        return self
+
+    def find(self, state: State) -> Contacts:
+        if self.same:
+            return self._with_itself(state.x[self.one.side.rows])
+        a, b = (
+            Pose(part, state.x[part.side.rows], None if inside is None else inside.at(state.x[part.side.rows]))
+            for part, inside in zip((self.one, self.other), self._inside, strict=True)
+        )
+        return contacts_of(a, b, _pairs.EMPTY, _pairs.EMPTY, _pairs.EMPTY, self._pool)
+
+    def _with_itself(self, x: Floats) -> Contacts:
+        inside, part = self._inside[0], self.one
+        if inside is None:
+            return empty()  # its seams have opened: it has no inside
+        pose = Pose(part, x)
+        rows, lifted = self._inside_itself(pose, inside.rays)
+        if not len(rows):
+            return empty()
+        _, face = inside.rays.first_faces(pose.surface.x, lifted, rows)
+        rows, face = rows[face >= 0], face[face >= 0]
+        pairs = np.stack([part.rows[rows], face], 1).astype(np.int32)
+        pairs = pairs[np.argsort(pairs[:, 0], kind="stable")]
+        out, unclear = self._pool.take(len(pairs)), np.empty(len(pairs), np.bool_)
+        first, bodies = numbers(pose, pose)
+        side = -np.ones(len(x))
+        _records.fill_faces(x, x, part.side.mesh.faces, pairs, side, first, bodies, out, unclear)
+        clear_faces(pose, pose, pairs, side, unclear, out)
+        return out
+
+    def _inside_itself(self, pose: Pose, rays: PointsInside) -> tuple[NDArray[np.int32], Floats]:
+        """Return the welded vertices (k,) inside another part of the body, and the points (k,3) tested, slightly
+        outside their own faces. Vertices without a face of non-zero area are skipped."""
+        surface = pose.surface
+        x, faces, clear = surface.x, surface.faces, np.asarray(surface.vertex_normals.any(1))
+        vertex = np.flatnonzero(clear)
+        lift = surface.vertex_normals[vertex]
+        # at degenerate faces and non-manifold edges no offset direction is certain: all of them must be inside
+        face, corner = np.nonzero(~clear[faces] & np.any(surface.face_normals, 1, keepdims=True))
+        if len(face):
+            own = faces[face, corner]
+            mean = Mesh(x, faces).vertex_normals[own]
+            some = mean.any(1)
+            vertex = np.concatenate([vertex, own[some], own])
+            lift = np.concatenate([lift, mean[some], surface.face_normals[face]])
+        lifted = x[vertex] + _HAIR * self.one.side.mesh.size * lift
+        inside, at = np.zeros(len(x), np.bool_), np.zeros(len(x), np.int64)
+        inside[vertex] = True
+        inside[vertex[rays.winding(x, lifted) <= 0]] = False
+        at[vertex[::-1]] = np.arange(len(vertex))[::-1]  # the first tested point of each vertex
+        rows = np.flatnonzero(inside)
+        return rows.astype(np.int32), lifted[at[rows]]
+
+
+class _Inside:
+    """Signed distances of points inside a body; infinity for all others."""
+
+    def __init__(self, part: Part) -> None:
+        mesh = part.side.mesh
+        self._part = part
+        self.rays = PointsInside(part.weld[mesh.faces], int(part.weld.max()) + 1)
+        self._depths: Depths | None = None
+        self._x = mesh.vertices
+        self._fresh = False
+
+    def at(self, x: Floats) -> Self:
+        self._x, self._fresh = x, False
+        return self
+
+    def query(self, points: Floats) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
+        """Return the results of `Depths.query`; the BVH is refitted only if a point is inside."""
+        rows = np.flatnonzero(self.rays.winding(self._x[self._part.rows], points) > 0)
+        n = len(points)
+        distance, nearest = np.full(n, np.inf), np.zeros((n, 3))
+        face, normal = np.zeros(n, np.int64), np.zeros((n, 3))
+        if len(rows):
+            if self._depths is None:
+                self._depths = Depths(self._part.side.mesh)
+            if not self._fresh:
+                self._depths.update(self._x)
+                self._fresh = True
+            deep, nearest[rows], face[rows], normal[rows] = self._depths.query(points[rows])
+            # rounding may give zero or a positive distance for points that are exactly inside
+            distance[rows] = np.minimum(-np.abs(deep), -1e-300)
+        return distance, nearest, face, normal

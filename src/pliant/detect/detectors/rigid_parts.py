@@ -1,0 +1,65 @@
+"""A body of rigid parts, each with its own field: boxes cull distant parts, the smallest distance counts.
+
+Fuhrmann et al. 2003, section 4.5.
+"""
+
+from collections.abc import Sequence
+from typing import ClassVar, Self
+
+import numpy as np
+
+from ... import contacts as _contacts
+from ...contacts import Contacts
+from ...kernels.fields import edges as _edges
+from ...kernels.motion import pose as _pose
+from ...state import State
+from ..base import Finds
+from .distance_field import DistanceFieldDetector, joined
+
+
+class PartsDetector:
+    """Several fields as one body of rigid parts: a point touches only the nearest part.
+
+    Ties go to the first part. Outside all parts this is the distance to their union. In an overlap it is the part in
+    which the point is deepest; its separation direction may lead through another part, so the point is moved out, but
+    not always along the shortest path.
+    """
+
+    name: ClassVar[str] = DistanceFieldDetector.name
+    finds: ClassVar[Finds] = DistanceFieldDetector.finds
+    guarantee: ClassVar[str] = DistanceFieldDetector.guarantee
+    needs: ClassVar[str] = DistanceFieldDetector.needs
+    gives: ClassVar[str] = DistanceFieldDetector.gives
+    source: ClassVar[str] = DistanceFieldDetector.source
+    follows: ClassVar[bool] = DistanceFieldDetector.follows
+
+    def __init__(self, parts: Sequence[DistanceFieldDetector]) -> None:
+        self.parts = sorted(parts, key=lambda part: part.rigid.body)
+        self.soft = self.parts[0].soft
+        self._low, self._high = (np.stack([part.box[k] for part in self.parts]) for k in (0, 1))
+        self._bodies = np.array([part.rigid.body for part in self.parts])
+        self._standing = np.zeros(len(self.parts), np.int64)
+        self._best = np.full(max(self.soft.mesh.n_vertices, len(self.parts[0].edges)), -1, np.int64)
+
+    def update(self, state: State) -> Self:
+        """Do nothing: no data is kept between queries."""
+        return self
+
+    def find(self, state: State) -> Contacts:
+        """Return contacts in canonical order: vertices of all parts first, then edge midpoints."""
+        x, poses = state.x[self.soft.rows], (state.pose, state.pose_start)
+        longest = _edges.longest_edge(self.parts[0].edges, x)
+        _pose.reach(x, 0.5 * longest, self._low, self._high, *poses, self._bodies, self._standing)
+        near = [(part, int(how)) for part, how in zip(self.parts, self._standing) if how != _pose.FAR]
+        found = [part.touching(state, how, longest) for part, how in near]
+        kinds = [[part[k] for part in found if len(part[k])] for k in (0, 1)]
+        return joined([self._nearest(kind) for kind in kinds])
+
+    def _nearest(self, found: list[Contacts]) -> Contacts:
+        """Return the nearest contact of each element."""
+        if len(found) < 2:
+            return found[0] if found else _contacts.empty()
+        every = joined(found)
+        keep = np.zeros(len(every), np.bool_)
+        _pose.keep_nearest(every, self._best, keep)
+        return every[keep]

@@ -1,0 +1,120 @@
+"""Spatial hashing of tetrahedral bodies: all vertices inside tets, between two bodies or within one."""
+
+from collections.abc import Sequence
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import contacts as _contacts
+from ... import validate
+from ...arguments import door
+from ...contacts import Contacts
+from ...state import State
+from ..base import Finds, Side
+from ..queries.consistent_depth import ConsistentDepth
+from ..queries.tet_hash import TetHash
+from ..queries.welding import Seams
+from .brute_force import BruteForceDetector
+
+DEPTHS = ("consistent", "nearest")
+
+
+@door
+class SpatialHashDetector:
+    """Find every vertex inside a tetrahedron of the other body, or of its own (`other=None`), at any depth.
+
+    A vertex is reported once for each body that contains it, against the face that consistent penetration depth leads
+    to, or with `depth="nearest"` the nearest face. Vertices outside are not reported, whatever `within` is. `cell` is
+    the size of a hash cell in metres; None derives it from the tets. If a side has no tets, features closer than
+    `within` are reported as by brute force. `more` bodies are tested in the same pass, each against itself and all
+    others. The directions of consistent depth rotate slowly from update to update; `memory` holds the state for this.
+    """
+
+    name: ClassVar[str] = "spatial-hash"
+    finds: ClassVar[Finds] = Finds.OBSTACLE | Finds.PAIR | Finds.SELF
+    guarantee: ClassVar[str] = "A"
+    needs: ClassVar[str] = "tetrahedra (or any triangle meshes)"
+    gives: ClassVar[str] = "vertices inside, consistent depth"
+    source: ClassVar[str] = "Teschner et al. 2005, section 5"
+    follows: ClassVar[bool] = True
+    volume: ClassVar[bool] = True  # takes meshes with tets, not their surfaces
+    many: ClassVar[bool] = True  # takes any number of bodies in one query
+
+    def __init__(
+        self,
+        one: Side,
+        other: Side | None = None,
+        *,
+        within: float,
+        cell: float | None = None,
+        more: Sequence[Side] = (),
+        depth: str = "consistent",
+        max_bytes: float | None = None,
+    ) -> None:
+        self.depth = validate.choice("depth", depth, DEPTHS)
+        self.sides = (one, *more) if other is None else (one, other)
+        self._mutual = other is not None
+        self._flat: BruteForceDetector | None = None
+        if more and (other is not None or not all(len(side.mesh.tets) for side in self.sides)):
+            raise ValueError("more requires other=None and tets in every body; leave out other, or add tets")
+        if not all(len(side.mesh.tets) for side in self.sides):
+            self._flat = BruteForceDetector(one, other, within=within, max_bytes=max_bytes)
+            return
+        validate.number("within", within, low=0.0, high=validate.LARGEST)
+        self._cell = cell
+        self._seams = Seams(*self.sides)
+        self._sew()
+
+    def _sew(self) -> None:
+        """Rebuild all data that depend on the welding."""
+        self.sides = self._seams.sides
+        welded = [side.mesh.welded for side in self.sides]
+        first = np.concatenate([[0], np.cumsum([mesh.n_vertices for mesh in welded])]).astype(np.int32)
+        # the first of each group of welded vertices represents it
+        rows = [side.first + np.unique(side.mesh.weld_index, return_index=True)[1] for side in self.sides]
+        self._rows: NDArray[np.int64] = np.concatenate(rows)
+        x = np.concatenate([mesh.vertices for mesh in welded])
+        tets = np.concatenate([mesh.tets + k for mesh, k in zip(welded, first[:-1])])
+        self._hash = TetHash(x, tets, cell=self._cell)
+        self._split = int(first[1]), len(welded[0].tets)
+        self._out = ConsistentDepth(self.sides)
+
+    def update(self, state: State) -> Self:
+        """Hash the vertices at their current positions."""
+        if self._flat is None:
+            if self._seams.follow(state.x):
+                memory = self._out.memory
+                self._sew()
+                self._out.memory = memory
+            self._hash.update(state.x[self._rows])
+            self._out.go_on()
+        return self
+
+    @property
+    def memory(self) -> NDArray[np.float64]:
+        """(k,10) the state besides positions that results depend on; set no rows to reset it."""
+        return np.zeros((0, 10)) if self._flat is not None else self._out.memory
+
+    @memory.setter
+    def memory(self, rows: NDArray[np.float64]) -> None:
+        if self._flat is None:
+            self._out.memory = rows
+
+    def find(self, state: State) -> Contacts:
+        if self._flat is not None:
+            return self._flat.find(state)
+        found = self._out.contacts(state.x, self.inside(), nearest=self.depth == "nearest")
+        return _contacts.sort(found)
+
+    def inside(self) -> NDArray[np.int64]:
+        """(k,2) row of each vertex in `state.x` and index of the tet that contains it, at the positions of the last
+        update; tets of the second side are numbered after those of the first."""
+        if self._flat is not None:
+            raise ValueError("a side without tets contains no vertices; use find()")
+        pairs = self._hash.pairs()
+        if self._mutual:
+            vertices, tets = self._split
+            pairs = pairs[(pairs[:, 0] < vertices) != (pairs[:, 1] < tets)]
+        pairs[:, 0] = self._rows[pairs[:, 0]]
+        return pairs

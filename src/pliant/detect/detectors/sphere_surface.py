@@ -1,0 +1,286 @@
+"""Contacts by spherical implicit surfaces (Jung 2005): spheres on triangles and edge midpoints, refined adaptively."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import validate
+from ...arguments import door
+from ...contacts import Contacts, Pool
+from ...kernels.detectors import sphere_pairs as _kernels
+from ...kernels.detectors.sphere_pairs import Spheres
+from ...kernels.detectors.sphere_surface import DEEPEST
+from ...state import State
+from ..base import Finds, Side
+from ..bvh.build import box_tree
+from ..bvh.leaf_mesh import Cover
+from ..queries.contact_records import Part, Pose, clear_edges, clear_faces, numbers, reach_of
+from ..queries.penetration import Depths
+from ..queries.proximity import NearPairs
+from ..queries.welding import Seams
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int32]
+Tolerance = float | Callable[[Floats], Any]
+RADIUS = 2.0 / 3.0  # radius of the spheres over the largest distance of a corner from the centroid
+
+
+class _Rows(NamedTuple):
+    """The rows of one side: its faces and edges, and the spheres of its vertices, face centres and edge midpoints."""
+
+    faces: slice
+    edges: slice
+    points: slice
+    centres: slice
+    middles: slice
+
+
+@door
+class SphereSurfaceDetector:
+    """Find pairs of features whose approximate distance is at most `within`; `other=None` finds self-contact.
+
+    The approximate distance is that to a point of the triangle (or of both edges), hence never less than the exact one
+    and at most `bound` larger: all pairs nearer than `within` minus `bound` are found. The refinement is set by one of
+
+    levels: 0 to 12; each level halves the spheres;
+    tolerance: metres; triangles are subdivided until their spheres are no larger, edges until they are no longer. With
+        a `camera` (3,): metres at a distance of one metre from it, growing in proportion; or a function that maps
+        distances (n,) from it to metres.
+
+    Default: a tolerance of half of `within`. Against a closed mesh the distance is signed.
+    """
+
+    name: ClassVar[str] = "sphere-surface"
+    finds: ClassVar[Finds] = Finds.OBSTACLE | Finds.PAIR | Finds.SELF
+    guarantee: ClassVar[str] = "C"
+    needs: ClassVar[str] = "any triangle meshes"
+    gives: ClassVar[str] = "distance (at most the bound too large), normal"
+    source: ClassVar[str] = "Jung, Hong, Choi 2005"
+    follows: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        one: Side,
+        other: Side | None = None,
+        *,
+        within: float,
+        levels: int | None = None,
+        tolerance: Tolerance | None = None,
+        camera: Any = None,
+        cull: bool = True,
+        max_bytes: float | None = None,
+        **tree: Any,
+    ) -> None:
+        self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
+        self.levels, self.tolerance = _how_fine(self.within, levels, tolerance, camera)
+        self.camera = camera
+        self.same = other is None
+        self.one = Part.of(one)
+        self.other = self.one if other is None else Part.of(other)
+        tree = box_tree(tree)
+        a = Cover(one.mesh.vertices, one.mesh.topology, self.one.weld, **tree)
+        b = None
+        if other is not None:
+            # weld indices disjoint from those of the first side, so that the two are never adjacent
+            b = Cover(other.mesh.vertices, other.mesh.topology, self.other.weld + one.mesh.n_vertices, **tree)
+        self._pool = Pool()
+        self.near = NearPairs(a, b, cull=cull, max_bytes=max_bytes)
+        self._depths = [Depths(part.side.mesh) if part.solid and not self.same else None for part in self._sides]
+        self._covers = [a] if b is None else [a, b]
+        self._seams = Seams(one, other)
+        self.spheres, self._rows = _room(self._covers)
+        self._by_name = [(cover.place, np.argsort(cover.skin.edge[:, 0])) for cover in self._covers]
+        if self.levels is not None:
+            self.spheres.face_level[:] = self.spheres.edge_level[:] = self.levels
+        self._deepest = _deepest(self.spheres)
+
+    @property
+    def camera(self) -> Floats | None:
+        """The viewpoint (3,) in metres; may be changed before an update."""
+        return self._camera
+
+    @camera.setter
+    def camera(self, place: Any) -> None:
+        _how_fine(self.within, self.levels, self.tolerance, place)
+        self._camera = None if place is None else validate.floats("camera", place, (3,))
+
+    def update(self, state: State) -> Self:
+        """Refit to the positions and choose the refinement level of each face and edge."""
+        if self._seams.follow(state.x):
+            self._sew()
+        spheres, balls = self.spheres, self.spheres.balls
+        for part, cover, depths, rows in zip(self._sides, self._covers, self._depths, self._rows):
+            cover.move(state.x[part.side.rows])
+            if depths is not None:
+                depths.update(cover.x)
+            faces, edges = spheres.faces[rows.faces], spheres.edges[rows.edges]
+            _kernels.settle_spheres(
+                cover.at, self.levels == 0, balls[rows.points], balls[rows.centres], faces, balls[rows.middles], edges
+            )
+        if self.levels is None:
+            for level, size, at in zip((spheres.face_level, spheres.edge_level), self._sizes, self._middles):
+                level[:] = self._deep(size, at)
+            self._deepest = _deepest(spheres)
+            if self._deepest[1] == 0:
+                balls[spheres.starts[2] :, 3] = 0.0  # only edge midpoints are used
+        return self
+
+    def _sew(self) -> None:
+        """Rebuild all data that depend on the welding."""
+        sides = self._seams.sides
+        self.one = Part.of(sides[0])
+        self.other = self.one if self.same else Part.of(sides[1])
+        for cover, part, first in zip(self._covers, self._sides, (0, sides[0].mesh.n_vertices)):
+            cover.sew(part.weld + first)
+        self._depths = [Depths(part.side.mesh) if part.solid and not self.same else None for part in self._sides]
+
+    def find(self, state: State) -> Contacts:
+        found, counts = self.candidates()
+        self.narrow(found, counts)
+        there, back, edges = self.near.ordered(found, counts)
+        poses = [Pose(*each) for each in zip(self._sides, (cover.x for cover in self._covers), self._depths)]
+        a, b, levels = poses[0], poses[-1], self._levels()
+        out = self._pool.take(len(there) + len(back) + len(edges))
+        facing = [(a, b, there, levels[-1][0]), (b, a, back, levels[0][0])]
+        if a.part.side.body > b.part.side.body:
+            facing.reverse()
+        done = 0
+        for one, two, pairs, level in facing:
+            _fill_faces(one, two, pairs, level, out[done : done + len(pairs)])
+            done += len(pairs)
+        _fill_edges(a, b, edges, levels[0][1], levels[-1][1], out[done:])
+        return out
+
+    def candidates(self) -> tuple[Rows, NDArray[np.int64]]:
+        """Broad phase: return the candidates in the layout of the kernel `narrow`; see NearPairs.candidates."""
+        return self.near.candidates(self.within)
+
+    def narrow(self, found: Rows, counts: NDArray[np.int64]) -> None:
+        """Narrow phase, in place: keep the near candidates, with feature indices of the meshes."""
+        if counts.any():
+            _kernels.narrow(self.spheres, self.same, self._deepest, self.within, found, counts)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Largest excess in metres over the exact distance, of vertex-face pairs and of edge-edge pairs."""
+        spheres, (radius, length) = self.spheres, self._sizes
+        faces = radius * 0.5**spheres.face_level
+        edges = length * 0.5**spheres.edge_level
+        most = [float(edges[rows.edges].max(initial=0.0)) for rows in self._rows]
+        # rounding error of coordinates, relevant far from the origin
+        more = reach_of(0.0, *(cover.x for cover in (self._covers[0], self._covers[-1])))
+        return float(faces.max(initial=0.0)) + more, 0.5 * (most[0] + most[-1]) + more
+
+    @property
+    def bound(self) -> float:
+        """The larger of the two `bounds`, metres."""
+        return max(self.bounds)
+
+    @property
+    def _sizes(self) -> tuple[Floats, Floats]:
+        """Radii of the spheres and lengths of the edges, in metres."""
+        spheres, (_, one, two) = self.spheres, self.spheres.starts
+        return RADIUS * spheres.balls[one:two, 3], np.sqrt((spheres.edges**2).sum(1))
+
+    @property
+    def _middles(self) -> tuple[Floats, Floats]:
+        balls, (_, one, two) = self.spheres.balls, self.spheres.starts
+        return balls[one:two, :3], balls[two:, :3]
+
+    def _levels(self) -> list[tuple[Rows, Rows]]:
+        """Levels of the faces and edges of each side, in the order of its mesh."""
+        spheres = self.spheres
+        return [
+            (spheres.face_level[rows.faces][faces], spheres.edge_level[rows.edges][edges])
+            for rows, (faces, edges) in zip(self._rows, self._by_name)
+        ]
+
+    def _deep(self, size: Floats, at: Floats) -> Rows:
+        """Return how often (n,) to halve `size` (n,) in metres at positions `at` (n,3)."""
+        metres: Any = self.tolerance
+        if self.camera is not None:
+            far = np.sqrt(((at - self.camera) ** 2).sum(1))
+            metres = _metres(metres, far) if callable(metres) else metres * far
+        part, power = np.frexp(size / np.maximum(metres, 1e-290))
+        return np.clip(power - (part == 0.5), 0, DEEPEST).astype(np.int32)
+
+    @property
+    def _sides(self) -> tuple[Part, Part]:
+        return self.one, self.other
+
+
+def _how_fine(
+    within: float, levels: Any, tolerance: Tolerance | None, camera: Any
+) -> tuple[int | None, Tolerance | None]:
+    """Validate the refinement options; return levels or a tolerance, the other being None."""
+    if levels is not None and (tolerance is not None or camera is not None):
+        raise ValueError("levels sets a uniform refinement; expected it alone, or tolerance with or without camera")
+    if levels is not None:
+        return validate.whole("levels", levels, low=0, high=DEEPEST), None
+    if tolerance is None:
+        if camera is not None:
+            raise ValueError("camera was given without tolerance; give the tolerance in metres at one metre from it")
+        return (None, 0.5 * within) if within > 0.0 else (DEEPEST, None)
+    if callable(tolerance):
+        if camera is None:
+            raise ValueError("tolerance is a function of the distance from a camera; give camera=(x, y, z) too")
+        return None, tolerance
+    return None, validate.number("tolerance", tolerance, above=0.0, high=validate.LARGEST)
+
+
+def _metres(tolerance: Callable[[Floats], Any], far: Floats) -> Floats:
+    """Evaluate a tolerance function at distances (n,) and validate its values."""
+    metres = np.broadcast_to(np.asarray(tolerance(far), np.float64), far.shape)
+    bad = np.flatnonzero(~(metres > 0.0))
+    if len(bad):
+        raise ValueError(f"tolerance({far[bad[0]]:g}) = {metres[bad[0]]:g}; expected metres above 0")
+    return metres
+
+
+def _room(covers: list[Cover]) -> tuple[Spheres, list[_Rows]]:
+    """Allocate the spheres of the vertices, triangles and edges of one cover or two; return also the rows of each."""
+    skins = [cover.skin for cover in covers]
+    names = [[skin.vertex[:, 0] for skin in skins], [skin.face for skin in skins], [skin.edge[:, 0] for skin in skins]]
+    sizes = np.array([[len(part) for part in parts] for parts in names])
+    n, m, k = sizes.sum(1)
+    starts = np.array([0, n, n + m])
+    ends = np.cumsum(sizes, 1)
+    begins = ends - sizes
+    # vertex of a and face of b, edges, vertex of b and face of a
+    v, f, e = (begins + starts[:, None])[:, [0, -1]]
+    shift = np.array([[v[0], f[1]], [e[0], e[1]], [v[1], f[0]]])
+    rows = []
+    for (v_0, f_0, e_0), (v_1, f_1, e_1) in zip(begins.T.tolist(), ends.T.tolist()):
+        centres, middles = slice(n + f_0, n + f_1), slice(n + m + e_0, n + m + e_1)
+        rows.append(_Rows(slice(f_0, f_1), slice(e_0, e_1), slice(v_0, v_1), centres, middles))
+    levels = np.zeros(m, np.int32), np.zeros(k, np.int32)
+    every = np.concatenate([part for parts in names for part in parts]).astype(np.int32)
+    return Spheres(np.empty((n + m + k, 4)), np.empty((m, 9)), np.empty((k, 3)), *levels, every, shift, starts), rows
+
+
+def _deepest(spheres: Spheres) -> NDArray[np.int64]:
+    """(2,) the largest levels of faces and of edges."""
+    return np.array([int(level.max(initial=0)) for level in (spheres.face_level, spheres.edge_level)])
+
+
+def _fill_faces(a: Pose, b: Pose, pairs: Rows, levels: Rows, out: Contacts) -> None:
+    side, unclear = np.zeros(0), np.empty(len(pairs), np.bool_)
+    if a is not b and b.part.solid and len(pairs):
+        touching = np.unique(pairs[:, 0])
+        side = np.ones(len(a.x))
+        side[touching[b.holds(a.x[touching])]] = -1.0
+    first, bodies = numbers(a, b)
+    faces, deepest = b.part.side.mesh.faces, int(levels.max(initial=0))
+    _kernels.fill_faces(a.x, b.x, faces, pairs, levels, deepest, side, first, bodies, out, unclear)
+    clear_faces(a, b, pairs, side, unclear, out)
+
+
+def _fill_edges(a: Pose, b: Pose, pairs: Rows, level_a: Rows, level_b: Rows, out: Contacts) -> None:
+    e_a, e_b = a.part.side.mesh.topology.edges, b.part.side.mesh.topology.edges
+    unclear = np.empty(len(pairs), np.bool_)
+    first, bodies = numbers(a, b)
+    deepest = max(int(level_a.max(initial=0)), int(level_b.max(initial=0)))
+    _kernels.fill_edges(a.x, e_a, b.x, e_b, pairs, level_a, level_b, deepest, first, bodies, out, unclear)
+    clear_edges(a, b, pairs, unclear, out)

@@ -1,0 +1,146 @@
+"""The triangles of both sides of a query in one list on the array `state.x`, and multilevel vertex graphs."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .... import validate
+from ....kernels.detectors.stochastic import descent as _descent
+from ....kernels.detectors.stochastic.descent import Graphs
+from ....kernels.detectors.stochastic.features import Facets
+from ....kernels.queries.proximity import BACKWARD, EDGES
+from ...bvh.build import neighbours
+from ...queries.contact_records import Part
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+Rows = NDArray[np.int64]
+COARSE = 256  # approximate number of vertices of a side on the coarsest level
+_BYTES = 24  # peak memory per pair of them while distances along the surface are computed
+
+
+class Joined(NamedTuple):
+    """The `facets` of one part or two, and the offsets of the second one's vertices, faces and edges."""
+
+    facets: Facets
+    vertices: Ints  # (2,) the first rows in `state.x`
+    faces: int
+    edges: int
+
+
+def joined(parts: Sequence[Part]) -> Joined:
+    """Join the triangles of one side, or of two; welded vertices are identified in the adjacency."""
+    corners, welded, edges, owned, pairs, seams = [], [], [], [], [], []
+    m, k, w = 0, 0, 0
+    counts = [0, 0]
+    for part in parts:
+        mesh, first = part.side.mesh, part.side.first
+        top, faces = mesh.topology, mesh.faces.astype(np.int64)
+        counts = [m, k]
+        corners.append(faces + first)
+        welded.append(part.weld[mesh.faces].astype(np.int64) + w)
+        edges.append(top.face_edges.astype(np.int64) + k)
+        owned.append(_owned(mesh.faces) | _owned(top.face_edges) << 3)
+        pairs.append(neighbours(part.weld[mesh.faces]) + m)
+        # the faces around a vertex include those around all vertices welded to it
+        seams.append(part.rows[part.weld[mesh.faces]] + first)
+        m, k, w = m + len(faces), k + len(top.edges), w + int(part.weld.max(initial=-1)) + 1
+    start, beside = _csr(np.concatenate([*pairs, *(pair[:, ::-1] for pair in pairs)]), m)
+    at = np.concatenate(seams).ravel()
+    stop = max(part.side.rows.stop for part in parts)
+    vertex_start, around = _csr(np.stack([at, np.arange(len(at)) // 3], 1), stop)
+    three = [np.concatenate(part).astype(np.int32) for part in (corners, welded, edges)]
+    facets = Facets(three[0], three[1], three[2], np.concatenate(owned), start, beside, vertex_start, around)
+    ends = [part.side.first for part in parts]
+    return Joined(facets, np.array([ends[0], ends[-1]], np.int32), *counts)
+
+
+def sorted_pairs(found: Ints, whole: Joined, same: bool) -> tuple[Ints, Ints, Ints]:
+    """Split rows (kind, feature, feature) into the arguments of `contacts_of`: there, back and edges, each ascending,
+    with the feature indices of each side."""
+    kind = found[:, 0]
+    a, b = whole.vertices
+    edges, back = kind == EDGES, kind == BACKWARD
+    there = ~edges if same else ~edges & ~back
+    last = found[:, 2] - (0 if same else np.where(edges, whole.edges, np.where(back, 0, whole.faces)))
+    first = found[:, 1] - np.where(edges, 0, np.where(back & (not same), b, a))
+    key = first.astype(np.int64) << 32 | last
+    parts = [np.sort(key[of]) for of in (there, np.zeros_like(there) if same else back, edges)]
+    one, two, three = (np.stack([part >> 32, part & 0xFFFFFFFF], 1).astype(np.int32) for part in parts)
+    return one, two, three
+
+
+class Levels(NamedTuple):
+    graphs: Graphs
+    rows: tuple[Rows, ...]  # all vertices of each side
+    coarse: tuple[Rows, ...]  # the coarsest level of each side
+    home: Rows  # (n,) the coarse vertex that represents each row
+    between: Floats  # (c,c) distances along the surface in metres between coarse vertices; empty for two sides
+    edge: float  # median edge length, metres
+
+
+def levels_of(parts: Sequence[Part], x: Floats, *, max_bytes: float | None = None) -> Levels:
+    """Build the vertex graph of the meshes and coarser levels of it, down to about COARSE vertices per side."""
+    stop = max(part.side.rows.stop for part in parts)
+    links, rows = [], []
+    for part in parts:
+        edges = (part.rows[part.weld[part.side.mesh.topology.edges]] + part.side.first).astype(np.int64)
+        links.append(edges[edges[:, 0] != edges[:, 1]])
+        rows.append(np.unique(links[-1]))
+    level = np.concatenate(links)
+    edge = float(np.median(np.linalg.norm(x[level[:, 0]] - x[level[:, 1]], axis=1))) if len(level) else 0.0
+    kept, home = list(rows), np.arange(stop)
+    starts: list[Ints] = []
+    rings: list[Ints] = []
+    while True:
+        start, ring = _csr(np.concatenate([level, level[:, ::-1]]), stop)
+        starts.append(start + sum(len(ring) for ring in rings))
+        rings.append(ring)
+        if max(map(len, kept)) <= COARSE or len(starts) == 8:
+            break
+        taken = np.full(stop, -1, np.int64)
+        _descent.choose(start[None], ring, np.concatenate(kept), 0, taken)
+        home[np.concatenate(rows)] = taken[home[np.concatenate(rows)]]
+        kept = [np.unique(taken[few]) for few in kept]
+        level = np.sort(taken[level], 1)
+        level = np.unique(level[level[:, 0] != level[:, 1]], axis=0)
+    number = np.zeros(stop, np.int64)
+    for few in kept:
+        number[few] = np.arange(len(few))
+    graphs = Graphs(np.stack(starts).astype(np.int32), np.concatenate(rings).astype(np.int32))
+    between = _along(x, level, kept[0], number, max_bytes) if len(parts) == 1 else np.zeros((0, 0))
+    return Levels(graphs, tuple(rows), tuple(kept), number[home], between, edge)
+
+
+def _along(x: Floats, links: Rows, kept: Rows, number: Rows, max_bytes: float | None) -> Floats:
+    """Shortest path lengths (c,c) in metres along the edges of a level; the largest one for unconnected components."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import dijkstra
+
+    what = f"{len(kept)} coarse vertices (at least one per connected component): the table of their distances"
+    advice = "use the tree for a mesh of so many components, join them, or raise max_bytes"
+    validate.budget(what, _BYTES * len(kept) ** 2, advice, max_bytes)
+    length = np.linalg.norm(x[links[:, 0]] - x[links[:, 1]], axis=1)
+    ends = number[links]
+    far = dijkstra(coo_array((length, (ends[:, 0], ends[:, 1])), shape=(len(kept), len(kept))).tocsr(), directed=False)
+    apart = ~np.isfinite(far)
+    far[apart] = far[~apart].max(initial=1.0)
+    return np.asarray(far)
+
+
+def _owned(features: Ints) -> NDArray[np.uint8]:
+    """(m,) bit mask of the features of each face that belong to no earlier face."""
+    flat = features.ravel()
+    first = np.zeros(len(flat), np.uint8)
+    first[np.unique(flat, return_index=True)[1]] = 1
+    bits = first.reshape(-1, 3)
+    return np.asarray(bits[:, 0] | bits[:, 1] << 1 | bits[:, 2] << 2, np.uint8)
+
+
+def _csr(pairs: NDArray[Any], count: int) -> tuple[Ints, Ints]:
+    """Group the second members of pairs by the first (CSR): start (count+1,) and members, each list ascending."""
+    order = np.lexsort((pairs[:, 1], pairs[:, 0]))
+    start = np.concatenate([[0], np.cumsum(np.bincount(pairs[:, 0], minlength=count))])
+    return start.astype(np.int32), pairs[order, 1].astype(np.int32)

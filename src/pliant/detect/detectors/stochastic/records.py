@@ -1,0 +1,62 @@
+"""Contact records from pairs found stochastically, with signs determined locally."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....contacts import Contacts, Pool
+from ....state import State
+from ...queries.contact_records import Part, Pose, contacts_of
+from .facets import Ints, Joined, sorted_pairs
+from .sides import Closed, turn_inside, with_deep
+
+Floats = NDArray[np.float64]
+
+
+class Recorder:
+    """Computes contact records within one side or between two. They equal those of the exact detectors if the pairs do
+    and the nearest face of each vertex inside is reachable over adjacent faces."""
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self.parts, self.same = parts, len(parts) == 1
+        self._closed = [Closed(part) if part.solid and not self.same else None for part in parts]
+        self._plain = [part._replace(solid=False) for part in parts]
+        self.pool = Pool()
+
+    def make(self, state: State, found: Ints, whole: Joined, go_on: Callable[[], bool] = lambda: True) -> Contacts:
+        """Return the records of rows (kind, feature, feature) of `add_features`; adds deep vertices while `go_on()`."""
+        there, back, edges = sorted_pairs(found, whole, self.same)
+        poses = [Pose(part, state.x[part.side.rows]) for part in self._plain]
+        a, b = poses[0], poses[-1]
+        if self.same:
+            return contacts_of(a, a, there, back, edges, self.pool)
+        for closed, pose in zip(self._closed, poses, strict=True):
+            if closed is not None:
+                closed.update(pose.x)
+        there, deep_a = self._deep(0, a, there, edges, go_on)
+        back, deep_b = self._deep(1, b, back, edges[:, ::-1], go_on)
+        e_a, e_b = (part.side.mesh.topology.edges for part in self.parts)
+        within = np.zeros(len(edges), np.bool_)
+        closed_a, closed_b = self._closed
+        if closed_b is not None:
+            within |= closed_b.holds_edges(a.x, e_a, b.x, e_b, edges)
+        if closed_a is not None:
+            within |= closed_a.holds_edges(b.x, e_b, a.x, e_a, np.ascontiguousarray(edges[:, ::-1]))
+        out = contacts_of(a, b, there, back, edges, self.pool)
+        faces = [deep_a[there[:, 0]], deep_b[back[:, 0]]]
+        if self.parts[0].side.body > self.parts[1].side.body:
+            faces.reverse()
+        turn_inside(out, np.concatenate([*faces, within]), state.x)
+        return out
+
+    def _deep(
+        self, of: int, pose: Pose, pairs: Ints, edges: Ints, go_on: Callable[[], bool]
+    ) -> tuple[Ints, NDArray[np.bool_]]:
+        closed, top = self._closed[1 - of], self.parts[of].side.mesh.topology
+        if closed is None:
+            return pairs, np.zeros(len(pose.x), np.bool_)
+        # where edges intersect, an end may be inside without being near a face
+        ends = top.edges[edges[:, 0]].ravel()
+        more = np.stack([ends, np.repeat(closed.beside(edges[:, 1]), 2)], 1)
+        return with_deep(pose.x, closed, pairs, more, top.neighbours, go_on)

@@ -1,0 +1,1 @@
+"""Distance fields and height fields: baking, storage, sampling, comparison."""

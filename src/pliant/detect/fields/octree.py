@@ -1,0 +1,130 @@
+"""AdaptiveField: adaptively sampled distance field (ADF) on an octree, fine where the field is not linear.
+
+After S. Frisken, R. Perry, A. Rockwood, T. Jones, 2000. Hanging nodes take the interpolated value of the coarser leaf
+(R. Westermann, L. Kobbelt, T. Ertl, 1999), so the field has no cracks.
+"""
+
+import dataclasses
+import functools
+import math
+import time
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import validate
+from ...kernels.fields import octree as _kernels
+from ...mesh import Mesh
+from .exact import Truth
+from .octree_cells import Cells, Lattice
+from .sampled import Cube, Floats
+
+DEEPEST = 18  # levels; keys of lattice points must fit into 63 bits
+_FINEST = 1e-9  # of the largest coordinate: smaller cubes are lost in rounding
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class AdaptiveField(Cube):
+    """Signed distance in a cube around `mesh`, trilinear in the leaves of a balanced octree; continuous.
+
+    Leaves that share a face, edge or corner differ by at most one level. Each distinct corner has one value. The error
+    is at most 0.866 leaf sides (guarantee class B), and at most max(tolerance, relative |d|) at every corner, edge
+    midpoint, face centre and centre of a leaf above the last level.
+    """
+
+    mesh: Mesh
+    nodes: NDArray[np.int32]
+    corners: NDArray[np.int32]
+    values: Floats
+    origin: tuple[float, float, float]
+    side: float  # of the cube, metres
+    levels: int  # below the root
+    tolerance: float  # metres
+    relative: float  # allowed error per distance, where that exceeds the tolerance
+    seconds: float = 0.0  # duration of the bake
+    examined: int = 0  # exact distances computed during the bake
+
+    @classmethod
+    def bake(
+        cls,
+        mesh: Mesh,
+        tolerance: float | None = None,
+        *,
+        relative: float = 0.05,
+        levels: int | None = None,
+        margin: float = 0.1,
+        max_bytes: float | None = None,
+        progress: Callable[[float], None] | None = None,
+    ) -> "AdaptiveField":
+        """Subdivide a cube around `mesh` to an error of at most `tolerance` metres (default: 0.001 of the diagonal).
+
+        Far from the surface an error of `relative` times the distance is allowed; with 0, the medial axis, where the
+        gradient is discontinuous, is subdivided as finely as the surface. `levels` limits the depth; by default the
+        last level is the first whose leaves have an error bound below the tolerance wherever the surface lies.
+        `margin`: distance between the mesh and the cube, as a fraction of its longest side. `progress` is called with
+        the fraction done, 0..1.
+        """
+        truth = Truth(mesh)
+        extent = mesh.bounds[1] - mesh.bounds[0]
+        tolerance = 1e-3 * mesh.size if tolerance is None else validate.number("tolerance", tolerance, above=0.0)
+        relative = validate.number("relative", relative, low=0.0, high=1.0)
+        side = float(extent.max()) * (1.0 + 2.0 * validate.number("margin", margin, low=0.01, high=100.0))
+        if not side > _FINEST * float(np.abs(mesh.bounds).max()):
+            raise ValueError(
+                f"mesh {mesh.name!r} is {extent.max():g} m long at coordinates up to {np.abs(mesh.bounds).max():g} m, "
+                "where its details are below rounding; move it nearer to the origin"
+            )
+        if levels is None:
+            enough = math.ceil(math.log2(0.5 * math.sqrt(3.0) * side / tolerance)) if tolerance < side else 1
+            levels = min(max(enough, 2), DEEPEST)
+        levels = validate.whole("levels", levels, low=1, high=DEEPEST)
+        start = time.perf_counter()
+        low = 0.5 * (mesh.bounds[0] + mesh.bounds[1] - side)
+        lattice = Lattice(truth, low, side, levels, max_bytes, progress)
+        nodes, corners, values = Cells.cut(lattice, tolerance, relative).packed()
+        for array in (nodes, corners, values):
+            array.flags.writeable = False
+        if progress is not None:
+            progress(1.0)
+        origin = (float(low[0]), float(low[1]), float(low[2]))
+        took = time.perf_counter() - start
+        return cls(mesh, nodes, corners, values, origin, side, levels, tolerance, relative, took, truth.asked)
+
+    @property
+    def nbytes(self) -> int:
+        return self.nodes.nbytes + self.corners.nbytes + self.values.nbytes
+
+    @property
+    def n_leaves(self) -> int:
+        return len(self.corners)
+
+    @property
+    def sure(self) -> float:
+        return 2.0 * self.tolerance
+
+    @functools.cached_property
+    def kernel(self) -> _kernels.Octree:
+        """The kernels' view."""
+        return _kernels.Octree(self.nodes, self.corners, self.values, np.array(self.origin), self.side)
+
+    @property
+    def sampler(self) -> tuple[ModuleType, Any]:
+        return _kernels, self.kernel
+
+    def leaves(self) -> tuple[Floats, Floats, NDArray[np.int64]]:
+        """Return the lowest corner (n,3) and the side (n,) of every leaf, metres, and its level (n,)."""
+        node, at = np.zeros(1, np.int64), np.zeros((1, 3), np.int64)
+        low, level = np.empty((self.n_leaves, 3)), np.empty(self.n_leaves, np.int64)
+        octant = np.array([[c >> 2, c >> 1 & 1, c & 1] for c in range(8)])
+        for depth in range(self.levels + 1):
+            child = self.nodes[node].astype(np.int64)
+            leaf = child < 0
+            low[-1 - child[leaf]] = at[leaf] * (self.side / 2**depth) + self.low
+            level[-1 - child[leaf]] = depth
+            node = (child[~leaf, None] + np.arange(8)).ravel()
+            at = (2 * at[~leaf, None] + octant).reshape(-1, 3)
+        side: Floats = np.ldexp(self.side, -level)
+        return low, side, level

@@ -1,0 +1,250 @@
+"""Octree cells during the bake: subdivision, balancing, and the values of corners and hanging nodes.
+
+A cell is identified by its Morton code within its level: the parent is `cell >> 3`, the children are
+`cell << 3 | 0..7`, and sorted parents have sorted children.
+"""
+
+import dataclasses
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import validate
+from ...kernels.fields import octree as _kernels
+from .exact import Truth
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+EIGHT = np.array([[c >> 2, c >> 1 & 1, c & 1] for c in range(8)])
+LATTICE = np.stack(np.meshgrid(*[np.arange(3)] * 3, indexing="ij"), -1).reshape(-1, 3)
+AROUND = LATTICE[np.arange(27) != 13] - 1
+CORNERS = np.flatnonzero((LATTICE != 1).all(1))  # of the 27 points, z fastest
+# edge midpoints and face centres of the 27 points, and the two or four corners (0..7) whose mean they are
+HANGING = [
+    (m, np.flatnonzero(((LATTICE[m] == 2 * EIGHT) | (LATTICE[m] == 1)).all(1)))
+    for m in range(27)
+    if 1 <= (LATTICE[m] == 1).sum() <= 2
+]
+_BYTES = 27 * 40  # memory per cell during the error test: keys, distances, boundary flags, copies
+_NEAR = 0.25  # side over distance to which cells with a sign discontinuity but no surface are subdivided
+
+
+def morton(at: Ints) -> Ints:
+    """Return the Morton codes of cells or points (n,3); 21 bits per axis."""
+    x = _spread(at)
+    code: Ints = x[..., 0] << 2 | x[..., 1] << 1 | x[..., 2]
+    return code
+
+
+def morton_lattice(at: Ints, step: int, n: int) -> Ints:
+    """Return the Morton codes (m,n^3) of the points at + step (0..n-1, 0..n-1, 0..n-1), z fastest."""
+    # one axis at a time, because spreading the bits is the expensive part
+    x = _spread(at[:, :, None] + step * np.arange(n))
+    code: Ints = x[:, 0, :, None, None] << 2 | x[:, 1, None, :, None] << 1 | x[:, 2, None, None, :]
+    return code.reshape(len(at), n**3)
+
+
+def _spread(at: Ints) -> Ints:
+    """Spread the lowest 21 bits of each number, inserting two zeros after each bit."""
+    x = at.astype(np.uint64)
+    for shift, mask in _SPREAD:
+        x = (x | x << np.uint64(shift)) & np.uint64(mask)
+    return x.astype(np.int64)
+
+
+def place(code: Ints) -> Ints:
+    """Return the coordinates of Morton codes: the inverse of `morton`."""
+    x = np.stack([code >> 2, code >> 1, code], -1).astype(np.uint64) & np.uint64(_SPREAD[-1][1])
+    for (shift, _), mask in zip(_SPREAD[::-1], [m for _, m in _SPREAD[-2::-1]] + [0x1FFFFF]):
+        x = (x | x >> np.uint64(shift)) & np.uint64(mask)
+    return x.astype(np.int64)
+
+
+_SPREAD = (
+    (32, 0x1F00000000FFFF),
+    (16, 0x1F0000FF0000FF),
+    (8, 0x100F00F00F00F00F),
+    (4, 0x10C30C30C30C30C3),
+    (2, 0x1249249249249249),
+)
+
+
+def find(some: Ints, of: Ints) -> Ints:
+    """Return the positions of `some` in the sorted `of`; of missing values, those of a neighbour."""
+    return np.minimum(np.searchsorted(of, some), max(len(of) - 1, 0))
+
+
+def within(some: Ints, of: Ints) -> NDArray[np.bool_]:
+    """Return which of `some` are in the sorted `of`."""
+    if not len(of):
+        return np.zeros(len(some), bool)
+    found: NDArray[np.bool_] = of[find(some, of)] == some
+    return found
+
+
+class Lattice:
+    """Exact distances at the corners of cells half the size of the smallest, each computed once."""
+
+    def __init__(
+        self,
+        truth: Truth,
+        low: Floats,
+        side: float,
+        levels: int,
+        max_bytes: float | None,
+        progress: Callable[[float], None] | None,
+    ) -> None:
+        self.truth, self.low, self.side, self.levels = truth, low, side, levels
+        self.max_bytes, self.progress = max_bytes, progress
+        self.keys: Ints = np.zeros(0, np.int64)
+        self.d, self.lean, self.face = np.zeros(0), np.zeros(0), np.zeros(0, np.int32)
+
+    def points(self, cells: Ints, level: int) -> Ints:
+        """Return the keys (n,27) of the corners, edge midpoints, face centres and centres of cells."""
+        what = f"octree with {len(cells)} cells at level {level}"
+        validate.budget(what, float(_BYTES * len(cells)), "raise the tolerance or max_bytes", self.max_bytes)
+        step = 1 << self.levels - level
+        return morton_lattice(2 * step * place(cells), step, 3)
+
+    def at(self, keys: Ints) -> tuple[Floats, Floats]:
+        """Return distance and lean (see `Truth.query`) at lattice points `keys` of any shape."""
+        at = find(keys, self.keys)
+        if len(self.keys):
+            new = np.unique(keys[self.keys[at] != keys])
+            # neighbours on the Morton curve are mostly neighbours in space
+            guess = self.face[find(new, self.keys)]
+        else:
+            new = np.unique(keys)
+            guess = np.full(len(new), -1, np.int32)
+        if len(new):
+            step = self.side / 2.0 ** (self.levels + 1)
+            d, _, lean, face = self.truth.query(self.low + place(new) * step, guess)
+            slot = np.searchsorted(self.keys, new)
+            self.keys, self.face = np.insert(self.keys, slot, new), np.insert(self.face, slot, face)
+            self.d, self.lean = np.insert(self.d, slot, d), np.insert(self.lean, slot, lean)
+            at = find(keys, self.keys)
+        return self.d[at], self.lean[at]
+
+
+@dataclasses.dataclass
+class Cells:
+    """The octree as one sorted list of split cells per level."""
+
+    lattice: Lattice
+    tolerance: float  # metres
+    relative: float  # allowed error per distance, where that exceeds the tolerance
+    split: list[Ints]
+    # filled by `_hang`: keys of the corners of all leaves, sorted, and their values
+    keys: Ints = dataclasses.field(default_factory=lambda: np.zeros(0, np.int64))
+    values: Floats = dataclasses.field(default_factory=lambda: np.zeros(0))
+    blank: list[NDArray[np.bool_]] = dataclasses.field(default_factory=list)
+
+    @classmethod
+    def cut(cls, lattice: Lattice, tolerance: float, relative: float) -> "Cells":
+        """Split cells that exceed the tolerance, level by level; then balance and split again until all cells fit."""
+        tree = cls(lattice, tolerance, relative, [np.zeros(0, np.int64) for _ in range(lattice.levels)])
+        cells = np.zeros(1, np.int64)
+        for level in range(lattice.levels):
+            d, lean = lattice.at(lattice.points(cells, level))
+            tree.split[level] = cells[tree._unfit(d, lean, d[:, CORNERS], level)[0]]
+            cells = children(tree.split[level])
+            if lattice.progress is not None:
+                lattice.progress(0.9 * (level + 1) / lattice.levels)
+        while True:
+            tree._balance()
+            unfit = tree._hang()
+            if not any(map(len, unfit)):
+                return tree
+            tree.split = [np.union1d(a, b) for a, b in zip(tree.split, unfit)]
+
+    def _unfit(
+        self, d: Floats, lean: Floats, corner: Floats, level: int
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return which cells of a level must be split, and which have no value because of a sign discontinuity."""
+        side = self.lattice.side / 2.0**level
+        worst, nearest = np.empty(len(d)), np.empty(len(d))
+        _kernels.fit(d, np.ascontiguousarray(corner), self.tolerance, self.relative, worst, nearest)
+        jump = jumps(d, lean, side, LATTICE / 2.0)
+        return np.where(jump, side > _NEAR * nearest, worst > 1.0), jump
+
+    def _balance(self) -> None:
+        """Split until touching cells differ by at most one level: the neighbours of a split cell must exist."""
+        for level in range(len(self.split) - 1, 0, -1):
+            at = (place(self.split[level])[:, None] + AROUND).reshape(-1, 3)
+            inside = ((at >= 0) & (at < 1 << level)).all(1)
+            parents = np.unique(morton(at[inside]) >> 3)
+            self.split[level - 1] = np.union1d(self.split[level - 1], parents)
+
+    def leaves(self, level: int) -> Ints:
+        cells = children(self.split[level - 1]) if level else np.zeros(1, np.int64)
+        return cells if level == len(self.split) else cells[~within(cells, self.split[level])]
+
+    def _hang(self) -> list[Ints]:
+        """Compute the values of all corners, hanging nodes by interpolation in the coarser leaf; return the cells that
+        exceed the tolerance.
+
+        Proceeds from coarse to fine, because corners of a coarse leaf may hang on a still coarser one.
+        """
+        lattice, levels = self.lattice, self.lattice.levels
+        every = [self.leaves(level) for level in range(levels + 1)]
+        at = [lattice.points(cells, level) for level, cells in enumerate(every[:-1])]
+        last = morton_lattice(2 * place(every[-1]), 2, 2)
+        self.keys = np.unique(np.concatenate([*(a[:, CORNERS].ravel() for a in at), last.ravel()]))
+        self.values = lattice.at(self.keys)[0]
+        unfit, self.blank = [], []
+        for level, (cells, points) in enumerate(zip(every, at)):
+            d, lean = lattice.at(points)
+            here = find(points, self.keys)
+            eight, used = here[:, CORNERS], self.keys[here] == points
+            wrong, jump = self._unfit(d, lean, self.values[eight], level)
+            unfit.append(cells[wrong])
+            self.blank.append(jump)
+            for m, mean_of in HANGING:
+                # leaves without a value impose no continuity
+                hangs = ~jump & used[:, m]
+                self.values[here[hangs, m]] = self.values[eight[np.ix_(hangs, mean_of)]].mean(1)
+        d, lean = lattice.at(last)
+        self.blank.append(jumps(d, lean, lattice.side / 2.0**levels, EIGHT * 1.0))
+        return unfit
+
+    def packed(self) -> tuple[NDArray[np.int32], NDArray[np.int32], Floats]:
+        """Return nodes, leaf corners and values in the kernels' layout; values in the order of first use."""
+        nodes, corners, first, leaf = [], [], 1, 0
+        for level in range(self.lattice.levels + 1):
+            cells = children(self.split[level - 1]) if level else np.zeros(1, np.int64)
+            inner = within(cells, self.split[level]) if level < self.lattice.levels else np.zeros(len(cells), bool)
+            node = np.empty(len(cells), np.int64)
+            node[inner] = first + 8 * np.arange(inner.sum())
+            node[~inner] = -1 - leaf - np.arange(len(cells) - inner.sum())
+            nodes.append(node)
+            first, leaf = first + 8 * int(inner.sum()), leaf + len(cells) - int(inner.sum())
+            step = 1 << self.lattice.levels + 1 - level
+            at = morton_lattice(step * place(cells[~inner]), step, 2)
+            corner = np.searchsorted(self.keys, at)
+            corner[self.blank[level]] = len(self.keys)
+            corners.append(corner)
+        used = np.concatenate(corners)
+        values = np.append(self.values, np.nan)
+        names, at_first, number = np.unique(used, return_index=True, return_inverse=True)
+        order = np.argsort(at_first, kind="stable")
+        rank = np.empty(len(order), np.int32)
+        rank[order] = np.arange(len(order), dtype=np.int32)
+        return np.concatenate(nodes).astype(np.int32), rank[number].reshape(used.shape), values[names[order]]
+
+
+def children(cells: Ints) -> Ints:
+    return (cells[:, None] << 3 | np.arange(8)).ravel()
+
+
+def jumps(d: Floats, lean: Floats, side: float, where: Floats) -> NDArray[np.bool_]:
+    """Return the cells in which the sign changes without a surface."""
+    jump = np.zeros(len(d), bool)
+    some = np.flatnonzero(((d > 0.0).any(1) & (d < 0.0).any(1)) | (lean < side).any(1))
+    marks = np.zeros(len(some), np.uint8)
+    reach = 0.5 * math.sqrt(3.0) * (0.5 if len(where) == 27 else 1.0)
+    _kernels.mark_jumps(d[some], lean[some], side, where, reach, marks)
+    jump[some] = marks != 0
+    return jump

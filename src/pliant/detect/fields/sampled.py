@@ -1,0 +1,131 @@
+"""Base class of all fields: sampling and error measurement, independent of the storage."""
+
+import functools
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import validate
+from ...arguments import takes, wrong
+from ...kernels.fields.dense import VANISHED
+from ...mesh import Mesh
+from ..queries.closest_point import ClosestPoints
+
+Floats = NDArray[np.float64]
+WORTH_THREADS = 20_000  # points; below it launching threads costs more than they save
+
+
+class Sampled:
+    """A field over the box `low`..`high` around `mesh`. Subclasses define these, `sure` and `sampler`."""
+
+    mesh: Mesh
+
+    @property
+    def low(self) -> Floats:
+        raise NotImplementedError
+
+    @property
+    def high(self) -> Floats:
+        raise NotImplementedError
+
+    @property
+    def sure(self) -> float:
+        """Distance from the surface, metres, beyond which the sign must be correct."""
+        raise NotImplementedError
+
+    @property
+    def sampler(self) -> tuple[ModuleType, Any]:
+        """The module with `sample_range` and `sample_points` for this field, and its view as they take it."""
+        raise NotImplementedError
+
+    def probe(self, p: Floats, distance: Floats, gradient: Floats) -> None:
+        """Fill distance (n,) and raw gradient (n,3), both contiguous, at validated points `p` (n,3)."""
+        kernels, view = self.sampler
+        p = np.ascontiguousarray(p)
+        if len(p) > WORTH_THREADS:
+            kernels.sample_points(view, p, distance, gradient)
+        else:
+            kernels.sample_range(view, p, 0, len(p), distance, gradient)
+
+    @functools.cached_property
+    def exact(self) -> ClosestPoints:
+        """Exact closest-point queries on the surface."""
+        return ClosestPoints(self.mesh, behind=True)
+
+    def sample(self, points: Any) -> tuple[Floats, Floats]:
+        """Return signed distance (n,) and unit normal (n,3) at `points` (n,3); nan outside the volume and where no sign
+        is known.
+
+        Where the gradient vanishes (on the medial axis), the normal is that of the nearest triangle.
+        """
+        p = validate.floats("points", points, (None, 3))
+        distance, normal = np.empty(len(p)), np.empty((len(p), 3))
+        self.probe(p, distance, normal)
+        length = np.sqrt(np.einsum("ij,ij->i", normal, normal))
+        gone = length < VANISHED
+        lost = np.flatnonzero(gone)
+        normal /= np.where(gone, 1.0, length)[:, None]
+        if len(lost):
+            normal[lost] = self.exact.query(p[lost])[3]
+        return distance, normal
+
+    def error(self, samples: int = 20_000, seed: int = 0, *, within: float | None = None) -> dict[str, float]:
+        """Measure the error at random points against the exact distance, metres, and count the wrong signs.
+
+        The points are anywhere in the volume, or at most `within` metres from a point of the surface. Points without a
+        value do not count; signs are compared farther than `sure` from the surface.
+        """
+        samples = validate.whole("samples", samples, low=0, high=100_000_000)
+        rng = np.random.default_rng(validate.whole("seed", seed))
+        within = None if within is None else validate.number("within", within, low=0.0, high=validate.LARGEST)
+        if within is None:
+            points = self.low + rng.random((samples, 3)) * (self.high - self.low)
+        else:
+            points = around(self.mesh, samples, within, rng)
+        said, true = self.sample(points)[0], self.exact.query(points)[0]
+        valid = ~np.isnan(said)
+        off = np.abs(said - true)[valid]
+        far = valid & (np.abs(true) > self.sure)
+        return {
+            "samples": int(valid.sum()),
+            "error_p50_m": float(np.quantile(off, 0.5)) if off.size else float("nan"),
+            "error_p99_m": float(np.quantile(off, 0.99)) if off.size else float("nan"),
+            "error_max_m": float(off.max(initial=0.0)),
+            "wrong_signs": int(((said > 0.0) != (true > 0.0))[far].sum()),
+        }
+
+
+@takes(Sampled)
+def _no_field(name: str, value: Any) -> Sampled:
+    """Reject anything that is not a field. A mesh is not baked implicitly, because that takes time and has options."""
+    advice = "pliant.DistanceField.bake(mesh)" if isinstance(value, Mesh) or hasattr(value, "faces") else ""
+    raise wrong(name, value, "a DistanceField, AdaptiveField, PlanarField or FilledField", advice)
+
+
+class Cube(Sampled):
+    """A field over a cube."""
+
+    origin: tuple[float, float, float]
+    side: float
+
+    @property
+    def low(self) -> Floats:
+        return np.array(self.origin)
+
+    @property
+    def high(self) -> Floats:
+        return self.low + self.side
+
+
+def around(mesh: Mesh, samples: int, within: float, rng: np.random.Generator) -> Floats:
+    """Return points (samples,3) in random directions, up to `within` metres from random points of the surface."""
+    mesh = mesh.welded
+    share = mesh.face_areas / mesh.face_areas.sum()
+    uv = rng.dirichlet((1.0, 1.0, 1.0), samples)
+    on = np.einsum("ij,ijk->ik", uv, mesh.vertices[mesh.faces[rng.choice(mesh.n_faces, samples, p=share)]])
+    away = rng.normal(size=(samples, 3))
+    away *= rng.random((samples, 1)) * within / np.linalg.norm(away, axis=1, keepdims=True)
+    points: Floats = on + away
+    return points

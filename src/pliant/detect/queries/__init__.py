@@ -1,0 +1,1 @@
+"""Exact queries: closest points, intersections, overlap, winding numbers, penetration depth."""

@@ -1,0 +1,173 @@
+"""Exact queries of a triangle surface: nearest point and signed distance. The referee of approximate methods."""
+
+import dataclasses
+import functools
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import validate
+from ...arguments import door
+from ...kernels.queries import cells as _cells
+from ...kernels.queries import closest_point as _nearest
+from ...kernels.queries.surface import Surface
+from ...mesh import Mesh
+from ...mesh.topology import Topology
+from ..bvh import tree as _tree
+from ..bvh.wide import SHAPE, blocks_of
+from .plain import is_plain, is_sliver_free
+from .solid import Outer, Sides, Solid, Told, fronts
+
+Floats = NDArray[np.float64]
+WORTH = 0.5  # queries per face after which the test for a plain surface pays off
+_MOST_ITEMS = 64  # cell-list entries per box, beyond which cells are enlarged
+
+
+def surface_of(mesh: Mesh) -> Surface:
+    """Return the arrays of a mesh that kernels use."""
+    edge_normals, vertex_normals = mesh.edge_normals, mesh.vertex_normals
+    top = mesh.topology
+    flat = ~mesh.face_normals.any(1)
+    rough = top.use > 2
+    if not top.border.any() and (flat.any() or rough.any()):
+        # zero marks undefined pseudonormals: beside faces without area, and at non-manifold edges
+        edge_normals, vertex_normals = edge_normals.copy(), vertex_normals.copy()
+        edge_normals[top.face_edges[flat]] = 0.0
+        edge_normals[rough] = 0.0
+        vertex_normals[mesh.faces[flat]] = 0.0
+        vertex_normals[top.edges[rough]] = 0.0
+    return Surface(mesh.vertices, mesh.faces, top.face_edges, mesh.face_normals, edge_normals, vertex_normals)
+
+
+def bin_boxes(low: Floats, high: Floats) -> _cells.Cells:
+    """Bin boxes into a uniform grid; cells are twice as large as the mean box, larger if the lists get too long."""
+    bottom, top = low.min(0), high.max(0)
+    extent = top - bottom
+    if not np.isfinite(extent).all():  # otherwise the search for a cell size would not terminate
+        raise ValueError("positions are not finite; use shorter time steps, or start from finite positions")
+    # not smaller than what maps the largest coordinate to a representable cell index
+    tiny = max(1e-150, 1e-12 * float(np.abs([bottom, top]).max()))
+    h = max(2.0 * float((high - low).mean()), float(extent.max()) / 256.0, tiny)
+    h = max(h, float(np.prod(np.maximum(extent, h)) / max(4 * len(low), 4096)) ** (1.0 / 3.0))
+    while True:
+        shape = np.floor(extent / h).astype(np.int64) + 1
+        spans = np.floor((high - low) / h) + 2.0
+        if spans.prod(1).sum() <= _MOST_ITEMS * max(len(low), 1024) or shape.max() == 1:
+            break
+        h *= 2.0
+    start = np.zeros(int(np.prod(shape)) + 1, np.int64)
+    _cells.count_items(low, high, bottom, h, shape, start)
+    start = np.cumsum(start)
+    cells = _cells.Cells(bottom, h, shape, start, np.empty(int(start[-1]), np.int32))
+    _cells.fill_items(low, high, cells, start.copy())
+    return cells
+
+
+class Enclosure:
+    """A static surface and the solid it encloses; the boundary of the solid is computed on demand."""
+
+    def __init__(self, surface: Surface, topology: Topology) -> None:
+        self.surface, self.solid = surface, Solid(topology)
+        self.tree = _tree.tree_of(self.surface.x, self.surface.faces, **SHAPE)
+        self.blocks = blocks_of(self.surface, self.tree)[0]
+        self._asked = 0
+
+    @functools.cached_property
+    def _plain(self) -> bool:
+        x, top = self.surface.x, self.solid.topology
+        return is_sliver_free(x, top.faces) and is_plain(x, top, self.tree)
+
+    @functools.cached_property
+    def _outer(self) -> Outer:
+        return self.solid.outer(self.surface.x, self.tree, self.blocks)
+
+    def sides(self, points: Floats, *, behind: bool = False) -> Sides:
+        """(n,) `INSIDE`, `OUTSIDE` or `UNKNOWN`."""
+        return self.solid.sides(self.surface.x, points, self.blocks, behind=behind)
+
+    def found(self, p: Floats, guess: NDArray[Any] | None = None) -> tuple[NDArray[np.int64], Floats]:
+        """Nearest face and feature (n,2) of points, and barycentrics (n,3); `guess` (n,): initial faces, or -1."""
+        found, place = np.full((len(p), 2), -1, np.int64), np.empty((len(p), 3))
+        if guess is not None:
+            found[:, 0] = guess
+        _nearest.find_nearest(self.blocks, self.surface, p, found, place)
+        return found, place
+
+    def told(
+        self, p: Floats, guess: NDArray[Any] | None = None, *, behind: bool = False
+    ) -> tuple[Told, NDArray[np.int64]]:
+        """Return the signed distances of validated points (n,3), and the nearest face and feature (n,2) of each."""
+        found, place = self.found(p, guess)
+        # the test for a plain surface costs about as much as WORTH queries per face: skip it for few queries
+        self._asked += len(p)
+        plain = self._asked > WORTH * len(self.surface.faces) and self._plain
+        told = self.solid.tell(
+            self.surface, p, found, place, lambda: self._outer, self.blocks, behind=behind, plain=plain
+        )
+        return told, found
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ClosestPoints:
+    """Exact nearest points on a mesh and signed distances, for any number of queries (docs/inside.md).
+
+    The distance is negative inside, positive outside and where the side is unknown. Outside, all faces are considered;
+    inside, only the boundary of the solid: buried faces are ignored. `behind`: where the side is unknown, the distance
+    is negative behind the nearest face, as for obstacles.
+    """
+
+    mesh: Mesh
+    behind: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.mesh.n_faces:
+            raise ValueError(f"mesh {self.mesh.name!r} has no faces; expected a surface")
+
+    @functools.cached_property
+    def _enclosure(self) -> Enclosure:
+        welded = self.mesh.welded
+        return Enclosure(surface_of(welded), welded.topology)
+
+    def query(self, points: Any, guess: Any = None) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
+        """Signed distance (n,), nearest point (n,3), its face (n,), and the unit separation direction (n,3).
+
+        `guess` (n,): initial faces, such as those of the last frame; speeds up the query, same results.
+        """
+        told, _ = self._enclosure.told(*self._asked(points, guess), behind=self.behind)
+        return told.distance, told.nearest, told.face, told.normal
+
+    def before(self, points: Any, guess: Any = None) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
+        """As `query`, but the sign is negative behind the nearest of all faces, whatever the winding number is."""
+        p, guess = self._asked(points, guess)
+        found, place = self._enclosure.found(p, guess)
+        side, n = fronts(self._enclosure.surface, p, found, place), len(p)
+        distance, nearest, normal = np.empty(n), np.empty((n, 3)), np.empty((n, 3))
+        _nearest.tell_distances(self._enclosure.surface, p, found, place, side, distance, nearest, normal)
+        return distance, nearest, found[:, 0], normal
+
+    def _asked(self, points: Any, guess: Any) -> tuple[Floats, NDArray[Any] | None]:
+        p = validate.floats("points", points, (None, 3))
+        if guess is not None:
+            rows = np.asarray(guess).reshape(-1, 1)
+            guess = validate.indices("guess", rows, 1, self.mesh.n_faces, "faces").ravel()
+            if len(guess) != len(p):
+                raise ValueError(f"guess has {len(guess)} entries; expected {len(p)}, one per point")
+        return p, guess
+
+    def sides(self, points: Any) -> Sides:
+        """(n,) -1 inside, 1 outside, 0 unknown: near the boundary of an open mesh, where the winding number is within
+        0.1 of 1/2. Points on the surface are outside."""
+        return self._enclosure.told(validate.floats("points", points, (None, 3)))[0].side
+
+
+@door
+def closest_point(mesh: Mesh, points: Any) -> tuple[Floats, Floats]:
+    """Signed distance (n,) of `points` (n,3) from any mesh, and the nearest point (n,3) on it; exact.
+
+    Inside is where the winding number exceeds 1/2, and the distance there is that to the boundary of the solid. For an
+    open mesh the side may be unknown (see `ClosestPoints.sides`), and the distance is then positive. For repeated
+    queries of one mesh use a `ClosestPoints`, which builds its BVH once.
+    """
+    distance, nearest, _, _ = ClosestPoints(mesh).query(points)
+    return distance, nearest

@@ -1,0 +1,198 @@
+"""Contact records from pairs of features: nearest points, signs, normals. All exact detectors share this last stage."""
+
+import functools
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...contacts import Contacts, Pool
+from ...kernels.detectors import brute_force as _careful
+from ...kernels.queries import contact_records as _kernels
+from ...kernels.queries.surface import Surface
+from ..base import Side
+from .closest_point import Enclosure, surface_of
+from .solid import barycentrics
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int32]
+
+
+class Answers(Protocol):
+    """A source of signed distances: distance (n,), nearest point (n,3), face (n,) and normal (n,3) of points (n,3)."""
+
+    def query(self, points: Floats) -> tuple[Floats, Floats, NDArray[np.int64], Floats]: ...
+
+
+class Part(NamedTuple):
+    """The data of a side that are constant until a seam opens or closes (see `Seams`): its welding, and whether it
+    encloses a solid."""
+
+    side: Side
+    weld: Rows  # (n,) index of the welded vertex of each vertex
+    rows: NDArray[np.int64]  # (w,) one vertex of each welded vertex
+    solid: bool  # encloses a volume, with faces oriented outward
+
+    @classmethod
+    def of(cls, side: Side) -> "Part":
+        mesh = side.mesh
+        _, rows = np.unique(mesh.weld_index, return_index=True)
+        solid = mesh.n_faces > 0 and mesh.issues.encloses and not mesh.issues.inward
+        return cls(side, mesh.weld_index, rows, solid)
+
+
+class Pose:
+    """A side at positions x (n,3), with lazily derived quantities."""
+
+    def __init__(self, part: Part, x: Floats, answers: Answers | None = None) -> None:
+        self.part, self.x = part, x
+        self._answers = answers
+
+    @functools.cached_property
+    def surface(self) -> Surface:
+        """The surface on welded vertices, so that seam edges have pseudonormals like any other edge."""
+        rest = self.part.side.mesh
+        return surface_of(rest.moved(self.x) if rest.welded is rest else rest.welded.moved(self.x[self.part.rows]))
+
+    @functools.cached_property
+    def _enclosure(self) -> Enclosure:
+        return Enclosure(self.surface, self.part.side.mesh.welded.topology)
+
+    @functools.cached_property
+    def edge_normals(self) -> Floats:
+        return self.part.side.mesh.moved(self.x).edge_normals
+
+    def depth(self, points: Floats) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
+        """Signed distance (n,) of points (n,3) from this closed side, nearest point, its face, separation direction."""
+        if self._answers is not None:
+            return self._answers.query(points)
+        told, _ = self._enclosure.told(points)
+        return told.distance, told.nearest, told.face, told.normal
+
+    def holds(self, points: Floats) -> NDArray[np.bool_]:
+        """Return which of `points` (n,3) are inside; all False if the side is not solid."""
+        if not self.part.solid:
+            return np.zeros(len(points), np.bool_)
+        return np.asarray(self.depth(points)[0] < 0.0)
+
+
+class Deep(NamedTuple):
+    """Vertices inside a closed side whose nearest face is beyond the detection distance."""
+
+    rows: NDArray[np.int64]  # (k,) rows of their pairs
+    distance: Floats  # (k,) negative
+    nearest: Floats  # (k,3) nearest points of the boundary
+    normal: Floats  # (k,3) separation directions
+
+
+def contacts_of(a: Pose, b: Pose, there: Rows, back: Rows, edges: Rows, pool: Pool) -> Contacts:
+    """Return records, in canonical order, of sorted pairs (k,2): vertices of a and faces of b, vertices of b and faces
+    of a, edges. For self-contact (a is b) `there` holds both directions. Adds vertices deep inside a closed side."""
+    (there, side, deep), (back, side_back, deep_back) = _with_deep(a, b, there), _with_deep(b, a, back)
+    out = pool.take(len(there) + len(back) + len(edges))
+    facing = [(a, b, there, side, deep), (b, a, back, side_back, deep_back)]
+    if a.part.side.body > b.part.side.body:
+        facing.reverse()
+    done = 0
+    for one, two, pairs, sides, far in facing:
+        records = out[done : done + len(pairs)]
+        _vertex_face(one, two, pairs, sides, records)
+        _lead_out(two, pairs, far, records)
+        done += len(pairs)
+    _edge_edge(a, b, edges, out[done:])
+    return out
+
+
+def _with_deep(a: Pose, b: Pose, pairs: Rows) -> tuple[Rows, Floats, Deep]:
+    """Return the pairs extended by vertices of a deep inside a closed b, the sign of each vertex of a (-1 inside;
+    empty if b is open or a is b), and the pairs added."""
+    none = Deep(np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 3)), np.zeros((0, 3)))
+    if a is b or not b.part.solid:
+        return pairs, np.zeros(0), none
+    low, high = b.x.min(0), b.x.max(0)
+    near = np.flatnonzero(((a.x >= low) & (a.x <= high)).all(1))
+    distance, nearest, face, normal = b.depth(a.x[near])
+    side = np.ones(len(a.x))
+    deep = np.flatnonzero(distance < 0.0)
+    side[near[deep]] = -1.0
+    # the nearest face may be beyond the detection distance although buried faces are within it
+    more = np.stack([near[deep], face[deep]], 1).astype(np.int32)
+    new = ~np.isin(_keys(more), _keys(pairs))
+    deep, more = deep[new], more[new]
+    if not len(deep):
+        return pairs, side, none
+    pairs, given = np.concatenate([pairs, more]), len(pairs)
+    order = np.lexsort((pairs[:, 1], pairs[:, 0]))
+    rows = np.flatnonzero(order >= given)
+    told = deep[order[rows] - given]
+    return pairs[order], side, Deep(rows, distance[told], nearest[told], normal[told])
+
+
+def _keys(pairs: Rows) -> NDArray[np.int64]:
+    return pairs[:, 0].astype(np.int64) << 32 | pairs[:, 1]
+
+
+def _lead_out(b: Pose, pairs: Rows, deep: Deep, out: Contacts) -> None:
+    """Move the records of vertices deep inside b to the nearest point of the boundary of its solid: a face that others
+    intersect may be buried in part."""
+    wrong = np.abs(out["distance"][deep.rows] - deep.distance) > reach_of(0.0, b.x, b.x)
+    rows = deep.rows[wrong]
+    if len(rows):
+        corners = b.x[b.part.side.mesh.faces[pairs[rows, 1]]]
+        out["weights"][rows, 1:] = -barycentrics(corners, deep.nearest[wrong])
+        out["distance"][rows], out["normal"][rows] = deep.distance[wrong], deep.normal[wrong]
+
+
+def _vertex_face(a: Pose, b: Pose, pairs: Rows, side: Floats, out: Contacts) -> None:
+    unclear = np.empty(len(pairs), np.bool_)
+    first, bodies = numbers(a, b)
+    _kernels.fill_faces(a.x, b.x, b.part.side.mesh.faces, pairs, side, first, bodies, out, unclear)
+    clear_faces(a, b, pairs, side, unclear, out)
+
+
+def clear_faces(a: Pose, b: Pose, pairs: Rows, side: Floats, unclear: NDArray[np.bool_], out: Contacts) -> None:
+    """Recompute robustly the normals and distances of vertex-face pairs that the kernel flagged `unclear` (k,)."""
+    rows = np.flatnonzero(unclear)
+    if len(rows):
+        weights, normal, distance = np.empty((len(rows), 4)), np.empty((len(rows), 3)), np.empty(len(rows))
+        sides = side if len(side) else np.ones(len(a.x))
+        _careful.vertex_face_geometry(b.surface, a.x, pairs[rows], sides, weights, normal, distance)
+        out["normal"][rows], out["distance"][rows] = normal, distance
+
+
+def _edge_edge(a: Pose, b: Pose, pairs: Rows, out: Contacts) -> None:
+    e_a, e_b = a.part.side.mesh.topology.edges, b.part.side.mesh.topology.edges
+    unclear = np.empty(len(pairs), np.bool_)
+    first, bodies = numbers(a, b)
+    _kernels.fill_edges(a.x, e_a, b.x, e_b, pairs, first, bodies, out, unclear)
+    clear_edges(a, b, pairs, unclear, out)
+
+
+def clear_edges(a: Pose, b: Pose, pairs: Rows, unclear: NDArray[np.bool_], out: Contacts) -> None:
+    """Recompute robustly the `unclear` (k,) edge pairs, and flip the sign of pairs inside the other side."""
+    e_a, e_b = a.part.side.mesh.topology.edges, b.part.side.mesh.topology.edges
+    rows = np.flatnonzero(unclear)
+    if len(rows):
+        weights, normal, distance = np.empty((len(rows), 4)), np.empty((len(rows), 3)), np.empty(len(rows))
+        _careful.edge_edge_geometry(a.x, e_a, b.x, e_b, b.edge_normals, pairs[rows], weights, normal, distance)
+        out["normal"][rows], out["distance"][rows] = normal, distance
+    if a is not b and len(pairs) and (a.part.solid or b.part.solid):
+        ends_a, ends_b = a.x[e_a[pairs[:, 0]]], b.x[e_b[pairs[:, 1]]]
+        inside = b.holds(np.einsum("ij,ijk->ik", out["weights"][:, :2], ends_a))
+        inside |= a.holds(-np.einsum("ij,ijk->ik", out["weights"][:, 2:], ends_b))
+        # where the edges intersect there is no gap to flip, and the normal is already correct
+        flip = np.where(inside & (out["distance"] > reach_of(0.0, a.x, b.x)), -1.0, 1.0)
+        out["normal"] *= flip[:, None]
+        out["distance"] *= flip
+
+
+def reach_of(within: float, *x: Floats) -> float:
+    """Return `within` enlarged by the rounding error at the coordinates x."""
+    largest = max(float(np.abs(part).max(initial=0.0)) for part in x)
+    return within * (1.0 + 1e-12) + 1e-14 * largest
+
+
+def numbers(a: Pose, b: Pose) -> tuple[Rows, Rows]:
+    """Return the first vertex rows (2,) and the body indices (2,) of both sides, as kernels expect them."""
+    one, two = a.part.side, b.part.side
+    return np.array([one.first, two.first], np.int32), np.array([one.body, two.body], np.int32)

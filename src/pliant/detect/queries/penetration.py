@@ -1,0 +1,139 @@
+"""Exact penetration depth and separation direction of points in a deforming body, at any depth."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import validate
+from ...kernels.bvh.tree import Tree
+from ...kernels.jit import worth
+from ...kernels.queries import closest_point as _nearest
+from ...kernels.queries import pseudonormals as _normals
+from ...kernels.queries.closest_point import Blocks
+from ...kernels.queries.pseudonormals import Rings
+from ...kernels.queries.surface import Surface
+from ...mesh import Mesh
+from ..base import Inside, Side
+from ..bvh.tree import refit, tree_of
+from ..bvh.wide import SHAPE, blocks_of
+from .solid import Outer, Sides, Solid, Told
+from .welding import Seams
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+FEW = 1000  # points up to which pseudonormals are computed on one thread
+NOTHING = Inside(np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 3)), np.zeros(0, np.int64), np.zeros((0, 3)))
+
+
+class Skin:
+    """A surface with writable vertices `x`, and the solid it encloses; call `moved` after writing them.
+
+    Pseudonormals are computed on demand for the queried features, and so is the boundary of a solid with overlapping
+    parts when a point lies deep inside it.
+    """
+
+    def __init__(self, mesh: Mesh) -> None:
+        welded = mesh.welded
+        _, self.rows = np.unique(mesh.weld_index, return_index=True)
+        self.x, self.surface, self.rings = loose(welded)
+        self.solid = Solid(welded.topology)
+        self.blocks: Blocks | None = None  # a BVH fitted to x, if there is one
+        self._outer: Outer | None = None
+
+    def moved(self) -> None:
+        self._outer = None
+
+    def tell(self, points: Floats, found: Rows, place: Floats, *, behind: bool = False) -> Told:
+        """Return signed distances as `Solid.tell` does."""
+        worth(_normals.freshen, len(points), FEW)(self.rings, self.surface, found)
+        return self.solid.tell(self.surface, points, found, place, self._boundary, self.blocks, behind=behind)
+
+    def sides(self, points: Floats) -> Sides:
+        """Return sides as `Solid.sides` does."""
+        return self.solid.sides(self.surface.x, points, self.blocks)
+
+    def fitted(self) -> Tree:
+        """Return an AABB tree fitted to the current vertices."""
+        return tree_of(self.surface.x, self.surface.faces, **SHAPE)
+
+    def _boundary(self) -> Outer:
+        if self._outer is None:
+            self._outer = self.solid.outer(self.surface.x, self.fitted(), self.blocks)
+        return self._outer
+
+
+class Depths(Skin):
+    """Signed distances from a deforming mesh, as `ClosestPoints` gives them for a static one.
+
+    `update` refits the BVH to new vertices. Vertices that coincide at rest are welded as long as they stay together.
+    """
+
+    def __init__(self, mesh: Mesh) -> None:
+        if not mesh.n_faces:
+            raise ValueError(f"mesh {mesh.name!r} has no faces; expected a surface")
+        self._shape = mesh.vertices.shape
+        self._seams = Seams(Side(mesh))
+        self._sew(mesh)
+
+    def _sew(self, mesh: Mesh) -> None:
+        """Rebuild all data that depend on the welding."""
+        super().__init__(mesh)
+        self._tree = super().fitted()
+        self._blocks, self._number = blocks_of(self.surface, self._tree)
+        self.blocks = self._blocks
+
+    def update(self, x: Any) -> Self:
+        """Set the vertices (n,3) of the original, unwelded mesh and refit."""
+        x = validate.floats("x", x, self._shape)
+        if self._seams.follow(x):
+            self._sew(self._seams.sides[0].mesh)
+        self.x[:] = x[self.rows]
+        refit(self._tree, self.surface.x, self.surface.faces)
+        _nearest.fill_blocks(self._tree.nodes, self._number, self._blocks.boxes, self._blocks.child)
+        _nearest.fill_rows(self.surface, self._tree.order, self._blocks.rows)
+        self.moved()
+        return self
+
+    def fitted(self) -> Tree:
+        return self._tree
+
+    def query(self, points: Any) -> tuple[Floats, Floats, Rows, Floats]:
+        """Signed distance (n,), nearest point (n,3), its face (n,), and the unit separation direction (n,3)."""
+        told = self.told(points)
+        return told.distance, told.nearest, told.face, told.normal
+
+    def told(self, points: Any) -> Told:
+        """Return the results of `query`, and the side of each point."""
+        p = validate.floats("points", points, (None, 3))
+        found, place = np.full((len(p), 2), -1, np.int64), np.empty((len(p), 3))
+        _nearest.find_nearest(self._blocks, self.surface, p, found, place)
+        return self.tell(p, found, place)
+
+    def inside(self, points: Any) -> Inside:
+        """Return those of `points` (n,3) that are inside; only points in the AABB of the body are queried."""
+        p = validate.floats("points", points, (None, 3))
+        box = self._tree.nodes[0]["bounds"]
+        rows = np.flatnonzero(((p >= box[:3]) & (p <= box[3:])).all(1))
+        distance, nearest, faces, normal = self.query(p[rows])
+        deep = distance < 0.0
+        return Inside(rows[deep], -distance[deep], nearest[deep], faces[deep], normal[deep])
+
+
+def loose(welded: Mesh) -> tuple[Floats, Surface, Rings]:
+    """Return the writable vertices of a surface, the surface, and the adjacency that its pseudonormals need.
+
+    Pseudonormals are zero until `kernels.pseudonormals.freshen` computes those requested.
+    """
+    top, kept = welded.topology, welded.vertices.copy()
+    x = kept.view()
+    x.flags.writeable = False  # as in a mesh, so that the same compiled kernels serve both
+    normals = (np.zeros((count, 3)) for count in (welded.n_faces, len(top.edges), welded.n_vertices))
+    closed = not top.border.any()
+    rough = np.zeros(welded.n_vertices, np.bool_)
+    if closed:
+        rough[top.edges[top.use > 2]] = True
+    around = np.argsort(welded.faces.ravel(), kind="stable") // 3
+    start = np.concatenate([[0], np.cumsum(np.bincount(welded.faces.ravel(), minlength=welded.n_vertices))])
+    rings = Rings(start.astype(np.int32), around.astype(np.int32), *top.edge_faces, rough, closed)
+    return kept, Surface(x, welded.faces, top.face_edges, *normals), rings

@@ -1,0 +1,44 @@
+"""Plain meshes: those for which pseudonormals and winding number agree on the side of every point (docs/inside.md).
+
+A mesh is plain if it is closed, oriented outward, and free of self-intersections and self-touching.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...kernels.bvh.tree import Tree
+from ...mesh.topology import Topology
+from .intersections import crossings_of
+from .solid import Solid
+from .winding import INSIDE, OUTSIDE
+
+Floats = NDArray[np.float64]
+THIN = 1e-5  # height of a triangle over its longest edge, below which rounding rotates its normal noticeably
+
+
+def is_plain(x: Floats, top: Topology, tree: Tree) -> bool:
+    """Return whether the welded faces at x (n,3) are plain; `tree` is an AABB tree over them."""
+    faces = top.faces
+    if not len(faces) or not (top.use == 2).all() or top.flow.any() or (faces == np.roll(faces, 1, 1)).any():
+        return False
+    if len(crossings_of(x, faces, tree)):
+        return False
+    if len(np.unique(top.components[faces[:, 0]])) == 1:
+        return bool(_volume(x[faces]) > 0.0)
+    parts = Solid(top).parts(x, tree)
+    return bool((parts.above == OUTSIDE).all() and (parts.below == INSIDE).all())
+
+
+def is_sliver_free(x: Floats, faces: NDArray[np.int32]) -> bool:
+    """Return whether no face at x (n,3) is a sliver, so that all normals are accurate."""
+    t = x[faces]
+    sides = t - np.roll(t, 1, 1)
+    longest = (sides**2).sum(2).max(1)
+    area = np.linalg.norm(np.cross(sides[:, 0], sides[:, 1]), axis=1)
+    return bool((area > THIN * longest).all())
+
+
+def _volume(t: Floats) -> float:
+    """Six times the signed volume of triangles (n,3,3), relative to their centroid."""
+    t = t - t.mean((0, 1))
+    return float(np.einsum("ij,ij->", t[:, 0], np.cross(t[:, 1], t[:, 2])))

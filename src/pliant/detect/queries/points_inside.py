@@ -1,0 +1,19 @@
+"""Exact inside test of points in a deforming body, without an acceleration structure to rebuild."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import validate
+from ...mesh import Mesh
+from .layers import closed_surface
+from .winding import PointsInside
+
+__all__ = ["PointsInside", "points_inside"]
+
+
+def points_inside(mesh: Mesh, points: Any) -> NDArray[np.bool_]:
+    """(n,) whether points (n,3) are inside a closed mesh, exactly. Self-overlaps count as inside."""
+    surface, p = closed_surface("mesh", mesh), validate.floats("points", points, (None, 3))
+    return np.asarray(PointsInside(surface.faces, surface.n_vertices).winding(surface.vertices, p) > 0)

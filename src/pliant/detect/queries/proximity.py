@@ -1,0 +1,77 @@
+"""Proximity queries: pairs of features of two covers, or of one with itself, within a distance."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import validate
+from ...kernels.queries import contact_records as _records
+from ...kernels.queries import drift as _drift
+from ...kernels.queries import proximity as _proximity
+from ..bvh.cones import Cones
+from ..bvh.leaf_mesh import Cover
+from .contact_records import reach_of
+
+Rows = NDArray[np.int32]
+Counts = NDArray[np.int64]
+_BYTES = 260  # peak memory per contact during detection
+_EACH = 8  # initial buffer size in pairs per triangle
+
+
+class NearPairs:
+    """Proximity queries of covers at their current positions; `b=None` tests a against itself, excluding adjacency.
+
+    `cull` skips patches of one mesh that provably do not touch themselves.
+    """
+
+    def __init__(self, a: Cover, b: Cover | None = None, *, cull: bool = True, max_bytes: float | None = None) -> None:
+        self.a, self.same = a, b is None
+        self.b = a if b is None else b
+        self.max_bytes = max_bytes
+        self.cones = Cones(a) if cull and self.same else None
+        self._begin = a.behind if self.same else np.zeros(len(a.skin.face), np.int32)
+        self._room = _EACH * max(len(self._begin), len(self.b.skin.face)) // _proximity.PARTS + 64
+
+    def within(self, distance: float, *, drifting: bool = False) -> tuple[Rows, Rows, Rows]:
+        """Return sorted pairs (k,2): vertices of a and faces of b, vertices of b and faces of a, edges.
+
+        For self-contact the first array holds both directions. `drifting` returns a superset of the pairs that come
+        this near during the predicted displacements (`Cover.send`), see kernels/queries/drift.py.
+        """
+        return self.ordered(*self._walk(distance, distance, drifting))
+
+    def candidates(self, distance: float) -> tuple[Rows, Counts]:
+        """Broad phase: return the candidates `found` (parts,room,3), each with its kind and the indices of its features
+        in the leaf meshes, of which counts (parts,) are filled; a superset of the near pairs.
+        """
+        return self._walk(distance, -1.0, False)
+
+    def _walk(self, distance: float, within: float, drifting: bool) -> tuple[Rows, Counts]:
+        a, b, parts = self.a, self.b, _proximity.PARTS
+        reach = reach_of(distance, a.x, b.x, *((a.drift.x, b.drift.x) if drifting else ()))
+        begin = self._begin if self.cones is None else self.cones.begin(reach, a.drift.spread if drifting else None)
+        counts = np.zeros(parts, np.int64)
+        while True:
+            found = np.empty((parts, self._room, 3), np.int32)
+            if drifting:
+                sides = (a.skin, a.at, a.drift, b.skin, b.at, b.drift)
+                _drift.drifting_pairs(*sides, self.same, b.stands, begin, reach, found, counts)
+            else:
+                _proximity.near_pairs(a.skin, a.at, b.skin, b.at, self.same, begin, reach, within, found, counts)
+            if counts.max() < self._room:
+                return found, counts
+            # the counts are complete even if the buffer overflowed: allocate enough and repeat
+            self._room = int(counts.max() * 1.25) + 1
+            advice = "reduce the detection distance or raise max_bytes"
+            validate.budget(f"{counts.sum()} contacts", int(counts.sum()) * _BYTES, advice, self.max_bytes)
+
+    def ordered(self, found: Rows, counts: Counts) -> tuple[Rows, Rows, Rows]:
+        """Sort rows (kind, feature, feature) into the arrays that `within` returns."""
+        a, b = self.a, self.b
+        n_a, n_b = len(a.x), len(b.x)
+        base = np.array([0, n_a, 0] if self.same else [0, n_a + n_b, n_a])
+        start = np.zeros(base.max() + len(a.top.edges) + 2, np.int64)
+        pairs = np.empty((int(counts.sum()), 2), np.int32)
+        _records.sort_in(found, counts, base, start, pairs)
+        _records.sort_buckets(start, pairs)
+        one, two = int(start[n_a]), int(start[base[1]])
+        return pairs[:one], pairs[one:two], pairs[two:]

@@ -1,0 +1,218 @@
+"""The solid enclosed by a surface, and penetration depth inside it. All methods share this definition: docs/inside.md.
+
+A point is inside where the winding number exceeds 1/2. Its depth is the distance to the *boundary of the solid*: faces
+with the inside on both sides (of a part within another, between overlapping parts) are buried and ignored.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import validate
+from ...kernels.bvh.tree import Tree
+from ...kernels.jit import worth
+from ...kernels.queries import closest_point as _nearest
+from ...kernels.queries import pieces as _pieces
+from ...kernels.queries.closest_point import Blocks
+from ...kernels.queries.surface import Surface
+from ...mesh.topology import Topology
+from ..bvh.tree import find_pairs
+from ..bvh.wide import tree_of
+from .intersections import crossings_of
+from .winding import INSIDE, OUTSIDE, UNKNOWN, Floats, Winding
+
+Sides = NDArray[np.int8]
+Rows = NDArray[np.int64]
+HAIR = 2.0**-46  # times the largest coordinate: offset from a face at which sides are tested; ignores thinner gaps
+FLAT = 4.0  # times HAIR: faces closer than this to each other's plane count as coplanar
+_FEW = 1000  # points up to which the loop runs on one thread
+_PIECES = 30_000_000  # largest number of pieces that intersecting faces are cut into
+
+
+class Outer(NamedTuple):
+    """The boundary of a solid as triangles: whole faces, and pieces of faces that others intersect."""
+
+    surface: Surface
+    blocks: Blocks
+    face: Rows  # (k,) the source face of each triangle
+
+
+class Parts(NamedTuple):
+    """Faces, cut where others intersect or overlap them, so that each piece has one side in front and one behind."""
+
+    triangles: Floats  # (k,3,3)
+    normal: Floats  # (k,3) unit
+    face: Rows  # (k,) the source face of each piece, ascending; pieces without area are omitted
+    above: Sides  # (k,) side in front
+    below: Sides  # (k,) side behind
+
+    @property
+    def buried(self) -> NDArray[np.bool_]:
+        """(k,) whether each piece has the inside on both sides."""
+        return (self.above == INSIDE) & (self.below == INSIDE)
+
+
+class Told(NamedTuple):
+    """Signed distances of points (n,3), with the fields of `ClosestPoints.query` in its order, and their sides."""
+
+    distance: Floats  # (n,) negative inside, positive outside and where the side is unknown
+    nearest: Floats  # (n,3)
+    face: Rows  # (n,)
+    normal: Floats  # (n,3) unit direction that increases the distance
+    side: Sides  # (n,) INSIDE, OUTSIDE or UNKNOWN; points on the surface are outside
+
+
+class Solid:
+    """The solid enclosed by the faces of a topology, at any vertex positions; stores nothing that depends on them."""
+
+    def __init__(self, topology: Topology) -> None:
+        self.topology, self.faces, self.winding = topology, topology.faces, Winding(topology)
+
+    @property
+    def closed(self) -> bool:
+        """Whether every point off the surface is inside or outside."""
+        return self.winding.closed
+
+    def sides(self, x: Floats, points: Floats, blocks: Blocks | None = None, *, behind: bool = False) -> Sides:
+        """Sides (n,) of points (n,3) for vertices at x; `blocks`: optional fitted BVH; `behind`: as in `Winding`."""
+        return self.winding.sides(self.winding.numbers(x, points, blocks), behind=behind)
+
+    def tell(
+        self,
+        surface: Surface,
+        points: Floats,
+        found: Rows,
+        place: Floats,
+        outer: Callable[[], Outer],
+        blocks: Blocks | None = None,
+        *,
+        behind: bool = False,
+        plain: bool = False,
+    ) -> Told:
+        """Return signed distances of points with known nearest face and feature `found` (n,2) and barycentrics `place`
+        (n,3). For points whose nearest face is buried both are overwritten from the `outer` surface. An open surface
+        has no provably buried faces; all are used.
+
+        `behind`: where the side is unknown, the distance is negative behind the nearest face, as for obstacles that
+        keep objects in front of them. `plain`: the surface is plain (plain.py); same results, faster.
+        """
+        n, x = len(points), surface.x
+        side = fronts(surface, points, found, place) if plain else self.sides(x, points, blocks, behind=behind)
+        told = distance, nearest, normal = np.empty(n), np.empty((n, 3)), np.empty((n, 3))
+        _nearest.tell_distances(surface, points, found, place, side, *told)
+        unsure = np.ones(n, np.bool_)
+        if plain:
+            # within rounding of the surface a normal gives no side
+            unsure = (side == UNKNOWN) | (np.abs(distance) <= HAIR * np.abs(x).max(initial=0.0))
+            if unsure.any():
+                side[unsure] = self.sides(x, points[unsure], blocks)
+                _nearest.tell_distances(surface, points, found, place, side, *told)
+        rows = np.flatnonzero((side == INSIDE) & unsure) if self.closed else np.zeros(0, np.int64)
+        if len(rows):
+            # a point just beyond the true boundary is outside; where it is inside, the nearest face is buried
+            beyond = nearest[rows] + HAIR * np.abs(x).max() * normal[rows]
+            rows = rows[self.sides(x, beyond, blocks) == INSIDE]
+        if len(rows):
+            self._query_boundary(surface, points, rows, outer(), found, place, *told)
+        side[(side == INSIDE) & (distance >= 0.0)] = OUTSIDE  # on the surface
+        rows = np.flatnonzero(side == UNKNOWN) if behind else rows[:0]
+        if len(rows):
+            rows = rows[fronts(surface, points[rows], found[rows], place[rows]) < 0]
+            distance[rows], normal[rows] = -distance[rows], -normal[rows]
+        return Told(distance, nearest, found[:, 0], normal, side)
+
+    def _query_boundary(
+        self,
+        surface: Surface,
+        points: Floats,
+        rows: Rows,
+        outer: Outer,
+        found: Rows,
+        place: Floats,
+        distance: Floats,
+        nearest: Floats,
+        normal: Floats,
+    ) -> None:
+        """Overwrite the results of the inside points `rows` with those for the boundary of the solid."""
+        if not len(outer.face):
+            return
+        p, n = points[rows], len(rows)
+        at, where = np.full((n, 2), -1, np.int64), np.empty((n, 3))
+        _nearest.find_nearest(outer.blocks, outer.surface, p, at, where)
+        d, q, way = np.empty(n), np.empty((n, 3)), np.empty((n, 3))
+        at[:, 1] = 0
+        within = np.full(n, INSIDE, np.int8)
+        _nearest.tell_distances(outer.surface, p, at, where, within, d, q, way)
+        face = outer.face[at[:, 0]]
+        distance[rows], nearest[rows], normal[rows] = d, q, way
+        found[rows, 0], found[rows, 1] = face, 0
+        place[rows] = barycentrics(surface.x[surface.faces[face]], q)
+
+    def outer(self, x: Floats, tree: Tree, blocks: Blocks | None = None) -> Outer:
+        """Return the boundary of a closed solid at x; `tree` is a fitted AABB tree over the faces."""
+        parts = self.parts(x, tree, blocks)
+        kept = parts.above != parts.below
+        triangles, normal, face = parts.triangles[kept], parts.normal[kept], parts.face[kept]
+        turn = parts.above[kept] == INSIDE  # orient outward: of coincident faces some may be reversed
+        triangles[turn] = triangles[turn][:, ::-1]
+        normal[turn] *= -1.0
+        count = len(face)
+        corners, none = np.arange(3 * count, dtype=np.int32).reshape(-1, 3), np.zeros((0, 3))
+        x = triangles.reshape(-1, 3)
+        x.flags.writeable = corners.flags.writeable = False  # as in a mesh, so that one compiled kernel serves both
+        surface = Surface(x, corners, corners, normal, none, none)
+        return Outer(surface, tree_of(surface), face)
+
+    def parts(self, x: Floats, tree: Tree, blocks: Blocks | None = None) -> Parts:
+        """Cut the faces at x where they intersect or overlap, and classify both sides of every piece."""
+        hair = HAIR * float(np.abs(x).max(initial=0.0))
+        pairs, beside = crossings_of(x, self.faces, tree), find_pairs(tree, within=FLAT * hair).pairs
+        flat = np.empty(len(beside), np.bool_)
+        _pieces.lie_together(x, self.faces, beside, FLAT * hair, flat)
+        triangles, face = self._pieces(x, np.concatenate([pairs, beside[flat]]), FLAT * hair)
+        normal = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
+        length = np.linalg.norm(normal, axis=1, keepdims=True)
+        normal /= np.where(length > 0.0, length, 1.0)
+        centre = triangles.mean(1)
+        above, below = (self.sides(x, centre + way * normal, blocks) for way in (hair, -hair))
+        return Parts(triangles, normal, face, above, below)
+
+    def _pieces(self, x: Floats, pairs: NDArray[np.int32], hair: float) -> tuple[Floats, Rows]:
+        """Return intersection-free triangles (k,3,3), faces or pieces of faces, and their faces (k,), ascending."""
+        crossed = np.zeros(len(self.faces), np.bool_)
+        crossed[pairs] = True
+        both = np.concatenate([pairs, pairs[:, ::-1]])
+        keys = np.unique(both[:, 0].astype(np.int64) << 32 | both[:, 1])
+        both = np.stack([keys >> 32, keys & 0xFFFFFFFF], 1).astype(np.int32)
+        which, first = np.unique(both[:, 0], return_index=True)
+        start = np.append(first, len(both)).astype(np.int64)
+        others, most = np.ascontiguousarray(both[:, 1]), _PIECES
+        cut, of, count = _pieces.cut_faces(x, self.faces, which, start, others, hair, most)
+        if count > most:
+            what = f"{count} pieces of intersecting faces"
+            validate.budget(what, float("inf"), "separate the overlapping parts, or use fewer faces")
+        whole = np.flatnonzero(~crossed)
+        triangles, face = np.concatenate([x[self.faces[whole]], cut]), np.concatenate([whole, of])
+        area = np.asarray(np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0]).any(1))
+        order = np.argsort(face, kind="stable")
+        order = order[area[order]]
+        return triangles[order], face[order]
+
+
+def fronts(surface: Surface, points: Floats, found: Rows, place: Floats) -> Sides:
+    """(n,) 1 in front of the nearest feature, -1 behind it, 0 where its pseudonormal does not decide."""
+    side = np.empty(len(points), np.int8)
+    worth(_nearest.tell_fronts, len(points), _FEW)(surface, points, found, place, side)
+    return side
+
+
+def barycentrics(t: Floats, q: Floats) -> Floats:
+    """Barycentric coordinates (k,3) of points q (k,3) in triangles t (k,3,3)."""
+    n = np.cross(t[:, 1] - t[:, 0], t[:, 2] - t[:, 0])
+    n /= np.maximum(np.abs(n).max(1, keepdims=True), 1e-300)
+    shares = np.stack([np.einsum("ij,ij->i", n, np.cross(t[:, k - 2] - q, t[:, k - 1] - q)) for k in range(3)], 1)
+    shares = np.maximum(shares, 0.0)
+    total = shares.sum(1, keepdims=True)
+    return np.where(total > 0.0, shares / np.where(total > 0.0, total, 1.0), 1.0 / 3.0)

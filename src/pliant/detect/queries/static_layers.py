@@ -1,0 +1,55 @@
+"""Layered depth images of a static body: its faces are grouped once, and groups are culled by their boxes."""
+
+from typing import Any
+
+import numpy as np
+
+from ... import validate
+from ...kernels.jit import worth
+from ...kernels.queries import static_layers as _kernels
+from ...kernels.queries.layers import Screen
+from ...kernels.queries.static_layers import Groups
+from ...mesh import Mesh
+from .layers import SOME, DepthCamera, Floats, Layers, check_screen, ends_of_depth, place_of, room
+from .winding import bounds_of
+
+
+class StandingCamera:
+    """Renders layered depth images of a static mesh, along any axis and on any screen; bitwise identical to those of a
+    `DepthCamera`.
+
+    The groups depend on the vertex positions, which are copied. If pixels are so small that most groups cover a pixel
+    centre, an image takes as long as with a `DepthCamera`.
+    """
+
+    many = 0.25  # share of groups that survive culling, beyond which processing all faces in order is faster
+
+    def __init__(self, mesh: Mesh, x: Any = None) -> None:
+        self._camera = DepthCamera(mesh)
+        self._camera.string()
+        place = mesh.vertices if x is None else validate.floats("x", x, mesh.vertices.shape)
+        # column-major, which is read faster
+        self.x = np.asfortranarray(place) if x is None else np.array(place, order="F")
+        self._place = place_of(self.x)
+        low, high = bounds_of(self.x)
+        self.step = np.maximum((high - low) / _kernels.STEPS, 1e-300)
+        self.origin = low - self.step
+        drawn = self._camera.drawn
+        count = max(1, -(-(len(drawn.strip) - 2) // _kernels.FACES))
+        corner, ends = np.empty(3 * _kernels.GROUP * count), np.empty(count, np.uint8)
+        self.groups = Groups(corner, ends, np.empty((6, count), np.uint16))
+        _kernels.group(drawn.strip, drawn.owner, self.x, self.origin, self.step, self.groups)
+        self._chosen, self._found = np.empty(count, np.int32), room(_kernels.GROUP * count)
+
+    def take(self, screen: Screen, box: Floats, clip: bool = True) -> Layers:
+        """Render the image on a screen; `clip` clamps layers outside the box to it."""
+        check_screen(screen)
+        low, high = ends_of_depth(screen, box, clip)
+        told = self.groups, self.origin, self.step, screen, self._camera.drawn, self.many, low, high
+        # one kernel call is usually enough: each call costs some 50 us with cold caches
+        large, image = worth(_kernels.search, len(self._chosen), SOME // 6)(*told, self._chosen, self._found)
+        if large < 0:
+            return self._camera.take(self.x, screen, box, clip)
+        return (
+            self._camera.finish(self._place, screen, self._found, box, clip) if large else Layers(screen, box, *image)
+        )

@@ -1,0 +1,135 @@
+"""TetHash: exact test of all vertices against all tetrahedra of any number of bodies, by spatial hashing."""
+
+import math
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import validate
+from ...kernels.jit import worth
+from ...kernels.queries import tet_hash as _kernels
+from ...kernels.queries.tet_hash import LAST, Table
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+Rows = NDArray[np.int64]
+CELL = 1.0  # cell size over the median longest side of the tets' AABBs; the best of 0.1 to 10 (spatial-hash.md)
+_FINE = 2  # cells are 2**_FINE times shorter along x, where additional cells cost nothing
+_SUB = 3  # fewest fractional bits of a coordinate within its cell, before empty cells are compacted
+_SAMPLE = 4096  # tets sampled for the cell size
+_DENSE = 16  # cells per vertex up to which the grid is dense, with a bucket for every cell
+_PRIMES = (1, 73856093, 19349663)  # hash multipliers of the cell coordinates
+_FEW = 2000  # tets up to which one thread is faster than two
+
+
+class TetHash:
+    """Pairs of a vertex and a tetrahedron that contains or touches it, except the tetrahedron's own corners.
+
+    x (n,3) are the vertices of all bodies, tets (m,4) index them; vertices without tets are allowed. `cell` is the cell
+    size in metres, best about the size of a tetrahedron's AABB; None derives it from the tets when they are set. An
+    inverted tet contains the same points as its mirrored orientation; one of exactly zero volume contains none.
+    """
+
+    def __init__(self, x: Any, tets: Any, *, cell: float | None = None) -> None:
+        self._given = None if cell is None else validate.number("cell", cell, above=0.0, high=validate.LARGEST)
+        self.set_tets(x, tets)
+
+    def set_tets(self, x: Any, tets: Any) -> Self:
+        """Replace the tets (m,4) and the vertices x (n,3), of any number: after a cut, or when bodies come and go."""
+        p = validate.floats("x", x, (None, 3))
+        self.tets: Ints = validate.indices("tets", tets, 4, len(p))
+        self._corners = self.tets.view(np.uint32)
+        self.cell = cell_of(p, self.tets) if self._given is None else self._given
+        self._out = np.empty((-(-len(self.tets) // _kernels.CHUNK), 64), np.int64)
+        return self._place(p)
+
+    def update(self, x: Any) -> Self:
+        """Set new positions (n,3) of the same vertices."""
+        return self._place(validate.floats("x", x, self.x.shape))
+
+    def _place(self, x: Floats) -> Self:
+        self.x = x
+        self._table = table_of(x, self.cell)
+        return self
+
+    def pairs(self) -> Rows:
+        """Return (k,2) vertex and tet, in ascending order."""
+        counts, n = np.zeros(len(self._out), np.int64), len(self.tets)
+        # beyond this number of groups of four cells a tet is tested against all vertices
+        most = len(self.x) // 8 + 4
+        while True:
+            launch = worth(_kernels.find_inside, n, _FEW)
+            launch(self._table, self.x, self._corners, most, self._out, counts)
+            if counts.max(initial=0) <= self._out.shape[1]:
+                break
+            room = len(counts), 2 * int(counts.max())
+            what = f"{int(counts.sum())} pairs of a vertex and a tetrahedron"
+            validate.budget(what, 8.0 * room[0] * room[1], "check for tetrahedra that are far too large")
+            self._out = np.empty(room, np.int64)
+        keys = np.concatenate([np.zeros(0, np.int64), *(row[:k] for row, k in zip(self._out, counts, strict=True))])
+        keys.sort()
+        if self._table.mask >= 0 and len(keys):  # with hash collisions a vertex may be found twice
+            keys = keys[np.diff(keys, prepend=-1) > 0]
+        return np.stack(np.divmod(keys, max(n, 1)), 1)
+
+
+def cell_of(x: Floats, tets: Ints) -> float:
+    """Return the default cell size: CELL times the median of the longest sides of the tets' AABBs."""
+    corners = x[tets[:: max(len(tets) // _SAMPLE, 1)]]
+    sides = (corners.max(1) - corners.min(1)).max(1) if len(corners) else np.zeros(1)
+    size = float(np.median(sides)) or float(sides.max())
+    return CELL * size or 1.0
+
+
+def table_of(x: Floats, h: float) -> Table:
+    """Sort vertices (n,3) into cells of size h (a quarter of it along x)."""
+    n, box = len(x), np.zeros(6)
+    if n:
+        _kernels.bounds_of(x, box)
+    words = np.empty(n, np.int64)
+    extent = float((box[3:] - box[:3]).max())
+    cells = extent / h
+    if cells < LAST >> _SUB:
+        # as many fractional bits as fit in a word
+        below = math.floor(math.log2(LAST / max(cells, 1e-9)))
+        _kernels.to_words(x, box[:3], math.ldexp(1.0 / h, below), words)
+        top = ((box[3:] - box[:3]) * math.ldexp(1.0 / h, below)).astype(np.int64)
+    else:
+        below, corners = _without_gaps(x - box[:3], h)
+        words[:] = _kernels.pack(*corners.T)
+        top = corners.max(0)
+    bits = np.array([max(below - _FINE, 0), below, below])
+    return _sorted(words, bits, (top >> bits) + 1)
+
+
+def _without_gaps(x: Floats, h: float) -> tuple[int, Rows]:
+    """Return the number of fractional bits and integer coordinates (n,3) for extents beyond 20 bits: runs of empty
+    cells are compacted to one cell. x (n,3) is non-negative."""
+    place = x / h
+    cell = np.floor(place)
+    whole, most = np.empty(x.shape, np.int64), 0
+    for k in range(3):
+        used, index = np.unique(cell[:, k], return_inverse=True)
+        rank = np.concatenate([[0], np.cumsum(np.minimum(np.diff(used), 2.0))]).astype(np.int64)
+        whole[:, k] = rank[index.ravel()]
+        most = max(most, int(rank[-1]))
+    below = 20 - most.bit_length()
+    if below < 0:
+        return 0, whole >> -below
+    return below, (whole << below) + np.floor(np.ldexp(place - cell, below)).astype(np.int64)
+
+
+def _sorted(vertices: Rows, bits: Rows, shape: Rows) -> Table:
+    """Sort the vertices into a dense grid with a bucket per cell, or into a hash table if most cells are empty."""
+    n, count = len(vertices), math.prod(shape.tolist())
+    dense = count <= _DENSE * n + 1024
+    rounds, mask = (1, -1) if dense else (2, (1 << (16 * n).bit_length()) - 1)
+    buckets = count if dense else mask + 1
+    step = np.array([1, shape[0], shape[0] * shape[1]] if dense else _PRIMES, np.int64)
+    room = n + 4 * n * rounds + 1
+    words, order = np.zeros(room, np.int64), np.zeros(room, np.uint32)
+    words[:n] = vertices
+    start = np.zeros(rounds * buckets + 2, np.uint32)
+    _kernels.sort_words(n, bits, step, mask, buckets, start, words, order)
+    return Table(n, words, order, start, bits, step, mask)

@@ -1,0 +1,258 @@
+"""Reading animations: a mesh and its vertex positions per frame, from a single file or a sequence of files."""
+
+import itertools
+import logging
+import os
+import pathlib
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arguments import door
+from ..errors import MeshFileError
+from ..mesh import Mesh
+from ..motion.clip import Clip
+from ..validate import LARGEST, choice, number, size_text
+from . import check_part, extension, is_animated, load, load_character
+from .named import clips_of
+from .reading import Input, default_limit, read_input
+
+log = logging.getLogger("pliant.io")
+FPS = 30.0  # frames per second if the file gives none
+_FASTEST = 240.0  # largest frame rate derived from keyframes
+_MANY, _SPARSE = 20_000, 20  # frames of a clip, and frames per keyframe; beyond both a keyframe time is likely an error
+
+
+@door
+def load_clip(
+    path: str | os.PathLike[str],
+    *,
+    part: str | None = None,
+    points: str | os.PathLike[str] | None = None,
+    clip: str | None = None,
+    fps: float | None = None,
+    units: str | float = "m",
+    up: str = "y",
+    max_bytes: int | None = None,
+) -> tuple[Clip, float]:
+    """Read an animated mesh; return it with its frames per second.
+
+    path: a mesh file (one frame); a GLB or glTF whose bones or morph targets are animated (`clip` by name. Default: its
+    first; sampled at `fps`. Default: its keyframe rate); an npz as `save_animation` writes it, or a mesh in npz form
+    with `frames` (T,n,3); a folder of numbered mesh files, or a pattern such as `frames/skirt_*.obj`. `points`: a PC2
+    point cache with the positions of the mesh. `part`, `units`, `up` and `max_bytes` as for `load`.
+    """
+    choice("axis", up, ("x", "y", "z"))
+    if not isinstance(units, str):
+        number("units", units, above=0.0, high=LARGEST)
+    target = pathlib.Path(path)
+    options: dict[str, Any] = {"part": part, "units": units, "up": up, "max_bytes": max_bytes}
+    rate = FPS if fps is None else number("fps", fps, above=0.0, high=1e6)
+    if clip is not None and (points is not None or target.is_dir() or any(c in target.name for c in "*?")):
+        raise MeshFileError(target, "", f"clip {clip!r} was requested; only .glb, .gltf and .npz files have clips")
+    if points is not None:
+        mesh = load(target, **options)
+        return Clip(mesh, _turned(_pc2(pathlib.Path(points), mesh, max_bytes), units, up)), rate
+    if target.is_dir() or any(c in target.name for c in "*?"):
+        return _sequence(target, options), rate
+    kind = extension(target)
+    check_part(target, part)
+    if kind == ".pc2":
+        raise MeshFileError(target, "", "a point cache has no faces; give its mesh, and this file as points")
+    if kind in (".glb", ".gltf") and (clip is not None or is_animated(target, max_bytes)):
+        return _played(target, clip, fps, options)
+    if clip is not None and kind != ".npz":
+        raise MeshFileError(
+            target, "", f"has no clips, and clip {clip!r} was requested; only .glb, .gltf and .npz have them"
+        )
+    if kind == ".npz":
+        found = _npz(target, clip, max_bytes)
+        if found is not None:
+            mesh, frames, said = found
+            placed = _turned(frames, units, up)
+            return Clip(mesh.moved(placed[0]), placed), said if fps is None and said else rate
+    mesh = load(target, **options)
+    return Clip(mesh, mesh.vertices[None]), rate
+
+
+def pair_clips(
+    garment: str | os.PathLike[str], body: str | os.PathLike[str], clip: str | None, body_clip: str | None
+) -> tuple[str | None, str | None, str]:
+    """Choose the clips of garment and body: the same clip if at most one is named and both have it.
+
+    Returns both names and a warning, empty unless the clips differ without both being named.
+    """
+    ours, theirs = clips_of(garment), clips_of(body)
+    if not ours or not theirs or (clip is not None and body_clip is not None):
+        return clip, body_clip, ""
+    wanted = clip or body_clip or next((name for name in ours if name in theirs), None)
+    one = clip or (wanted if wanted in ours else ours[0])
+    two = body_clip or (wanted if wanted in theirs else theirs[0])
+    told = f"the garment plays clip {one!r} and the body {two!r}; --clip and --body-clip choose others"
+    return one, two, told if one != two and one in ours and two in theirs else ""
+
+
+def _turned(frames: NDArray[Any], units: str | float, up: str) -> NDArray[np.float64]:
+    from . import _TURNS, _factor
+
+    x = np.asarray(frames, np.float64)
+    turn = np.array(_TURNS[up])
+    return x[..., np.abs(turn).argmax(1)] * turn.sum(1) * _factor(units) + 0.0
+
+
+def _played(target: pathlib.Path, clip: str | None, fps: float | None, options: dict[str, Any]) -> tuple[Clip, float]:
+    character = load_character(target, **options)
+    names = tuple(character.clips)
+    if clip is None:
+        clip = names[0]
+    elif clip not in names:
+        raise MeshFileError(target, "", f"has no clip {clip!r}; one of: {', '.join(names) or 'none'}")
+    animation = character.clips[clip]
+    rate = _rate(animation) if fps is None else fps
+    count = int(np.floor(animation.duration * rate + 1e-6)) + 1
+    keys = max((len(track.times) for track in animation.tracks), default=0)
+    if fps is None and count > max(_MANY, _SPARSE * keys):
+        lasts = f"clip {clip!r} lasts {animation.duration:g} s with {keys} keyframes, {count} frames at {rate:g} fps"
+        raise MeshFileError(target, "", f"{lasts}; choose the frame rate with fps")
+    need = 24.0 * count * character.mesh.n_vertices
+    if need > (options["max_bytes"] or default_limit()):
+        raise MeshFileError(target, "", f"{count} frames need {size_text(need)}; choose a lower fps")
+    frames = np.stack([character.shape(clip, t / rate) for t in range(count)])
+    if count > 1 and len(names) > 1 and (frames == frames[0]).all():
+        what = f"part {options['part']!r} of {target}" if options["part"] else str(target)
+        log.warning("clip %r does not move %s; it is static", clip, what)
+    return Clip(character.mesh.moved(frames[0]), frames), rate
+
+
+def _rate(animation: Any) -> float:
+    """Return the highest keyframe rate of all tracks, in 1/s, rounded to an integer if it is near one."""
+    steps = [np.diff(track.times) for track in animation.tracks if len(track.times) > 2]
+    gaps = [float(np.median(step[step > 0.0])) for step in steps if (step > 0.0).any()]
+    if not gaps:
+        return FPS
+    rate = min(1.0 / min(gaps), _FASTEST)
+    return float(round(rate)) if abs(rate - round(rate)) < 0.02 * rate and round(rate) else rate
+
+
+def _sequence(target: pathlib.Path, options: dict[str, Any]) -> Clip:
+    """Read mesh files of one topology, ordered by the last number in their names."""
+    from . import FORMATS
+
+    folder, pattern = (target, "*") if target.is_dir() else (target.parent, target.name)
+    known = {ending for ending, use in FORMATS.items() if use[0]}
+    files = sorted((f for f in folder.glob(pattern) if f.is_file() and extension(f) in known), key=_number)
+    if not files:
+        raise MeshFileError(target, "", f"no mesh files there; expected {', '.join(sorted(known))}, numbered")
+    endings = {extension(f) for f in files}
+    if len(endings) > 1:
+        raise MeshFileError(target, "", f"files of several kinds ({', '.join(sorted(endings))}); give a pattern")
+    mesh = load(files[0], **options)
+    frames = np.empty((len(files), mesh.n_vertices, 3))
+    for k, file in enumerate(files):
+        other = mesh if not k else load(file, **options)
+        if other.vertices.shape != mesh.vertices.shape or not np.array_equal(other.faces, mesh.faces):
+            had, has = (f"{m.n_vertices} vertices and {m.n_faces} faces" for m in (mesh, other))
+            raise MeshFileError(file, "", f"{has}, topology differs from {files[0].name} ({had}); not one animation")
+        frames[k] = other.vertices
+    return Clip(mesh, frames)
+
+
+def _number(path: pathlib.Path) -> tuple[str, int, str]:
+    """Return a sort key: the name up to its last number, then that number, so that 10 comes after 9."""
+    found = list(re.finditer(r"\d+", path.name))
+    if not found:
+        return path.name, -1, path.name
+    last = found[-1]
+    return path.name[: last.start()], int(last[0]), path.name
+
+
+def _pc2(path: pathlib.Path, mesh: Mesh, max_bytes: int | None) -> NDArray[np.float32]:
+    """Read the positions (T,n,3) of a point cache; n must be the mesh's number of vertices."""
+    file = read_input(path, default_limit() if max_bytes is None else max_bytes)
+    head = 32
+    if file.data[:12] != b"POINTCACHE2\0" or len(file.data) < head:
+        raise file.fail("byte 0", "not a PC2 point cache (no header POINTCACHE2)")
+    version, count = np.frombuffer(file.data, "<i4", 2, 12).tolist()
+    samples = int(np.frombuffer(file.data, "<i4", 1, 28)[0])
+    if version != 1 or count < 1 or samples < 1:
+        raise file.fail("header", f"version {version}, {count} points, {samples} samples; expected version 1 and some")
+    if count != mesh.n_vertices:
+        raise file.fail("header", f"{count} points, but mesh {mesh.name!r} has {mesh.n_vertices} vertices")
+    need = head + 12 * count * samples
+    if len(file.data) < need:
+        raise file.fail("", f"{samples} samples of {count} points need {need} bytes; the file has {len(file.data)}")
+    frames = np.frombuffer(file.data, "<f4", 3 * count * samples, head).reshape(samples, count, 3)
+    _check(file, frames, "sample")
+    return frames
+
+
+def _npz(path: pathlib.Path, clip: str | None, max_bytes: int | None) -> tuple[Mesh, NDArray[Any], float | None] | None:
+    """Return mesh, frames and rate of the named clip (None: the first), or None if the file holds a static mesh."""
+    import io
+    import zipfile
+
+    from .npz import BROKEN, array_of
+    from .reading import check_indices
+
+    file = read_input(path, default_limit() if max_bytes is None else max_bytes)
+    try:
+        with zipfile.ZipFile(io.BytesIO(file.data)) as archive:
+            there = _npz_clips(file, archive)
+            if clip is not None and clip not in there:
+                raise file.fail("", f"has no clip {clip!r}; one of: {', '.join(there) or 'none'}")
+            if not there:
+                return None
+            if clip is None and len(there) > 1:
+                log.warning("%s holds clips %s; the first is used, choose another with clip", path, ", ".join(there))
+            key = there[clip or next(iter(there))]
+            frames = array_of(file, archive, key, "f", (None, None, 3))
+            faces = array_of(file, archive, key.replace("frames", "faces"), "iu", (None, 3))
+            said = array_of(file, archive, "fps", "f", ())
+    except BROKEN as error:
+        raise file.fail("zip", f"not an animation in npz form ({error})") from None
+    if frames is None or faces is None or not frames.size:
+        raise file.fail("zip", f"no arrays {key!r} (T,n,3) and {key.replace('frames', 'faces')!r} (m,3)")
+    _check(file, frames, "frame")
+    check_indices(file, faces.ravel(), frames.shape[1], lambda k: f"faces[{k // 3}]")
+    rate = None if said is None or not 0.0 < float(said) <= 1e6 else float(said)
+    return Mesh(frames[0], faces, name=clip or file.name), frames, rate
+
+
+def _npz_clips(file: Input, archive: Any) -> dict[str, str]:
+    """Return the name of each clip and of its frames array. A clip with no name, or a duplicate one, is named by its
+    index, or by the next number that is not already a name."""
+    arrays = set(archive.namelist())
+    if "frames.npy" in arrays:
+        return {"0": "frames"}
+    count = next(k for k in itertools.count() if f"frames_{k}.npy" not in arrays)
+    said = [_npz_name(file, archive, k) for k in range(count)]
+    out: dict[str, str] = {}
+    taken = set(said)
+    for k, name in enumerate(said):
+        if not name or name in out:
+            name = next(str(n) for n in itertools.count(k) if str(n) not in taken)
+            taken.add(name)
+        out[name] = f"frames_{k}"
+    return out
+
+
+def _npz_name(file: Input, archive: Any, k: int) -> str:
+    """Return the stored name of clip `k`; empty if it has none or it is not text."""
+    from .npz import array_of
+
+    try:
+        said = array_of(file, archive, f"name_{k}", "U", ())
+    except MeshFileError:
+        return ""
+    return "" if said is None else str(said)
+
+
+def _check(file: Input, frames: NDArray[Any], word: str) -> None:
+    bad = ~(np.abs(frames) <= LARGEST).all((1, 2))
+    if bad.any():
+        t = int(np.argmax(bad))
+        i = int(np.argmax(~(np.abs(frames[t]) <= LARGEST).all(1)))
+        values = ", ".join(f"{v:g}" for v in frames[t, i])
+        raise file.fail(f"{word} {t}", f"vertex {i} = ({values}) is not finite, or beyond {LARGEST:g}")

@@ -1,0 +1,257 @@
+"""Self-collision culling: patches of a mesh that cannot touch themselves, by normal cones with the contour condition
+(Volino and Magnenat-Thalmann, Efficient self-collision detection on smoothly discretized surface animations, 1994),
+extended to distances.
+
+A patch is the set of triangles of a BVH node. Let n be an axis, D a distance, and "projected" mean along n. Assume:
+
+1. every inner edge of the patch has two faces that contain it in opposite directions, and the other edges form one
+   loop, the contour, that passes every vertex once (topology, determined once);
+2. every triangle a b c has ((b - a) x (c - a)) . n / (its longest edge) > D: it faces upwards, and all of its
+   projected altitudes exceed D, since they are twice the projected area over a projected edge length, which is at most
+   the edge length;
+3. every projected vertex of the contour is farther than D from every contour edge that does not contain it, and no two
+   projected contour edges cross.
+
+Then all vertex-face and edge-edge pairs of the patch without a common vertex are farther apart than D:
+
+- The projected triangles are a planar triangulation. Inner edges cancel in the boundary of the sum of all projected
+  triangles, so the number of triangles over any point off the edges is the winding number of the contour: 0 or 1,
+  since the contour is simple. Hence triangles do not overlap. An inner edge has its faces on both sides and an inner
+  vertex is surrounded, so nothing else can touch them; and the contour does not touch itself by 3.
+- In the plane, disjoint edges, or a vertex and a triangle that does not contain it, are nearest at a vertex v and a
+  point q of an edge that does not contain v. If the segment v q starts in a triangle of v, it reaches the side opposite
+  to v, which is at least an altitude away; along an edge of v, it reaches the other end, which is no nearer. Otherwise
+  it leaves the patch at v, a vertex of the contour, and re-enters at q at the latest through a contour edge. That edge
+  does not contain v, or v q would have started along it; so 3 applies to it.
+- A distance is never less than its projection.
+
+Neither the genus nor the arrangement of faces around a vertex matters. Rounding: D exceeds the requested distance by
+MARGIN of the size of the mesh, a thousand times the error of all computations here (differences of coordinates are
+accurate to one ulp of themselves, so every error is a few ulps of the longest length involved).
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import vec
+from ..jit import kernel, prange
+from .leaf_mesh import PARTS
+
+MARGIN = 1e-12
+BLOCK = 8  # contour edges that share a bounding box
+SAMPLES = 256  # triangles that determine the axis
+
+
+class Patches(NamedTuple):
+    """Topology of the patches of a BVH, and workspace for their geometry."""
+
+    start: np.ndarray  # (nodes+1,) i8 the contour of node i is rows[start[i]:start[i+1]]; empty if condition 1 fails
+    rows: np.ndarray  # (k,) i4 vertices along the contours
+    twin: np.ndarray  # (m,3) i4 rows that must coincide with the corners of each triangle; (0,3) without copies
+    slope: np.ndarray  # (3,m) (b - a) x (c - a) over the longest edge of each triangle, zero if degenerate
+    seen: np.ndarray  # (k,2) contours projected onto the plane
+
+
+@kernel
+def contours(nodes, welded, rows, mates, least, start, out):
+    """Find the contours of nodes with at least `least` triangles or, if `out` is empty, their lengths in start[1:].
+
+    welded, rows (m,3): welded indices and rows of the corners; mates (m,3): the triangle across each edge, -1 for none,
+    -2 for several or for one with the same direction.
+    """
+    n = welded.max() + 1 if len(welded) else 0
+    after, seen = np.empty(n, np.int32), np.full(n, -1, np.int32)
+    at = np.empty(n, np.int32)
+    for i in range(len(nodes)):
+        first, last, count = nodes[i].first, nodes[i].first + nodes[i].count, 0
+        good, begin, q = nodes[i].count >= least, 0, first
+        while good and q < last:
+            for k in range(3):
+                mate = mates[q, k]
+                good = good and mate != -2
+                if mate < first or mate >= last:
+                    a = welded[q, k]
+                    good = good and seen[a] != i
+                    seen[a], after[a], at[a] = i, welded[q, (k + 1) % 3], rows[q, k]
+                    count += 1
+                    begin = a
+            q += 1
+        length = 0
+        if good and count > 0:
+            a, going = begin, True
+            while going:
+                if len(out) > 0 and start[i + 1] > start[i]:
+                    out[start[i] + length] = at[a]
+                length += 1
+                a = after[a]
+                going = a != begin and seen[a] == i and length < count
+            if a != begin or length != count:
+                length = 0
+        if len(out) == 0:
+            start[i + 1] = length
+
+
+@kernel(parallel=True)
+def weigh(corners, faces, x, twin, slope):
+    """Compute the slopes of the triangles with corners `faces` (m,9); zero where copies of a vertex have separated."""
+    m = len(faces)
+    for c in prange(PARTS):
+        for q in range(c * m // PARTS, (c + 1) * m // PARTS):
+            a, b, d = (
+                vec.load(faces, q),
+                (faces[q, 3], faces[q, 4], faces[q, 5]),
+                (faces[q, 6], faces[q, 7], faces[q, 8]),
+            )
+            e, f, g = vec.sub(b, a), vec.sub(d, a), vec.sub(d, b)
+            n = vec.cross(e, f)
+            n_2, l_2 = vec.norm2(n), max(vec.norm2(e), vec.norm2(f), vec.norm2(g))
+            # written so that nan fails
+            good = n_2 > 0.0 and l_2 < 1e200
+            if len(twin) > 0:
+                for k in range(3):
+                    for h in range(3):
+                        good = good and x[corners[q, k], h] == x[twin[q, k], h]
+            s = 1.0 / math.sqrt(l_2) if good else 0.0
+            for k in range(3):
+                slope[k, q] = n[k] * s if good else 0.0
+
+
+@kernel
+def axis_of(slope, first, last, least):
+    """Return a unit vector along which all slopes first..last-1 exceed `least`, or zero if none was found."""
+    x, y, z = 0.0, 0.0, 0.0
+    for q in range(first, last, max(1, (last - first) // SAMPLES)):
+        x, y, z = x + slope[0, q], y + slope[1, q], z + slope[2, q]
+    x, y, z = vec.unit((x, y, z))
+    q = first
+    while q < last:
+        stop, low = min(q + SAMPLES, last), 0
+        for p in range(q, stop):
+            low += not (slope[0, p] * x + slope[1, p] * y + slope[2, p] * z > least)
+        if low > 0:
+            return (0.0, 0.0, 0.0)
+        q = stop
+    return (x, y, z)
+
+
+@kernel
+def project(x, rows, first, last, n, seen):
+    """Project vertices rows[first:last] along n, relative to the first of them."""
+    least = min(abs(n[0]), abs(n[1]), abs(n[2]))
+    side = (1.0, 0.0, 0.0) if abs(n[0]) == least else ((0.0, 1.0, 0.0) if abs(n[1]) == least else (0.0, 0.0, 1.0))
+    u = vec.unit(vec.cross(side, n))
+    v = vec.cross(n, u)
+    origin = vec.load(x, rows[first])
+    for k in range(first, last):
+        p = vec.sub(vec.load(x, rows[k]), origin)
+        seen[k, 0], seen[k, 1] = vec.dot(p, u), vec.dot(p, v)
+
+
+@kernel
+def point_from_edge_2(p, a, b):
+    """Squared distance of a point from an edge in the plane."""
+    e, f, r, s = b[0] - a[0], b[1] - a[1], p[0] - a[0], p[1] - a[1]
+    t = min(max((e * r + f * s) / (e * e + f * f), 0.0), 1.0)
+    r, s = r - t * e, s - t * f
+    return r * r + s * s
+
+
+@kernel
+def cross_each_other(a, b, c, d):
+    """Return whether the edges a-b and c-d cross, for ends not near the other edge: the signs are reliable.
+
+    If edges cross, the distance of an end from the other line equals its distance from the other edge where its foot
+    point lies on that edge; otherwise it is farther from the line than the nearer end is from the first edge.
+    """
+    one = (turn(a, b, c) > 0.0) != (turn(a, b, d) > 0.0)
+    return one and (turn(c, d, a) > 0.0) != (turn(c, d, b) > 0.0)
+
+
+@kernel
+def turn(a, b, c):
+    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+
+
+@kernel
+def edges_clear(seen, first, n, i, j, least):
+    """Whether edges i < j of a contour of n edges are separated: first ends far enough apart, and no crossing."""
+    i_1, j_1 = i + 1, j + 1 if j + 1 < n else 0
+    a, b = (seen[first + i, 0], seen[first + i, 1]), (seen[first + i_1, 0], seen[first + i_1, 1])
+    c, d = (seen[first + j, 0], seen[first + j, 1]), (seen[first + j_1, 0], seen[first + j_1, 1])
+    if min(a[0], b[0]) > max(c[0], d[0]) + least or min(c[0], d[0]) > max(a[0], b[0]) + least:
+        return True
+    if min(a[1], b[1]) > max(c[1], d[1]) + least or min(c[1], d[1]) > max(a[1], b[1]) + least:
+        return True
+    good = j_1 == i or point_from_edge_2(a, c, d) > least * least
+    good = good and (i_1 == j or point_from_edge_2(c, a, b) > least * least)
+    return good and (i_1 == j or j_1 == i or not cross_each_other(a, b, c, d))
+
+
+@kernel
+def contour_clear(seen, first, last, least):
+    """Whether condition 3 holds for the contour seen[first:last] and D = least; distant blocks of edges are culled."""
+    n = last - first
+    blocks = -(-n // BLOCK)
+    box = np.empty((blocks, 4))
+    for g in range(blocks):
+        x_0, y_0, x_1, y_1 = np.inf, np.inf, -np.inf, -np.inf
+        for i in range(g * BLOCK, min(g * BLOCK + BLOCK, n) + 1):
+            k = first + (i if i < n else 0)
+            x_0, y_0, x_1, y_1 = min(x_0, seen[k, 0]), min(y_0, seen[k, 1]), max(x_1, seen[k, 0]), max(y_1, seen[k, 1])
+        box[g, 0], box[g, 1], box[g, 2], box[g, 3] = x_0, y_0, x_1 + least, y_1 + least
+    for g in range(blocks):
+        for h in range(g, blocks):
+            if box[g, 0] <= box[h, 2] and box[h, 0] <= box[g, 2] and box[g, 1] <= box[h, 3] and box[h, 1] <= box[g, 3]:
+                for i in range(g * BLOCK, min(g * BLOCK + BLOCK, n)):
+                    for j in range(max(h * BLOCK, i + 1), min(h * BLOCK + BLOCK, n)):
+                        if not edges_clear(seen, first, n, i, j, least):
+                            return False
+    return True
+
+
+@kernel
+def proved(node, begin, end, x, rows, slope, least, seen):
+    """Whether the patch of a node with contour rows[begin:end] is proved to have no pair closer than `least`."""
+    if begin == end:
+        return False
+    n = axis_of(slope, node.first, node.first + node.count, least)
+    if n[0] == 0.0 and n[1] == 0.0 and n[2] == 0.0:
+        return False
+    project(x, rows, begin, end, n, seen)
+    return contour_clear(seen, begin, end, least)
+
+
+@kernel(parallel=True)
+def pass_over(nodes, patches, x, least, beyond, fewest, begin):
+    """Start the traversals of triangles in the largest proved patches behind these; return the number of patches.
+
+    beyond (n,) is added to `least` at each node. begin (m,) contains the default start of each traversal. The nodes are
+    processed from the root down, one level at a time.
+    """
+    start, rows, slope, seen = patches.start, patches.rows, patches.slope, patches.seen
+    level, next_level = np.empty(len(begin) // fewest + 1, np.int32), np.empty(len(begin) // fewest + 1, np.int32)
+    good = np.empty(len(level), np.bool_)
+    n, total = 0, 0
+    if len(nodes) > 0 and nodes[0].count >= fewest:
+        level[0], n = 0, 1
+    while n > 0:
+        for k in prange(n):
+            i = level[k]
+            good[k] = proved(nodes[i], start[i], start[i + 1], x, rows, slope, least + beyond[i], seen)
+            if good[k]:
+                for q in range(nodes[i].first, nodes[i].first + nodes[i].count):
+                    begin[q] = nodes[i].skip
+        more = 0
+        for k in range(n):
+            i = level[k]
+            total += good[k]
+            j = i + 1
+            while j < nodes[i].skip and not good[k]:
+                if nodes[j].count >= fewest:
+                    next_level[more] = j
+                    more += 1
+                j = nodes[j].skip
+        level, next_level, n = next_level, level, more
+    return total

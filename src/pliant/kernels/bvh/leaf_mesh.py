@@ -1,0 +1,72 @@
+"""Leaf mesh: a triangle mesh in the leaf order of a BVH, with every feature assigned to one triangle."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..jit import kernel, prange
+
+PARTS = 64  # chunks of triangles distributed over threads
+
+
+class Skin(NamedTuple):
+    """Triangles in the leaf order of a BVH, with the vertices and edges assigned to each.
+
+    Welded indices are equal for vertices at the same position; features that share one are neighbours.
+    """
+
+    corners: np.ndarray  # (m,3) i4 rows of the vertices; for an isolated vertex its row three times
+    welded: np.ndarray  # (m,3) i4 their welded indices
+    face: np.ndarray  # (m,) i4 face index; -1 for an isolated vertex
+    vertex_start: np.ndarray  # (m+1,) i4: triangle q owns the vertices vertex_start[q]..vertex_start[q+1]-1
+    vertex: np.ndarray  # (n,2) i4 row, welded index
+    edge_start: np.ndarray  # (m+1,) i4
+    edge: np.ndarray  # (k,5) i4 edge index, rows of its ends, welded indices of its ends
+
+
+class Place(NamedTuple):
+    """Positions and boxes of a leaf mesh, or of its motion in a step."""
+
+    nodes: np.ndarray  # BVH of boxes with one triangle per leaf
+    boxes: np.ndarray  # (m,6) of the triangles: low, high
+    faces: np.ndarray  # (m,9) their corners, side by side; all in leaf order
+    edges: np.ndarray  # (k,6) ends of the edges
+    vertices: np.ndarray  # (n,3)
+
+
+@kernel
+def share_edges(face_edges, owner):
+    """Assign each edge (k,) to one of its faces, the one with fewer so far, to balance them."""
+    has = np.zeros(len(face_edges), np.int32)
+    owner[:] = -1
+    for f in range(len(face_edges)):
+        for k in range(3):
+            e = face_edges[f, k]
+            before = owner[e]
+            if before < 0:
+                owner[e] = f
+                has[f] += 1
+            elif has[f] + 1 < has[before]:
+                has[before] -= 1
+                has[f] += 1
+                owner[e] = f
+
+
+@kernel(parallel=True)
+def settle(skin, x, place):
+    """Update corners, ends and boxes of a leaf mesh at positions x; the BVH is refitted afterwards."""
+    corners, edge, vertex = skin.corners, skin.edge, skin.vertex
+    boxes, faces, edges, vertices = place.boxes, place.faces, place.edges, place.vertices
+    for c in prange(PARTS):
+        for q in range(c * len(corners) // PARTS, (c + 1) * len(corners) // PARTS):
+            i, j, h = corners[q, 0], corners[q, 1], corners[q, 2]
+            for k in range(3):
+                u, v, w = x[i, k], x[j, k], x[h, k]
+                faces[q, k], faces[q, 3 + k], faces[q, 6 + k] = u, v, w
+                boxes[q, k], boxes[q, k + 3] = min(u, v, w), max(u, v, w)
+        for e in range(c * len(edge) // PARTS, (c + 1) * len(edge) // PARTS):
+            for k in range(3):
+                edges[e, k], edges[e, k + 3] = x[edge[e, 1], k], x[edge[e, 2], k]
+        for v in range(c * len(vertex) // PARTS, (c + 1) * len(vertex) // PARTS):
+            for k in range(3):
+                vertices[v, k] = x[vertex[v, 0], k]

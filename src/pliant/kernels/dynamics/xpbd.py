@@ -1,0 +1,285 @@
+"""Cloth as compliant constraints projected one by one (XPBD: Macklin, Mueller, Chentanez 2016), in substeps.
+
+Elements of one colour share no vertex, so any order, or parallel execution, is bitwise identical.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import vec
+from ..jit import kernel, prange
+
+LAST = 62  # colour of elements that fit no other; it is solved sequentially
+TINY = 1e-12
+PARTS = 16  # ranges of a colour distributed over threads
+
+
+class Membrane(NamedTuple):
+    """Triangles that resist stretch along two directions and shear between them, ordered by colour."""
+
+    faces: np.ndarray  # (m,3)
+    rest: np.ndarray  # (m,3) 1/length, -a/b, 1/b for rest edges (length, 0) and (a, b)
+    compliance: np.ndarray  # (m,2) of stretch and of shear: 1 / (stiffness * area), 1/J
+    start: np.ndarray  # (colours+1,)
+
+
+class Hinges(NamedTuple):
+    """Pairs of triangles that resist bending, ordered by colour."""
+
+    vertices: np.ndarray  # (h,4) edge a-b, opposite corners c, d
+    weights: np.ndarray  # (h,4) of the discrete Laplacian across the edge
+    rest: np.ndarray  # (h,) its rest length
+    compliance: np.ndarray  # (h,) m2/J
+    start: np.ndarray  # (colours+1,)
+
+
+@kernel
+def colour(elements, colours):
+    """Give each element the lowest colour that no earlier element at its vertices has; return the number of colours.
+
+    Elements at vertices with more elements than there are colours get colour LAST.
+    """
+    used = np.zeros(elements.max() + 1, np.int64)
+    most = 0
+    for e in range(len(elements)):
+        taken = np.int64(0)
+        for k in range(elements.shape[1]):
+            taken |= used[elements[e, k]]
+        c = 0
+        while c < LAST and (taken >> c) & 1:
+            c += 1
+        colours[e] = c
+        most = max(most, c + 1)
+        for k in range(elements.shape[1]):
+            used[elements[e, k]] |= np.int64(1) << c
+    return most
+
+
+@kernel
+def columns(a, b, c, r0, r1, r2):
+    """The two columns of a triangle's deformation gradient."""
+    u = vec.scale(vec.sub(b, a), r0)
+    return u, vec.madd(vec.scale(vec.sub(c, a), r2), u, r1)
+
+
+@kernel
+def unit_columns(u, v):
+    """Lengths of the columns, their reciprocals, and unit directions."""
+    n_u, n_v = math.sqrt(vec.norm2(u)), math.sqrt(vec.norm2(v))
+    i_u, i_v = 1.0 / max(n_u, TINY), 1.0 / max(n_v, TINY)
+    return n_u, n_v, i_u, i_v, vec.scale(u, i_u), vec.scale(v, i_v)
+
+
+@kernel
+def solve3(a, b, c, d, e, f, x, y, z):
+    """Solve the symmetric positive definite system [[a, d, e], [d, b, f], [e, f, c]] by elimination."""
+    i_a = 1.0 / a
+    l_1, l_2 = d * i_a, e * i_a
+    b -= l_1 * d
+    i_b = 1.0 / b
+    l_3 = (f - l_1 * e) * i_b
+    y -= l_1 * x
+    z = (z - l_2 * x - l_3 * y) / (c - l_2 * e - l_3 * l_3 * b)
+    y = y * i_b - l_3 * z
+    return (x - d * y - e * z) * i_a, y, z
+
+
+@kernel
+def strain_push(a, b, c, w, r, soft):
+    """Displacements of a triangle's corners when |u| - 1, |v| - 1 and cos(u,v) are solved together.
+
+    w: inverse masses, r: rest shape, soft: compliances of stretch and shear over dt^2. With the columns' coefficients U
+    and V at each corner, every product of two gradients consists of P = sum w U^2, Q = sum w U V, R = sum w V^2 and the
+    angle between the columns: a 3x3 system of scalars.
+    """
+    q = r[1] * r[0]
+    t = q + r[2]
+    u, v = columns(a, b, c, r[0], r[1], r[2])
+    n_u, n_v, i_u, i_v, u, v = unit_columns(u, v)
+    s = vec.dot(u, v)
+    k = 1.0 - s * s
+    # below a tenth of the rest length, shear is meaningless; this bounds its gradient
+    i_u, i_v = min(i_u, 10.0), min(i_v, 10.0)
+    p_sum = r[0] * r[0] * (w[0] + w[1])
+    q_sum = r[0] * (w[1] * q + w[0] * t)
+    r_sum = w[1] * q * q + w[2] * r[2] * r[2] + w[0] * t * t
+    a_33 = k * (p_sum * i_u * i_u - 2.0 * q_sum * s * i_u * i_v + r_sum * i_v * i_v) + soft[1]
+    a_13, a_23 = q_sum * k * i_v, q_sum * k * i_u
+    x, y, z = solve3(p_sum + soft[0], r_sum + soft[0], a_33, q_sum * s, a_13, a_23, 1.0 - n_u, 1.0 - n_v, -s)
+    along_u = vec.add(vec.scale(u, x - z * s * i_u), vec.scale(v, z * i_u))
+    along_v = vec.add(vec.scale(v, y - z * s * i_v), vec.scale(u, z * i_v))
+    return (
+        vec.madd(vec.madd(a, along_u, -w[0] * r[0]), along_v, -w[0] * t),
+        vec.madd(vec.madd(b, along_u, w[1] * r[0]), along_v, w[1] * q),
+        vec.madd(c, along_v, w[2] * r[2]),
+    )
+
+
+@kernel
+def relax_triangles(m, first, last, x, w, dt):
+    """Project triangles first..last-1. Array accesses are in this loop: passing arrays to a function per element would
+    cost more than all its arithmetic.
+    """
+    per_dt2 = 1.0 / (dt * dt)
+    for e in range(first, last):
+        i, j, k = m.faces[e, 0], m.faces[e, 1], m.faces[e, 2]
+        r = (m.rest[e, 0], m.rest[e, 1], m.rest[e, 2])
+        soft = (m.compliance[e, 0] * per_dt2, m.compliance[e, 1] * per_dt2)
+        a, b, c = strain_push(vec.load(x, i), vec.load(x, j), vec.load(x, k), (w[i], w[j], w[k]), r, soft)
+        vec.store(x, i, a)
+        vec.store(x, j, b)
+        vec.store(x, k, c)
+
+
+@kernel
+def weigh4(a, b, c, d, k):
+    """k0 a + k1 b + k2 c + k3 d: zero for a hinge with coplanar triangles (Bergou et al. 2006)."""
+    return vec.add(vec.madd(vec.scale(a, k[0]), b, k[1]), vec.madd(vec.scale(c, k[2]), d, k[3]))
+
+
+@kernel
+def relax_hinges(h, first, last, x, w, dt):
+    """Project hinges first..last-1 to their rest length; for flat cloth that is the isometric bending energy."""
+    per_dt2 = 1.0 / (dt * dt)
+    for e in range(first, last):
+        i, j, k, o = h.vertices[e, 0], h.vertices[e, 1], h.vertices[e, 2], h.vertices[e, 3]
+        g = (h.weights[e, 0], h.weights[e, 1], h.weights[e, 2], h.weights[e, 3])
+        a, b, c, d = vec.load(x, i), vec.load(x, j), vec.load(x, k), vec.load(x, o)
+        w_a, w_b, w_c, w_d = w[i] * g[0], w[j] * g[1], w[k] * g[2], w[o] * g[3]
+        total = w_a * g[0] + w_b * g[1] + w_c * g[2] + w_d * g[3]
+        push = weigh4(a, b, c, d, g)
+        if h.rest[e] > 0.0:
+            push = vec.scale(push, 1.0 - h.rest[e] / max(vec.norm(push), TINY))
+        push = vec.scale(push, -1.0 / (total + h.compliance[e] * per_dt2))
+        vec.store(x, i, vec.madd(a, push, w_a))
+        vec.store(x, j, vec.madd(b, push, w_b))
+        vec.store(x, k, vec.madd(c, push, w_c))
+        vec.store(x, o, vec.madd(d, push, w_d))
+
+
+@kernel
+def relax_serial(m, h, x, w, dt):
+    """One sweep over all triangles, then all hinges."""
+    relax_triangles(m, 0, len(m.faces), x, w, dt)
+    relax_hinges(h, 0, len(h.vertices), x, w, dt)
+
+
+@kernel
+def part(first, last, p, parts):
+    """The p-th of `parts` nearly equal ranges of first..last."""
+    return first + (last - first) * p // parts, first + (last - first) * (p + 1) // parts
+
+
+@kernel(parallel=True)
+def relax_parallel(m, h, x, w, dt):
+    """The same sweep, each colour in parallel; bitwise identical to the serial result."""
+    colours = min(len(m.start) - 1, LAST)
+    for c in range(colours):
+        for p in prange(PARTS):
+            a, b = part(m.start[c], m.start[c + 1], p, PARTS)
+            relax_triangles(m, a, b, x, w, dt)
+    relax_triangles(m, m.start[colours], len(m.faces), x, w, dt)
+    colours = min(len(h.start) - 1, LAST)
+    for c in range(colours):
+        for p in prange(PARTS):
+            a, b = part(h.start[c], h.start[c + 1], p, PARTS)
+            relax_hinges(h, a, b, x, w, dt)
+    relax_hinges(h, h.start[colours], len(h.vertices), x, w, dt)
+
+
+@kernel
+def even_out(v, before, start, beside, share):
+    """Smooth velocities between neighbours: v_i += sum share (v_j - v_i), from the velocities `before`.
+
+    If share times m_i is the same in both directions of an edge, momentum is conserved; a uniform motion is not damped.
+    """
+    before[:] = v
+    for i in range(len(start) - 1):
+        own = vec.load(before, i)
+        total = own
+        for at in range(start[i], start[i + 1]):
+            total = vec.madd(total, vec.sub(vec.load(before, beside[at]), own), share[at])
+        vec.store(v, i, total)
+
+
+@kernel
+def air_push(faces, x, v, wind, density, dt, w, start, beside):
+    """Add to `v` the aerodynamic drag on each face in `dt`: along its normal, by the wind relative to the face.
+
+    `density` (m,) kg/m3, one per face: cloths may move through different air.
+
+    Gathered per vertex (`start`, `beside`: its faces), so that the order of additions is fixed. A vertex is never
+    accelerated by more than its speed relative to the air.
+    """
+    force = np.empty((len(faces), 3))
+    for f in range(len(faces)):
+        i, j, k = faces[f, 0], faces[f, 1], faces[f, 2]
+        a = vec.load(x, i)
+        n = vec.cross(vec.sub(vec.load(x, j), a), vec.sub(vec.load(x, k), a))
+        mean = vec.scale(vec.add(vec.load(v, i), vec.add(vec.load(v, j), vec.load(v, k))), 1.0 / 3.0)
+        across = vec.dot(vec.sub(wind, mean), n) / max(math.sqrt(vec.norm2(n)), TINY * TINY)
+        # pressure 1/2 rho c v^2 with c = 2 for a plate normal to the flow, on the area |n| / 2
+        vec.store(force, f, vec.scale(n, 0.5 * density[f] * across * abs(across)))
+    for i in range(len(start) - 1):
+        if w[i] == 0.0:
+            continue
+        total = (0.0, 0.0, 0.0)
+        for at in range(start[i], start[i + 1]):
+            total = vec.add(total, vec.load(force, beside[at]))
+        change = vec.scale(total, w[i] * dt / 3.0)
+        most = vec.norm(vec.sub(wind, vec.load(v, i)))
+        size = vec.norm(change)
+        if size > most and size > 0.0:
+            change = vec.scale(change, most / size)
+        vec.store(v, i, vec.add(vec.load(v, i), change))
+
+
+@kernel
+def membrane_energy(m, x):
+    """Elastic energy of the triangles, J."""
+    total = 0.0
+    for e in range(len(m.faces)):
+        a, b, c = vec.load(x, m.faces[e, 0]), vec.load(x, m.faces[e, 1]), vec.load(x, m.faces[e, 2])
+        u, v = columns(a, b, c, m.rest[e, 0], m.rest[e, 1], m.rest[e, 2])
+        n_u, n_v, _, _, u, v = unit_columns(u, v)
+        total += 0.5 * ((n_u - 1.0) ** 2 + (n_v - 1.0) ** 2) / m.compliance[e, 0]
+        total += 0.5 * vec.dot(u, v) ** 2 / m.compliance[e, 1]
+    return total
+
+
+@kernel
+def hinge_energy(h, x):
+    """Elastic energy of the hinges, J."""
+    total = 0.0
+    for e in range(len(h.vertices)):
+        v, g = h.vertices[e], (h.weights[e, 0], h.weights[e, 1], h.weights[e, 2], h.weights[e, 3])
+        bend = weigh4(vec.load(x, v[0]), vec.load(x, v[1]), vec.load(x, v[2]), vec.load(x, v[3]), g)
+        total += 0.5 * (vec.norm(bend) - h.rest[e]) ** 2 / h.compliance[e]
+    return total
+
+
+@kernel
+def tame(x, before, largest):
+    """Reset vertices whose position is not finite, or beyond +-largest, to their previous one; return their number."""
+    count = 0
+    for i in range(len(x)):
+        a = vec.load(x, i)
+        # written so that nan fails
+        if not (abs(a[0]) < largest and abs(a[1]) < largest and abs(a[2]) < largest):
+            vec.store(x, i, vec.load(before, i))
+            count += 1
+    return count
+
+
+@kernel
+def advance(x, x_start, v, w, gravity, dt):
+    """Store the start of the step, then move free vertices by velocity and gravity."""
+    for i in range(len(x)):
+        a = vec.load(x, i)
+        vec.store(x_start, i, a)
+        if w[i] > 0.0:
+            speed = vec.madd(vec.load(v, i), gravity, dt)
+            vec.store(v, i, speed)
+            vec.store(x, i, vec.madd(a, speed, dt))

@@ -1,0 +1,107 @@
+"""Contact records from pairs of features, in canonical order, independent of the order in which they were found."""
+
+from .. import vec
+from ..geometry.edge import closest_on_edges, largest
+from ..geometry.triangle import closest_on_triangle
+from ..jit import kernel, prange
+from .surface import ROUNDING
+
+ROWS = 512  # rows per task of a thread
+KEYS = 64  # buckets per task of a thread
+
+
+@kernel
+def sort_in(found, counts, base, start, pairs):
+    """Sort pairs (kind, i, j) of found (parts,cap,3) by bucket base[kind] + i: bucket k is pairs[start[k]:start[k+1]].
+
+    start (keys+2,) is initially zero.
+    """
+    for part in range(len(found)):
+        for m in range(counts[part]):
+            start[base[found[part, m, 0]] + found[part, m, 1] + 2] += 1
+    for k in range(2, len(start)):
+        start[k] += start[k - 1]
+    for part in range(len(found)):
+        for m in range(counts[part]):
+            k = base[found[part, m, 0]] + found[part, m, 1] + 1
+            to = start[k]
+            pairs[to, 0], pairs[to, 1] = found[part, m, 1], found[part, m, 2]
+            start[k] = to + 1
+
+
+@kernel(parallel=True)
+def sort_buckets(start, pairs):
+    """Sort the second features in every bucket; buckets are short, so by insertion."""
+    n = len(start) - 2
+    for c in prange(-(-n // KEYS)):
+        for k in range(c * KEYS, min(n, (c + 1) * KEYS)):
+            for m in range(start[k] + 1, start[k + 1]):
+                j, to = pairs[m, 1], m
+                while to > start[k] and pairs[to - 1, 1] > j:
+                    pairs[to, 1] = pairs[to - 1, 1]
+                    to -= 1
+                pairs[to, 1] = j
+
+
+@kernel
+def apart(p, q, side):
+    """Unit normal and signed distance from q to p, and whether the gap is within its rounding error."""
+    gap = vec.sub(p, q)
+    length = vec.norm(gap)
+    if length <= ROUNDING * max(largest(p), largest(q)):
+        return (0.0, 1.0, 0.0), gap[1], True
+    return vec.scale(gap, side / length), side * length, False
+
+
+@kernel(parallel=True)
+def fill_faces(x_a, x_b, faces_b, pairs, side, first, bodies, out, unclear):
+    """Write vertex-face records of `pairs` (vertex of a, face of b); side (n,) is -1 for vertices inside b, or empty.
+
+    first (2,): rows of the first vertices in the common array of positions. `unclear` marks gaps without a direction.
+    """
+    for c in prange(-(-len(pairs) // ROWS)):
+        for m in range(c * ROWS, min(len(pairs), (c + 1) * ROWS)):
+            v, f = pairs[m, 0], pairs[m, 1]
+            i, j, k = faces_b[f, 0], faces_b[f, 1], faces_b[f, 2]
+            p, a, b, d = vec.load(x_a, v), vec.load(x_b, i), vec.load(x_b, j), vec.load(x_b, k)
+            u, s, t, _ = closest_on_triangle(p, a, b, d)
+            q = vec.add(vec.scale(a, u), vec.add(vec.scale(b, s), vec.scale(d, t)))
+            n, distance, unclear[m] = apart(p, q, side[v] if len(side) > 0 else 1.0)
+            write(out[m], 0, v, f, bodies, n, distance)
+            link(out[m], v + first[0], i + first[1], j + first[1], k + first[1], (1.0, -u, -s, -t))
+
+
+@kernel(parallel=True)
+def fill_edges(x_a, edges_a, x_b, edges_b, pairs, first, bodies, out, unclear):
+    """Write edge-edge records of `pairs`; otherwise as `fill_faces`."""
+    for g in prange(-(-len(pairs) // ROWS)):
+        for m in range(g * ROWS, min(len(pairs), (g + 1) * ROWS)):
+            e, f = pairs[m, 0], pairs[m, 1]
+            i, j, k, h = edges_a[e, 0], edges_a[e, 1], edges_b[f, 0], edges_b[f, 1]
+            a, b, c, d = vec.load(x_a, i), vec.load(x_a, j), vec.load(x_b, k), vec.load(x_b, h)
+            s, t = closest_on_edges(a, b, c, d)
+            p, q = vec.mix(a, b, s), vec.mix(c, d, t)
+            n, distance, unclear[m] = apart(p, q, 1.0)
+            write(out[m], 1, e, f, bodies, n, distance)
+            link(out[m], i + first[0], j + first[0], k + first[1], h + first[1], (1.0 - s, s, t - 1.0, -t))
+
+
+@kernel
+def write(record, kind, i, j, bodies, n, distance):
+    """Write all fields except vertices and weights, including padding: records are uninitialised memory."""
+    record["kind"] = kind
+    for k in range(7):
+        record["spare"][k] = 0
+    record["elements"][0], record["elements"][1] = i, j
+    record["bodies"][0], record["bodies"][1] = bodies[0], bodies[1]
+    for k in range(3):
+        record["anchor"][k], record["anchor_velocity"][k] = 0.0, 0.0
+    record["normal"][0], record["normal"][1], record["normal"][2] = n[0], n[1], n[2]
+    record["distance"], record["time"] = distance, 0.0
+
+
+@kernel
+def link(record, i, j, k, h, weights):
+    vertices, shares = record["vertices"], record["weights"]
+    vertices[0], vertices[1], vertices[2], vertices[3] = i, j, k, h
+    shares[0], shares[1], shares[2], shares[3] = weights

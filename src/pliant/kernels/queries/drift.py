@@ -1,0 +1,240 @@
+"""Broad and narrow phase for pairs of features that come near under their predicted motion: the traversals of
+proximity.py, extended by predicted displacements.
+
+Every vertex is predicted to move along a straight line by its drift. Only the motion of two features *relative to each
+other* matters: falling or sliding cloth keeps its distance from its neighbours. Along a direction n, the gap of two
+features is at all times at least the lesser of its values at the start and at the end, because the least n.x of the one
+minus the greatest of the other is concave in time. The directions tested are the axes, the normal of a triangle (of any
+triangle: both are measured along it), and that between nearest points.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import vec
+from ..bvh.leaf_mesh import PARTS
+from ..jit import kernel, prange
+from .proximity import BACKWARD, EDGES, FORWARD, LOT, STRIDE, flush_edges, flush_faces, load, normal_span
+
+MEETS = 1024  # pairs of triangles processed together
+
+
+class Drift(NamedTuple):
+    """Predicted displacements of a surface, metres."""
+
+    x: np.ndarray  # (n,3) of each vertex
+    boxes: np.ndarray  # (m,6) least and greatest over the corners of each triangle
+    nodes: np.ndarray  # (k,6) the same over the triangles of each BVH node
+    spread: np.ndarray  # (k,) upper bound of how much closer two corners below a node can come to each other
+
+
+@kernel
+def settle_drift(skin, nodes, drift):
+    """Compute the bounds of the drifts x."""
+    corners, x, boxes, around, spread = skin.corners, drift.x, drift.boxes, drift.nodes, drift.spread
+    for q in range(len(corners)):
+        i, j, h = corners[q, 0], corners[q, 1], corners[q, 2]
+        for k in range(3):
+            u, v, w = x[i, k], x[j, k], x[h, k]
+            boxes[q, k], boxes[q, k + 3] = min(u, v, w), max(u, v, w)
+    for i in range(len(nodes) - 1, -1, -1):
+        node = nodes[i]
+        if node.skip == i + 1:
+            for k in range(6):
+                around[i, k] = boxes[node.first, k]
+        else:
+            for k in range(3):
+                around[i, k], around[i, k + 3] = np.inf, -np.inf
+            j = i + 1
+            while j < node.skip:
+                for k in range(3):
+                    around[i, k] = min(around[i, k], around[j, k])
+                    around[i, k + 3] = max(around[i, k + 3], around[j, k + 3])
+                j = nodes[j].skip
+        wide = vec.norm2((around[i, 3] - around[i, 0], around[i, 4] - around[i, 1], around[i, 5] - around[i, 2]))
+        spread[i] = math.sqrt(wide) * (1.0 + 1e-9)
+
+
+class Lots(NamedTuple):
+    """Batches that a traversal fills before they are processed."""
+
+    meets: np.ndarray  # (MEETS,2) i4 triangles of a and b
+    faces: np.ndarray  # (LOT,3) i4 vertex, face, kind
+    edges: np.ndarray  # (LOT,3) i4 edge, edge, kind
+    filled: np.ndarray  # (2,) i8 number of faces and of edges
+    p: np.ndarray  # (12,LOT) corner coordinates
+    d_2: np.ndarray  # (LOT,)
+    sure: np.ndarray  # (LOT,) bool
+
+
+@kernel
+def new_lots():
+    return Lots(
+        np.empty((MEETS, 2), np.int32),
+        np.empty((LOT, 3), np.int32),
+        np.empty((LOT, 3), np.int32),
+        np.zeros(2, np.int64),
+        np.empty((12, LOT)),
+        np.empty(LOT),
+        np.empty(LOT, np.bool_),
+    )
+
+
+@kernel
+def flush_meets(a, at_a, b, at_b, same, lots, n, within, out, count):
+    """Expand n pairs of triangles into pairs of features; each full batch is tested, and near pairs are kept."""
+    meets, faces, edges, filled = lots.meets, lots.faces, lots.edges, lots.filled
+    n_f, n_e = filled[0], filled[1]
+    for m in range(n):
+        p, q = meets[m, 0], meets[m, 1]
+        i_0, i_1, i_2 = a.welded[p, 0], a.welded[p, 1], a.welded[p, 2]
+        j_0, j_1, j_2 = b.welded[q, 0], b.welded[q, 1], b.welded[q, 2]
+        for v in range(a.vertex_start[p], a.vertex_start[p + 1]):
+            i = a.vertex[v, 1]
+            faces[n_f, 0], faces[n_f, 1], faces[n_f, 2] = v, q, FORWARD
+            n_f += (i != j_0) & (i != j_1) & (i != j_2) & (b.face[q] >= 0)
+        for v in range(b.vertex_start[q], b.vertex_start[q + 1]):
+            j = b.vertex[v, 1]
+            faces[n_f, 0], faces[n_f, 1], faces[n_f, 2] = v, p, BACKWARD
+            n_f += (j != i_0) & (j != i_1) & (j != i_2) & (a.face[p] >= 0)
+        for e in range(a.edge_start[p], a.edge_start[p + 1]):
+            i, j = a.edge[e, 3], a.edge[e, 4]
+            for f in range(b.edge_start[q], b.edge_start[q + 1]):
+                k, h = b.edge[f, 3], b.edge[f, 4]
+                edges[n_e, 0], edges[n_e, 1], edges[n_e, 2] = e, f, EDGES
+                n_e += (i != k) & (i != h) & (j != k) & (j != h)
+        if n_f > LOT - 6:
+            count = flush_faces(a, at_a, b, at_b, faces, n_f, within, lots.p, lots.d_2, lots.sure, out, count)
+            n_f = 0
+        if n_e > LOT - 9:
+            count = flush_edges(a, at_a, b, at_b, same, edges, n_e, within, lots.p, lots.d_2, lots.sure, out, count)
+            n_e = 0
+    filled[0], filled[1] = n_f, n_e
+    return count
+
+
+@kernel
+def flush_rest(a, at_a, b, at_b, same, lots, n, within, out, count):
+    """Process all remaining batches at the end of a traversal."""
+    count = flush_meets(a, at_a, b, at_b, same, lots, n, within, out, count)
+    n_f, n_e = lots.filled[0], lots.filled[1]
+    lots.filled[0], lots.filled[1] = 0, 0
+    count = flush_faces(a, at_a, b, at_b, lots.faces, n_f, within, lots.p, lots.d_2, lots.sure, out, count)
+    return flush_edges(a, at_a, b, at_b, same, lots.edges, n_e, within, lots.p, lots.d_2, lots.sure, out, count)
+
+
+@kernel
+def along(n, a, b, c):
+    """Least and greatest of three displacements along n."""
+    a, b, c = vec.dot(n, a), vec.dot(n, b), vec.dot(n, c)
+    return min(a, b, c), max(a, b, c)
+
+
+@kernel
+def still_range(a, at_a, drift_a, b, at_b, same, begin, reach, first, last, out):
+    """As near_range, for pairs that are or come nearer than `reach`, and some more: the longest displacement among them
+    is added for all. b is static.
+    """
+    nodes, boxes, corners, u_a = at_b.nodes, at_a.boxes, at_b.faces, drift_a.boxes
+    faces, x_a, i_a = at_a.faces, drift_a.x, a.corners
+    total, count, n, far = len(nodes), 0, 0, 0.0
+    lots = new_lots()
+    meets = lots.meets
+    for p in range(first, last):
+        x_0, x_1 = boxes[p, 0] + min(u_a[p, 0], 0.0) - reach, boxes[p, 3] + max(u_a[p, 3], 0.0) + reach
+        y_0, y_1 = boxes[p, 1] + min(u_a[p, 1], 0.0) - reach, boxes[p, 4] + max(u_a[p, 4], 0.0) + reach
+        z_0, z_1 = boxes[p, 2] + min(u_a[p, 2], 0.0) - reach, boxes[p, 5] + max(u_a[p, 5], 0.0) + reach
+        n_0, n_1, n_2, bottom, top = normal_span(load(faces, p, 0), load(faces, p, 3), load(faces, p, 6))
+        ways = vec.load(x_a, i_a[p, 0]), vec.load(x_a, i_a[p, 1]), vec.load(x_a, i_a[p, 2])
+        low, high = along((n_0, n_1, n_2), ways[0], ways[1], ways[2])
+        high, low = top + max(high, 0.0) + reach, bottom + min(low, 0.0) - reach
+        length = vec.norm2((max(-u_a[p, 0], u_a[p, 3]), max(-u_a[p, 1], u_a[p, 4]), max(-u_a[p, 2], u_a[p, 5])))
+        at = np.int64(begin[p])
+        while at < total:
+            node = nodes[at]
+            w = node["bounds"]
+            if w[0] > x_1 or w[3] < x_0 or w[1] > y_1 or w[4] < y_0 or w[2] > z_1 or w[5] < z_0:
+                at = np.int64(node["skip"])
+                continue
+            at += 1
+            if node["skip"] > at:
+                continue
+            q = node["first"]
+            h_0 = n_0 * corners[q, 0] + n_1 * corners[q, 1] + n_2 * corners[q, 2]
+            h_1 = n_0 * corners[q, 3] + n_1 * corners[q, 4] + n_2 * corners[q, 5]
+            h_2 = n_0 * corners[q, 6] + n_1 * corners[q, 7] + n_2 * corners[q, 8]
+            if min(h_0, h_1, h_2) > high or max(h_0, h_1, h_2) < low:
+                continue
+            far = max(far, length)
+            meets[n, 0], meets[n, 1] = p, q
+            n += 1
+            if n == MEETS:
+                count = flush_meets(a, at_a, b, at_b, same, lots, n, reach + math.sqrt(far), out, count)
+                n = 0
+    return flush_rest(a, at_a, b, at_b, same, lots, n, reach + math.sqrt(far), out, count)
+
+
+@kernel
+def drifting_range(a, at_a, drift_a, b, at_b, drift_b, same, begin, reach, first, last, out):
+    """As still_range, with the displacements of both sides relative to each other."""
+    nodes, boxes, corners, u_a, u_b = at_b.nodes, at_a.boxes, at_b.faces, drift_a.boxes, drift_b.nodes
+    faces, x_a, i_a, x_b, i_b = at_a.faces, drift_a.x, a.corners, drift_b.x, b.corners
+    total, count, n, far = len(nodes), 0, 0, 0.0
+    lots = new_lots()
+    meets = lots.meets
+    for p in range(first, last):
+        x_0, y_0, z_0 = boxes[p, 0] - reach, boxes[p, 1] - reach, boxes[p, 2] - reach
+        x_1, y_1, z_1 = boxes[p, 3] + reach, boxes[p, 4] + reach, boxes[p, 5] + reach
+        n_0, n_1, n_2, bottom, top = normal_span(load(faces, p, 0), load(faces, p, 3), load(faces, p, 6))
+        normal = (n_0, n_1, n_2)
+        ways = vec.load(x_a, i_a[p, 0]), vec.load(x_a, i_a[p, 1]), vec.load(x_a, i_a[p, 2])
+        low, high = along(normal, ways[0], ways[1], ways[2])
+        at = np.int64(begin[p])
+        while at < total:
+            w = nodes[at]["bounds"]
+            # displacement of b relative to a
+            r_0, r_3 = u_b[at, 0] - u_a[p, 3], u_b[at, 3] - u_a[p, 0]
+            r_1, r_4 = u_b[at, 1] - u_a[p, 4], u_b[at, 4] - u_a[p, 1]
+            r_2, r_5 = u_b[at, 2] - u_a[p, 5], u_b[at, 5] - u_a[p, 2]
+            apart = (w[0] + min(r_0, 0.0) > x_1) | (w[3] + max(r_3, 0.0) < x_0)
+            apart |= (w[1] + min(r_1, 0.0) > y_1) | (w[4] + max(r_4, 0.0) < y_0)
+            apart |= (w[2] + min(r_2, 0.0) > z_1) | (w[5] + max(r_5, 0.0) < z_0)
+            if apart:
+                at = np.int64(nodes[at]["skip"])
+                continue
+            at += 1
+            if nodes[at - 1]["skip"] > at:
+                continue
+            q = nodes[at - 1]["first"]
+            h_0 = vec.dot(normal, load(corners, q, 0))
+            h_1 = vec.dot(normal, load(corners, q, 3))
+            h_2 = vec.dot(normal, load(corners, q, 6))
+            ways = vec.load(x_b, i_b[q, 0]), vec.load(x_b, i_b[q, 1]), vec.load(x_b, i_b[q, 2])
+            least, most = along(normal, ways[0], ways[1], ways[2])
+            above = min(h_0, h_1, h_2) - top + min(least - high, 0.0) > reach
+            if above or max(h_0, h_1, h_2) - bottom + max(most - low, 0.0) < -reach:
+                continue
+            far = max(far, vec.norm2((max(-r_0, r_3), max(-r_1, r_4), max(-r_2, r_5))))
+            meets[n, 0], meets[n, 1] = p, q
+            n += 1
+            if n == MEETS:
+                count = flush_meets(a, at_a, b, at_b, same, lots, n, reach + math.sqrt(far), out, count)
+                n = 0
+    return flush_rest(a, at_a, b, at_b, same, lots, n, reach + math.sqrt(far), out, count)
+
+
+@kernel(parallel=True)
+def drifting_pairs(a, at_a, drift_a, b, at_b, drift_b, same, still, begin, reach, out, counts):
+    """As near_pairs, for pairs that come near; a static b (`still`) takes less time."""
+    m = len(begin)
+    for c in prange(PARTS):
+        part = c * STRIDE % PARTS
+        first, last = part * m // PARTS, (part + 1) * m // PARTS
+        if still:
+            counts[part] = still_range(a, at_a, drift_a, b, at_b, same, begin, reach, first, last, out[part])
+        else:
+            counts[part] = drifting_range(
+                a, at_a, drift_a, b, at_b, drift_b, same, begin, reach, first, last, out[part]
+            )

@@ -1,0 +1,163 @@
+"""Cut intersected faces into triangles that nothing crosses.
+
+A face g meets the plane of a face f in a segment (or in its three edges, if both are coplanar). Each triangle of f that
+a segment crosses is cut along the whole line: more pieces than necessary, but none is partly inside and partly outside.
+"""
+
+import numpy as np
+
+from .. import vec
+from ..geometry.edge import largest
+from ..geometry.predicates import orient3d
+from ..geometry.triangle import unit_normal
+from ..jit import kernel
+
+ROUNDING = 2.0**-49  # of the coordinates: a point nearer to a line than this is on it
+
+
+@kernel
+def through_plane(x, faces, f, g, n, hair, ends):
+    """Segments (k,2,3), at most three, in which face g meets the plane of face f with unit normal n; return k. Faces
+    nowhere farther than `hair` from the plane count as coplanar.
+    """
+    a, b, c = vec.load(x, faces[f, 0]), vec.load(x, faces[f, 1]), vec.load(x, faces[f, 2])
+    if lies_in(x, faces, g, a, n, hair):
+        for k in range(3):
+            vec.store(ends[k], 0, vec.load(x, faces[g, k]))
+            vec.store(ends[k], 1, vec.load(x, faces[g, (k + 1) % 3]))
+        return 3
+    side = (
+        orient3d(a, b, c, vec.load(x, faces[g, 0])),
+        orient3d(a, b, c, vec.load(x, faces[g, 1])),
+        orient3d(a, b, c, vec.load(x, faces[g, 2])),
+    )
+    count = 0
+    for k in range(3):
+        if side[k] == 0 and count < 2:
+            vec.store(ends[0], count, vec.load(x, faces[g, k]))
+            count += 1
+    for k in range(3):
+        m = (k + 1) % 3
+        if side[k] * side[m] < 0 and count < 2:
+            p, q = vec.load(x, faces[g, k]), vec.load(x, faces[g, m])
+            h, j = vec.dot(n, vec.sub(p, a)), vec.dot(n, vec.sub(q, a))
+            t = min(max(h / (h - j), 0.0), 1.0) if h != j else 0.5
+            vec.store(ends[0], count, vec.mix(p, q, t))
+            count += 1
+    return 1 if count == 2 else 0
+
+
+@kernel
+def lies_in(x, faces, g, a, n, hair):
+    """Whether face g is nowhere farther than `hair` from the plane through a with unit normal n."""
+    far = 0.0
+    for k in range(3):
+        far = max(far, abs(vec.dot(n, vec.sub(vec.load(x, faces[g, k]), a))))
+    return far <= hair
+
+
+@kernel
+def lie_together(x, faces, pairs, hair, found):
+    """Mark the pairs (k,2) of faces of which one lies in the plane of the other, within `hair`."""
+    for c in range(len(pairs)):
+        found[c] = False
+        for k in range(2):
+            f, g = pairs[c, k], pairs[c, 1 - k]
+            a = vec.load(x, faces[f, 0])
+            n = unit_normal(a, vec.load(x, faces[f, 1]), vec.load(x, faces[f, 2]))
+            if vec.norm2(n) > 0.0 and lies_in(x, faces, g, a, n, hair):
+                found[c] = True
+
+
+@kernel
+def cut_triangle(triangles, t, count, s, d, m, length, near):
+    """Cut triangle t along the line through s in direction d (unit), with in-plane normal m, if the segment of this
+    length crosses it; new pieces are appended to the list of `count`. Return the new count.
+    """
+    a, b, c = vec.load(triangles[t], 0), vec.load(triangles[t], 1), vec.load(triangles[t], 2)
+    h = (vec.dot(m, vec.sub(a, s)), vec.dot(m, vec.sub(b, s)), vec.dot(m, vec.sub(c, s)))
+    if max(h[0], h[1], h[2]) <= near or min(h[0], h[1], h[2]) >= -near:
+        return count
+    # rotated so that the first corner is alone on its side, or on the line if one is
+    first = 0
+    for k in range(3):
+        if abs(h[k]) <= near:
+            first = k
+            break
+        i, j = (k + 1) % 3, (k + 2) % 3
+        if (h[k] > 0.0) != (h[i] > near) and (h[k] > 0.0) != (h[j] > near):
+            first = k
+    if first == 1:
+        a, b, c, h = b, c, a, (h[1], h[2], h[0])
+    elif first == 2:
+        a, b, c, h = c, a, b, (h[2], h[0], h[1])
+    if abs(h[0]) <= near:
+        p, q = a, vec.mix(b, c, h[1] / (h[1] - h[2]))
+    else:
+        p, q = vec.mix(a, b, h[0] / (h[0] - h[1])), vec.mix(a, c, h[0] / (h[0] - h[2]))
+    along, beyond = vec.dot(d, vec.sub(p, s)), vec.dot(d, vec.sub(q, s))
+    if max(along, beyond) <= near or min(along, beyond) >= length - near:
+        return count
+    if abs(h[0]) <= near:
+        put(triangles, t, a, b, q)
+        put(triangles, count, a, q, c)
+        return count + 1
+    put(triangles, t, a, p, q)
+    put(triangles, count, p, b, c)
+    put(triangles, count + 1, p, c, q)
+    return count + 2
+
+
+@kernel
+def put(triangles, t, a, b, c):
+    vec.store(triangles[t], 0, a)
+    vec.store(triangles[t], 1, b)
+    vec.store(triangles[t], 2, c)
+
+
+@kernel
+def cut_faces(x, faces, which, start, others, hair, most):
+    """Return (triangles (k,3,3), their faces (k,)): each of the faces `which` cut by others[start[i]:start[i + 1]].
+
+    Degenerate faces are skipped. At most `most` pieces are made: if k exceeds it, the list is incomplete.
+    """
+    triangles, origin, count = np.empty((8 * len(which) + 64, 3, 3)), np.empty(8 * len(which) + 64, np.int64), 0
+    ends = np.empty((3, 2, 3))
+    for i in range(len(which)):
+        f = which[i]
+        a, b, c = vec.load(x, faces[f, 0]), vec.load(x, faces[f, 1]), vec.load(x, faces[f, 2])
+        n = unit_normal(a, b, c)
+        if vec.norm2(n) == 0.0:
+            continue
+        near = ROUNDING * max(largest(a), largest(b), largest(c))
+        begin = count
+        triangles, origin = with_room(triangles, origin, count)
+        put(triangles, count, a, b, c)
+        count += 1
+        for r in range(start[i], start[i + 1]):
+            for k in range(through_plane(x, faces, f, others[r], n, hair, ends)):
+                s = vec.load(ends[k], 0)
+                d = vec.sub(vec.load(ends[k], 1), s)
+                length = vec.norm(d)
+                if length <= near:
+                    continue
+                d = vec.scale(d, 1.0 / length)
+                m = vec.cross(n, d)
+                triangles, origin = with_room(triangles, origin, count)
+                for t in range(begin, count):
+                    count = cut_triangle(triangles, t, count, s, d, m, length, near)
+            if count > most:
+                return triangles[:1], origin[:1], count
+        origin[begin:count] = f
+    return triangles[:count], origin[:count], count
+
+
+@kernel
+def with_room(triangles, origin, count):
+    """The lists, or longer copies: each of `count` triangles may become three."""
+    if len(triangles) >= 3 * count + 8:
+        return triangles, origin
+    more, of = np.empty((6 * count + 64, 3, 3)), np.empty(6 * count + 64, np.int64)
+    more[:count] = triangles[:count]
+    of[:count] = origin[:count]
+    return more, of

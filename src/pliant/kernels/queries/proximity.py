@@ -1,0 +1,257 @@
+"""All vertex-face and edge-edge pairs that may touch: BVH traversal from every triangle.
+
+Every vertex and every edge is assigned to one of its triangles, so that a pair of features occurs in exactly one pair
+of triangles (representative triangles: Curtis, Tamstorf, Manocha 2008) and nothing is found twice.
+
+A traversal only records which features have overlapping boxes. Their distances are computed in batches of LOT pairs, in
+one vectorised loop over columns; the few pairs within rounding error of the threshold are recomputed one by one.
+"""
+
+import numpy as np
+
+from ..bvh.leaf_mesh import PARTS
+from ..geometry.edge import edge_edge_distance
+from ..geometry.triangle import point_triangle_distance
+from ..jit import kernel, prange
+from ..vec import cross, dot, sub, unit
+
+STRIDE = 37  # consecutive chunks go to different threads: the first triangles of a self-traversal have the most work
+TINY = 1e-200  # replaces a zero denominator; such small values are never reliable
+# Of the squared lengths of a pair: with 1e-8 of the squared distance d it covers 6e-13 sqrt(d) of a length (the mean of
+# two numbers is at least the root of their product). The normal of a face that is not flat is accurate to 4e-13.
+DOUBT = 1e-17
+LOT = 256  # pairs per batch
+FORWARD, EDGES, BACKWARD = 0, 1, 2  # vertex of a and face of b; two edges; vertex of b and face of a
+
+
+@kernel
+def clamp(t):
+    return min(max(t, 0.0), 1.0)
+
+
+@kernel
+def edge_lot(p, n, within, d_2, sure):
+    """Squared distances of edges a-b and c-d, p (12,LOT); not `sure` where rounding could change the decision."""
+    w_2 = within * within
+    for m in range(n):
+        u_0, u_1, u_2 = p[3, m] - p[0, m], p[4, m] - p[1, m], p[5, m] - p[2, m]
+        v_0, v_1, v_2 = p[9, m] - p[6, m], p[10, m] - p[7, m], p[11, m] - p[8, m]
+        r_0, r_1, r_2 = p[0, m] - p[6, m], p[1, m] - p[7, m], p[2, m] - p[8, m]
+        a, e, b = (
+            u_0 * u_0 + u_1 * u_1 + u_2 * u_2,
+            v_0 * v_0 + v_1 * v_1 + v_2 * v_2,
+            u_0 * v_0 + u_1 * v_1 + u_2 * v_2,
+        )
+        c, f = u_0 * r_0 + u_1 * r_1 + u_2 * r_2, v_0 * r_0 + v_1 * r_1 + v_2 * r_2
+        k = a * e - b * b
+        s = clamp((b * f - c * e) / max(k, TINY))
+        t = clamp((b * s + f) / max(e, TINY))
+        # s again, because t may have been clamped; otherwise this changes nothing
+        s = clamp((b * t - c) / max(a, TINY))
+        g_0, g_1, g_2 = r_0 + s * u_0 - t * v_0, r_1 + s * u_1 - t * v_1, r_2 + s * u_2 - t * v_2
+        d = g_0 * g_0 + g_1 * g_1 + g_2 * g_2
+        size = a + e + r_0 * r_0 + r_1 * r_1 + r_2 * r_2
+        d_2[m] = d
+        sure[m] = (k > 1e-8 * a * e) & (k > 1e-200) & (abs(d - w_2) > 1e-8 * (d + w_2) + DOUBT * size)
+
+
+@kernel
+def face_lot(p, n, within, d_2, sure):
+    """Squared distances of points v from triangles a b c, p (12,LOT): the least of three edges and the plane."""
+    w_2 = within * within
+    for m in range(n):
+        r_0, r_1, r_2 = p[0, m] - p[3, m], p[1, m] - p[4, m], p[2, m] - p[5, m]
+        e_0, e_1, e_2 = p[6, m] - p[3, m], p[7, m] - p[4, m], p[8, m] - p[5, m]
+        f_0, f_1, f_2 = p[9, m] - p[3, m], p[10, m] - p[4, m], p[11, m] - p[5, m]
+        ee, ff, ef = (
+            e_0 * e_0 + e_1 * e_1 + e_2 * e_2,
+            f_0 * f_0 + f_1 * f_1 + f_2 * f_2,
+            e_0 * f_0 + e_1 * f_1 + e_2 * f_2,
+        )
+        re, rf = r_0 * e_0 + r_1 * e_1 + r_2 * e_2, r_0 * f_0 + r_1 * f_1 + r_2 * f_2
+        gg = ee + ff - 2.0 * ef
+        s, t = clamp(re / max(ee, TINY)), clamp(rf / max(ff, TINY))
+        q = clamp((rf - ef - re + ee) / max(gg, TINY))
+        x, y, z = r_0 - s * e_0, r_1 - s * e_1, r_2 - s * e_2
+        d = x * x + y * y + z * z
+        x, y, z = r_0 - t * f_0, r_1 - t * f_1, r_2 - t * f_2
+        d = min(d, x * x + y * y + z * z)
+        x, y, z = r_0 - e_0 - q * (f_0 - e_0), r_1 - e_1 - q * (f_1 - e_1), r_2 - e_2 - q * (f_2 - e_2)
+        d = min(d, x * x + y * y + z * z)
+        n_0, n_1, n_2 = e_1 * f_2 - e_2 * f_1, e_2 * f_0 - e_0 * f_2, e_0 * f_1 - e_1 * f_0
+        nn = n_0 * n_0 + n_1 * n_1 + n_2 * n_2
+        w = n_0 * (e_1 * r_2 - e_2 * r_1) + n_1 * (e_2 * r_0 - e_0 * r_2) + n_2 * (e_0 * r_1 - e_1 * r_0)
+        v = n_0 * (r_1 * f_2 - r_2 * f_1) + n_1 * (r_2 * f_0 - r_0 * f_2) + n_2 * (r_0 * f_1 - r_1 * f_0)
+        h = n_0 * r_0 + n_1 * r_1 + n_2 * r_2
+        over = (v >= 0.0) & (w >= 0.0) & (v + w <= nn)
+        d = min(d, h * h / max(nn, TINY) if over else d)
+        longest = max(ee, ff, gg)
+        size = longest + r_0 * r_0 + r_1 * r_1 + r_2 * r_2
+        d_2[m] = d
+        flat = (nn <= 1e-6 * longest * longest) | (nn < 1e-200)
+        sure[m] = ~flat & (abs(d - w_2) > 1e-8 * (d + w_2) + DOUBT * size)
+
+
+@kernel
+def keep_near(pairs, p, n, within, d_2, sure, kind, out, count):
+    """Append the near ones of the first n `pairs` to out; its last row is spare; pairs beyond it are only counted."""
+    room = len(out)
+    for m in range(n):
+        near = d_2[m] <= within * within
+        if not sure[m]:
+            a, b, c, d = point(p, 0, m), point(p, 3, m), point(p, 6, m), point(p, 9, m)
+            near = (edge_edge_distance(a, b, c, d) if kind == EDGES else point_triangle_distance(a, b, c, d)) <= within
+        # always written, kept by incrementing: a branch would be mispredicted half of the time
+        k = min(count, room - 1)
+        out[k, 0], out[k, 1], out[k, 2] = pairs[m, 2], pairs[m, 0], pairs[m, 1]
+        count += near
+    return count
+
+
+@kernel
+def keep_all(pairs, n, out, count):
+    """Append the first n `pairs` without a test, by their indices in the leaf meshes; otherwise as `keep_near`."""
+    room = len(out)
+    for m in range(n):
+        k = min(count, room - 1)
+        out[k, 0], out[k, 1], out[k, 2] = pairs[m, 2], pairs[m, 0], pairs[m, 1]
+        count += 1
+    return count
+
+
+@kernel
+def point(p, k, m):
+    return (p[k, m], p[k + 1, m], p[k + 2, m])
+
+
+@kernel
+def flush_faces(a, at_a, b, at_b, pairs, n, within, p, d_2, sure, out, count):
+    """Compute the distances of n vertex-face pairs (vertex, face, kind) and append those that are near."""
+    if within < 0.0:
+        return keep_all(pairs, n, out, count)
+    for m in range(n):
+        v, q = pairs[m, 0], pairs[m, 1]
+        if pairs[m, 2] == FORWARD:
+            for k in range(3):
+                p[k, m] = at_a.vertices[v, k]
+            for k in range(9):
+                p[3 + k, m] = at_b.faces[q, k]
+            pairs[m, 0], pairs[m, 1] = a.vertex[v, 0], b.face[q]
+        else:
+            for k in range(3):
+                p[k, m] = at_b.vertices[v, k]
+            for k in range(9):
+                p[3 + k, m] = at_a.faces[q, k]
+            pairs[m, 0], pairs[m, 1] = b.vertex[v, 0], a.face[q]
+    face_lot(p, n, within, d_2, sure)
+    return keep_near(pairs, p, n, within, d_2, sure, FORWARD, out, count)
+
+
+@kernel
+def flush_edges(a, at_a, b, at_b, same, pairs, n, within, p, d_2, sure, out, count):
+    """Compute the distances of n edge-edge pairs and append those that are near."""
+    if within < 0.0:
+        return keep_all(pairs, n, out, count)
+    for m in range(n):
+        e, f = pairs[m, 0], pairs[m, 1]
+        for k in range(6):
+            p[k, m], p[6 + k, m] = at_a.edges[e, k], at_b.edges[f, k]
+        e, f = a.edge[e, 0], b.edge[f, 0]
+        # within one mesh the lower edge comes first, whichever was found first
+        pairs[m, 0], pairs[m, 1] = (f, e) if same and f < e else (e, f)
+    edge_lot(p, n, within, d_2, sure)
+    return keep_near(pairs, p, n, within, d_2, sure, EDGES, out, count)
+
+
+@kernel
+def load(x, i, k):
+    return (x[i, k], x[i, k + 1], x[i, k + 2])
+
+
+@kernel
+def normal_span(a, b, c):
+    """Unit normal of a triangle, and the least and greatest n.x of its own corners; all zero if it is degenerate.
+
+    Any unit vector is a valid separating axis as long as both triangles are projected onto it. The normal of a sliver
+    or of a triangle without area is rounding noise; its corners then lie far apart along it, so a single plane offset
+    for all three would not bound them.
+    """
+    n = cross(sub(b, a), sub(c, a))
+    if max(abs(n[0]), abs(n[1]), abs(n[2])) < 1e-290:  # too few digits are left to normalise it
+        return 0.0, 0.0, 0.0, 0.0, 0.0
+    n = unit(n)
+    r, s, t = dot(n, a), dot(n, b), dot(n, c)
+    return n[0], n[1], n[2], min(r, s, t), max(r, s, t)
+
+
+@kernel
+def near_range(a, at_a, b, at_b, same, begin, reach, within, first, last, out):
+    """Pairs of triangles first..last-1 of a with those of b, written to out (cap,3) while there is space: kind and the
+    two features. Return their number; fewer than cap means that all of them were written. One loop, because a call that
+    takes arrays costs more than the whole body.
+
+    begin (m,) is the node of b where each triangle's traversal starts: 0, or in its own BVH the first node not yet
+    covered. reach is `within` plus a bound of the rounding error. A negative `within` skips the distance test: all
+    recorded pairs are written, by their indices in the leaf meshes, for callers with a test of their own.
+    """
+    nodes, boxes, corners = at_b.nodes, at_a.boxes, at_b.faces
+    total, count, n_f, n_e = len(nodes), 0, 0, 0
+    faces, edges = np.empty((LOT, 3), np.int32), np.empty((LOT, 3), np.int32)
+    room, d_2, sure = np.empty((12, LOT)), np.empty(LOT), np.empty(LOT, np.bool_)
+    for p in range(first, last):
+        x_0, y_0, z_0 = boxes[p, 0] - reach, boxes[p, 1] - reach, boxes[p, 2] - reach
+        x_1, y_1, z_1 = boxes[p, 3] + reach, boxes[p, 4] + reach, boxes[p, 5] + reach
+        i_0, i_1, i_2 = a.welded[p, 0], a.welded[p, 1], a.welded[p, 2]
+        corner = load(at_a.faces, p, 0), load(at_a.faces, p, 3), load(at_a.faces, p, 6)
+        n_0, n_1, n_2, low, high = normal_span(corner[0], corner[1], corner[2])
+        low, high = low - reach, high + reach
+        at = np.int64(begin[p])
+        while at < total:
+            node = nodes[at]
+            w = node["bounds"]
+            if w[0] > x_1 or w[3] < x_0 or w[1] > y_1 or w[4] < y_0 or w[2] > z_1 or w[5] < z_0:
+                at = np.int64(node["skip"])
+                continue
+            at += 1
+            if node["skip"] > at:
+                continue
+            q = node["first"]
+            # the normal of a triangle culls more than boxes for cloth resting on a surface
+            h_0 = n_0 * corners[q, 0] + n_1 * corners[q, 1] + n_2 * corners[q, 2]
+            h_1 = n_0 * corners[q, 3] + n_1 * corners[q, 4] + n_2 * corners[q, 5]
+            h_2 = n_0 * corners[q, 6] + n_1 * corners[q, 7] + n_2 * corners[q, 8]
+            if min(h_0, h_1, h_2) > high or max(h_0, h_1, h_2) < low:
+                continue
+            j_0, j_1, j_2 = b.welded[q, 0], b.welded[q, 1], b.welded[q, 2]
+            for v in range(a.vertex_start[p], a.vertex_start[p + 1]):
+                i = a.vertex[v, 1]
+                faces[n_f, 0], faces[n_f, 1], faces[n_f, 2] = v, q, FORWARD
+                n_f += (i != j_0) & (i != j_1) & (i != j_2) & (b.face[q] >= 0)
+            for v in range(b.vertex_start[q], b.vertex_start[q + 1]):
+                j = b.vertex[v, 1]
+                faces[n_f, 0], faces[n_f, 1], faces[n_f, 2] = v, p, BACKWARD
+                n_f += (j != i_0) & (j != i_1) & (j != i_2) & (a.face[p] >= 0)
+            for e in range(a.edge_start[p], a.edge_start[p + 1]):
+                i, j = a.edge[e, 3], a.edge[e, 4]
+                for f in range(b.edge_start[q], b.edge_start[q + 1]):
+                    k, h = b.edge[f, 3], b.edge[f, 4]
+                    edges[n_e, 0], edges[n_e, 1], edges[n_e, 2] = e, f, EDGES
+                    n_e += (i != k) & (i != h) & (j != k) & (j != h)
+            if n_f > LOT - 6:
+                count = flush_faces(a, at_a, b, at_b, faces, n_f, within, room, d_2, sure, out, count)
+                n_f = 0
+            if n_e > LOT - 9:
+                count = flush_edges(a, at_a, b, at_b, same, edges, n_e, within, room, d_2, sure, out, count)
+                n_e = 0
+    count = flush_faces(a, at_a, b, at_b, faces, n_f, within, room, d_2, sure, out, count)
+    return flush_edges(a, at_a, b, at_b, same, edges, n_e, within, room, d_2, sure, out, count)
+
+
+@kernel(parallel=True)
+def near_pairs(a, at_a, b, at_b, same, begin, reach, within, out, counts):
+    """Each chunk of triangles writes to its own rows of `out` (PARTS,cap,3); counts (PARTS,) may exceed the space."""
+    m = len(begin)
+    for c in prange(PARTS):
+        part = c * STRIDE % PARTS
+        first, last = part * m // PARTS, (part + 1) * m // PARTS
+        counts[part] = near_range(a, at_a, b, at_b, same, begin, reach, within, first, last, out[part])

@@ -1,0 +1,68 @@
+"""Triangle strips: each face shares two corners with the previous one, so that a list of all faces names one new corner
+per face instead of three (Evans, Skiena, Varshney 1996). They depend on connectivity, not on positions.
+
+Greedy: from the first remaining face, the longest of the six possible strips is followed to its end.
+"""
+
+import numpy as np
+
+from ..jit import kernel
+
+AHEAD = 8  # faces for which each of the six directions is tried
+DONE = -1
+
+
+@kernel
+def _beyond(faces, start, ring, mark, trial, v, w):
+    """The first face around v that contains w and is neither in a strip nor part of this trial, else -1."""
+    for at in range(start[v], start[v + 1]):
+        f = ring[at]
+        if mark[f] != DONE and mark[f] != trial and (faces[f, 0] == w or faces[f, 1] == w or faces[f, 2] == w):
+            return f
+    return -1
+
+
+@kernel
+def _walk(faces, start, ring, mark, trial, f, way, most, strip, owner, at):
+    """Follow a strip from face f for at most `most` faces, marked as `trial`, and write its corners to strip[at:].
+    Return the number of faces and the sum of index differences along the sides of the strip.
+    """
+    a, b, c = faces[f, way % 3], faces[f, (way + 1) % 3], faces[f, (way + 2) % 3]
+    a, b = (b, a) if way >= 3 else (a, b)
+    strip[at], strip[at + 1], owner[at], owner[at + 1] = a, b, -1, -1
+    n, index_gap = 0, 0
+    while f >= 0 and n < most:
+        strip[at + n + 2], mark[f] = c, trial
+        first = 0 if faces[f, 0] == a else 1 if faces[f, 0] == b else 2
+        second = 0 if faces[f, 1] == a and first != 0 else 1 if faces[f, 1] == b and first != 1 else 2
+        owner[at + n + 2] = f << 4 | second << 2 | first
+        n += 1
+        index_gap += abs(c - a)
+        # a face that contains a corner twice has no edge to continue across
+        f = _beyond(faces, start, ring, mark, trial, b, c) if b != c else -1
+        a, b, c = b, c, faces[f, 0] + faces[f, 1] + faces[f, 2] - b - c if f >= 0 else -1
+    return n, index_gap
+
+
+@kernel
+def string(faces, start, ring, strip, owner):
+    """Arrange all faces (m,3), m below 2^27, in strips; return the length of the list.
+
+    The faces around vertex v are ring[start[v]:start[v+1]]. Where strip[k-2], strip[k-1] and strip[k] (3m,) are the
+    corners of face f, owner[k] (3m,) is 16 f + i + 4 j, its first and second corner being the i-th and j-th of them; -1
+    at the start of a strip.
+    """
+    mark = np.zeros(len(faces), np.int32)
+    at, trial = 0, 0
+    for f in range(len(faces)):
+        if mark[f] == DONE:
+            continue
+        best, longest, least = 0, 0, 0
+        for way in range(6):
+            trial += 1
+            n, index_gap = _walk(faces, start, ring, mark, trial, f, way, AHEAD, strip, owner, at)
+            # of equal ones, the one with better memory locality
+            if n > longest or (n == longest and index_gap < least):
+                best, longest, least = way, n, index_gap
+        at += 2 + _walk(faces, start, ring, mark, DONE, f, best, len(faces), strip, owner, at)[0]
+    return at

@@ -1,0 +1,62 @@
+"""Classify two triangles that intersect: do they cross, or merely touch? Exactly, by the signs of `predicates`.
+
+They cross if their intersection is a segment with corners of each strictly on both sides of the plane of the other. All
+other intersections are touching: coplanar triangles, a corner on a face, an edge in a face, two edges at one point.
+"""
+
+from ..geometry.predicates import orient3d
+from ..geometry.triangle_pair import turn
+from ..jit import kernel
+from ..vec import load
+
+
+@kernel
+def side_of(a, b, c):
+    """Side of three signs: 1 or -1 if none is on the other side, 0 if all are in the plane, 2: on both."""
+    low, high = min(a, b, c), max(a, b, c)
+    if low < 0 < high:
+        return 2
+    return low + high if low == 0 or high == 0 else low
+
+
+@kernel
+def _alone(a, b, c):
+    """The corner that is alone on its side; for signs that are on both sides."""
+    for s in (1, -1):
+        if (a == s) + (b == s) + (c == s) == 1:
+            return 0 if a == s else 1 if b == s else 2
+    return 0
+
+
+@kernel
+def share_a_segment(p_0, p_1, p_2, a, b, c, q_0, q_1, q_2, d, e, f):
+    """Whether two triangles with corners on both sides of each other's planes have more than a point in common.
+
+    a b c are the sides of p's corners, d e f those of q's. Both intersect the common line of the planes in an interval;
+    two signs decide whether these overlap (Guigue, Devillers 2003, Fast and robust triangle-triangle overlap test).
+    """
+    i, j = _alone(a, b, c), _alone(d, e, f)
+    p_0, p_1, p_2 = turn(p_0, p_1, p_2, i)
+    q_0, q_1, q_2 = turn(q_0, q_1, q_2, j)
+    if (a if i == 0 else b if i == 1 else c) < 0:
+        q_1, q_2 = q_2, q_1
+    if (d if j == 0 else e if j == 1 else f) < 0:
+        p_1, p_2 = p_2, p_1
+    return orient3d(p_0, p_1, q_0, q_1) < 0 and orient3d(p_0, p_2, q_2, q_0) < 0
+
+
+@kernel
+def tell_crossings(x, faces, y, others, pairs, crosses, sides):
+    """For intersecting `pairs` (k,2) of faces on x and y: whether they cross (k,), and on which side of the plane of
+    the second the first lies, and vice versa (k,2), as by `side_of`.
+    """
+    for k in range(len(pairs)):
+        i, j = pairs[k, 0], pairs[k, 1]
+        p_0, p_1, p_2 = load(x, faces[i, 0]), load(x, faces[i, 1]), load(x, faces[i, 2])
+        q_0, q_1, q_2 = load(y, others[j, 0]), load(y, others[j, 1]), load(y, others[j, 2])
+        a, b, c = orient3d(q_0, q_1, q_2, p_0), orient3d(q_0, q_1, q_2, p_1), orient3d(q_0, q_1, q_2, p_2)
+        d, e, f = orient3d(p_0, p_1, p_2, q_0), orient3d(p_0, p_1, p_2, q_1), orient3d(p_0, p_1, p_2, q_2)
+        sides[k, 0], sides[k, 1] = side_of(a, b, c), side_of(d, e, f)
+        crosses[k] = False
+        if sides[k, 0] == 2 and sides[k, 1] == 2:
+            crosses[k] = share_a_segment(p_0, p_1, p_2, a, b, c, q_0, q_1, q_2, d, e, f)

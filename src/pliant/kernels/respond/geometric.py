@@ -1,0 +1,101 @@
+"""Separate positions without adding velocity, then apply the response velocity (Jung et al. 2005, section 4)."""
+
+from .. import vec
+from ..jit import kernel
+from .projection import mobility, rub, spread, weighted
+from .surface_tag import relative
+
+BORNE = 0.2  # minimum share of a contact's weights on movable vertices; below it the pair counts as fixed
+
+
+@kernel
+def yielding(contact, w):
+    """Gap opened per unit of impulse; 0 where the movable vertices carry almost no weight: they would be ejected."""
+    free = 0.0
+    for c in range(4):
+        i = contact["vertices"][c]
+        if i >= 0 and w[i] > 0.0:
+            free += abs(contact["weights"][c])
+    return mobility(contact, w) if free >= BORNE else 0.0
+
+
+@kernel
+def too_near(contacts, x, w, least):
+    """Number of movable pairs with a gap of less than `least` at positions x."""
+    count = 0
+    for c in range(len(contacts)):
+        contact = contacts[c]
+        n = (contact["normal"][0], contact["normal"][1], contact["normal"][2])
+        anchor = (contact["anchor"][0], contact["anchor"][1], contact["anchor"][2])
+        gap = vec.dot(vec.sub(weighted(contact, x), anchor), n)
+        count += gap < least and yielding(contact, w) > 0.0
+    return count
+
+
+@kernel
+def set_apart(contacts, x, lift, x_start, w, eps, friction, simple, dt, pushed, stopped, rubbed):
+    """Perform one pass over all contacts in order: gaps become eps wide, to first order.
+
+    The part of a push that cancels the approach of this step is an impulse and causes friction; the rest is a
+    displacement without velocity and is accumulated in `lift` (n,3). `pushed` (k,) is the whole push, `stopped` (k,)
+    and `rubbed` (k,3) the impulse.
+    """
+    for c in range(len(contacts)):
+        contact = contacts[c]
+        total = yielding(contact, w)
+        if total == 0.0:
+            continue
+        n = (contact["normal"][0], contact["normal"][1], contact["normal"][2])
+        anchor = (contact["anchor"][0], contact["anchor"][1], contact["anchor"][2])
+        push = eps - vec.dot(vec.sub(weighted(contact, x), anchor), n)
+        if push <= 0.0:
+            continue
+        move = vec.sub(relative(contact, x, x_start, dt), weighted(contact, lift))
+        inward = -vec.dot(move, n)
+        stop = min(push, max(inward, 0.0))
+        r = (0.0, 0.0, 0.0)
+        # eq. 3 of Fuhrmann et al. scales the displacement of a step, so it may be applied only once per step
+        if stop > 0.0 and not (simple and pushed[c] > 0.0):
+            r = rub(vec.madd(move, n, inward), stop, friction, simple)
+        pushed[c] += push
+        stopped[c] += stop
+        vec.store(rubbed, c, vec.add(vec.load(rubbed, c), r))
+        spread(contact, x, w, vec.madd(r, n, push), total)
+        if push > stop:
+            spread(contact, lift, w, vec.scale(n, push - stop), total)
+
+
+@kernel
+def answer(contacts, v, v_before, w, elasticity, slow, friction, simple, pushed):
+    """Where pairs still approach, or bounce: apply the response velocity along the normal, and friction.
+
+    Below the speed `slow` there is no restitution, so that bodies come to rest.
+    """
+    for c in range(len(contacts)):
+        contact = contacts[c]
+        total = yielding(contact, w)
+        if pushed[c] == 0.0 or total == 0.0:
+            continue
+        n = (contact["normal"][0], contact["normal"][1], contact["normal"][2])
+        wall = (contact["anchor_velocity"][0], contact["anchor_velocity"][1], contact["anchor_velocity"][2])
+        speed = vec.sub(weighted(contact, v), wall)
+        leaving = vec.dot(speed, n)
+        arriving = -vec.dot(vec.sub(weighted(contact, v_before), wall), n)
+        gain = (elasticity * arriving if arriving > slow else 0.0) - leaving
+        if gain > 0.0:
+            r = (0.0, 0.0, 0.0)
+            if not simple:
+                r = rub(vec.madd(speed, n, -leaving), gain, friction, simple)
+            spread(contact, v, w, vec.madd(r, n, gain), total)
+
+
+@kernel
+def keep_lift(lift, after, x):
+    """Reduce lift (n,3) to the part that remains where vertices moved on from `after` to x and reversed some of it."""
+    for i in range(len(lift)):
+        a = vec.load(lift, i)
+        length = vec.norm2(a)
+        if length > 0.0:
+            back = vec.dot(vec.sub(vec.load(x, i), vec.load(after, i)), a) / length
+            if back < 0.0:
+                vec.store(lift, i, vec.scale(a, max(1.0 + back, 0.0)))

@@ -1,0 +1,77 @@
+"""Penalty response: repulsion of the two objects of a contact, distributed by mass (Jung et al. 2005, section 4).
+
+An object is a vertex, an edge or a triangle; all of its movable vertices get the same displacement, which is equivalent
+to distributing a force by mass.
+"""
+
+from .. import vec
+from ..jit import kernel
+from .projection import rub, weighted
+from .surface_tag import relative
+
+
+@kernel
+def lightness(contact, w):
+    """1 / mass of the movable vertices of each of the two objects; 0 if there are none."""
+    split = 1 if contact["kind"] == 0 else 2
+    one, two = 0.0, 0.0
+    for c in range(4):
+        i = contact["vertices"][c]
+        if i >= 0 and w[i] > 0.0:
+            if c < split:
+                one += 1.0 / w[i]
+            else:
+                two += 1.0 / w[i]
+    return (1.0 / one if one > 0.0 else 0.0), (1.0 / two if two > 0.0 else 0.0)
+
+
+@kernel
+def share_out(contact, x, w, r, one, two):
+    """Move the first object by `one` r and the second by -`two` r."""
+    split = 1 if contact["kind"] == 0 else 2
+    for c in range(4):
+        i = contact["vertices"][c]
+        if i >= 0 and w[i] > 0.0:
+            vec.store(x, i, vec.madd(vec.load(x, i), r, one if c < split else -two))
+
+
+@kernel
+def spring(missing, out, pace):
+    """Additional opening beyond `out` (m) of a gap in a step, by a critically damped spring with deficit `missing` (m).
+
+    pace = dt / tau. Implicit: with u = missing + out, the deficit before the step, the gap opens by
+
+        s = (out + pace^2 u) / (1 + pace)^2
+
+    A pair that entered during the step starts at u = 0. The opening is at most a third of u: the pair continues at that
+    speed and must still be in range for braking in the next step. Negative if the gap opens faster than that: it is
+    braked, but never closed.
+    """
+    along = max(out, -missing)
+    u = missing + along
+    return min((along + pace * pace * u) / (1.0 + pace) ** 2, u / 3.0) - along
+
+
+@kernel
+def repel(contacts, x, x_start, w, eps, pace, friction, simple, dt, pushed, rubbed):
+    """Perform one pass over all contacts in order. `pushed` (n,) and `rubbed` (n,3): relative displacements applied."""
+    for c in range(len(contacts)):
+        contact = contacts[c]
+        one, two = lightness(contact, w)
+        total = one + two
+        if total == 0.0:
+            continue
+        n = (contact["normal"][0], contact["normal"][1], contact["normal"][2])
+        anchor = (contact["anchor"][0], contact["anchor"][1], contact["anchor"][2])
+        missing = eps - vec.dot(vec.sub(weighted(contact, x), anchor), n)
+        if missing <= 0.0:
+            continue
+        move = relative(contact, x, x_start, dt)
+        out = vec.dot(move, n)
+        push = spring(missing, out, pace)
+        r = (0.0, 0.0, 0.0)
+        if push > 0.0:
+            r = rub(vec.madd(move, n, -out), push, friction, simple)
+            pushed[c] = push
+            vec.store(rubbed, c, r)
+        share_out(contact, x, w, vec.madd(r, n, push), one / total, two / total)

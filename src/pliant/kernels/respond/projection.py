@@ -1,0 +1,125 @@
+"""Projection response: move points out, apply friction, limit their velocity (Fuhrmann et al. 2003, 4.2 to 4.4).
+
+One loop handles every kind of contact: the weights of the record determine which vertices move, and by how much.
+"""
+
+from .. import vec
+from ..jit import kernel
+
+FARTHEST = 4.0  # times the displacement of the weighted point: limit for each vertex
+
+
+@kernel
+def weighted(contact, x):
+    """sum(weights * x[vertices])"""
+    total = (0.0, 0.0, 0.0)
+    for c in range(4):
+        i = contact["vertices"][c]
+        if i >= 0:
+            total = vec.madd(total, vec.load(x, i), contact["weights"][c])
+    return total
+
+
+@kernel
+def spread(contact, x, w, r, total):
+    """Move the weighted point by `r`, distributed by inverse mass; the momenta of the two sides cancel exactly.
+
+    For an edge with one fixed end, the free end would move by r divided by its weight, which vanishes near the fixed
+    end: so no vertex moves farther than `FARTHEST` times r, and the point moves less.
+    """
+    most = 0.0
+    for c in range(4):
+        i = contact["vertices"][c]
+        if i >= 0:
+            most = max(most, w[i] * abs(contact["weights"][c]))
+    total = max(total, most / FARTHEST)
+    for c in range(4):
+        i = contact["vertices"][c]
+        if i >= 0:
+            vec.store(x, i, vec.madd(vec.load(x, i), r, w[i] * contact["weights"][c] / total))
+
+
+@kernel
+def mobility(contact, w):
+    total = 0.0
+    for c in range(4):
+        i = contact["vertices"][c]
+        if i >= 0:
+            total += w[i] * contact["weights"][c] ** 2
+    return total
+
+
+@kernel
+def rub(slide, push, friction, simple):
+    """Tangential correction for a tangential displacement `slide` under a normal correction of length `push`.
+
+    simple: r_t = -c_f dx_t (eq. 3). Otherwise r_t = (beta - 1) dx_t with beta = max(|dx_t| - c_f |dx_n|, 0) / |dx_t|
+    (eqs. 5 and 6; the printed minus of eq. 5 contradicts its text: 0 is stick, 1 is free). |dx_n| is the required
+    correction, which for a particle that starts on the surface is its normal displacement.
+    """
+    if simple:
+        return vec.scale(slide, -friction)
+    length = vec.norm(slide)
+    if length == 0.0:
+        return (0.0, 0.0, 0.0)
+    return vec.scale(slide, -min(friction * push / length, 1.0))
+
+
+@kernel
+def project(contacts, x, x_start, w, eps, friction, simple, recovery, dt, pushed, rubbed):
+    """Perform one pass over all contacts in order. `pushed` (n,) sums normal, `rubbed` (n,3) tangential corrections.
+
+    Penetration of this step is reversed at once. Older penetration, or one that came past a boundary edge, is resolved
+    at the speed `recovery` (m/s), so that vertices are not ejected.
+    """
+    for c in range(len(contacts)):
+        contact = contacts[c]
+        total = mobility(contact, w)
+        if total == 0.0:
+            continue
+        n = (contact["normal"][0], contact["normal"][1], contact["normal"][2])
+        anchor = (contact["anchor"][0], contact["anchor"][1], contact["anchor"][2])
+        at = weighted(contact, x)
+        push = eps - vec.dot(vec.sub(at, anchor), n)
+        if push <= 0.0:
+            continue
+        drift = (
+            contact["anchor_velocity"][0] * dt,
+            contact["anchor_velocity"][1] * dt,
+            contact["anchor_velocity"][2] * dt,
+        )
+        move = vec.sub(vec.sub(at, weighted(contact, x_start)), drift)
+        inward = -vec.dot(move, n)
+        slide = vec.madd(move, n, inward)
+        push = min(push, inward + recovery * dt)
+        if push <= 0.0:
+            continue
+        r = (0.0, 0.0, 0.0)
+        # eq. 3 scales the displacement of a step, so it is applied only once per step; eqs. 5 and 6 scale with the push
+        if not simple or pushed[c] == 0.0:
+            r = rub(slide, push, friction, simple)
+        pushed[c] += push
+        vec.store(rubbed, c, vec.add(vec.load(rubbed, c), r))
+        spread(contact, x, w, vec.madd(r, n, push), total)
+
+
+@kernel
+def settle(contacts, v, v_before, w, elasticity, slow, pushed):
+    """Limit the separating velocity to the restitution times the approach velocity: projection must not eject vertices.
+
+    Below the speed `slow`, which gravity adds in a step, there is no restitution, so that bodies come to rest.
+    """
+    for c in range(len(contacts)):
+        if pushed[c] == 0.0:
+            continue
+        contact = contacts[c]
+        total = mobility(contact, w)
+        if total == 0.0:
+            continue
+        n = (contact["normal"][0], contact["normal"][1], contact["normal"][2])
+        wall = (contact["anchor_velocity"][0], contact["anchor_velocity"][1], contact["anchor_velocity"][2])
+        leaving = vec.dot(vec.sub(weighted(contact, v), wall), n)
+        arriving = -vec.dot(vec.sub(weighted(contact, v_before), wall), n)
+        wanted = elasticity * arriving if arriving > slow else 0.0
+        if leaving > wanted or wanted > 0.0:
+            spread(contact, v, w, vec.scale(n, wanted - leaving), total)

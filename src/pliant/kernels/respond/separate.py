@@ -1,0 +1,81 @@
+"""Resolve deep overlaps at bounded speed without adding velocity, for all pairs at once.
+
+Where hundreds of contacts share a few vertices and their normals disagree, successive corrections would eject light
+parts. So each correction is divided by the number of contacts at the most shared of its vertices.
+"""
+
+import math
+
+from .. import vec
+from ..jit import kernel
+from .projection import mobility, rub, spread, weighted
+from .surface_tag import relative
+
+
+@kernel
+def count_holds(contacts, holds):
+    """Fill holds (n,) with the sum of the weights of all contacts at each vertex."""
+    for c in range(len(contacts)):
+        for k in range(4):
+            i = contacts[c]["vertices"][k]
+            if i >= 0:
+                holds[i] += abs(contacts[c]["weights"][k])
+
+
+@kernel
+def share(contact, holds):
+    """1 / the largest of `holds` at its vertices, at most 1."""
+    most = 1.0
+    for k in range(4):
+        i = contact["vertices"][k]
+        if i >= 0:
+            most = max(most, holds[i])
+    return 1.0 / most
+
+
+@kernel
+def missing(contact, x, eps):
+    """Deficit of the gap to eps, metres; and the normal."""
+    n = (contact["normal"][0], contact["normal"][1], contact["normal"][2])
+    anchor = (contact["anchor"][0], contact["anchor"][1], contact["anchor"][2])
+    return eps - vec.dot(vec.sub(weighted(contact, x), anchor), n), n
+
+
+@kernel
+def stop(contacts, x, x_start, w, eps, friction, simple, dt, holds, stopped, rubbed):
+    """One pass: reverse the penetration of this step, each contact its share, with friction."""
+    for c in range(len(contacts)):
+        contact = contacts[c]
+        total = mobility(contact, w)
+        deficit, n = missing(contact, x, eps)
+        move = relative(contact, x, x_start, dt)
+        inward = -vec.dot(move, n)
+        if total == 0.0 or deficit <= 0.0 or inward <= 0.0:
+            continue
+        push, r = min(inward, deficit) * share(contact, holds), (0.0, 0.0, 0.0)
+        # eq. 3 of Fuhrmann et al. scales the displacement of a step, so it may be applied only once per step
+        if not (simple and stopped[c] > 0.0):
+            r = rub(vec.madd(move, n, inward), push, friction, simple)
+        stopped[c] += push
+        vec.store(rubbed, c, vec.add(vec.load(rubbed, c), r))
+        spread(contact, x, w, vec.madd(r, n, push), total)
+
+
+@kernel
+def lead(contacts, x, w, eps, pace, holds, lift):
+    """Accumulate the displacements of all contacts in lift (n,3): `pace` times the deficit, each contact its share.
+
+    Return the greatest displacement of any vertex, and the greatest deficit of any contact.
+    """
+    most = 0.0
+    for c in range(len(contacts)):
+        contact = contacts[c]
+        total = mobility(contact, w)
+        deficit, n = missing(contact, x, eps)
+        if total > 0.0 and deficit > 0.0:
+            most = max(most, deficit)
+            spread(contact, lift, w, vec.scale(n, pace * deficit * share(contact, holds)), total)
+    farthest = 0.0
+    for i in range(len(lift)):
+        farthest = max(farthest, vec.norm2(vec.load(lift, i)))
+    return math.sqrt(farthest), most

@@ -1,0 +1,275 @@
+"""Mesh: vertices and faces, validated once on construction; derived quantities are computed on demand."""
+
+import dataclasses
+import functools
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import validate
+from ..arguments import takes, wrong
+from .issues import Issues, find_issues
+from .topology import Topology, find_copies, parted, tet_surface, weld
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Mesh:
+    """A triangle (or tetrahedral) mesh. Metres, y up, faces counter-clockwise seen from outside.
+
+    vertices (n,3) float64, faces (m,3) int32, tets (k,4) int32. The arrays are copies, checked and read-only.
+    uv (m,3,2) texture coordinates per face corner, or None; material (m,) index into `materials`, or None.
+    `source` holds what io needs to write the mesh back into a file of the same format. groups (n,) or None: vertices
+    of different groups are never welded, even if their positions are equal (see `sewn_at`).
+    """
+
+    vertices: Floats
+    faces: Ints
+    tets: Ints = dataclasses.field(default_factory=lambda: np.zeros((0, 4), np.int32))
+    name: str = "mesh"
+    uv: NDArray[np.float64] | None = None
+    material: Ints | None = None
+    materials: tuple[dict[str, Any], ...] = ()
+    source: Any = None
+    groups: Ints | None = None
+
+    def __post_init__(self) -> None:
+        x = validate.floats("vertices", self.vertices, (None, 3))
+        if len(x) == 0:
+            raise ValueError("vertices is empty; expected at least one row of x, y, z")
+        if not isinstance(self.name, str):
+            raise wrong("name", self.name, "text")
+        put = functools.partial(object.__setattr__, self)
+        put("vertices", x)
+        put("faces", validate.indices("faces", self.faces, 3, len(x)))
+        put("tets", validate.indices("tets", self.tets, 4, len(x)))
+        if self.uv is not None:
+            put("uv", validate.floats("uv", self.uv, (len(self.faces), 3, 2)))
+        if self.material is not None:
+            put("material", validate.rows("material", self.material, len(self.materials), "materials"))
+            if len(self.material) != len(self.faces):
+                raise ValueError(f"material has {len(self.material)} entries; expected {len(self.faces)}, one per face")
+        if self.groups is not None:
+            put("groups", validate.rows("groups", self.groups, len(x), "vertices").astype(np.int32))
+            if len(self.groups) != len(x):
+                raise ValueError(f"groups has {len(self.groups)} entries; expected {len(x)}, one per vertex")
+        for array in (self.vertices, self.faces, self.tets, self.uv, self.material, self.groups):
+            if array is not None:
+                array.flags.writeable = False
+
+    @classmethod
+    def from_tets(cls, vertices: Any, tets: Any, **fields: Any) -> "Mesh":
+        """A mesh of tets whose faces are their surface: the tet faces that belong to one tet only."""
+        plain = cls(vertices, np.zeros((0, 3), np.int32), tets)  # validates both
+        return cls(plain.vertices, tet_surface(plain.tets), plain.tets, **fields)
+
+    @property
+    def n_vertices(self) -> int:
+        return len(self.vertices)
+
+    @property
+    def n_faces(self) -> int:
+        return len(self.faces)
+
+    @functools.cached_property
+    def bounds(self) -> Floats:
+        """(2,3): lowest and highest corner of the bounding box of all vertices."""
+        # column by column: four times as fast as along rows of three
+        columns = [self.vertices[:, k] for k in range(3)]
+        return np.array([[x.min() for x in columns], [x.max() for x in columns]])
+
+    @functools.cached_property
+    def size(self) -> float:
+        """The diagonal of the bounding box, metres."""
+        return float(np.linalg.norm(self.bounds[1] - self.bounds[0]))
+
+    @functools.cached_property
+    def topology(self) -> Topology:
+        """Edges and adjacency on the unwelded vertices."""
+        return Topology.of(self.faces, self.n_vertices)
+
+    @functools.cached_property
+    def weld_index(self) -> Ints:
+        """(n,) index of each vertex in `welded`, where the vertices that files duplicate at seams are merged."""
+        index = weld(self.vertices)
+        if self.groups is not None:
+            key = index.astype(np.int64) * self.n_vertices + self.groups
+            _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+            index = np.argsort(np.argsort(first))[inverse.ravel()].astype(np.int32)
+        if not len(self.tets):
+            return index
+        # surface vertices come first, so that the first rows are a mesh of the surface alone
+        inner = np.ones(int(index.max()) + 1, np.bool_)
+        inner[index[self.faces]] = False
+        rank = np.empty(len(inner), np.int32)
+        rank[np.argsort(inner, kind="stable")] = np.arange(len(inner), dtype=np.int32)
+        return rank[index]
+
+    @functools.cached_property
+    def copies(self) -> NDArray[np.int64]:
+        """(k,2) each vertex that coincides with an earlier one, and the first vertex at that position."""
+        return find_copies(self.weld_index)
+
+    @functools.cached_property
+    def welded(self) -> "Mesh":
+        """The mesh with coincident vertices merged, in order of first appearance; itself where there are none.
+        In a mesh of tets, surface vertices come before interior ones.
+
+        Simulation and adjacency use this mesh; `x_welded[mesh.weld_index]` maps a result to the file's vertices.
+        """
+        index = self.weld_index
+        count = int(index.max()) + 1
+        if count == self.n_vertices and (index == np.arange(count)).all():
+            return self
+        first = np.full(count, self.n_vertices, np.int64)
+        np.minimum.at(first, index, np.arange(self.n_vertices))
+        return dataclasses.replace(
+            self,
+            vertices=self.vertices[first],
+            faces=index[self.faces],
+            tets=index[self.tets],
+            source=None,
+            groups=None if self.groups is None else index[self.groups[first]],
+        )
+
+    def sewn_at(self, x: Any, slack: float = 0.0) -> "Mesh":
+        """This mesh with only those of its coincident vertices welded that also coincide at positions x (n,3), or in
+        all frames x (t,n,3); itself if all of them do, within `slack` metres.
+
+        Vertices that coincide in the rest pose may separate during an animation. Call this for each pose of a moving
+        mesh before using `weld_index`, `welded`, `surface` or `issues`.
+        """
+        at = validate.numbers("x", x)
+        if at.shape[-2:] != self.vertices.shape:
+            raise ValueError(f"x has shape {at.shape}; expected {self.vertices.shape}, or frames of it")
+        groups = parted(self.copies, at, slack)
+        return self if groups is None else dataclasses.replace(self, groups=groups)
+
+    @functools.cached_property
+    def surface(self) -> "Mesh":
+        """The collision surface of the welded mesh: all of it, or for a mesh of tets the surface faces and their
+        vertices, which are the first of `welded`."""
+        mesh = self.welded
+        if not len(mesh.tets):
+            return mesh
+        count = int(mesh.faces.max(initial=0)) + 1
+        groups = None if mesh.groups is None else mesh.groups[:count]
+        return Mesh(mesh.vertices[:count], mesh.faces, name=self.name, groups=groups)
+
+    @functools.cached_property
+    def links(self) -> Ints:
+        """(k,2) all edges of faces and tets, each once, lower vertex first."""
+        if not len(self.tets):
+            return self.topology.edges
+        pairs = np.sort(self.tets[:, [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]].reshape(-1, 2), 1)
+        return np.unique(np.concatenate([self.topology.edges, pairs]), axis=0).astype(np.int32)
+
+    @functools.cached_property
+    def tet_volumes(self) -> Floats:
+        """(k,) cubic metres; negative for an inverted tet."""
+        a, b, c, d = (self.vertices[self.tets[:, k]] for k in range(4))
+        return np.einsum("ij,ij->i", np.cross(b - a, c - a), d - a) / 6.0
+
+    @functools.cached_property
+    def issues(self) -> Issues:
+        """The defects of the mesh, determined on the welded vertices."""
+        return find_issues(self.welded, self.n_vertices - self.welded.n_vertices)
+
+    @functools.cached_property
+    def face_areas(self) -> Floats:
+        a, b, c = (self.vertices[self.faces[:, k]] for k in range(3))
+        return 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)
+
+    @functools.cached_property
+    def face_normals(self) -> Floats:
+        """(m,3) unit normals; zero for degenerate faces."""
+        a, b, c = (self.vertices[self.faces[:, k]] for k in range(3))
+        return _unit(np.cross(b - a, c - a))
+
+    @functools.cached_property
+    def edge_normals(self) -> Floats:
+        """(k,3) unit pseudonormals of `topology.edges`: the mean of the faces around each edge."""
+        total = _scatter(self.topology.face_edges, np.repeat(self.face_normals, 3, 0), len(self.topology.edges))
+        return _unit(total)
+
+    @functools.cached_property
+    def vertex_normals(self) -> Floats:
+        """(n,3) unit angle-weighted pseudonormals (Baerentzen and Aanaes 2005)."""
+        corners = self.vertices[self.faces]
+        ahead = _unit(np.roll(corners, -1, 1) - corners)
+        behind = _unit(np.roll(corners, 1, 1) - corners)
+        # atan2 is accurate near 0 and pi, where acos is not
+        angles = np.arctan2(np.linalg.norm(np.cross(ahead, behind), axis=2), (ahead * behind).sum(2))
+        weighted = angles[:, :, None] * self.face_normals[:, None, :]
+        return _unit(_scatter(self.faces, weighted.reshape(-1, 3), self.n_vertices))
+
+    @functools.cached_property
+    def volume(self) -> float:
+        """Signed volume by the divergence theorem, about the centre of the bounding box; valid for closed meshes."""
+        x = self.vertices - self.bounds.mean(0)
+        a, b, c = (x[self.faces[:, k]] for k in range(3))
+        return float(np.einsum("ij,ij->", a, np.cross(b, c)) / 6.0)
+
+    def moved(self, vertices: Any) -> "Mesh":
+        """The same mesh with other vertex positions."""
+        shape = validate.numbers("vertices", vertices).shape
+        if shape != self.vertices.shape:
+            raise ValueError(f"vertices has shape {shape}; expected {self.vertices.shape}")
+        return dataclasses.replace(self, vertices=vertices)
+
+    def __repr__(self) -> str:
+        tets = f", {len(self.tets)} tets" if len(self.tets) else ""
+        return f"<Mesh {self.name!r}: {self.n_vertices} vertices, {self.n_faces} faces{tets}, {self.size:.3g} m>"
+
+
+@takes(Mesh)
+def as_mesh(name: str, value: Any) -> Mesh:
+    """Convert to a Mesh: an object with `vertices` and `faces`, such as a trimesh.Trimesh, or a pair (vertices, faces),
+    as in libigl. `name` is the argument's name in errors; paths are not loaded here."""
+    if isinstance(value, Mesh):
+        return value
+    wanted = "a Mesh, something with vertices and faces, or a pair (vertices, faces)"
+    if isinstance(value, (str, os.PathLike)):
+        raise wrong(name, value, "a mesh, not the name of a file", f"pliant.load({os.fspath(value)!r})")
+    if isinstance(value, type):
+        raise wrong(name, value, wanted)
+    if isinstance(getattr(value, "mesh", None), Mesh):
+        raise wrong(name, value, "a Mesh", "give its .mesh")
+    if isinstance(value, (tuple, list)) and len(value) == 2 and all(np.ndim(part) == 2 for part in _ragged(value)):
+        vertices, faces = value
+    elif hasattr(value, "vertices") and hasattr(value, "faces"):
+        vertices, faces = value.vertices, value.faces
+    else:
+        advice = "give its .to_mesh()" if hasattr(value, "geometry") else ""
+        raise wrong(name, value, wanted, advice)
+    try:
+        return Mesh(vertices, faces, name=name)
+    except ValueError as error:
+        raise ValueError(f"{name}.{error}") from None
+
+
+def _ragged(pair: Any) -> list[Any]:
+    """Both parts as arrays; zero-dimensional if rows differ in length."""
+    try:
+        return [np.asarray(part) for part in pair]
+    except ValueError:
+        return [np.zeros(())]
+
+
+def _unit(a: Floats) -> Floats:
+    # scaled by the largest component first, so that lengths of 1e-170 do not underflow
+    largest = np.abs(a).max(-1, keepdims=True) if a.size else np.ones((*a.shape[:-1], 1))
+    safe = np.where(largest > 0, largest, 1.0)
+    b = a / safe
+    length = np.linalg.norm(b, axis=-1, keepdims=True)
+    return b / np.where(length > 0, length, 1.0)
+
+
+def _scatter(index: NDArray[Any], values: Floats, count: int) -> Floats:
+    """Sum rows of `values` into `count` rows by `index`; bincount adds sequentially, so the sums are deterministic."""
+    flat = index.ravel()
+    return np.stack([np.bincount(flat, values[:, k], count) for k in range(3)], axis=1)

@@ -1,0 +1,1 @@
+"""Moving shapes: rigid keyframes, skinned characters, recorded vertices, and clips of them."""

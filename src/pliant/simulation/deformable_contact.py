@@ -1,0 +1,198 @@
+"""SoftContact: contacts of deformable bodies with themselves and each other, by any detector and any response.
+
+It replaces the guard. In safe mode the guard also runs after it and limits the motion, so that an intersection-free
+state stays so even if the detector misses a contact.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import contacts as _contacts
+from .. import validate
+from ..contacts import Contacts
+from ..detect.base import Finds, Remembering, Side
+from ..detect.methods import METHODS, check_options, method_name
+from ..respond import RESPONSES
+from ..respond.base import Look
+from ..scene import Scene
+from ..state import State
+from .guard import Guard, beside, keys
+
+METHOD, RESPONSE = "tree", "penalty+geometric"  # defaults if only the other of the two is given
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Part:
+    """A detector for one deformable body with itself, or for two of them."""
+
+    detector: Any
+    rows: tuple[slice, ...]
+    settled: NDArray[np.int64]  # keys of pairs that are closer than the thickness in the rest shape
+
+    def apart(self, state: State, reach: float) -> bool:
+        """Whether the boxes of two bodies, swept over this substep, are farther apart than `reach`."""
+        if len(self.rows) < 2:
+            return False
+        (low, high), (bottom, top) = (_box(state, rows) for rows in self.rows)
+        return bool((low > top + reach).any() or (bottom > high + reach).any())
+
+    def forget(self) -> None:
+        """Reset the detector's memory when the pair is culled."""
+        if isinstance(self.detector, Remembering):
+            self.detector.memory = np.zeros((0, 10))
+
+    def find(self, state: State) -> Contacts:
+        found: Contacts = self.detector.update(state).find(state)
+        return found[~np.isin(keys(found), self.settled)] if len(self.settled) else found
+
+
+class SoftContact:
+    """The interface of `Guard`, implemented by the detector `method` (with `options`) and the named response."""
+
+    def __init__(
+        self,
+        scene: Scene,
+        state: State,
+        method: str | None = None,
+        options: Mapping[str, Any] | None = None,
+        response: str | None = None,
+    ) -> None:
+        self.method = able_method(method or METHOD, len(scene.soft) > 1)
+        able = tuple(name for name, other in RESPONSES.items() if other.between)
+        if response in RESPONSES and response not in able:
+            names = ", ".join(able)
+            raise ValueError(f"self_response {response!r} works against obstacles only; use one of: {names}")
+        self.responds = validate.choice("self_response", response or RESPONSE, able)
+        if scene.self_contact == "off":
+            raise ValueError(
+                f"self_method and self_response require self-contact, and scene {scene.name!r} has "
+                "self_contact 'off'; make it with self_contact='push' or 'safe'"
+            )
+        self.guard = Guard(scene, state) if scene.self_contact == "safe" else None
+        self.thickness = scene.eps if scene.thickness is None else scene.thickness
+        self.response = RESPONSES[self.responds](scene, eps=self.thickness)
+        self.response.look = self.look
+        whole = getattr(METHODS[self.method], "volume", False)
+        meshes = {b: scene.bodies[b].mesh for b in scene.soft}
+        sides = [Side(m.welded if whole else m.surface, int(scene.first[b]), b) for b, m in meshes.items()]
+        pairs = [(a, None) for a in sides] + [(a, b) for k, a in enumerate(sides) for b in sides[k + 1 :]]
+        links = {b: scene.bodies[b].mesh.welded.links + np.int32(scene.first[b]) for b in scene.soft}
+        given = check_options(self.method, options or {})
+        if getattr(METHODS[self.method], "many", False) and len(sides) > 1 and all(len(s.mesh.tets) for s in sides):
+            one = METHODS[self.method](sides[0], more=sides[1:], within=self.thickness, **given)
+            self._parts = [_Part(one, (scene.soft_rows,), np.zeros(0, np.int64))]
+        else:
+            self._parts = [self._part(a, b, given, state, links[a.body]) for a, b in pairs]
+        self._found = _contacts.empty()
+
+    def _part(self, a: Side, b: Side | None, options: dict[str, Any], state: State, links: NDArray[np.int32]) -> _Part:
+        detector = METHODS[self.method](a, b, within=self.thickness, **options)
+        if b is not None:
+            return _Part(detector, (a.rows, b.rows), np.zeros(0, np.int64))
+        close = detector.update(state).find(state)
+        near = beside(close, links, len(state.x)) if len(close) else slice(0)
+        return _Part(detector, (a.rows,), np.sort(keys(close[near])))
+
+    def look(self, state: State) -> Contacts:
+        """Return the contacts among all deformable bodies, in the order of the bodies."""
+        near = [not part.apart(state, self.thickness) for part in self._parts]
+        for part, is_near in zip(self._parts, near, strict=True):
+            if not is_near:
+                part.forget()
+        parts = [part.find(state) for part, is_near in zip(self._parts, near, strict=True) if is_near]
+        return parts[0] if len(parts) == 1 else _contacts.join(parts)
+
+    @property
+    def detectors(self) -> list[Any]:
+        return [part.detector for part in self._parts]
+
+    def begin(self, state: State, dt: float, steps: int = 1) -> None:
+        """Begin a frame of `steps` substeps of dt."""
+        if self.guard:
+            self.guard.begin(state, dt, steps)
+
+    def follow(self, state: State) -> None:
+        """Do nothing: `apply` always runs a detection pass."""
+
+    def apply(self, state: State, dt: float) -> None:
+        """Detect contacts, and respond."""
+        self._found = self.look(state)
+        self.response.begin(self._found, state)
+        self.response.apply(self._found, state, dt)
+
+    def keep(self, state: State, dt: float) -> None:
+        """In safe mode, limit the motion to what the guard proves free of intersections."""
+        if self.guard:
+            self.guard.forget(state)
+            self.guard.keep(state, dt)
+
+    def finish(self, state: State, dt: float) -> None:
+        """Correct v."""
+        self.response.finish(self._found, state, dt)
+        if self.guard:
+            self.guard.finish(state, dt)
+
+    def show(self, state: State, dt: float, bodies: Look) -> None:
+        """Correct x at the end of a frame; `bodies` detects contacts with obstacles, which are resolved too."""
+        if self.response.shows:
+            self.response.show(state, dt, lambda at: _contacts.join([self.look(at), bodies(at)]))
+            self.keep(state, dt)
+
+    @property
+    def shows(self) -> bool:
+        return self.response.shows
+
+    @property
+    def remained(self) -> int:
+        """Number of pairs, as found by the detector, that were still too near when the response stopped."""
+        return self.response.remained
+
+    @property
+    def found(self) -> Contacts:
+        """The contacts within the thickness, for a frame."""
+        return self._found[self._found["distance"] <= self.thickness]
+
+    def crossed(self, x: NDArray[np.float64]) -> list[Any]:
+        """Return the intersecting pairs of triangles, see `Guard.crossed`."""
+        return self.guard.crossed(x) if self.guard else []
+
+    @property
+    def unheld(self) -> int:
+        return self.guard.unheld if self.guard else 0
+
+    @unheld.setter
+    def unheld(self, count: int) -> None:
+        if self.guard:
+            self.guard.unheld = count
+
+    @property
+    def looks(self) -> int:
+        return self.guard.looks if self.guard else 0
+
+    @property
+    def forced(self) -> int:
+        return self.guard.forced if self.guard else 0
+
+    @forced.setter
+    def forced(self, count: int) -> None:
+        if self.guard:
+            self.guard.forced = count
+
+
+def able_method(name: str, several: bool) -> str:
+    """Return the name, as in METHODS, of a method that finds contacts among deformable bodies."""
+    name = method_name(name)
+    wanted = Finds.SELF | Finds.PAIR if several else Finds.SELF
+    if wanted not in METHODS[name].finds:
+        able = ", ".join(n for n, other in METHODS.items() if wanted in other.finds)
+        raise ValueError(f"self_method {name!r} does not detect self-contact; use one of: {able}")
+    return name
+
+
+def _box(state: State, rows: slice) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    x, start = state.x[rows], state.x_start[rows]
+    return np.minimum(x.min(0), start.min(0)), np.maximum(x.max(0), start.max(0))

@@ -1,0 +1,79 @@
+"""Final projection: vertices still inside a body at the end of a frame are projected out.
+
+Responses use the nearest surfaces of one detection pass per substep, and move the ends of edges whose midpoints are too
+near; so a vertex may end a substep inside, where a foot moves faster than the cloth can follow or where limbs press on
+it.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..contacts import VERTEX_FACE, Contacts
+from ..detect.base import Sounding
+from ..detect.detectors.offset import Lifted
+from ..respond.projection import RECOVERY
+from ..scene import Scene
+from ..state import State
+
+Floats = NDArray[np.float64]
+ROUNDS = 6  # in a concavity a projection may lead into another side; so each round uses half the offset of the last
+
+
+class LastLook:
+    """Queries the detectors with an exact inside test (`Sounding`) for the vertices that may have entered a body since
+    the last detection pass, and projects these out to `eps`, by at most their displacement in the frame plus what
+    `RECOVERY` allows."""
+
+    def __init__(self, scene: Scene, detectors: Sequence[Any]) -> None:
+        plain = [each.detector if isinstance(each, Lifted) else each for each in detectors]
+        self.detectors: list[Sounding] = [each for each in plain if isinstance(each, Sounding)]
+        self.eps, self._rows = scene.eps, scene.soft_rows
+        self._free = scene.inverse_masses[self._rows] > 0.0
+        self._begin, self._seen = np.zeros((0, 3)), np.zeros((0, 3))
+
+    def begin(self, state: State) -> None:
+        """Begin a frame."""
+        if self.detectors:
+            self._begin = state.x[self._rows].copy()
+
+    def remember(self, state: State) -> None:
+        """Store the positions of the detection pass, before any response."""
+        if self.detectors:
+            self._seen = state.x[self._rows].copy()
+
+    def apply(self, found: Contacts, state: State, dt: float) -> bool:
+        """Move x; return whether anything was inside. `found`: contacts of the last detection pass; dt: of a frame."""
+        moved = False
+        for detector in self.detectors:
+            x = state.x[self._rows]
+            rows = self._doubtful(detector, found, x)
+            first = detector.soft.first - self._rows.start
+            allowed = RECOVERY * dt + _length(x[rows] - self._begin[rows])
+            for turn in range(ROUNDS if len(rows) else 0):
+                inside = detector.inside(x[rows], rows - first)
+                if not len(inside.rows):
+                    break
+                rows, allowed = rows[inside.rows], allowed[inside.rows]
+                push = np.minimum(inside.depth + 0.5**turn * self.eps, allowed)
+                x[rows] += push[:, None] * inside.normal
+                allowed, moved = allowed - push, True
+        return moved
+
+    def _doubtful(self, detector: Sounding, found: Contacts, x: Floats) -> NDArray[np.int64]:
+        """Return the vertices that have moved at least their distance from the body since the detection pass."""
+        soft, first = detector.soft, self._rows.start
+        mine = slice(soft.first - first, soft.first - first + soft.mesh.n_vertices)
+        clear = np.full(soft.mesh.n_vertices, detector.within)
+        rows = np.flatnonzero(found["kind"] == VERTEX_FACE)
+        bodies = found["bodies"][rows]
+        rows = rows[(bodies[:, 0] == soft.body) & (bodies[:, 1] == detector.body.body)]
+        np.minimum.at(clear, found["vertices"][rows, 0] - soft.first, found["distance"][rows])
+        doubtful = (_length(x[mine] - self._seen[mine]) >= clear) & self._free[mine]
+        return np.flatnonzero(doubtful) + mine.start
+
+
+def _length(a: Floats) -> Floats:
+    return np.sqrt(np.einsum("ij,ij->i", a, a))

@@ -1,0 +1,78 @@
+"""Exact count of intersecting triangle pairs per frame: cloth with cloth, and cloth with bodies."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...detect.bvh.tree import refit, tree_of
+from ...detect.queries.intersections import crossings_between, side_of
+from ...kernels.queries.intersections import Side
+from ...scene import Scene
+
+Floats = NDArray[np.float64]
+Pairs = NDArray[np.int32]
+
+
+class CrossingCount:
+    """Counts the intersecting triangle pairs of a scene, touching included. Neighbours count only where they intersect
+    beyond their shared vertices or edge (see `Crossings`). Each body has one BVH, which is refitted."""
+
+    def __init__(self, scene: Scene, x: Floats) -> None:
+        self.parts = [_Part(scene, b, x) for b in range(len(scene.bodies))]
+        self.soft, self.fixed, self._moving = scene.soft, scene.fixed, {*scene.soft, *scene.moving}
+
+    def at(self, x: Floats) -> tuple[int, int]:
+        """Return the number of pairs of cloth with cloth and of cloth with bodies at positions x (n,3) of the scene."""
+        self.move(x)
+        own = sum(len(self.between(b, c)) for b, c in self._cloths)
+        return own, self.with_bodies()
+
+    def with_bodies(self) -> int:
+        """Return the number of pairs of cloth with bodies at the positions of the last `move`."""
+        return sum(len(self.between(b, c)) for b in self.soft for c in self.fixed)
+
+    def corners(self, x: Floats) -> list[tuple[int, int, Pairs]]:
+        """For each two bodies b, c that intersect at x: b, c and the corners (k,2,3) of the pairs, as rows of x."""
+        self.move(x)
+        found = []
+        for b, c in [*self._cloths, *((b, c) for b in self.soft for c in self.fixed)]:
+            pairs = self.between(b, c)
+            if len(pairs):
+                one, two = (self.parts[k].faces[pairs[:, n]] + self.parts[k].rows.start for n, k in enumerate((b, c)))
+                found.append((b, c, np.stack([one, two], 1)))
+        return found
+
+    def move(self, x: Floats) -> None:
+        """Refit the BVHs to positions x (n,3) of the whole scene."""
+        for b in self._moving:
+            self.parts[b].move(x)
+
+    @property
+    def _cloths(self) -> list[tuple[int, int]]:
+        return [(b, c) for k, b in enumerate(self.soft) for c in self.soft[k:]]
+
+    def between(self, b: int, c: int) -> Pairs:
+        """Return the pairs (k,2) of intersecting faces of two bodies, or of one, as of the last `move`."""
+        one, two = self.parts[b], self.parts[c]
+        if b != c and ((one.low > two.high).any() or (two.low > one.high).any()):
+            return np.zeros((0, 2), np.int32)
+        return crossings_between(one.side, two.side, b == c)
+
+
+class _Part:
+    """The welded mesh of a body at its present positions, and its BVH."""
+
+    def __init__(self, scene: Scene, b: int, x: Floats) -> None:
+        self.rows = scene.rows(b)
+        self.faces = scene.bodies[b].mesh.welded.faces
+        self.x = x[self.rows].copy()
+        self.tree = tree_of(self.x, self.faces)
+        self.low, self.high = self.x.min(0), self.x.max(0)
+
+    def move(self, x: Floats) -> None:
+        self.x = x[self.rows].copy()
+        refit(self.tree, self.x, self.faces)
+        self.low, self.high = self.x.min(0), self.x.max(0)
+
+    @property
+    def side(self) -> Side:
+        return side_of(self.x, self.faces, self.tree)

@@ -1,0 +1,149 @@
+"""Parts of the guard: the faces of several bodies in one BVH, and the pairs of features that are kept separated."""
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import contacts as _contacts
+from ...contacts import Contacts
+from ...detect.bvh.leaf_mesh import Cover
+from ...detect.queries.proximity import NearPairs
+from ...kernels.queries import contact_records as _records
+from ...kernels.simulation import carry as _carry
+from ...kernels.simulation import guard as _kernels
+from ...mesh.topology import Topology
+from ...scene import Scene
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int32]
+# weights of a pair's four vertices: the centroid of its first side less that of its second
+_ONE, _TWO = np.array([1.0, -1 / 3, -1 / 3, -1 / 3]), np.array([0.5, 0.5, -0.5, -0.5])
+
+
+@dataclasses.dataclass(eq=False)
+class Other:
+    """An obstacle and its candidate pairs with the cloth."""
+
+    near: NearPairs
+    rows: Rows
+    moves: bool
+    reach: float = 0.0  # query distance around it, metres
+
+    @property
+    def box(self) -> Floats:
+        return np.asarray(self.near.b.tree.nodes[0]["bounds"])
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Walls:
+    """Pairs of features that are kept separated along their normals: vertices (k,4), kinds (k,), normals (k,3), present
+    gaps (k,), the room (k,) each side may use, and the gap (k,) that is always kept; metres."""
+
+    vertices: Rows
+    kinds: NDArray[np.uint8]
+    normals: Floats
+    gaps: Floats
+    room: Floats
+    kept: Floats
+
+    @classmethod
+    def of(cls, found: Contacts, x: Floats, least: float, rounding: float) -> "Walls":
+        """Make the pairs of contacts found at x; gaps below `least` are kept at their size less `rounding`."""
+        gaps, room, kept = (np.empty(len(found)) for _ in range(3))
+        pairs = found["vertices"].copy(), found["kind"].copy(), found["normal"].copy()
+        _kernels.room_of(*pairs, x, least, rounding, gaps, room, kept)
+        if gaps.min(initial=np.inf) <= 2.0 * rounding:
+            _kernels.touching_normals(*pairs, x, gaps, 2.0 * rounding)
+            _kernels.room_of(*pairs, x, least, rounding, gaps, room, kept)
+        return cls(*pairs, gaps, room, kept)
+
+    def __getitem__(self, which: NDArray[np.bool_]) -> "Walls":
+        return Walls(*(getattr(self, field.name)[which] for field in dataclasses.fields(self)))
+
+    @property
+    def named(self) -> tuple[Rows, NDArray[np.uint8], Floats]:
+        return self.vertices, self.kinds, self.normals
+
+    def crossed(self, seen: Floats, x: Floats) -> NDArray[np.bool_]:
+        """Return which pairs (k,) are no longer separated along their normal when vertices move from `seen` to x."""
+        out = np.empty(len(self.room), np.bool_)
+        _carry.broken(*self.named, seen, x - seen, out)
+        return out
+
+    def separations(self, x: Floats) -> Floats:
+        """Return the distance (k,) between the centroids of the two sides of each pair at x along its normal."""
+        height = ((x[self.vertices] - x[self.vertices[:, :1]]) * self.normals[:, None]).sum(2)
+        first = np.where((self.kinds == _contacts.VERTEX_FACE)[:, None], _ONE, _TWO)
+        return np.asarray((height * first).sum(1))
+
+    def limit(self, seen: Floats, target: Floats, part: Floats, held: NDArray[np.bool_]) -> int:
+        """Reduce the fractions `part` (n,) of moves from `seen` to `target`; return the number of newly held pairs."""
+        return int(_kernels.limit(*self.named, self.room, self.kept, seen, target, part, held))
+
+
+def beside(contacts: Contacts, edges: Rows, count: int) -> NDArray[np.bool_]:
+    """Return which contacts (k,) join features at most two of `edges` (m,2), on `count` vertices, apart."""
+    from scipy.sparse import coo_array
+
+    both = np.concatenate([edges, edges[:, ::-1]])
+    one = coo_array((np.ones(len(both), np.int8), both.T), shape=(count, count)).tocsr()
+    two = one @ one
+    v = contacts["vertices"]
+    split = np.where(contacts["kind"] == _contacts.VERTEX_FACE, 1, 2)
+    found = np.zeros(len(contacts), np.bool_)
+    for i in range(3):
+        for j in range(i + 1, 4):
+            across = (i < split) & (j >= split)
+            found |= across & ((one[v[:, i], v[:, j]] > 0) | (two[v[:, i], v[:, j]] > 0))
+    return found
+
+
+def among(rows: Rows, some: Rows) -> NDArray[np.bool_]:
+    """Return which rows (k,c) are among `some` (m,c)."""
+    whole = np.concatenate([some, rows])
+    _, number = np.unique(whole, axis=0, return_inverse=True)
+    return np.isin(number[len(some) :], number[: len(some)])
+
+
+def keys(contacts: Contacts) -> NDArray[np.int64]:
+    """Return a key for each pair of features of one detector."""
+    e = contacts["elements"].astype(np.int64)
+    return np.asarray(contacts["kind"].astype(np.int64) << 62 | e[:, 0] << 31 | e[:, 1], np.int64)
+
+
+def records(pairs: NearPairs, a: Cover, b: Cover, reach: float, way: Floats | None, body_of: Rows) -> Contacts:
+    """Return contacts of two covers, or of one with itself: pairs within `reach`, now or along the way (n,3)."""
+    there, back, edges = pairs.within(reach, drifting=way is not None)
+    out = np.empty(len(there) + len(back) + len(edges), _contacts.CONTACT)
+    unclear, zero, none = np.empty(len(out), np.bool_), np.zeros(2, np.int32), np.zeros(0)
+    one, two = len(there), len(there) + len(back)
+    _records.fill_faces(a.x, b.x, b.top.faces, there, none, zero, zero, out[:one], unclear[:one])
+    _records.fill_faces(b.x, a.x, a.top.faces, back, none, zero, zero, out[one:two], unclear[one:two])
+    _records.fill_edges(a.x, a.top.edges, b.x, b.top.edges, edges, zero, zero, out[two:], unclear[two:])
+    if way is not None:
+        near = np.empty(len(out), np.bool_)
+        _kernels.come_near(out, way, reach, near)
+        out = out[near]
+    out["bodies"] = body_of[out["vertices"][:, [0, 2]]]
+    return out
+
+
+def rows_of(scene: Scene, b: int) -> Rows:
+    return np.arange(scene.first[b], scene.first[b + 1], dtype=np.int32)
+
+
+def cover_of(scene: Scene, bodies: Sequence[int], x: Floats, count: int) -> Cover:
+    """Return all faces of some bodies as one cover over the scene's array of positions."""
+    faces = [scene.bodies[b].mesh.welded.faces + np.int32(scene.first[b]) for b in bodies]
+    top = Topology.of(np.concatenate([np.zeros((0, 3), np.int32), *faces]), count)
+    return Cover(x, top, np.arange(count), lone=False)
+
+
+def spacing(top: Topology, x: Floats) -> float:
+    """Return the largest query distance: below the usual distance of neighbours, so flat cloth has no candidates."""
+    if not len(top.edges):
+        return 0.0
+    span = x[top.edges[:, 0]] - x[top.edges[:, 1]]
+    return 0.5 * float(np.median(np.sqrt((span**2).sum(1))))

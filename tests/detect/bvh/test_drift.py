@@ -1,0 +1,104 @@
+"""Pairs that come near while everything goes its way: none is missed, and what stands is found as ever."""
+
+import numpy as np
+import pytest
+
+from conftest import cases
+from pliant import geometry
+from pliant.detect.bvh.leaf_mesh import Cover
+from pliant.detect.queries.proximity import NearPairs
+from pliant.mesh import Mesh
+from pliant.shapes import ball, cloth
+
+pytestmark = pytest.mark.compiled
+MOMENTS = np.linspace(0.0, 1.0, 9)
+
+
+def crumpled(rng: np.random.Generator, n: int = 8) -> Mesh:
+    sheet = cloth(0.2, 0.2, n)
+    x = sheet.vertices
+    bent = np.stack([x[:, 0], 0.02 * np.sin(40.0 * x[:, 0]) + 0.01 * np.cos(35.0 * x[:, 2]), 0.4 * x[:, 2]], 1)
+    return sheet.moved(bent + 0.004 * rng.normal(size=x.shape))
+
+
+def cover(mesh: Mesh, first: int = 0) -> Cover:
+    made = Cover(mesh.vertices, mesh.topology, np.arange(mesh.n_vertices) + first)
+    made.move(mesh.vertices)
+    return made
+
+
+def ways(rng: np.random.Generator, x: np.ndarray) -> np.ndarray:
+    """A common way, a turn, and some of everybody's own."""
+    turn = np.cross(rng.normal(size=3), x)
+    return (
+        0.05 * rng.normal(size=3) + 0.2 * rng.normal() * turn + 10.0 ** rng.uniform(-4, -2) * rng.normal(size=x.shape)
+    )
+
+
+def nearest(a: Mesh, way_a: np.ndarray, b: Mesh, way_b: np.ndarray, same: bool) -> list[np.ndarray]:
+    """Distances of every vertex of a and face of b, and of every two edges, where they are nearest; inf for neighbours
+    and, of one mesh, for the second of two."""
+    v, f = (k.ravel() for k in np.mgrid[: a.n_vertices, : b.n_faces])
+    e_a, e_b = a.topology.edges, b.topology.edges
+    e, g = (k.ravel() for k in np.mgrid[: len(e_a), : len(e_b)])
+    faces, edges = np.full(len(v), np.inf), np.full(len(e), np.inf)
+    for t in MOMENTS:
+        x, y = a.vertices + t * way_a, b.vertices + t * way_b
+        stencil = np.concatenate([x[v][:, None], y[b.faces[f]]], 1)
+        faces = np.minimum(faces, geometry.point_triangle_distance(stencil))
+        edges = np.minimum(edges, geometry.edge_edge_distance(np.concatenate([x[e_a[e]], y[e_b[g]]], 1)))
+    if same:
+        faces[(b.faces[f] == v[:, None]).any(1)] = np.inf
+        edges[(e >= g) | (e_a[e][:, :, None] == e_b[g][:, None]).any((1, 2))] = np.inf
+    return [faces.reshape(a.n_vertices, b.n_faces), edges.reshape(len(e_a), len(e_b))]
+
+
+def among(pairs: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    found = np.zeros(shape, np.bool_)
+    found[pairs[:, 0], pairs[:, 1]] = True
+    return found
+
+
+@pytest.mark.parametrize("still", [False, True])
+def test_every_pair_of_two_meshes_that_comes_near_on_the_way_is_found(rng, still):
+    count = 0
+    for _ in range(cases(6)):
+        a, b = crumpled(rng), ball(0.03, 1, centre=(0.0, 0.06, 0.0))
+        one, two = cover(a), cover(b, a.n_vertices)
+        way, way_b = ways(rng, a.vertices), ways(rng, b.vertices) * (not still)
+        one.send(way)
+        if not still:
+            two.send(way_b)
+        there, back, edges = NearPairs(one, two).within(0.004, drifting=True)
+        least = nearest(a, way, b, way_b, False)
+        least.insert(1, nearest(b, way_b, a, way, False)[0])
+        for d, pairs in zip(least, (there, back, edges), strict=True):
+            near = d < 0.004
+            assert among(pairs, d.shape)[near].all()
+            count += near.sum()
+    assert count > 100
+
+
+def test_every_pair_of_one_mesh_that_comes_near_on_the_way_is_found(rng):
+    count = 0
+    for _ in range(cases(6)):
+        mesh = crumpled(rng)
+        made, way = cover(mesh), ways(rng, mesh.vertices)
+        made.send(way)
+        there, _, edges = NearPairs(made).within(0.004, drifting=True)
+        for d, pairs in zip(nearest(mesh, way, mesh, way, True), (there, edges), strict=True):
+            near = d < 0.004
+            assert among(pairs, d.shape)[near].all()
+            count += near.sum()
+    assert count > 100
+
+
+def test_what_goes_together_finds_what_it_would_find_standing(rng):
+    mesh = crumpled(rng, 14)
+    made = cover(mesh)
+    near = NearPairs(made)
+    stands = near.within(0.004)
+    made.send(np.tile([3.0, -7.0, 2.0], (mesh.n_vertices, 1)))
+    for one, two in zip(stands, near.within(0.004, drifting=True), strict=True):
+        assert np.array_equal(one, two)
+    assert len(stands[0]) > 10

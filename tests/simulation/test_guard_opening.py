@@ -1,0 +1,86 @@
+"""Sheets whose vertices lie on edges they are no ends of, or nearly so: opened at the start, uncut to the end.
+
+T-junctions closed by faces without area, cracks and needles, moved, turned and scaled; judged by the IPC Toolkit.
+"""
+
+import numpy as np
+import pytest
+
+from attack import meshes
+from conftest import cases
+from pliant.mesh import Mesh
+from pliant.motion.rigid import Motion
+from pliant.scene import Body, Grip, Scene
+from pliant.shapes import ball
+from pliant.simulation import Simulation
+from pliant.simulation.guard import Guard
+from pliant.simulation.guard.opening import is_tight, open_up
+from simulation.test_guard_carry import Judge
+
+WOUNDS = (meshes.t_junctions, meshes.cracks, meshes.needles)
+
+
+def sheet(rng, wound, scale=1.0, n=6):
+    x, faces = meshes.grid(rng, n, n)
+    x[:, 1] = 0.0
+    x, faces = wound(rng, 0.4 * x, faces, 0.4)
+    return Mesh(scale * x @ meshes.rotation(rng).T, faces)
+
+
+@pytest.mark.parametrize("wound", WOUNDS)
+def test_pairs_that_touch_are_opened(wound):
+    for case in range(cases(12)):
+        rng = np.random.default_rng([7, case])
+        scale, thickness = 10.0 ** rng.uniform(-6, 6), 10.0 ** rng.uniform(-8, -2)
+        scene = Scene(
+            [Body(sheet(rng, wound, scale))], eps=0.01 * scale, thickness=thickness * scale, self_contact="safe"
+        )
+        state = scene.start()
+        judge, guard, x = Judge(scene), Guard(scene, state), state.x.copy()
+        open_up(guard, scene.inverse_masses > 0.0, x)
+        walls, _, least, _ = guard.near(x)
+        assert not is_tight(walls, least)
+        assert not judge.meets(x)
+        # a few hundredths of the thickness, which nobody sees
+        assert np.abs(x - state.x).max() <= 0.2 * thickness * scale
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("wound", WOUNDS)
+def test_sheets_with_such_pairs_are_carried_by_bodies_and_grips_uncut(wound):
+    for case in range(cases(3)):
+        rng = np.random.default_rng([8, case])
+        mesh = sheet(rng, wound)
+        end = np.eye(3, 4)
+        end[:, 3] = 30.0 * rng.normal(size=3) * 0.03
+        way = Motion([0.0, 0.03], [np.eye(3, 4), end])
+        if case % 2:
+            bodies = [Body(mesh, grips=[Grip([0], way)])]
+        else:
+            start = -0.2 * end[:, 3] / np.linalg.norm(end[:, 3])
+            bodies = [Body(mesh), Body(ball(0.06, 1, centre=tuple(start - 0.2 * end[:, 3])), fixed=True, motion=way)]
+        scene = Scene(bodies, eps=0.003, thickness=1e-4, self_contact="safe", gravity=(0.0, 0.0, 0.0))
+        judge, sim = Judge(scene), Simulation(scene, substeps=2, method="tree")
+        if judge.meets(sim.state.x):
+            continue
+        for frame in sim.run(3):
+            assert np.isfinite(frame.x).all()
+            assert not judge.meets(frame.x)
+        assert sim.guard.forced == 0
+
+
+def test_a_grip_that_holds_vertices_on_one_line_is_told(caplog):
+    """Nothing can open what a grip holds: it is counted, and does not stop the grip."""
+    x = np.array([[0.0, 0.0, 0.0], [0.5, 0.0, 0.0], [1.0, 0.0, 0.0], [0.4, 0.0, 1.0], [0.5, 0.0, -1.0]])
+    x = x @ meshes.rotation(np.random.default_rng(3)).T
+    mesh = Mesh(x, [[0, 1, 3], [1, 2, 3], [2, 1, 0], [0, 2, 4]])
+    end = np.eye(3, 4)
+    end[:, 3] = 1.0, 2.0, 0.5
+    grip = Grip([0, 1, 2], Motion([0.0, 0.02], [np.eye(3, 4), end]))
+    scene = Scene([Body(mesh, grips=[grip])], eps=0.01, thickness=0.005, self_contact="safe", gravity=(0.0, 0.0, 0.0))
+    sim = Simulation(scene, substeps=2, method="tree")
+    frames = list(sim.run(2))
+    assert np.allclose(frames[-1].x[:3], x[:3] + end[:, 3])
+    assert sim.guard.unheld > 0
+    assert sim.guard.forced > 0
+    assert "touch" in caplog.text
