@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.arguments import door
+from pliant.arguments import check_arguments
 from pliant.mesh import as_mesh
 
 BOX = pliant.shapes.box(0.4, 1)
@@ -138,7 +138,7 @@ def test_a_mesh_is_not_copied_at_the_door():
 
 
 def test_a_door_keeps_the_name_the_signature_and_the_answer_of_a_function():
-    @door
+    @check_arguments
     def twice(n: int, *, loud: bool = False) -> str:
         """Doc."""
         return f"{2 * n}{'!' if loud else ''}"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pliant.mesh import Mesh
-from pliant.motion.rigid import STANDING, Motion
+from pliant.motion.rigid import IDENTITY_POSE, Motion
 from pliant.scene import Body, Cloth, Grip, Scene, Solid
 from pliant.shapes import bar, box, cloth, cylinder
 from pliant.simulation.checkpoint import fingerprint
@@ -65,7 +65,7 @@ def test_a_quarter_of_each_tet_goes_to_its_corners():
     scene = Scene([Body(cloth(), material=Cloth()), Body(round_one, material=Solid(density=100.0))])
     assert scene.masses[scene.rows(1)].sum() == pytest.approx(100.0 * round_one.volume, rel=1e-12)
     assert (scene.masses > 0.0).all()
-    assert (scene.cloths, scene.solids, scene.soft) == ([0], [1], [0, 1])
+    assert (scene.cloths, scene.solids, scene.deformable) == ([0], [1], [0, 1])
 
 
 def test_pins_grips_and_velocity_are_of_the_vertices_as_they_were_given():
@@ -73,7 +73,7 @@ def test_pins_grips_and_velocity_are_of_the_vertices_as_they_were_given():
     top = np.flatnonzero(mesh.vertices[:, 1] > 0.149)
     low = np.flatnonzero(mesh.vertices[:, 1] < -0.149)
     assert (mesh.weld_index != np.arange(mesh.n_vertices)).any()
-    still = Motion(np.zeros(1), STANDING[None])
+    still = Motion(np.zeros(1), IDENTITY_POSE[None])
     scene = Scene([Body(mesh, material=FOAM, pins=top, grips=[Grip(low, still)], velocity=(1.0, 2.0, 3.0))])
     state = scene.start()
     assert (state.x[mesh.weld_index] == mesh.vertices).all()

@@ -146,7 +146,7 @@ def _nouns(
             "Scene", pliant.Scene, {"bodies": [pliant.Body(flat), pliant.Body(body, fixed=True)]},
             {
                 "bodies": "several", "gravity": "array", "wind": "array", "eps": "number", "friction": "number",
-                "friction_model": "choice", "elasticity": "number", "name": "text", "self_contact": "choice",
+                "friction_model": "choice", "restitution": "number", "name": "text", "self_contact": "choice",
                 "thickness": "number?", "overlaps": "several", "overlap_resolution": "whole",
             },
         ),

@@ -136,7 +136,9 @@ def _rows(case: Case, warm: int, frames: int, progress: Callable[[str], None]) -
         assert isinstance(detector, BoneBoxesDetector)
         watched = _Watched(detector)
         sim.detectors[:] = [watched]  # type: ignore[list-item]
-        projection = BoneBoxesDetector(detector.soft, detector.body, within=scene.eps, midpoints=False, exact=False)
+        projection = BoneBoxesDetector(
+            detector.deformable, detector.body, within=scene.eps, midpoints=False, exact=False
+        )
         spent: list[dict[str, float]] = []
         spared, found, projected = np.zeros(frames), np.zeros(frames), np.zeros(frames)
         for _ in range(warm):

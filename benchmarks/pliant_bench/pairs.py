@@ -146,7 +146,7 @@ def _fcl(case: Case) -> list[Entry]:
 def _warp(case: Case) -> list[Entry]:
     from . import warp_kernels
 
-    theirs = warp_kernels.Crossings(case.mesh.vertices, warp_kernels.mesh_of(case.frames[0], case.mesh.faces))
+    theirs = warp_kernels.Intersections(case.mesh.vertices, warp_kernels.mesh_of(case.frames[0], case.mesh.faces))
     places = [warp_kernels.vectors(x) for x in case.frames]
 
     def work() -> Any:
@@ -190,7 +190,7 @@ def _coal_refit(case: Case) -> list[Entry]:
 def _warp_refit(case: Case) -> list[Entry]:
     from . import warp_kernels
 
-    theirs = warp_kernels.Crossings(case.mesh.vertices, warp_kernels.mesh_of(case.frames[0], case.mesh.faces))
+    theirs = warp_kernels.Intersections(case.mesh.vertices, warp_kernels.mesh_of(case.frames[0], case.mesh.faces))
     places = [warp_kernels.vectors(x) for x in case.frames]
 
     def work() -> None:

@@ -15,7 +15,7 @@ from pliant.detect.base import Side
 from pliant.detect.detectors.bone_boxes import BoneBoxesDetector
 from pliant.detect.detectors.bone_fields import BoneFieldsDetector
 from pliant.detect.detectors.brute_force import BruteForceDetector
-from pliant.detect.detectors.bvh import TreeDetector
+from pliant.detect.detectors.bvh import BvhDetector
 from pliant.detect.fields.bones import SHARE
 from pliant.detect.queries.penetration import Depths
 from pliant.motion.deforming import Skinned
@@ -34,7 +34,7 @@ Floats = NDArray[np.float64]
 WAYS: dict[str, Callable[[Side, Side, float], Any]] = {
     "bone-boxes": lambda cloth, skin, eps: BoneBoxesDetector(cloth, skin, within=eps),
     "distance-field": lambda cloth, skin, eps: BoneFieldsDetector(cloth, skin, within=eps, cache=False),
-    "tree": lambda cloth, skin, eps: TreeDetector(cloth, skin, within=eps),
+    "tree": lambda cloth, skin, eps: BvhDetector(cloth, skin, within=eps),
 }
 SHARES = (0.2, SHARE, 0.5)
 COLUMNS = (

@@ -12,8 +12,8 @@ from pliant import shapes
 from pliant.contacts import Contacts
 from pliant.detect.base import Side
 from pliant.detect.bvh.tree import refit, tree_of
-from pliant.detect.detectors.bvh import TreeDetector
-from pliant.detect.detectors.stochastic import ActivePairsDetector, StochasticTreeDetector, measured_recall
+from pliant.detect.detectors.bvh import BvhDetector
+from pliant.detect.detectors.stochastic import ActivePairsDetector, StochasticBvhDetector, measured_recall
 from pliant.mesh import Mesh
 from pliant.report.charts import plain_svg
 from pliant.report.tables import Chart, Column, Table
@@ -110,7 +110,7 @@ def exact_of(scene: Moving, repeats: int) -> tuple[list[Contacts], float]:
     found: list[Contacts] = []
     best = np.inf
     for _ in range(repeats):
-        found, spent = _run(TreeDetector(*scene.sides, within=scene.within), scene)
+        found, spent = _run(BvhDetector(*scene.sides, within=scene.within), scene)
         best = min(best, spent)
     return found, best
 
@@ -126,7 +126,7 @@ def quality_table(
             for quality in qualities:
                 progress(f"{scene.name}: quality {quality:g}")
                 options: dict[str, Any] = {"within": scene.within, "quality": quality}
-                row = _followed(StochasticTreeDetector, options, scene, truth, repeats, 0)
+                row = _followed(StochasticBvhDetector, options, scene, truth, repeats, 0)
                 rows.append(_named(scene, exact_ms) | {"quality": quality} | row)
     columns = (*_NAMES, Column("quality", show="{:g}"), *_RECALL)
     return Table("stochastic-tree", "A tree walked by probability: recall over quality, one thread", columns, rows)
@@ -163,7 +163,7 @@ def budget_table(moving: Sequence[Moving], *, budget_ms: float, frames: int, pro
     with timing.threads(1):
         for scene in moving:
             progress(f"{scene.name}: {budget_ms:g} ms a frame")
-            detector = StochasticTreeDetector(
+            detector = StochasticBvhDetector(
                 *scene.sides, within=scene.within, budget_ms=budget_ms, clock=time.process_time
             )
             spent = []

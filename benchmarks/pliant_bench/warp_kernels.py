@@ -107,7 +107,7 @@ def nearest(mesh: Any, points: Any) -> Any:
     return found.numpy()
 
 
-class Crossings:
+class Intersections:
     """Warp's triangle pairs of a mesh that stays and one that is refitted."""
 
     def __init__(self, x: NDArray[np.float64], mesh: Any, most: int = 200_000) -> None:

@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw, ImageFont
 import pliant
 from pliant.detect.base import Side
 from pliant.detect.bvh.cones import Cones
-from pliant.detect.detectors.bvh import TreeDetector
+from pliant.detect.detectors.bvh import BvhDetector
 from pliant.kernels import jit
 from pliant.kernels.bvh import cones as kernels
 from pliant.state import State
@@ -39,7 +39,7 @@ def draw_cones(save: Callable[[str, Image.Image], None]) -> None:
     """The strip from above: its contour with its self-intersections, and the patches that are proved free instead."""
     mesh, within = strip(), 0.01
     state = State.at(mesh.vertices)
-    detector = TreeDetector(Side(mesh), within=within)
+    detector = BvhDetector(Side(mesh), within=within)
     contacts = detector.update(state).find(state)
     cones = detector.near.cones
     assert cones is not None
@@ -52,7 +52,7 @@ def draw_cones(save: Callable[[str, Image.Image], None]) -> None:
         at = flat + np.array([side * WIDE * SCALE, 0.0])
         for q in order:
             tint = (255, 255, 255) if patch[q] < 0 else TINTS[patch[q] % len(TINTS)]
-            corners = [tuple(p) for p in at[cones.cover.skin.corners[q]]]
+            corners = [tuple(p) for p in at[cones.leaf_mesh.leaves.corners[q]]]
             draw.polygon(corners, tint if tinted else (240, 241, 244))
             draw.line([*corners, corners[0]], (205, 208, 216), 1)
     rows, n = cones.patches.rows[: cones.patches.start[1]], int(cones.patches.start[1])
@@ -75,8 +75,8 @@ def draw_cones(save: Callable[[str, Image.Image], None]) -> None:
 
 def patches(cones: Cones) -> np.ndarray:
     """(m,) the proved patch of each triangle of the cover, -1 for none."""
-    begin, behind = cones.begin(0.01), cones.cover.behind
-    nodes, out = cones.cover.tree.nodes, np.full(len(begin), -1)
+    begin, behind = cones.begin(0.01), cones.leaf_mesh.behind
+    nodes, out = cones.leaf_mesh.tree.nodes, np.full(len(begin), -1)
     i = n = 0
     while i < len(nodes):
         first, last = nodes[i]["first"], nodes[i]["first"] + nodes[i]["count"]
@@ -116,7 +116,7 @@ def measure() -> None:
     jit.set_threads(1)
     for nx, ny in SIZES:
         rest = pile(nx, ny, "flat")
-        plain, culled = (TreeDetector(Side(rest), within=WITHIN, cull=cull) for cull in (False, True))
+        plain, culled = (BvhDetector(Side(rest), within=WITHIN, cull=cull) for cull in (False, True))
         cones = culled.near.cones
         assert cones is not None
         for shape in STATES:
@@ -124,7 +124,7 @@ def measure() -> None:
             count = len(culled.update(state).find(state))
             finds = [lambda d=d, s=state: d.update(s).find(s) for d in (plain, culled)]
             row = milliseconds(*finds, lambda c=cones: c.begin(WITHIN))
-            row.append(float((cones.begin(WITHIN) != cones.cover.behind).mean()))
+            row.append(float((cones.begin(WITHIN) != cones.leaf_mesh.behind).mean()))
             print(f"| {nx} x {ny}, {shape} | {count} | " + " | ".join(f"{t:.2f}" for t in row) + " |", flush=True)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from pliant.detect.bvh.leaf_mesh import Cover
+from pliant.detect.bvh.leaf_mesh import LeafMesh
 from pliant.detect.detectors.continuous import Meetings, Moving, Sweep
 from pliant.kernels import jit
 from pliant.kernels.detectors.continuous import ACROSS
@@ -37,7 +37,7 @@ def draw_continuous(save: Callable[[str, Image.Image], None]) -> None:
     # constant across the strip, so that its centre line represents it
     x_1 += np.tile(np.random.default_rng(2).normal(size=(ny, 3)) * (0.0, 0.0004, 0.0012), (nx, 1))
     step = Sweep(mesh).step(x_0, x_1)
-    meetings = Meetings(Moving(Cover(x_0, mesh.topology, mesh.weld_index)))
+    meetings = Meetings(Moving(LeafMesh(x_0, mesh.topology, mesh.weld_index)))
     meetings.a.move(x_0, x_1)
     hits = meetings.all(1e-6, "conservative")
     met, (kind, i, j) = len(hits.time), hits.pairs[hits.time.argmin()]

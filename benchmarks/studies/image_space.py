@@ -15,7 +15,7 @@ import pliant
 from pliant.detect.queries.layers import DepthCamera, screen_of
 from pliant.detect.queries.overlap import Overlaps
 from pliant.detect.queries.points_inside import PointsInside
-from pliant.detect.queries.static_layers import StandingCamera
+from pliant.detect.queries.static_layers import StaticDepthCamera
 from pliant.kernels import jit
 from pliant.report.camera import Camera
 from pliant.report.overlay import painted
@@ -120,7 +120,7 @@ def cost() -> None:
             screen = screen_of(mesh.bounds, 2, size)
             shots.append(_least(lambda: camera.take(mesh.vertices, screen, mesh.bounds)))  # noqa: B023
         took = _least(lambda: ask.winding(mesh.vertices, points))  # noqa: B023
-        built, standing = _least(lambda: StandingCamera(mesh)), StandingCamera(mesh)  # noqa: B023
+        built, standing = _least(lambda: StaticDepthCamera(mesh)), StaticDepthCamera(mesh)  # noqa: B023
         stands = _least(lambda: standing.take(screen_of(mesh.bounds, 2, 64), mesh.bounds))  # noqa: B023
         print(f"| {mesh.n_faces:,} | {shots[0]:.2f} | {stands:.2f} | {shots[1]:.2f} | {took:.1f} | {built:.1f} |")
 

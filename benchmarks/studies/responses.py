@@ -18,7 +18,7 @@ from pliant.report.picture import render
 from pliant.report.result import Result, record
 from pliant.respond import RESPONSES, Geometric, Response
 from pliant.scenes import SCENES
-from pliant.simulation.deformable_contact import SoftContact
+from pliant.simulation.deformable_contact import DeformableContact
 from pliant.state import State
 
 PAPER, INK, QUIET, GRID = (255, 255, 255), (35, 38, 45), (120, 126, 140), (232, 234, 238)
@@ -78,7 +78,7 @@ def fall(frames: int = LOOKS[-1]) -> Result:
 
 def section(result: Result, frame: int, width: int, height: int) -> np.ndarray:
     """A lengthwise section of the ribbon's middle at `frame`, as thick as the distance kept between layers."""
-    (b,) = result.scene.soft
+    (b,) = result.scene.deformable
     rest, thick = result.scene.bodies[b].mesh.welded.vertices, result.scene.thickness
     column = np.flatnonzero(np.abs(rest[:, 0] - rest[np.abs(rest[:, 0]).argmin(), 0]) < 1e-9)
     line = result.x[b][frame][column[np.argsort(rest[column, 1])]][:, [2, 1]]
@@ -120,7 +120,7 @@ def cost() -> None:
     for _ in sim.run(52):
         pass
     soft, dt = sim.guard, sim.dt / sim.substeps
-    assert isinstance(soft, SoftContact)
+    assert isinstance(soft, DeformableContact)
     found = soft.look(sim.state)
 
     def best(act: Callable[[State], object], count: int = 30) -> float:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import pliant
-from pliant.report.intersections import CrossingCount
+from pliant.report.intersections import IntersectionCount
 from pliant.scenes import SCENES
 
 NAMES = ("ribbon", "twist", "stack", "pinch", "curtain", "spinning-ball")
@@ -24,8 +24,8 @@ NAMES = ("ribbon", "twist", "stack", "pinch", "curtain", "spinning-ball")
 def measure(name: str, mode: str, frames: int, thick: dict[str, float], between: dict[str, Any], loud: bool) -> None:
     scene = SCENES[name](self_contact=mode, **thick)
     sim = pliant.Simulation(scene, **(between if mode != "off" else {}))
-    count, spent, seen, contacts, counting = CrossingCount(scene, sim.state.x), [], [], 0, 0.0
-    remained: list[int] = []
+    count, spent, seen, contacts, counting = IntersectionCount(scene, sim.state.x), [], [], 0, 0.0
+    unresolved: list[int] = []
     for _ in range(frames):
         begin = time.process_time()
         frame = sim.step()
@@ -34,16 +34,18 @@ def measure(name: str, mode: str, frames: int, thick: dict[str, float], between:
         begin = time.process_time()
         seen.append(count.at(frame.x))
         counting += 1e3 * (time.process_time() - begin)
-        remained.append(frame.remained)
-        if loud and (any(seen[-1]) or frame.remained):
-            print(f"frame {frame.index}: {seen[-1][0]} + {seen[-1][1]} intersections, {frame.remained} remain too near")
+        unresolved.append(frame.unresolved)
+        if loud and (any(seen[-1]) or frame.unresolved):
+            print(
+                f"frame {frame.index}: {seen[-1][0]} + {seen[-1][1]} intersections, {frame.unresolved} remain too near"
+            )
     own, bodies = np.array(seen).T
-    passes, forced = (sim.guard.looks / frames, sim.guard.forced) if sim.guard else (0.0, 0)
+    passes, failed_substeps = (sim.guard.looks / frames, sim.guard.failed_substeps) if sim.guard else (0.0, 0)
     median, high = np.percentile(spent[1:], (50, 95))
     print(
         f"{name:13}  {mode:4}  {sum(scene.bodies[b].mesh.n_vertices for b in scene.soft):9}  {contacts:8}"
-        f"  {own.sum():9}  {own.max():5}  {bodies.sum():9}  {bodies.max():5}  {passes:6.1f}  {forced:6}"
-        f"  {median:7.1f}  {high:7.1f}  {counting / frames:5.2f}  {np.count_nonzero(own):6}  {max(remained):8}",
+        f"  {own.sum():9}  {own.max():5}  {bodies.sum():9}  {bodies.max():5}  {passes:6.1f}  {failed_substeps:6}"
+        f"  {median:7.1f}  {high:7.1f}  {counting / frames:5.2f}  {np.count_nonzero(own):6}  {max(unresolved):8}",
         flush=True,
     )
 

@@ -12,7 +12,7 @@ from pliant.motion.clip import Clip
 from pliant.report.camera import Camera
 from pliant.report.picture import render
 from pliant.respond import Geometric
-from pliant.simulation.deformable_contact import SoftContact
+from pliant.simulation.deformable_contact import DeformableContact
 
 Save = Callable[[str, Image.Image], None]
 KEPT = 0.008  # metres between the layers
@@ -29,7 +29,7 @@ def draw_geometric(save: Save) -> None:
     scene = pliant.Scene(strips, thickness=KEPT, self_contact="push", gravity=(0.0, 0.0, 0.0))
     sim = pliant.Simulation(scene, self_method="tree", self_response="geometric")
     soft = sim.guard
-    assert isinstance(soft, SoftContact)
+    assert isinstance(soft, DeformableContact)
     start, tiles, words = sim.state.copy(), [], []
     for rounds in (0, 1, 40):
         state, last = start.copy(), Geometric(scene, eps=soft.thickness, rounds=max(rounds, 1))

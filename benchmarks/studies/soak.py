@@ -93,33 +93,33 @@ def memory(pid: int) -> Row:
     return found["VmRSS"] / 1024, found["Threads"], len(list(pathlib.Path(f"/proc/{pid}/fd").iterdir()))
 
 
-async def visit(url: str, hands: Hands, until: float, scene_until: float) -> None:
+async def visit(url: str, drags: Hands, until: float, scene_until: float) -> None:
     """Stay until the next scene change, then disconnect without a message."""
     origin = url.rstrip("/")
     async with connect(origin.replace("http", "ws") + "/link", origin=origin, max_size=None) as socket:
 
         async def listen() -> None:
             async for message in socket:
-                hands.take(message)
+                drags.take(message)
 
         ears = asyncio.create_task(listen())
         try:
-            while not hands.hello or not hands.frames:
+            while not drags.hello or not drags.frames:
                 await asyncio.sleep(0.1)
-            scenes = [name for name, _, _ in hands.hello["choices"]["scene"]]
-            await socket.send(json.dumps({"choose": "scene", "to": hands.rng.choice(scenes)}))
+            scenes = [name for name, _, _ in drags.hello["choices"]["scene"]]
+            await socket.send(json.dumps({"choose": "scene", "to": drags.rng.choice(scenes)}))
             await asyncio.sleep(3.0)
             while time.monotonic() < min(until, scene_until):
-                for command in hands.wish():
+                for command in drags.wish():
                     await socket.send(json.dumps(command))
                     await asyncio.sleep(0.02)
-                await asyncio.sleep(hands.rng.uniform(0.0, 0.3))
+                await asyncio.sleep(drags.rng.uniform(0.0, 0.3))
         finally:
             ears.cancel()
             await asyncio.gather(ears, return_exceptions=True)
 
 
-async def watch(pid: int, hands: Hands, folder: pathlib.Path, rows: list[Row]) -> None:
+async def watch(pid: int, drags: Hands, folder: pathlib.Path, rows: list[Row]) -> None:
     """Record a row every two seconds, print a line every minute."""
     began, minutes, first = time.monotonic(), 0, 0
     while True:
@@ -133,7 +133,7 @@ async def watch(pid: int, hands: Hands, folder: pathlib.Path, rows: list[Row]) -
         minutes, last, first = minutes + 1, [mib for mib, _, _ in rows[first:]], len(rows)
         print(
             f"{minutes:4d} min {min(last):6.0f} to {max(last):5.0f} MiB {rows[-1][1]:3d} threads"
-            f" {rows[-1][2]:3d} files {hands.frames:8d} frames in {hands.hello.get('scene', '')}",
+            f" {rows[-1][2]:3d} files {drags.frames:8d} frames in {drags.hello.get('scene', '')}",
             flush=True,
         )
         for path in folder.glob("play-*"):
@@ -157,17 +157,17 @@ async def soak(minutes: float, seed: int, every: float) -> int:
     command = [sys.executable, "-X", "faulthandler", "-m", "pliant", "play", "--port", "0", "--no-open"]
     server = subprocess.Popen([*command, "--folder", folder.name], stdout=subprocess.PIPE, stderr=words, text=True)
     url = server.stdout.readline().strip()
-    hands, began = Hands(random.Random(seed)), time.monotonic()
+    drags, began = Hands(random.Random(seed)), time.monotonic()
     until, visits = began + 60.0 * minutes, 0
     rows: list[Row] = []
-    watching = asyncio.create_task(watch(server.pid, hands, pathlib.Path(folder.name), rows))
+    watching = asyncio.create_task(watch(server.pid, drags, pathlib.Path(folder.name), rows))
     try:
         while time.monotonic() < until and server.poll() is None:
             try:
-                await visit(url, hands, until, time.monotonic() + every)
+                await visit(url, drags, until, time.monotonic() + every)
             except (ConnectionClosed, OSError) as end:  # possibly a slider of the previous scene
                 text = f"closed: {end}"
-                hands.told[text] = hands.told.get(text, 0) + 1
+                drags.told[text] = drags.told.get(text, 0) + 1
                 await asyncio.sleep(1.0)
             visits += 1
     finally:
@@ -175,17 +175,17 @@ async def soak(minutes: float, seed: int, every: float) -> int:
         ended, lasted = server.poll(), time.monotonic() - began
         server.terminate()
         server.wait(10)
-    for text, count in hands.told.items():
+    for text, count in drags.told.items():
         print(f"{count} messages: {text}")
-    print(f"{visits} visits, {hands.frames} frames, {len(hands.bad)} with non-finite numbers {hands.bad[:5]}")
+    print(f"{visits} visits, {drags.frames} frames, {len(drags.bad)} with non-finite numbers {drags.bad[:5]}")
     if ended is not None:  # a negative code is a signal number
         words.seek(0)
         print(f"the server ended after {lasted:.0f} s with code {ended}; last output:")
         print("".join(words.readlines()[-60:]))
     grew, peak = growth(rows), max((mib for mib, _, _ in rows), default=0.0)
     print(f"memory grew by {grew:.0f} MiB, tolerance {FLAT:.0f} MiB; peak {peak:.0f} MiB")
-    broken = any("simulation ended" in text for text in hands.told)
-    return int(bool(hands.bad) or broken or ended is not None or grew > FLAT)
+    broken = any("simulation ended" in text for text in drags.told)
+    return int(bool(drags.bad) or broken or ended is not None or grew > FLAT)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import numpy as np
 import pliant
 from pliant.motion.clip import Clip
 from pliant.report.camera import Camera
-from pliant.report.intersections import CrossingCount
+from pliant.report.intersections import IntersectionCount
 from pliant.report.picture import render
 from pliant.report.result import record
 from pliant.scenes import SCENES
@@ -109,7 +109,7 @@ def cylinders(frames: int = 300) -> None:
     for resolution, mode in ((2, "safe"), (3, "safe"), (3, "push"), (4, "safe")):
         scene = SCENES["cylinders"](resolution=resolution, self_contact=mode)
         sim = pliant.Simulation(scene)
-        count, spent, met, contacts = CrossingCount(scene, sim.state.x), [], [], 0
+        count, spent, met, contacts = IntersectionCount(scene, sim.state.x), [], [], 0
         start, bent, volume = sim.dynamics.energy(sim.state)["kinetic"], 0.0, []
         for _ in range(frames):
             begin = time.process_time()
@@ -124,7 +124,7 @@ def cylinders(frames: int = 300) -> None:
                 volume.append(mesh.moved(frame.x[scene.rows(b)]).tet_volumes.sum() / mesh.tet_volumes.sum())
         soft, tray = np.sum(met, 0)
         tets = sum(len(scene.bodies[b].mesh.tets) for b in scene.solids)
-        fastest = float(np.linalg.norm(sim.state.v[scene.soft_rows], axis=1).max())
+        fastest = float(np.linalg.norm(sim.state.v[scene.deformable_rows], axis=1).max())
         print(
             f"{resolution:10}  {mode}  {tets:5}  {np.median(spent[1:]):4.1f}  {sim.guard.looks / frames:6.1f}"
             f"  {contacts:8}  {soft:11}  {tray:4}  {bent:.2f}  {min(volume):.3f} to {max(volume):.3f}"

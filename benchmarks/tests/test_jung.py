@@ -10,7 +10,7 @@ from detect.made import sheet
 from pliant import cli
 from pliant.kernels.queries.proximity import EDGES
 from pliant_bench.jung import Moment, Narrow
-from pliant_bench.kernels import cubic_batches as cubic_lots
+from pliant_bench.kernels import cubic_batches as cubic_batches
 
 
 @pytest.mark.compiled
@@ -48,7 +48,7 @@ def test_the_cubic_in_lots_finds_what_the_cubic_finds_pair_by_pair(rng):
         hit, time = solve(p_0, p_1, method="cubic")
         expected.append(np.sort(time[hit]))
     found, counts, times = narrow.found.copy(), narrow.counts.copy(), np.empty(narrow.found.shape[:2])
-    cubic_lots.touch(narrow._motions, 1e-9, found, times, counts)
+    cubic_batches.touch(narrow._motions, 1e-9, found, times, counts)
     taken = np.arange(found.shape[1]) < counts[:, None]
     edges = found[taken][:, 0] == EDGES
     for ours, theirs in zip((np.sort(times[taken][~edges]), np.sort(times[taken][edges])), expected):

@@ -13,7 +13,7 @@ def test_the_bumpy_sphere_is_closed_and_as_bumpy_as_its_formula() -> None:
     mesh = models.bumpy_sphere(3)
     radius = np.linalg.norm(mesh.vertices, axis=1)
     x, y, z = (mesh.vertices / radius[:, None]).T
-    assert (mesh.n_faces, mesh.topology.border.any()) == (20 * 4**3, np.False_)
+    assert (mesh.n_faces, mesh.topology.boundary.any()) == (20 * 4**3, np.False_)
     np.testing.assert_allclose(radius, 1 + 0.1 * np.sin(8 * x) * np.cos(7 * y) * np.sin(9 * z), rtol=1e-12)
 
 

@@ -1,7 +1,7 @@
 """Argument validation of the public API: arguments must match their annotations, else an error says what is wrong.
 
-The decorator `@door` checks each argument of a function or class by its annotation: numbers, integers, flags, strings,
-paths, callables, sequences of a class, and classes. `takes` registers a conversion to a class, so that a
+The decorator `@check_arguments` checks each argument of a function or class by its annotation: numbers, integers,
+flags, strings, paths, callables, sequences of a class, and classes. `takes` registers a conversion to a class, so that a
 trimesh.Trimesh is accepted wherever a mesh is expected. Arguments that an annotation leaves open (`Any`, arrays), and
 ranges, choices and shapes, are checked by `validate` inside the function.
 """
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from . import validate
+from . import renamed, validate
 
 T = TypeVar("T")
 _MADE: dict[type, Callable[[str, Any], Any]] = {}
@@ -41,7 +41,7 @@ def takes(kind: type) -> Callable[[Callable[[str, Any], Any]], Callable[[str, An
     return taught
 
 
-def door(thing: T) -> T:
+def check_arguments(thing: T) -> T:
     """Check the arguments of a function, or of the constructor of a class, by their annotations."""
     if isinstance(thing, type):
         thing.__init__ = _checked(thing.__init__, thing.__name__, 1)  # type: ignore[misc]
@@ -71,6 +71,7 @@ def _checked(function: Callable[..., Any], called: str, skip: int) -> Callable[.
     @functools.wraps(function)
     def entered(*args: Any, **named: Any) -> Any:
         places, checks, known, open_ended = plan()
+        named = renamed.keywords(named, known)
         for name in named:
             if name not in known and not open_ended:
                 raise unknown_option(called, name, known)

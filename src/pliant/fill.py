@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import validate
-from .arguments import door
+from .arguments import check_arguments
 from .detect.queries.closest_point import ClosestPoints
 from .detect.queries.intersections import intersections
 from .errors import TooBigError
@@ -54,7 +54,7 @@ class Loss:
         return ", ".join(said)
 
 
-@door
+@check_arguments
 def fill_with_tets(
     surface: Mesh,
     size: Any = None,

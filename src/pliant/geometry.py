@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import validate
-from .arguments import door
+from .arguments import check_arguments
 from .kernels.geometry import batches as _kernels
 from .kernels.geometry import impact as _impact
 from .kernels.geometry import impact_cubic as _cubic
@@ -16,7 +16,7 @@ Bools = NDArray[np.bool_]
 IMPACT_METHODS = {"conservative": _impact.impacts, "cubic": _cubic.cubic_impacts}
 
 
-@door
+@check_arguments
 def point_triangle_distance(p: Any) -> Floats:
     """(n,) distance of point p[:,0] from triangle p[:,1:4]; also correct for slivers and degenerate triangles."""
     points = validate.floats("p", p, (None, 4, 3))
@@ -25,7 +25,7 @@ def point_triangle_distance(p: Any) -> Floats:
     return out
 
 
-@door
+@check_arguments
 def edge_edge_distance(p: Any) -> Floats:
     """(n,) distance of edge p[:,0]-p[:,1] from edge p[:,2]-p[:,3]; also correct for parallel and zero-length edges."""
     points = validate.floats("p", p, (None, 4, 3))
@@ -34,7 +34,7 @@ def edge_edge_distance(p: Any) -> Floats:
     return out
 
 
-@door
+@check_arguments
 def vertex_face_impact(
     p_0: Any, p_1: Any, *, method: str = "conservative", tolerance: float = 1e-6
 ) -> tuple[Bools, Floats]:
@@ -48,7 +48,7 @@ def vertex_face_impact(
     return _impacts(p_0, p_1, True, method, tolerance)
 
 
-@door
+@check_arguments
 def edge_edge_impact(
     p_0: Any, p_1: Any, *, method: str = "conservative", tolerance: float = 1e-6
 ) -> tuple[Bools, Floats]:

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import validate
-from .arguments import door, takes, wrong
+from . import renamed, validate
+from .arguments import check_arguments, takes, wrong
 from .mesh import Mesh
 from .mesh.topology import tet_surface
-from .motion.deforming import Deforming, sewn
-from .motion.rigid import STANDING, Motion, placed
+from .motion.deforming import Deforming, welds
+from .motion.rigid import IDENTITY_POSE, Motion, placed
 from .state import State
 
 Floats = NDArray[np.float64]
@@ -22,7 +22,7 @@ SELF_CONTACT = ("off", "push", "safe")
 CLOTH_COLOUR, _BODY_COLOUR = (0.62, 0.16, 0.13), (0.78, 0.74, 0.70)
 
 
-@door
+@check_arguments
 @dataclasses.dataclass(frozen=True)
 class Cloth:
     """Cloth material in SI units. The default is a firm, slightly elastic cotton."""
@@ -42,7 +42,7 @@ class Cloth:
             validate.number(name, getattr(self, name), low=0.0)
 
 
-@door
+@check_arguments
 @dataclasses.dataclass(frozen=True)
 class Solid:
     """Material of a soft body of tetrahedra in SI units. The default is a soft rubber foam."""
@@ -70,7 +70,7 @@ class Solid:
         return self.young * self.poisson / ((1.0 + self.poisson) * (1.0 - 2.0 * self.poisson))
 
 
-@door
+@check_arguments
 @dataclasses.dataclass(frozen=True, eq=False)
 class Grip:
     """Vertices of a deformable body, as rows of its mesh, with prescribed motion: rigid, or individual (`Attached`)."""
@@ -82,7 +82,7 @@ class Grip:
         object.__setattr__(self, "rows", validate.rows("rows", self.rows, 2**31 - 1))
 
 
-@door
+@check_arguments
 @dataclasses.dataclass(frozen=True, eq=False)
 class Body:
     """A mesh with a role: cloth, a soft body (`material` is a `Solid`, the mesh has tets, and its faces are their
@@ -127,7 +127,7 @@ class Body:
             raise ValueError(f"body {self.label!r} has no faces; expected a surface{advice}")
         if self.motion is not None and not isinstance(self.motion, Motion):
             # coincident vertices are welded only where the motion keeps them together
-            object.__setattr__(self, "mesh", sewn(self.mesh, self.motion))
+            object.__setattr__(self, "mesh", welds(self.mesh, self.motion))
         if not self.fixed:
             _check_material(self)
         if self.color is not None:
@@ -184,14 +184,14 @@ def _rolled(faces: NDArray[np.int32]) -> NDArray[np.int32]:
     return rolled[np.lexsort(rolled.T[::-1])]
 
 
-@door
+@check_arguments
 @dataclasses.dataclass(frozen=True, eq=False)
 class Scene:
     """Bodies in one world. The (welded) vertices of all of them are one array, in the order of `bodies`.
 
     eps: contact offset between deformable bodies and obstacles, metres. friction: coefficient c_f. friction_model:
     "coulomb" (eqs. 5 and 6 of Fuhrmann et al. 2003, with sticking) or "simple" (eq. 3: scales tangential motion).
-    elasticity: coefficient of restitution, 0..1. self_contact: "off"; "push" (deformable bodies are kept `thickness`
+    restitution: coefficient of restitution, 0..1. self_contact: "off"; "push" (deformable bodies are kept `thickness`
     metres, default eps, from themselves and each other, without guarantee); or "safe" (a state without intersections
     stays so, with cloth and bodies; see docs/self-contact.md). overlaps: pairs of closed bodies, by index, whose
     overlap volume is measured and drawn, at `overlap_resolution` pixels.
@@ -203,7 +203,7 @@ class Scene:
     eps: float = 0.005
     friction: float = 0.3
     friction_model: str = "coulomb"
-    elasticity: float = 0.0
+    restitution: float = 0.0
     name: str = "scene"
     self_contact: str = "off"
     thickness: float | None = None
@@ -226,7 +226,7 @@ class Scene:
         validate.number("eps", self.eps, above=0.0)
         validate.choice("friction_model", self.friction_model, FRICTION_MODELS)
         validate.number("friction", self.friction, low=0.0, high=1.0 if self.friction_model == "simple" else np.inf)
-        validate.number("elasticity", self.elasticity, low=0.0, high=1.0)
+        validate.number("restitution", self.restitution, low=0.0, high=1.0)
         validate.choice("self_contact", self.self_contact, SELF_CONTACT)
         put(
             "thickness", validate.number("thickness", self.eps if self.thickness is None else self.thickness, above=0.0)
@@ -245,16 +245,19 @@ class Scene:
         return self.bodies[body].layer * (self.eps if self.thickness is None else self.thickness)
 
     @property
-    def soft(self) -> list[int]:
+    def deformable(self) -> list[int]:
+        """Indices of the deformable bodies: cloth and soft bodies."""
         return [b for b, body in enumerate(self.bodies) if not body.fixed]
+
+    soft = renamed.attribute("soft", "deformable")
 
     @property
     def cloths(self) -> list[int]:
-        return [b for b in self.soft if not isinstance(self.bodies[b].material, Solid)]
+        return [b for b in self.deformable if not isinstance(self.bodies[b].material, Solid)]
 
     @property
     def solids(self) -> list[int]:
-        return [b for b in self.soft if isinstance(self.bodies[b].material, Solid)]
+        return [b for b in self.deformable if isinstance(self.bodies[b].material, Solid)]
 
     @property
     def fixed(self) -> list[int]:
@@ -276,9 +279,9 @@ class Scene:
         return found
 
     @property
-    def soft_rows(self) -> slice:
+    def deformable_rows(self) -> slice:
         """Rows from the first vertex of the first deformable body to the last vertex of the last one."""
-        soft = self.soft
+        soft = self.deformable
         return slice(int(self.first[soft[0]]), int(self.first[soft[-1] + 1])) if soft else slice(0, 0)
 
     @functools.cached_property
@@ -286,7 +289,7 @@ class Scene:
         """(n,) lumped vertex masses, kg: each face or tet is divided equally among its corners; zero for fixed
         bodies."""
         masses = np.zeros(int(self.first[-1]))
-        for b in self.soft:
+        for b in self.deformable:
             mesh, density = self.bodies[b].mesh.welded, self.bodies[b].material.density
             solid = isinstance(self.bodies[b].material, Solid)
             elements, size = (mesh.tets, mesh.tet_volumes) if solid else (mesh.faces, mesh.face_areas)
@@ -300,7 +303,7 @@ class Scene:
         """(n,) 1/kg; zero for vertices that are not simulated: of fixed bodies, pins, grips, and without mass."""
         w = np.zeros_like(self.masses)
         np.divide(1.0, self.masses, out=w, where=self.masses > 0.0)
-        for b in self.soft:
+        for b in self.deformable:
             pins = self.bodies[b].mesh.weld_index[self.bodies[b].pins]
             w[int(self.first[b]) + pins] = 0.0
         w[self.held] = 0.0
@@ -310,7 +313,7 @@ class Scene:
     def grips(self) -> list[tuple[NDArray[np.int32], Floats, Motion | Deforming]]:
         """Per grip: rows (k,) of its vertices, their rest positions (k,3), and their motion."""
         found: list[tuple[NDArray[np.int32], Floats, Motion | Deforming]] = []
-        for b in self.soft:
+        for b in self.deformable:
             mesh = self.bodies[b].mesh
             for grip in self.bodies[b].grips:
                 own, first = np.unique(mesh.weld_index[grip.rows], return_index=True)
@@ -335,7 +338,7 @@ class Scene:
     def poses(self, time: float) -> Floats:
         """Return the pose (bodies,3,4) of each body at `time`, seconds."""
         motions = [body.motion for body in self.bodies]
-        return np.stack([motion.at(time) if isinstance(motion, Motion) else STANDING for motion in motions])
+        return np.stack([motion.at(time) if isinstance(motion, Motion) else IDENTITY_POSE for motion in motions])
 
     def bones(self, time: float) -> dict[int, Floats]:
         """Return, per deforming obstacle (by index), its bone matrices (k,3,4) at `time`, seconds."""
@@ -360,7 +363,7 @@ class Scene:
         x[self.held] = self.held_at(np.zeros(1))[0]
         state = State.at(x, pose=pose)
         state.bones = bones
-        for b in self.soft:
+        for b in self.deformable:
             state.v[self.rows(b)] = self.bodies[b].velocity
         state.v[self.inverse_masses == 0.0] = 0.0
         return state

@@ -23,7 +23,7 @@ def attack(trial):
     garment, body = pliant.Mesh(cloth, own, name="garment"), pliant.Mesh(x, faces, name="body")
     report = pliant.check(garment, body)
     # a body that is inside out is judged as if its faces were reversed, which the report notes
-    turned = any("body 'body' is inside out" in text for text in report.unjudged)
+    turned = any("body 'body' is inside out" in text for text in report.unchecked)
     truth = Truth(x, faces[:, ::-1] if turned else faces, cloth, own)
     found = report.frames[0]
     trial.check(

@@ -8,7 +8,7 @@ import numpy as np
 
 from attack import judges, scenes
 from pliant import Simulation
-from pliant.simulation.drag import Hand
+from pliant.simulation.drag import DragConstraint
 
 
 def attack(trial):
@@ -19,7 +19,7 @@ def attack(trial):
     if hasattr(made, "kick"):
         sim.state.v[: len(made.kick)] += made.kick
     faces = [body.mesh.welded.faces + int(scene.first[b]) for b, body in enumerate(scene.bodies)]
-    n_soft = int(scene.first[len(scene.soft)])
+    n_soft = int(scene.first[len(scene.deformable)])
     meets = judges.Meetings(sim.state.x, np.concatenate(faces), n_soft)
     if meets(sim.state.x):
         trial.note("start intersects")
@@ -31,9 +31,9 @@ def attack(trial):
     for k in range(made.frames):
         for frame, face, target in made.drags:
             if frame == k:
-                hand = Hand.at_point(scene, sim.state, 0, face, (1 / 3, 1 / 3, 1 / 3))
+                hand = DragConstraint.at_point(scene, sim.state, 0, face, (1 / 3, 1 / 3, 1 / 3))
                 hand.to = target
-                sim.hands.append(hand)
+                sim.drags.append(hand)
         shown = sim.step()
         given = {"x": shown.x, "frame": k}
         if not trial.check(np.isfinite(shown.x).all(), f"{made.what}: frame {k} is not finite", **given):
@@ -55,4 +55,4 @@ def attack(trial):
 def reported(sim):
     """How often the run reported that it could not prevent an intersection."""
     guard = sim.guard
-    return int(guard.forced) + int(getattr(guard, "unheld", 0))
+    return int(guard.failed_substeps) + int(getattr(guard, "unheld", 0))

@@ -97,7 +97,7 @@ def test_the_shared_volume_of_two_balls_is_that_of_two_caps():
 def test_an_open_garment_has_no_volume_and_the_report_says_so():
     report = check(sheet(), BODY)
     assert np.isnan(report.worst.overlap)
-    assert [text for text in report.unjudged if "overlap volume" in text and "boundary edges" in text]
+    assert [text for text in report.unchecked if "overlap volume" in text and "boundary edges" in text]
 
 
 def test_a_body_that_is_inside_out_is_judged_as_if_turned():
@@ -105,7 +105,7 @@ def test_a_body_that_is_inside_out_is_judged_as_if_turned():
     assert inward.frames[0]._replace(overlap=0.0, overlap_bound=0.0) == plain.frames[0]._replace(
         overlap=0.0, overlap_bound=0.0
     )
-    assert "inside out" in inward.unjudged[0]
+    assert "inside out" in inward.unchecked[0]
 
 
 def test_an_open_body_is_cut_but_has_no_inside():

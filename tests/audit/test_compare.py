@@ -13,7 +13,7 @@ from pliant.audit.compared import Comparison, Role, row_of
 from pliant.audit.compared_page import shown
 from pliant.audit.footprint import nbytes
 from pliant.audit.recording import of_clips
-from pliant.audit.verdicts import Ruling, added
+from pliant.audit.verdicts import Verdict, added
 from pliant.contacts import EDGE_EDGE, VERTEX_FIELD
 from pliant.detect.base import Finds
 from pliant.detect.detectors.bone_fields import BoneFieldsDetector
@@ -247,7 +247,10 @@ class Wild(HeightGridDetector):
     def find(self, state):
         found = super().find(state)
         more = found[:1].copy()
-        more["kind"], more["elements"][:, 0] = VERTEX_FIELD, np.argmax(np.linalg.norm(state.x[self.soft.rows], axis=1))
+        more["kind"], more["elements"][:, 0] = (
+            VERTEX_FIELD,
+            np.argmax(np.linalg.norm(state.x[self.deformable.rows], axis=1)),
+        )
         return np.concatenate([found, more])
 
 
@@ -299,9 +302,9 @@ def test_a_vertex_that_is_told_to_be_in_tets_twice_is_extra(alone, monkeypatch):
     assert (row.kind, row.missed, row.extra, row.beyond) == ("tets", 0, 1, 1)
 
 
-def ruling(bound: float, extra: int = 0) -> Ruling:
+def ruling(bound: float, extra: int = 0) -> Verdict:
     nowhere, nothing = np.zeros((0, 3)), np.zeros(0)
-    return Ruling(1, np.zeros((1, 3)), nowhere, np.zeros((extra, 3)), extra, 0, nothing, nothing, bound)
+    return Verdict(1, np.zeros((1, 3)), nowhere, np.zeros((extra, 3)), extra, 0, nothing, nothing, bound)
 
 
 def test_a_stated_bound_is_the_largest_whatever_the_order_of_those_that_state_none():

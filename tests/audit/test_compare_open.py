@@ -21,7 +21,7 @@ def across(body: Mesh) -> Mesh:
     """Sheets across the borders of a body, with edges about as long as a cell."""
     rng = np.random.default_rng(7)
     cloth = shapes.cloth(0.3, 0.3, 31)
-    rim = body.vertices[body.topology.edges[body.topology.border].ravel()]
+    rim = body.vertices[body.topology.edges[body.topology.boundary].ravel()]
     x = [cloth.vertices @ rotation(rng).T + at for at in rng.choice(rim, 4)]
     faces = [cloth.faces + k * cloth.n_vertices for k in range(len(x))]
     return Mesh(np.concatenate(x), np.concatenate(faces), name="sheets")

@@ -137,7 +137,7 @@ def test_a_garment_that_is_inside_out_or_has_a_hole_is_judged(here, capsys):
     plain, turned, hole = (said(capsys, name, "-b", "ball.ply") for name in ("clips.obj", "turned.obj", "hole.obj"))
     assert turned["frames"][0]["inside"] == plain["frames"][0]["inside"] > 0
     assert hole["frames"][0]["deepest"] == pytest.approx(plain["frames"][0]["deepest"], abs=1e-9)
-    assert hole["issues"]["border"] > plain["issues"]["border"]
+    assert hole["issues"]["boundary"] > plain["issues"]["boundary"]
 
 
 def test_a_garment_shifted_3_cm_into_the_body_is_3_cm_deep(here, capsys):

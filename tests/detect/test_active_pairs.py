@@ -8,13 +8,13 @@ import pytest
 from detect.made import box, octahedron, sheet
 from pliant.detect.base import Side
 from pliant.detect.detectors.brute_force import BruteForceDetector
-from pliant.detect.detectors.bvh import TreeDetector
+from pliant.detect.detectors.bvh import BvhDetector
 from pliant.detect.detectors.stochastic import ActivePairsDetector, measured_recall
 from pliant.detect.detectors.stochastic.facets import levels_of
 from pliant.detect.queries.contact_records import Part
 from pliant.kernels import jit
 from pliant.kernels.detectors.stochastic import descent as descent
-from pliant.kernels.detectors.stochastic.flood import LOT, flood
+from pliant.kernels.detectors.stochastic.flood import BATCH, flood
 from pliant.mesh import Mesh
 from pliant.state import State
 from pliant.validate import TooBigError
@@ -33,7 +33,7 @@ def found_by(detector, x):
 @pytest.mark.compiled
 def test_after_ten_frames_nine_of_ten_regions_are_known_and_what_is_known_is_whole():
     for scene in scenes():
-        exact = TreeDetector(*scene.sides, within=scene.within)
+        exact = BvhDetector(*scene.sides, within=scene.within)
         pairs = ActivePairsDetector(*scene.sides, within=scene.within, fresh=64)
         told = [measured_recall(found_by(pairs, x), found_by(exact, x)) for x in scene.frames]
         last = told[10:]
@@ -71,7 +71,7 @@ def test_inside_a_closed_body_every_vertex_is_found_with_the_depth_that_brute_fo
 @pytest.mark.compiled
 def test_regions_are_kept_without_new_guesses_as_they_move():
     scene = sliding_tori(16, 8)
-    exact = TreeDetector(*scene.sides, within=scene.within)
+    exact = BvhDetector(*scene.sides, within=scene.within)
     pairs = ActivePairsDetector(*scene.sides, within=scene.within, fresh=400)
     found_by(pairs, scene.frames[0])
     pairs.fresh = 0
@@ -171,10 +171,10 @@ def test_more_faces_around_two_tips_than_the_table_holds_make_it_grow():
         # 60 x 60 nearly fill the table, and from 65 x 65 on there would be no end
         state, status, size = np.zeros(4, np.int64), np.zeros(1, np.int8), len(pairs._seen.keys)
         ends = np.array([[0, tip.n_vertices]], np.int32)
-        assert size < faces**2 + LOT * 2
+        assert size < faces**2 + BATCH * 2
         flood(pairs._whole.facets, x, False, 0.02, 0.02, ends, 10**9, pairs._seen, 1, state, status)
         assert state[3] == 1
-        assert state[1] <= size // 2 + LOT
+        assert state[1] <= size // 2 + BATCH
         if whole:
             wanted = found_by(BruteForceDetector(*sides, within=0.02), x)
             assert found_by(pairs, x).tobytes() == wanted.tobytes()

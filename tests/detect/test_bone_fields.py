@@ -82,7 +82,7 @@ def test_borders_of_the_skin_itself_stay_open() -> None:
     character = bar(lid=False)
     lower, upper = RigidParts.of(character.mesh, Skinned(character)).meshes
     assert lower.issues.closed
-    assert len(upper.issues.border) == len(character.mesh.issues.border)
+    assert len(upper.issues.boundary) == len(character.mesh.issues.boundary)
 
 
 @pytest.mark.parametrize("when", [0.0, 0.7])

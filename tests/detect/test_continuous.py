@@ -10,7 +10,7 @@ from conftest import cases
 from detect.bvh.adversarial import SCENES, flat, moved, tiny_coordinates
 from detect.made import FAR, permuted, sheet
 from pliant import Mesh
-from pliant.detect.bvh.leaf_mesh import Cover
+from pliant.detect.bvh.leaf_mesh import LeafMesh
 from pliant.detect.detectors.continuous import Meetings, Moving, Sweep
 from pliant.errors import TooBigError
 from pliant.geometry import edge_edge_impact, vertex_face_impact
@@ -21,10 +21,10 @@ from pliant_bench.cloths import pile, stepped
 
 
 def covers(a, b=None):
-    one = Moving(Cover(a.vertices, a.topology, a.weld_index))
+    one = Moving(LeafMesh(a.vertices, a.topology, a.weld_index))
     if b is None:
         return Meetings(one)
-    return Meetings(one, Moving(Cover(b.vertices, b.topology, b.weld_index + a.n_vertices)))
+    return Meetings(one, Moving(LeafMesh(b.vertices, b.topology, b.weld_index + a.n_vertices)))
 
 
 def swept(mesh, x_0, x_1, solver="conservative"):

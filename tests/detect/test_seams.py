@@ -12,7 +12,7 @@ from detect import slivers
 from detect.made import box
 from pliant import Mesh
 from pliant.detect.detectors.continuous import Sweep
-from pliant.detect.queries.intersections import Crossings
+from pliant.detect.queries.intersections import Intersections
 from pliant.detect.queries.penetration import Depths
 from pliant.mesh import topology
 
@@ -158,7 +158,7 @@ def test_faces_of_pieces_that_cross_are_found_where_they_are():
     panels = two_panels()
     x = panels.vertices.copy()
     x[4:] = [[0.5, -1, 0.2], [0.5, 1, 0.2], [0.5, 1, 0.8], [0.5, -1, 0.8]]
-    followed = Crossings(panels)
+    followed = Intersections(panels)
     assert followed.count == 0
     apart = Mesh(x, panels.faces)
     assert np.array_equal(followed.update(x).pairs(), pliant.intersections(apart))
@@ -166,7 +166,7 @@ def test_faces_of_pieces_that_cross_are_found_where_they_are():
     # one corner of each stays where both were: no common vertex any more once the copies are apart
     x = panels.vertices.copy()
     x[4] += [-0.2, 0.0, 0.3]
-    assert followed.update(x).count == Crossings(Mesh(x, panels.faces)).count > 0
+    assert followed.update(x).count == Intersections(Mesh(x, panels.faces)).count > 0
 
 
 def test_a_step_is_free_for_copies_that_stay_together_and_not_for_those_that_meet():
@@ -185,12 +185,12 @@ def test_groups_are_those_that_coincide_at_rest_and_in_every_pose(rng):
         frames = rng.integers(0, 2, (rng.integers(1, 4), 12, 3)) * [0.0, 0.0, 1.0] + rest
         frames[0, 0] *= -1.0
         mesh = Mesh(rest, np.zeros((0, 3), int))
-        sewn = mesh.sewn_at(frames)
+        welds = mesh.welded_at(frames)
         together = (rest[:, None] == rest).all(2) & (frames[:, :, None] == frames[:, None]).all((0, 3))
-        assert np.array_equal(sewn.weld_index[:, None] == sewn.weld_index, together)
-        assert np.array_equal(sewn.welded.vertices[sewn.weld_index], rest)
-        assert sewn.welded.welded is sewn.welded
-        assert (sewn is mesh) == (sewn.weld_index.max() == mesh.weld_index.max())
+        assert np.array_equal(welds.weld_index[:, None] == welds.weld_index, together)
+        assert np.array_equal(welds.welded.vertices[welds.weld_index], rest)
+        assert welds.welded.welded is welds.welded
+        assert (welds is mesh) == (welds.weld_index.max() == mesh.weld_index.max())
 
 
 def test_copies_within_the_slack_stay_one():
@@ -214,5 +214,5 @@ def test_a_body_and_a_clip_are_sewn_where_their_motion_keeps_them_together():
         scene = pliant.Scene([body])
         assert np.array_equal(scene.shapes[0].shape(scene.bones(1.0)[0])[body.mesh.weld_index], frames[1])
         clip = pliant.Clip(panels, frames)
-        assert clip.sewn.mesh.welded.n_vertices == count
-        assert (clip.sewn is clip) == (count == 6)
+        assert clip.welds.mesh.welded.n_vertices == count
+        assert (clip.welds is clip) == (count == 6)

@@ -6,8 +6,8 @@ import pytest
 from detect.made import octahedron, rotation, sheet
 from pliant.detect.base import Side
 from pliant.detect.detectors.brute_force import BruteForceDetector
-from pliant.detect.detectors.bvh import TreeDetector
-from pliant.detect.detectors.stochastic import StochasticTreeDetector, measured_recall, regions_of
+from pliant.detect.detectors.bvh import BvhDetector
+from pliant.detect.detectors.stochastic import StochasticBvhDetector, measured_recall, regions_of
 from pliant.detect.detectors.stochastic import tree as walked
 from pliant.kernels import jit
 from pliant.kernels.detectors.stochastic import traversal as kernels
@@ -35,8 +35,8 @@ def crumpled(rng):
 @pytest.mark.compiled
 def test_at_quality_one_the_records_are_those_of_the_tree_bit_for_bit():
     for scene in scenes():
-        exact = TreeDetector(*scene.sides, within=scene.within)
-        mine = StochasticTreeDetector(*scene.sides, within=scene.within)
+        exact = BvhDetector(*scene.sides, within=scene.within)
+        mine = StochasticBvhDetector(*scene.sides, within=scene.within)
         for x in scene.frames:
             wanted = found_by(exact, x)
             assert len(wanted) > 10
@@ -54,17 +54,17 @@ def test_at_quality_one_it_is_brute_force_on_things_thrown_about(rng):
         for sides, at in (([one], x), ([one, two], np.concatenate([x, y])), ([two, one], np.concatenate([x, y]))):
             within = float(rng.uniform(0.0, 0.05))
             wanted = found_by(BruteForceDetector(*sides, within=within), at)
-            assert found_by(StochasticTreeDetector(*sides, within=within), at).tobytes() == wanted.tobytes()
+            assert found_by(StochasticBvhDetector(*sides, within=within), at).tobytes() == wanted.tobytes()
 
 
 @pytest.mark.compiled
 def test_recall_never_falls_as_quality_rises():
     for scene in scenes():
-        exact = TreeDetector(*scene.sides, within=scene.within)
+        exact = BvhDetector(*scene.sides, within=scene.within)
         truth = [found_by(exact, x).copy() for x in scene.frames]
         before = np.full(len(truth), -1.0)
         for quality in QUALITIES:
-            mine = StochasticTreeDetector(*scene.sides, within=scene.within, quality=quality)
+            mine = StochasticBvhDetector(*scene.sides, within=scene.within, quality=quality)
             recall = np.array([measured_recall(found_by(mine, x), t).contacts for x, t in zip(scene.frames, truth)])
             assert (recall >= before).all(), (scene.name, quality)
             before = recall
@@ -74,8 +74,8 @@ def test_recall_never_falls_as_quality_rises():
 @pytest.mark.compiled
 def test_most_is_found_before_half_of_the_pairs_of_nodes_are_opened():
     scene = folded_cloth(112, 1)
-    truth = found_by(TreeDetector(*scene.sides, within=scene.within), scene.frames[0])
-    some, all_of_it = (StochasticTreeDetector(*scene.sides, within=scene.within, quality=q) for q in (0.5, 1.0))
+    truth = found_by(BvhDetector(*scene.sides, within=scene.within), scene.frames[0])
+    some, all_of_it = (StochasticBvhDetector(*scene.sides, within=scene.within, quality=q) for q in (0.5, 1.0))
     found_by(all_of_it, scene.frames[0])
     recall = measured_recall(found_by(some, scene.frames[0]), truth).contacts
     assert recall > 0.5
@@ -90,7 +90,7 @@ def test_the_same_input_gives_the_same_bits_on_one_and_two_threads_whatever_was_
     try:
         for threads in (1, 2):
             jit.set_threads(threads)
-            mine = StochasticTreeDetector(*scene.sides, within=scene.within, quality=quality)
+            mine = StochasticBvhDetector(*scene.sides, within=scene.within, quality=quality)
             told.append(found_by(mine, scene.frames[2]).tobytes())
             found_by(mine, scene.frames[0])
             told.append(found_by(mine, scene.frames[2]).tobytes())
@@ -105,11 +105,11 @@ def test_a_budget_stops_the_walk_in_time():
     ticks = iter(range(10**9))
     scene = folded_cloth(64, 1)
     clock = lambda: 1e-3 * next(ticks)  # noqa: E731
-    mine = StochasticTreeDetector(*scene.sides, within=scene.within, budget_ms=10.0, clock=clock)
+    mine = StochasticBvhDetector(*scene.sides, within=scene.within, budget_ms=10.0, clock=clock)
     found_by(mine, scene.frames[0])
     assert 10 <= next(ticks) <= 16
     assert mine.estimated_recall < 1.0
-    plenty = StochasticTreeDetector(*scene.sides, within=scene.within, budget_ms=1e9)
+    plenty = StochasticBvhDetector(*scene.sides, within=scene.within, budget_ms=1e9)
     found_by(plenty, scene.frames[0])
     assert plenty.estimated_recall == 1.0
 
@@ -117,8 +117,8 @@ def test_a_budget_stops_the_walk_in_time():
 @pytest.mark.compiled
 def test_what_is_found_early_has_the_sides_and_depths_of_the_exact_records():
     scene = sliding_tori(20, 2)
-    exact = found_by(TreeDetector(*scene.sides, within=scene.within), scene.frames[1])
-    mine = found_by(StochasticTreeDetector(*scene.sides, within=scene.within, quality=0.97), scene.frames[1])
+    exact = found_by(BvhDetector(*scene.sides, within=scene.within), scene.frames[1])
+    mine = found_by(StochasticBvhDetector(*scene.sides, within=scene.within, quality=0.97), scene.frames[1])
     key = lambda c: (c["kind"], *c["bodies"], *c["elements"])  # noqa: E731
     known = {key(c): c for c in exact}
     shared = [(c, known[key(c)]) for c in mine if key(c) in known]
@@ -161,7 +161,7 @@ def test_regions_are_what_hangs_together():
 @pytest.mark.compiled
 def test_a_node_of_eight_that_is_opened_with_itself_stays_within_the_queue():
     cloth = sheet(16)
-    mine = StochasticTreeDetector(Side(cloth), within=2.0, arity=8)
+    mine = StochasticBvhDetector(Side(cloth), within=2.0, arity=8)
     room = kernels.Queue(np.full(64, -7), np.full((64, 2), -7, np.int32), np.full(64, -7.0))
     x, state, hopes = State.at(cloth.vertices).x, np.array([1, 1, 0, 0, 0]), np.ones(2)
     for size in (20, 35):
@@ -187,7 +187,7 @@ def test_what_was_reached_when_time_is_up_is_told(monkeypatch):
     sides = Side(flat, 0, 0), Side(flat, flat.n_vertices, 1)
     x = np.concatenate([flat.vertices, flat.vertices + np.array([0.0, 0.01, 0.0])])
     ticks = iter(range(10**9))
-    mine = StochasticTreeDetector(*sides, within=0.02, budget_ms=1.0, clock=lambda: float(next(ticks)))
+    mine = StochasticBvhDetector(*sides, within=0.02, budget_ms=1.0, clock=lambda: float(next(ticks)))
     wanted = found_by(BruteForceDetector(*sides, within=0.02), x)
     assert len(wanted) > 10
     assert len(found_by(mine, x)) == len(wanted)
@@ -197,17 +197,17 @@ def test_what_was_reached_when_time_is_up_is_told(monkeypatch):
 @pytest.mark.parametrize("option", ["volume", "leaf"])
 def test_options_of_other_trees_are_refused_by_name(option):
     with pytest.raises(TypeError, match=f"'{option}'"):
-        StochasticTreeDetector(Side(sheet(2)), within=0.1, **{option: "sphere"})
+        StochasticBvhDetector(Side(sheet(2)), within=0.1, **{option: "sphere"})
     with pytest.raises(ValueError, match="arity = 3"):
-        StochasticTreeDetector(Side(sheet(2)), within=0.1, arity=3)
+        StochasticBvhDetector(Side(sheet(2)), within=0.1, arity=3)
 
 
 def test_bad_dials_are_named():
     one = Side(sheet(2))
     with pytest.raises(ValueError, match="quality"):
-        StochasticTreeDetector(one, within=0.1, quality=1.5)
+        StochasticBvhDetector(one, within=0.1, quality=1.5)
     with pytest.raises(ValueError, match="budget_ms"):
-        StochasticTreeDetector(one, within=0.1, budget_ms=0.0)
+        StochasticBvhDetector(one, within=0.1, budget_ms=0.0)
 
 
 @pytest.mark.long

@@ -10,7 +10,7 @@ from detect.made import octahedron
 from kernels.test_raster import CUBE, cube_faces, icosphere
 from pliant import Mesh
 from pliant.detect.queries.layers import DepthCamera, Layers, screen_of
-from pliant.detect.queries.static_layers import StandingCamera
+from pliant.detect.queries.static_layers import StaticDepthCamera
 from pliant.kernels import jit
 from pliant.kernels.queries import static_layers as groups
 from pliant.kernels.queries.layers import Screen
@@ -20,9 +20,9 @@ def bits(image: Layers) -> tuple[bytes, bytes, bytes]:
     return image.start.tobytes(), image.depth.tobytes(), image.face.tobytes()
 
 
-def asked(mesh: Mesh) -> StandingCamera:
+def asked(mesh: Mesh) -> StaticDepthCamera:
     """One that asks groups however many they are."""
-    camera = StandingCamera(mesh)
+    camera = StaticDepthCamera(mesh)
     camera.many = 2.0
     return camera
 
@@ -66,7 +66,7 @@ def test_an_image_of_groups_is_that_of_all_faces(rng):
 
 def test_boxes_are_never_smaller_than_the_corners_of_their_faces(rng):
     for kind in range(cases(12)):
-        camera = StandingCamera(some_mesh(rng, kind))
+        camera = StaticDepthCamera(some_mesh(rng, kind))
         corner, ends, box = camera.groups
         used = ends[:, None] >> np.arange(10) & 1
         used = (used[:, :8] | used[:, 1:9] | used[:, 2:]).astype(bool)[:, None]
@@ -79,7 +79,7 @@ def test_boxes_are_never_smaller_than_the_corners_of_their_faces(rng):
 
 
 def test_groups_between_pixel_centres_are_not_asked():
-    camera = StandingCamera(octahedron(4))
+    camera = StaticDepthCamera(octahedron(4))
     few, many = (screen_of(camera._camera.mesh.bounds, 2, size) for size in (4, 256))
     told = camera.groups, camera.origin, camera.step
     parts = [groups.share(*told, screen, camera._chosen) for screen in (few, many)]
@@ -89,7 +89,7 @@ def test_groups_between_pixel_centres_are_not_asked():
 
 def test_where_most_groups_would_be_asked_all_faces_are():
     mesh = octahedron(2)
-    camera, screen = StandingCamera(mesh), screen_of(mesh.bounds, 1, 64)
+    camera, screen = StaticDepthCamera(mesh), screen_of(mesh.bounds, 1, 64)
     taken = []
     every = camera._camera.take
     camera._camera.take = lambda *args: taken.append(args) or every(*args)
@@ -120,7 +120,7 @@ def test_a_screen_far_beyond_what_boxes_tell_is_drawn_by_all_faces():
 def test_what_stands_is_a_copy():
     mesh = octahedron(1)
     x = mesh.vertices + 0.125
-    camera, screen = StandingCamera(mesh, x), screen_of(mesh.bounds, 0, 4)
+    camera, screen = StaticDepthCamera(mesh, x), screen_of(mesh.bounds, 0, 4)
     before = bits(DepthCamera(mesh).take(x.copy(), screen, mesh.bounds))
     x[:] = 0.0
     assert bits(camera.take(screen, mesh.bounds)) == before
@@ -154,6 +154,6 @@ def test_the_bits_do_not_depend_on_the_number_of_threads():
 def test_a_camera_refuses_what_its_kernels_would_read_past():
     mesh = octahedron(0)
     with pytest.raises(ValueError, match=re.escape("a screen of 4 by 4097 pixels; expected 1 to 4096")):
-        StandingCamera(mesh).take(Screen(2, -1.0, -1.0, 2.0, 2.0, 4, 4097), mesh.bounds)
+        StaticDepthCamera(mesh).take(Screen(2, -1.0, -1.0, 2.0, 2.0, 4, 4097), mesh.bounds)
     with pytest.raises(ValueError, match=re.escape("x")):
-        StandingCamera(mesh, np.zeros((5, 3)))
+        StaticDepthCamera(mesh, np.zeros((5, 3)))

@@ -28,7 +28,8 @@ def python(code, **env):
 
 def test_with_the_compiler_off_kernels_are_plain_functions_with_the_same_answers():
     code = (
-        "import json, types; from pliant.kernels import jit; from pliant.kernels.geometry import edge; f = edge.edge_edge_distance;"
+        "import json, types; from pliant.kernels import jit; from pliant.kernels.geometry import edge;"
+        "f = edge.edge_edge_distance;"
         "print(json.dumps([type(f) is types.FunctionType, jit._touch.__name__,"
         "f((0.,0.,0.), (1.,0.,0.), (.25,1.,0.), (.75,1.,0.))]))"
     )
@@ -131,8 +132,9 @@ def test_a_lock_that_nobody_gives_back_is_waited_for_only_so_long(tmp_path, monk
 
 def test_compiled_files_lie_in_the_cache_folder(tmp_path):
     code = (
-        "import json, pathlib; from pliant.kernels import jit; from pliant.kernels.geometry import edge; edge.clamp(0.5);"
-        "print(json.dumps(sorted(p.suffix for p in jit.kernel_cache(pathlib.Path(edge.__file__)).rglob('edge.clamp*'))))"
+        "import json, pathlib; from pliant.kernels import jit; from pliant.kernels.geometry import edge;"
+        "edge.clamp(0.5); folder = jit.kernel_cache(pathlib.Path(edge.__file__));"
+        "print(json.dumps(sorted(p.suffix for p in folder.rglob('edge.clamp*'))))"
     )
     assert python(code, PLIANT_COMPILE="1", PLIANT_CACHE=str(tmp_path)) == [".lock", ".nbc", ".nbi"]
 

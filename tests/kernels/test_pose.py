@@ -69,12 +69,12 @@ def test_boxes_are_called_apart_only_where_they_have_no_point_in_common(rng):
 def test_only_a_field_that_has_moved_is_looked_at_in_its_own_coordinates(rng):
     x, half, still = rng.normal(size=(4, 3)), np.full(3, 9.0), np.eye(3, 4)
     pose = random_poses(rng, 1)[0]
-    assert reached(x, half, still, still) == kernels.STANDING
+    assert reached(x, half, still, still) == kernels.UNMOVED
     assert reached(x, half, still, pose) == kernels.MOVED
     assert reached(x, half, pose, still) == kernels.MOVED
     out, none = np.zeros(1, np.int64), np.zeros((0, 3, 4))  # a state without poses, of a loop of one's own
     kernels.reach(x, 0.0, -half[None], half[None], none, none, np.array([1]), out)
-    assert out[0] == kernels.STANDING
+    assert out[0] == kernels.UNMOVED
 
 
 def test_of_the_contacts_of_an_element_the_nearest_is_kept_and_of_equals_the_first(rng):

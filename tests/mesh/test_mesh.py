@@ -154,17 +154,17 @@ def test_pieces_are_counted_by_their_faces() -> None:
 
 ISSUES = {
     "a closed tetrahedron": (TETRA, OUT, {}),
-    "open": (TETRA, OUT[:3], {"border": 3}),
+    "open": (TETRA, OUT[:3], {"boundary": 3}),
     "inward": (TETRA, OUT[:, ::-1], {"inward": 1}),
     "one face flipped": (TETRA, [*OUT[:3], OUT[3][::-1]], {"flipped": 3}),
     "one face twice": (TETRA, [*OUT, OUT[0]], {"duplicate": 1, "non-manifold": 3}),
     "a sheet and its back": (TETRA[:3], [[0, 1, 2], [0, 2, 1]], {"duplicate": 1}),
     "a vertex to spare": ([*TETRA, (5, 5, 5)], OUT, {"unreferenced": 1}),
-    "a straight triangle": ([(0, 0, 0), (1, 0, 0), (3, 0, 0)], [[0, 1, 2]], {"degenerate": 1, "border": 3}),
+    "a straight triangle": ([(0, 0, 0), (1, 0, 0), (3, 0, 0)], [[0, 1, 2]], {"degenerate": 1, "boundary": 3}),
     "three pages on a spine": (
         [*TETRA, (0, 0, -1)],
         [[0, 1, 2], [1, 0, 3], [0, 1, 4]],
-        {"non-manifold": 1, "border": 6},
+        {"non-manifold": 1, "boundary": 6},
     ),
     "two tips that touch": ([*TETRA, *-TETRA[1:]], [*OUT, (0, 4, 5), (0, 6, 4), (4, 6, 5), (5, 6, 0)], {"bow-tie": 1}),
     "a cloud of points": (TETRA, [], {"unreferenced": 4}),

@@ -72,15 +72,15 @@ def test_the_simple_model_brakes_but_cannot_stick():
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("elasticity", [0.0, 0.5])
-def test_the_speed_after_an_impact_is_the_elastic_share_of_the_speed_before(elasticity):
-    sim = slope(0.0, 0.0, elasticity=elasticity)
+@pytest.mark.parametrize("restitution", [0.0, 0.5])
+def test_the_speed_after_an_impact_is_the_elastic_share_of_the_speed_before(restitution):
+    sim = slope(0.0, 0.0, restitution=restitution)
     sim.state.x[sim.scene.rows(0), 1] += 0.1
     speeds = []
     for _ in sim.run(30):
         speeds.append(float(sim.state.v[sim.scene.rows(0), 1].mean()))
     assert min(speeds) == pytest.approx(-np.sqrt(2 * G * 0.1), rel=0.1)
-    assert max(speeds) == pytest.approx(elasticity * np.sqrt(2 * G * 0.1), rel=0.12, abs=0.02)
+    assert max(speeds) == pytest.approx(restitution * np.sqrt(2 * G * 0.1), rel=0.12, abs=0.02)
 
 
 @pytest.mark.compiled

@@ -11,7 +11,7 @@ from pliant.respond import Separate
 from pliant.scene import Body, Scene, Solid
 from pliant.shapes import tet_ball, tet_box
 from pliant.simulation import Simulation
-from pliant.simulation.deformable_contact import SoftContact
+from pliant.simulation.deformable_contact import DeformableContact
 
 FOAM = Solid(young=1e4, poisson=0.4, density=300.0, damping=0.03)
 HASHED = {"self_method": "spatial-hash", "self_response": "separate"}
@@ -44,7 +44,7 @@ def shared(scene: Scene, x: np.ndarray) -> float:
 def test_bodies_that_start_deep_in_each_other_part_smoothly_until_no_vertex_is_inside(made, frames):
     scene = made()
     sim = Simulation(scene, substeps=8, **HASHED)
-    assert isinstance(sim.guard, SoftContact)
+    assert isinstance(sim.guard, DeformableContact)
     speed, common, m = sim.guard.response.speed, [shared(scene, sim.state.x)], scene.masses
     fastest, inside = 0.0, len(sim.guard.look(sim.state))
     assert inside > 50
@@ -77,7 +77,7 @@ def test_other_responses_throw_them(response):
 
 def contacts_of(scene: Scene) -> tuple[np.ndarray, object]:
     state = scene.start()
-    sides = SoftContact(scene, state, "spatial-hash", None, "separate")
+    sides = DeformableContact(scene, state, "spatial-hash", None, "separate")
     return sides.look(state), state
 
 

@@ -6,7 +6,7 @@ import pytest
 from pliant.detect.queries.closest_point import ClosestPoints
 from pliant.detect.queries.tet_hash import TetHash
 from pliant.kernels import jit
-from pliant.report.intersections import CrossingCount
+from pliant.report.intersections import IntersectionCount
 from pliant.scene import Scene
 from pliant.scenes import SCENES
 from pliant.simulation import Simulation
@@ -20,7 +20,7 @@ def small(**options: object) -> Simulation:
     """Five of them, coarse, which meet from the first frames on."""
     scene = SCENES["creatures"](resolution=6, count=5)
     sim = Simulation(scene, substeps=8, method="bone-boxes", **options)
-    for b in scene.soft:
+    for b in scene.deformable:
         sim.state.x[scene.rows(b), 1] -= 0.12 if b < 4 else 0.23
         sim.state.v[scene.rows(b), 1] = -1.0 if b < 4 else -3.0
     return sim
@@ -34,14 +34,14 @@ class Judge:
 
     def __init__(self, scene: Scene, x: np.ndarray) -> None:
         self.scene = scene
-        tets = [scene.bodies[b].mesh.welded.tets + np.int32(scene.first[b]) for b in scene.soft]
+        tets = [scene.bodies[b].mesh.welded.tets + np.int32(scene.first[b]) for b in scene.deformable]
         self.table = TetHash(x, np.concatenate(tets))
-        skins = [scene.first[b] + np.unique(scene.bodies[b].mesh.welded.faces) for b in scene.soft]
+        skins = [scene.first[b] + np.unique(scene.bodies[b].mesh.welded.faces) for b in scene.deformable]
         self.skin = np.zeros(len(x), np.bool_)
         self.skin[np.concatenate(skins)] = True
         self.body = np.repeat(np.arange(len(scene.bodies)), np.diff(scene.first))
         self.bowl = ClosestPoints(scene.bodies[scene.fixed[0]].mesh)
-        self.meet = CrossingCount(scene, x)
+        self.meet = IntersectionCount(scene, x)
 
     def at(self, x: np.ndarray) -> tuple[int, int, int]:
         in_bowl = int((self.bowl.query(x[self.skin])[0] < 0.0).sum())
@@ -58,7 +58,7 @@ def test_no_vertex_is_ever_inside_another_body_or_the_bowl(options):
     assert judge.at(sim.state.x) == (0, 0, 0)
     for frame in sim.run(16):
         assert judge.at(frame.x) == (0, 0, 0), frame.index
-    assert sim.guard.forced == 0
+    assert sim.guard.failed_substeps == 0
 
 
 def test_without_contact_they_fall_through_each_other():
@@ -87,11 +87,11 @@ def test_600_frames_at_full_size_leave_no_vertex_inside_and_they_come_to_rest(op
     judge = Judge(scene, sim.state.x)
     for frame in sim.run(600):
         assert judge.at(frame.x) == (0, 0, 0), frame.index
-    assert sim.guard.forced == 0
-    x, rest = frame.x[scene.soft_rows], scene.bodies[-1].mesh.bounds
+    assert sim.guard.failed_substeps == 0
+    x, rest = frame.x[scene.deformable_rows], scene.bodies[-1].mesh.bounds
     assert x[:, 1].min() > 0.0
     assert ((x.min(0) > rest[0]) & (x.max(0)[[0, 1, 2]] < rest[1] + (0.0, 0.1, 0.0))).all(), "they stay in the bowl"
-    for b in scene.soft:
+    for b in scene.deformable:
         mesh = scene.bodies[b].mesh.welded
         assert mesh.moved(frame.x[scene.rows(b)]).tet_volumes.sum() > 0.9 * mesh.volume
-    assert np.sqrt((sim.state.v[scene.soft_rows] ** 2).sum(1)).mean() < 0.05
+    assert np.sqrt((sim.state.v[scene.deformable_rows] ** 2).sum(1)).mean() < 0.05

@@ -100,7 +100,7 @@ def test_a_table_that_comes_up_throws_the_patch_by_the_elastic_share_of_its_spee
     lift = Motion([0.0, 0.02, 1.02], [STILL, STILL, shifted(1.0, 1)])
     table = Body(box((1.0, 0.1, 1.0), 1), fixed=True, motion=lift)
     bodies = [Body(patch, material=Cloth(air=0.0)), table]
-    sim = Simulation(Scene(bodies, eps=EPS, gravity=(0, 0, 0), elasticity=0.5), substeps=10, method=method)
+    sim = Simulation(Scene(bodies, eps=EPS, gravity=(0, 0, 0), restitution=0.5), substeps=10, method=method)
     run(sim, 6)
     assert sim.state.v[sim.scene.rows(0), 1] == pytest.approx(1.5, abs=1e-6)
 

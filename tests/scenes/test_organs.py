@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from conftest import DATA
-from pliant.report.intersections import CrossingCount
+from pliant.report.intersections import IntersectionCount
 from pliant.report.result import record
 from pliant.scenes import SCENES
 from pliant.scenes.organs import liver
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.compiled
 def test_a_gut_is_dragged_over_itself_by_active_pairs_without_a_triangle_meeting_another():
     scene = SCENES["intestine"](resolution=2)
     sim = Simulation(scene, substeps=4, method="tree", self_method="active-pairs", self_response="projection")
-    count, touched, x = CrossingCount(scene, sim.state.x), 0, sim.state.x.copy()
+    count, touched, x = IntersectionCount(scene, sim.state.x), 0, sim.state.x.copy()
     for frame in sim.run(100):
         assert count.at(frame.x) == (0, 0), frame.index
         pair = frame.contacts["bodies"]
@@ -24,7 +24,7 @@ def test_a_gut_is_dragged_over_itself_by_active_pairs_without_a_triangle_meeting
     assert touched > 5
     held = scene.held
     assert np.linalg.norm(sim.state.x[held] - x[held], axis=1).min() > 0.03
-    assert sim.guard.forced == 0
+    assert sim.guard.failed_substeps == 0
 
 
 def test_a_liver_gives_way_to_the_tool_and_nothing_of_it_is_inside():
@@ -62,7 +62,7 @@ def test_a_liver_from_a_file_gives_way_too():
 def test_the_whole_drag_by_the_guard_alone_never_meets():
     scene = SCENES["intestine"]()
     sim = Simulation(scene)
-    count = CrossingCount(scene, sim.state.x)
+    count = IntersectionCount(scene, sim.state.x)
     for frame in sim.run(250):
         assert count.at(frame.x) == (0, 0), frame.index
-    assert sim.guard.forced == 0
+    assert sim.guard.failed_substeps == 0

@@ -58,7 +58,7 @@ def test_the_tablecloth_folds_and_comes_to_rest():
     assert np.sqrt((speed**2).mean()) < 0.02
     # hanging folds: going round the hem, height and radius swing several times
     mesh = scene.bodies[0].mesh
-    hem = np.flatnonzero(mesh.topology.border_vertices)
+    hem = np.flatnonzero(mesh.topology.boundary_vertices)
     p = x[-1][hem]
     order = np.argsort(np.arctan2(p[:, 2], p[:, 0]))
     radius = np.hypot(p[:, 0], p[:, 2])[order]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pliant.kernels import jit
-from pliant.report.intersections import CrossingCount
+from pliant.report.intersections import IntersectionCount
 from pliant.respond import Projection
 from pliant.scene import Body, Cloth, Scene
 from pliant.scenes import SCENES
@@ -41,13 +41,13 @@ def digest(sim: Simulation, frames: int) -> str:
 
 def stays_free(sim: Simulation, frames: int) -> int:
     """Run, count exactly in every frame; the most contacts of cloth with cloth (or with bodies) in any of them."""
-    count, soft, most = CrossingCount(sim.scene, sim.state.x), {*sim.scene.soft}, 0
+    count, soft, most = IntersectionCount(sim.scene, sim.state.x), {*sim.scene.deformable}, 0
     assert count.at(sim.state.x) == (0, 0)
     for frame in sim.run(frames):
         assert count.at(frame.x) == (0, 0), frame.index
         own = np.isin(frame.contacts["bodies"], [*soft]).all(1)
         most = max(most, int((own | (sim.scene.name in ON_BODIES)).sum()))
-    assert sim.guard.forced == 0
+    assert sim.guard.failed_substeps == 0
     assert np.isfinite(sim.state.x).all()
     return most
 
@@ -60,7 +60,7 @@ def test_no_two_triangles_meet_in_any_frame_of_safe_mode(name):
 @pytest.mark.parametrize("name", ["ribbon", "stack"])
 def test_without_self_contact_the_same_cloth_passes_through_itself(name):
     sim = small(name, "off")
-    count = CrossingCount(sim.scene, sim.state.x)
+    count = IntersectionCount(sim.scene, sim.state.x)
     assert max(count.at(frame.x)[0] for frame in sim.run(SMALL[name][3])) > 10
 
 
@@ -127,7 +127,7 @@ def test_two_sheets_that_meet_in_empty_space_part_with_the_momentum_they_had(mod
         Body(cloth(0.2, 0.2, 8, centre=(0.01 * k, 0.02 * k, 0.007 * k)), material=Cloth(air=0.0), velocity=(0, v, 0))
         for k, v in ((0, 0.5), (1, -0.5))
     ]
-    sim = Simulation(Scene(bodies, gravity=(0, 0, 0), eps=0.003, self_contact=mode, elasticity=0.0))
+    sim = Simulation(Scene(bodies, gravity=(0, 0, 0), eps=0.003, self_contact=mode, restitution=0.0))
     most = max(len(frame.contacts) for frame in sim.run(20))
     assert most > 5
     assert np.abs(sim.scene.masses @ sim.state.v).max() < 1e-3 * sim.scene.masses.sum() * 0.5

@@ -5,7 +5,7 @@ import pytest
 
 from pliant.dynamics import SoftDynamics
 from pliant.kernels import jit
-from pliant.report.intersections import CrossingCount
+from pliant.report.intersections import IntersectionCount
 from pliant.report.result import record
 from pliant.scene import Body, Cloth, Scene, Solid
 from pliant.scenes import SCENES
@@ -31,12 +31,12 @@ def in_empty_space(mode: str, **options: object) -> Simulation:
 def between(frame, scene: Scene) -> int:
     """How many contacts are of the first soft body with the second."""
     pair = np.sort(frame.contacts["bodies"], 1)
-    return int(((pair[:, 0] == scene.soft[0]) & (pair[:, 1] == scene.soft[1])).sum())
+    return int(((pair[:, 0] == scene.deformable[0]) & (pair[:, 1] == scene.deformable[1])).sum())
 
 
 def test_cylinders_collide_bend_part_and_come_to_rest_without_a_triangle_meeting_another():
     sim = small()
-    count, start = CrossingCount(sim.scene, sim.state.x), sim.dynamics.energy(sim.state)
+    count, start = IntersectionCount(sim.scene, sim.state.x), sim.dynamics.energy(sim.state)
     mesh, touched, bent = sim.scene.bodies[0].mesh.welded, [], 0.0
     for frame in sim.run(260):
         assert count.at(frame.x) == (0, 0), frame.index
@@ -48,14 +48,14 @@ def test_cylinders_collide_bend_part_and_come_to_rest_without_a_triangle_meeting
     assert bent > 0.3, "a third of their motion must have gone into their shape"
     assert not any(touched[40:80]), "they must part"
     assert sim.dynamics.energy(sim.state)["kinetic"] < 2e-3 * start["kinetic"]
-    assert sim.guard.forced == 0
+    assert sim.guard.failed_substeps == 0
 
 
 def test_they_meet_by_other_detectors_and_responses_too():
     scene = SCENES["cylinders"](resolution=2)
     options = {"self_method": "sphere-surface", "self_response": "penalty+geometric"}
     sim = Simulation(scene, substeps=8, **options)
-    count, touched = CrossingCount(scene, sim.state.x), []
+    count, touched = IntersectionCount(scene, sim.state.x), []
     for frame in sim.run(40):
         assert count.at(frame.x) == (0, 0), frame.index
         touched.append(between(frame, scene))
@@ -65,7 +65,7 @@ def test_they_meet_by_other_detectors_and_responses_too():
 
 def test_without_self_contact_they_pass_through_each_other():
     sim = small(self_contact="off")
-    count = CrossingCount(sim.scene, sim.state.x)
+    count = IntersectionCount(sim.scene, sim.state.x)
     assert max(count.at(frame.x)[0] for frame in sim.run(14)) > 20
 
 
@@ -166,10 +166,10 @@ def test_inner_vertices_of_an_obstacle_beside_solids_stay():
 @pytest.mark.long
 def test_600_frames_at_full_size_never_meet():
     sim = Simulation(SCENES["cylinders"]())
-    count = CrossingCount(sim.scene, sim.state.x)
+    count = IntersectionCount(sim.scene, sim.state.x)
     for frame in sim.run(600):
         assert count.at(frame.x) == (0, 0), frame.index
-    assert sim.guard.forced == 0
+    assert sim.guard.failed_substeps == 0
 
 
 @pytest.mark.long

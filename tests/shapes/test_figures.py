@@ -141,7 +141,7 @@ def test_a_garment_is_one_oriented_sheet_with_even_triangles(name: str) -> None:
 def test_a_garment_opens_at_the_waist_and_at_every_hem(name: str, holes: int) -> None:
     mesh = GARMENTS[name]()
     top = mesh.topology
-    rim = top.edges[top.border]
+    rim = top.edges[top.boundary]
     euler = mesh.n_vertices - len(top.edges) + mesh.n_faces
     levels = np.unique(mesh.vertices[rim.ravel(), 1])
     assert euler == 2 - holes  # a sphere with so many holes

@@ -29,7 +29,7 @@ def test_irregular_cloth_has_good_angles_and_no_defect_for_any_seed() -> None:
         angles = smallest_angles(mesh)
         assert not mesh.issues
         assert mesh.issues.components == 1
-        assert len(mesh.issues.border) == 4 * 35
+        assert len(mesh.issues.boundary) == 4 * 35
         assert angles.min() > 8
         assert np.percentile(angles, 1) > 15
 

@@ -20,7 +20,7 @@ def test_refining_a_patch_keeps_the_body_closed_and_its_shape(rng: np.random.Gen
 def test_flips_make_a_jittered_cloth_delaunay_and_keep_its_area(rng: np.random.Generator) -> None:
     mesh = cloth(resolution=20)
     x = mesh.vertices.copy()
-    inner = ~mesh.topology.border_vertices
+    inner = ~mesh.topology.boundary_vertices
     x[inner] += rng.uniform(-0.3, 0.3, (inner.sum(), 3)) * (1, 0, 1) / 19
     after = Mesh(x, flipped_to_delaunay(x, mesh.faces, rounds=20))
     assert not after.issues

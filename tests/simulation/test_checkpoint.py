@@ -88,10 +88,10 @@ def test_what_is_saved_is_what_is_loaded(tmp_path):
 def test_what_safe_mode_could_not_hold_stays_counted(tmp_path):
     scene = Scene([Body(cloth(0.2, 0.2, 4))], self_contact="safe")
     sim = Simulation(scene, substeps=1)
-    sim.guard.forced, sim.guard.unheld = 3, 17
+    sim.guard.failed_substeps, sim.guard.given_up_pairs = 3, 17
     sim.save(tmp_path / "a.npz")
     back = Simulation.load(tmp_path / "a.npz", scene)
-    assert (back.guard.forced, back.guard.unheld) == (3, 17)
+    assert (back.guard.failed_substeps, back.guard.given_up_pairs) == (3, 17)
 
 
 def crossed() -> Scene:

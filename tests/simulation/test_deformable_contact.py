@@ -9,14 +9,14 @@ from pliant.detect import METHODS
 from pliant.detect.base import Finds
 from pliant.detect.detectors.brute_force import BruteForceDetector
 from pliant.kernels import jit
-from pliant.report.intersections import CrossingCount
+from pliant.report.intersections import IntersectionCount
 from pliant.respond import RESPONSES
 from pliant.respond.geometric import FREE
 from pliant.scene import Body, Cloth, Scene
 from pliant.scenes import SCENES
 from pliant.shapes import ball, cloth
 from pliant.simulation import Simulation
-from pliant.simulation.deformable_contact import SoftContact
+from pliant.simulation.deformable_contact import DeformableContact
 
 THICK = 0.004
 SOFT = [n for n, m in METHODS.items() if Finds.SELF | Finds.PAIR in m.finds and not getattr(m, "inner", False)]
@@ -65,7 +65,7 @@ def test_every_frame_that_is_shown_is_free_of_contact_if_anything_sets_apart(res
     near = []
     for frame in sim.run(12):
         near.append((sim.guard.look(sim.state)["distance"] < FREE * THICK * (1.0 - 1e-9)).sum())
-        assert frame.remained == 0
+        assert frame.unresolved == 0
     assert (max(near) > 0) == (response == "penalty")
 
 
@@ -73,7 +73,7 @@ def test_every_frame_that_is_shown_is_free_of_contact_if_anything_sets_apart(res
 def test_bodies_are_kept_when_cloth_is_set_apart_before_a_frame_is_shown():
     sim = ribbon()
     for frame in sim.run(60):
-        assert frame.remained == 0
+        assert frame.unresolved == 0
         on_floor = sim._look(sim.state)
         assert on_floor["distance"].min(initial=1.0) > (FREE * THICK - THICK) + sim.scene.eps
     assert len(on_floor) > 0
@@ -88,11 +88,11 @@ def test_in_safe_mode_no_two_triangles_meet_whatever_the_detector_missed(name, r
     sim = Simulation(scene, substeps=8, self_method="tree", self_response=response)
     for part in sim.guard._parts:
         part.detector.within = 0.1 * sim.guard.thickness
-    count, most = CrossingCount(scene, sim.state.x), 0
+    count, most = IntersectionCount(scene, sim.state.x), 0
     for frame in sim.run(55):
         assert count.at(frame.x) == (0, 0), frame.index
         most = max(most, len(frame.contacts))
-    assert sim.guard.forced == 0
+    assert sim.guard.failed_substeps == 0
     assert most > 10
     assert np.abs(sim.state.v).max() < 20.0
 
@@ -108,7 +108,7 @@ def test_one_and_two_threads_and_a_restart_change_no_bit(tmp_path):
             sim.save(tmp_path / f"{threads}.npz")
             found.append((begin, digest(sim, 15)))
         back = Simulation.load(tmp_path / "1.npz", SCENES["ribbon"](resolution=20, self_contact="push"))
-        assert isinstance(back.guard, SoftContact)
+        assert isinstance(back.guard, DeformableContact)
         assert (back.guard.method, back.guard.responds) == ("tree", "penalty+geometric")
         found.append((found[0][0], digest(back, 15)))
     finally:
@@ -119,7 +119,7 @@ def test_one_and_two_threads_and_a_restart_change_no_bit(tmp_path):
 def test_pairs_that_are_close_in_the_rest_shape_are_left_alone():
     fine = cloth(0.013, 0.013, 6)  # edges of 2.6 mm, less than the thickness
     scene = Scene([Body(fine)], thickness=THICK, self_contact="push")
-    soft = SoftContact(scene, scene.start())
+    soft = DeformableContact(scene, scene.start())
     everything = BruteForceDetector(soft._parts[0].detector.one.side, within=THICK).find(scene.start())
     assert len(everything) > 50
     assert len(soft.look(scene.start())) == 0
@@ -127,7 +127,7 @@ def test_pairs_that_are_close_in_the_rest_shape_are_left_alone():
 
 def test_bodies_far_apart_are_not_asked_about():
     scene = two()
-    soft, state = SoftContact(scene, scene.start()), scene.start()
+    soft, state = DeformableContact(scene, scene.start()), scene.start()
     soft._parts[2].detector.find = lambda state: pytest.fail("asked")
     for far in (1.0, -2.0):
         state.x[scene.rows(1), 1] += far
@@ -157,7 +157,7 @@ def test_what_does_not_fit_together_is_one_clear_error(mode, options, said):
 
 def test_without_a_name_the_guard_works_as_ever_and_one_name_brings_the_other():
     scene = Scene([Body(cloth(0.1, 0.1, 4, centre=(0, 0.2, 0))), Body(ball(0.05, 1), fixed=True)], self_contact="push")
-    assert not isinstance(Simulation(scene, method="brute-force").guard, SoftContact)
+    assert not isinstance(Simulation(scene, method="brute-force").guard, DeformableContact)
     one = Simulation(scene, method="brute-force", self_method="brute_force").guard
     two = Simulation(scene, method="brute-force", self_response="penalty").guard
     assert (one.method, one.responds) == ("brute-force", "penalty+geometric")

@@ -8,7 +8,7 @@ from pliant.report.referee import Referee
 from pliant.scene import Body, Scene
 from pliant.scenes import drape_scene
 from pliant.simulation import Simulation
-from pliant.simulation.drag import Hand, grab
+from pliant.simulation.drag import DragConstraint, grab
 
 
 @pytest.fixture(scope="module")
@@ -32,8 +32,8 @@ def hold_corner(sim):
     x, mesh = sim.state.x[scene.rows(0)], scene.bodies[0].mesh.welded
     corner = int(np.argmax(x[:, 0] + x[:, 2]))
     face = int(np.flatnonzero((mesh.faces == corner).any(1))[0])
-    hand = Hand.at_point(scene, sim.state, 0, face, (mesh.faces[face] == corner).astype(float))
-    sim.hands.append(hand)
+    hand = DragConstraint.at_point(scene, sim.state, 0, face, (mesh.faces[face] == corner).astype(float))
+    sim.drags.append(hand)
     return hand
 
 
@@ -67,7 +67,7 @@ def test_what_is_thrown_flies_on(hanging):
     hand.to = hand.point(sim.state) + np.array([0.0, 1.0, 0.0])
     for _ in sim.run(12):
         pass
-    sim.hands.remove(hand)
+    sim.drags.remove(hand)
     before = hand.point(sim.state)
     sim.step()
     assert (hand.point(sim.state) - before)[1] > 0.005  # in a hundredth of a second, against gravity
@@ -101,4 +101,4 @@ def test_what_is_pinned_all_around_says_so():
     cloth = pliant.shapes.cloth(0.5, 0.5, 4)
     scene = Scene([Body(cloth, pins=np.arange(cloth.n_vertices))])
     with pytest.raises(ValueError, match="all vertices around it are pinned"):
-        Hand.at_point(scene, scene.start(), 0, 0, [1.0, 0.0, 0.0])
+        DragConstraint.at_point(scene, scene.start(), 0, 0, [1.0, 0.0, 0.0])

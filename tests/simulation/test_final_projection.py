@@ -6,7 +6,7 @@ import pytest
 import pliant
 from characters import post, sleeve
 from pliant import closest_point, shapes
-from pliant.motion.rigid import STANDING, Motion
+from pliant.motion.rigid import IDENTITY_POSE, Motion
 from pliant.report.referee import Referee
 from pliant.respond.projection import Projection
 from pliant.scene import Body, Cloth, Grip, Scene
@@ -30,7 +30,7 @@ def falling(**options) -> Scene:
 
 
 def lowered(by: float) -> np.ndarray:
-    pose = STANDING.copy()
+    pose = IDENTITY_POSE.copy()
     pose[1, 3] = -by
     return pose
 
@@ -48,7 +48,7 @@ def test_what_a_response_leaves_inside_is_set_out_before_it_is_shown(idle, metho
 
 
 def test_without_it_the_same_cloth_is_shown_inside(idle, monkeypatch):
-    monkeypatch.setattr("pliant.simulation.final_projection.LastLook.apply", lambda *_: False)
+    monkeypatch.setattr("pliant.simulation.final_projection.FinalProjection.apply", lambda *_: False)
     scene = falling()
     frames = list(Simulation(scene, 0.01, substeps=3, method="tree").run(4))
     assert max(depth_of(scene, frame.x).max() for frame in frames) > 0.02
@@ -56,7 +56,7 @@ def test_without_it_the_same_cloth_is_shown_inside(idle, monkeypatch):
 
 def test_what_is_held_stays_where_it_is_held(idle):
     middle = 40  # of 9 x 9; brought into the ball
-    scene = falling(grips=[Grip([middle], Motion((0.0, 0.1), np.stack([STANDING, lowered(0.1)])))])
+    scene = falling(grips=[Grip([middle], Motion((0.0, 0.1), np.stack([IDENTITY_POSE, lowered(0.1)])))])
     sim = Simulation(scene, 0.01, substeps=3, method="tree")
     for frame in sim.run(3):
         assert np.array_equal(frame.x[middle], scene.held_at(np.array([frame.time]))[0, 0])

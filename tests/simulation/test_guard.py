@@ -11,12 +11,12 @@ from pliant.contacts import EDGE_EDGE, VERTEX_FACE
 from pliant.kernels.simulation import guard as kernels
 from pliant.mesh import Mesh
 from pliant.motion.rigid import Motion, brought, placed
-from pliant.report.intersections import CrossingCount
+from pliant.report.intersections import IntersectionCount
 from pliant.scene import Body, Grip, Scene
 from pliant.shapes import ball, box, cloth
 from pliant.simulation import Simulation
 from pliant.simulation.guard import Guard
-from pliant.simulation.guard.pairs import Walls
+from pliant.simulation.guard.pairs import GuardedPairs
 
 GAP = 0.004  # metres between layers
 
@@ -47,7 +47,7 @@ def test_wherever_everything_is_sent_nothing_ever_meets(rng):
     scene = pile()
     state, guard = scene.start(), Guard(scene, scene.start())
     state.x[:] = seen(scene, rng)
-    count = CrossingCount(scene, state.x)
+    count = IntersectionCount(scene, state.x)
     assert count.at(state.x) == (0, 0)
     would = 0
     for k in range(cases(40)):
@@ -67,14 +67,14 @@ def test_whatever_speed_it_has_when_it_is_seen_nothing_ever_meets(rng):
     scene = pile(body=Body(ball(0.015, 2, centre=(0.0, 0.08, 0.0)), fixed=True))
     state, guard = scene.start(), Guard(scene, scene.start())
     free = scene.inverse_masses > 0.0
-    count, would = CrossingCount(scene, state.x), 0
+    count, would = IntersectionCount(scene, state.x), 0
     for k in range(cases(30)):
         state.x[:] = seen(scene, rng)
         # turning, every sheet its own way, every vertex a little; and then it may go any other way
         speeds = []
         for _ in range(2):
             way = 20.0 * np.cross(rng.normal(size=3), state.x) + 0.1 * rng.normal(size=state.x.shape)
-            for b in scene.soft:
+            for b in scene.deformable:
                 way[scene.rows(b)] += rng.normal(size=3)
             speeds.append(10.0 ** rng.uniform(-1.0, 0.5) * way * free[:, None])
         state.v[:] = speeds[0]
@@ -108,7 +108,7 @@ def test_a_body_that_is_driven_into_cloth_pushes_it_along_and_never_meets_it(rng
     scene = pile(body=Body(ball(0.015, 2, centre=(0.0, 0.08, 0.0)), fixed=True, motion=Motion([0.0], [np.eye(3, 4)])))
     state, guard = scene.start(), Guard(scene, scene.start())
     b = len(scene.bodies) - 1
-    count, rest, low = CrossingCount(scene, state.x), scene.bodies[b].mesh.vertices, 0.0
+    count, rest, low = IntersectionCount(scene, state.x), scene.bodies[b].mesh.vertices, 0.0
     for _ in range(cases(30)):
         guard.begin(state, 0.01)
         state.x_start[:] = state.x
@@ -117,7 +117,7 @@ def test_a_body_that_is_driven_into_cloth_pushes_it_along_and_never_meets_it(rng
         guard.keep(state, 0.01)
         assert count.at(state.x) == (0, 0)
         assert (state.x[scene.rows(b)] == rest + np.array([0.0, low, 0.0])).all()
-    assert guard.forced == 0
+    assert guard.failed_substeps == 0
 
 
 @pytest.mark.parametrize("gap", [1e-4, 3e-4])
@@ -126,7 +126,7 @@ def test_cloth_that_follows_a_body_which_has_to_wait_for_its_fastest_part_waits_
     patch = Body(cloth(0.1, 0.08, (6, 5), centre=(0.25, 0.05 + gap, 0.0)))
     scene = Scene([patch, plank], eps=0.003, self_contact="safe", gravity=(0.0, 0.0, 0.0))
     state, guard = scene.start(), Guard(scene, scene.start())
-    count = CrossingCount(scene, state.x)
+    count = IntersectionCount(scene, state.x)
     turn = Motion.hinge((0, 0, -1), (0, 0, 0), (0.0, 1.0), (0.0, 0.02)).at(1.0)
     guard.begin(state, 0.01)
     state.x_start[:] = state.x
@@ -143,7 +143,7 @@ def test_vertices_that_go_no_farther_than_their_contacts_allow_leave_every_pair_
     found = guard.contacts
     assert {*found["kind"]} == {VERTEX_FACE, EDGE_EDGE}
     part = np.ones(len(x))
-    walls = Walls.of(found, x, 0.0, 0.0)
+    walls = GuardedPairs.of(found, x, 0.0, 0.0)
     assert np.abs(walls.room - kernels.SHARE * found["distance"]).max() < 1e-12
     assert np.abs(walls.gaps - found["distance"]).max() < 1e-12
     walls.kept[:] = 1e-6

@@ -176,7 +176,7 @@ def test_a_drag_moves_the_cloth_and_leaving_lets_it_go(session):
     until(lambda: np.linalg.norm(arrays(session)["hand"][0] - to) < 0.03)
     session.leave(1)
     until(lambda: not header(session)["held"])
-    assert not session._stage.hands
+    assert not session._stage.drags
 
 
 def test_a_grab_that_meets_nothing_is_told(session):

@@ -20,7 +20,7 @@ from pliant.kernels.jit import kernel, prange
 from pliant.kernels.queries.proximity import EDGES, STRIDE
 from pliant.kernels.vec import norm
 
-LOT = 256
+BATCH = 256
 
 
 class Motions(NamedTuple):
@@ -154,7 +154,7 @@ def column(p, k, m):
 @kernel
 def ask_lot(p, n, face, within, lot, rows, times, kept):
     """Append those of n pairs that touch to rows, with their times."""
-    b, same_sign = np.empty((4, LOT)), np.empty(LOT, np.bool_)
+    b, same_sign = np.empty((4, BATCH)), np.empty(BATCH, np.bool_)
     sign_lot(p, n, b, same_sign)
     for m in range(n):
         if same_sign[m]:
@@ -178,7 +178,7 @@ def touch_range(motions, within, rows, times, count):
     count = near_boxes(motions.boxes, motions.shift, within, rows, count)
     if count == 0:
         return 0
-    faces, edges, p = np.empty((LOT, 3), np.int32), np.empty((LOT, 3), np.int32), np.empty((18, LOT))
+    faces, edges, p = np.empty((BATCH, 3), np.int32), np.empty((BATCH, 3), np.int32), np.empty((18, BATCH))
     for c in range(count):
         kind, i, j = rows[c, 0], rows[c, 1], rows[c, 2]
         faces[n_f, 0], faces[n_f, 1], faces[n_f, 2] = kind, i, j
@@ -186,10 +186,10 @@ def touch_range(motions, within, rows, times, count):
         n_f += kind != EDGES
         n_e += kind == EDGES
         last = c == count - 1
-        if n_f == LOT or last:
+        if n_f == BATCH or last:
             gather_faces(points, motions.faces, faces, one, n_f, p)
             kept, n_f = ask_lot(p, n_f, FACE, within, faces, rows, times, kept), 0
-        if n_e == LOT or last:
+        if n_e == BATCH or last:
             gather_edges(lines, edges, two, n_e, p)
             kept, n_e = ask_lot(p, n_e, LINES, within, edges, rows, times, kept), 0
     return kept

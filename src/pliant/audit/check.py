@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import validate
-from ..arguments import door
-from ..detect.queries.intersections import Crossings
+from ..arguments import check_arguments
+from ..detect.queries.intersections import Intersections
 from ..detect.queries.penetration import Depths
 from ..detect.queries.transversal import crossing
 from ..mesh import Mesh
@@ -23,7 +23,7 @@ NO_CUTS = np.zeros((0, 2, 3), np.float32)
 NOTHING = Between(0.0, np.zeros(3), np.zeros(0))
 
 
-@door
+@check_arguments
 def check(
     garment: Mesh | Clip,
     body: Mesh | Clip | None = None,
@@ -36,7 +36,7 @@ def check(
 
     Both may be animated (`Clip`, with the same number of frames) or static. Depths are exact distances from the body's
     surface; pairs are the exact lists of intersecting triangles. Meshes may be open, non-manifold, inside out or
-    self-intersecting; what could not be checked is listed in `Report.unjudged`.
+    self-intersecting; what could not be checked is listed in `Report.unchecked`.
     """
     one = as_clip("garment", garment)
     two = None if body is None else as_clip("body", body)
@@ -68,7 +68,7 @@ def check(
         tuple(found),
         _worst(places),
         len(places),
-        tuple(audit.unjudged),
+        tuple(audit.unchecked),
         np.stack(depths),
         tuple(cuts),
         two is None or audit.closed,
@@ -94,21 +94,21 @@ def as_clip(name: str, what: Any) -> Clip:
         raise ValueError(f"{name} is a {type(what).__name__}; expected a Mesh or a Clip")
     if not what.mesh.n_faces:
         raise ValueError(f"{name} {what.mesh.name!r} has no faces; expected a surface")
-    return what.sewn
+    return what.welds
 
 
 class _Audit:
     """BVHs of both meshes, refitted from frame to frame."""
 
     def __init__(self, garment: Mesh, body: Mesh | None) -> None:
-        self.garment, self.unjudged = garment, []  # type: Mesh, list[str]
-        self.own = Crossings(garment)
+        self.garment, self.unchecked = garment, []  # type: Mesh, list[str]
+        self.own = Intersections(garment)
         self.weld, self.skin = garment.weld_index, garment.welded
         self.first = np.unique(self.weld, return_index=True)[1]
         self.used = np.zeros(garment.n_vertices, np.bool_)
         self.used[garment.faces] = True
         self.closed = False
-        self.body = None if body is None else _WornBody(garment, body, self.unjudged)
+        self.body = None if body is None else _WornBody(garment, body, self.unchecked)
         if self.body is not None:
             self.closed = self.body.closed
 
@@ -209,8 +209,8 @@ class _Worn(NamedTuple):
 class _WornBody:
     """The body, with the data structures for queries about a garment on it."""
 
-    def __init__(self, garment: Mesh, body: Mesh, unjudged: list[str]) -> None:
-        self.cross, self.other = Crossings(garment, body), Crossings(body)
+    def __init__(self, garment: Mesh, body: Mesh, unchecked: list[str]) -> None:
+        self.cross, self.other = Intersections(garment, body), Intersections(body)
         self.skin, self.first = body.welded, np.unique(body.weld_index, return_index=True)[1]
         self.y_w, self.own_pairs, self.size = body.vertices[self.first], -1, body.size
         issues = body.issues
@@ -218,12 +218,12 @@ class _WornBody:
         turned = issues.inward
         self.depths = Depths(turned_outward(body))
         if not self.closed:
-            unjudged.append(
+            unchecked.append(
                 f"vertices inside, depth and overlap: body {body.name!r} has no inside ({issues.words()}); "
                 "only distances and intersections are checked"
             )
         elif turned:
-            unjudged.append(f"body {body.name!r} is inside out (its faces point inward); it was checked as if flipped")
+            unchecked.append(f"body {body.name!r} is inside out (its faces point inward); it was checked as if flipped")
         self.volume = None
         if issues.closed and garment.issues.closed:
             from ..detect.queries.overlap import Overlaps
@@ -231,7 +231,7 @@ class _WornBody:
             self.volume = Overlaps(_outward(garment), _outward(body))
         elif self.closed:
             what, mesh = ("body", body) if garment.issues.closed else ("garment", garment)
-            unjudged.append(f"overlap volume: {what} {mesh.name!r} is not closed: {mesh.issues.words()}")
+            unchecked.append(f"overlap volume: {what} {mesh.name!r} is not closed: {mesh.issues.words()}")
 
     def look(self, x: Floats, x_w: Floats, garment: Mesh, y: Floats | None) -> _Worn:
         if y is not None:

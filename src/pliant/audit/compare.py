@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import validate
-from ..arguments import door
+from ..arguments import check_arguments
 from ..contacts import Contacts
 from ..detect.base import Finds
 from ..detect.choose import Chosen, choose_method, method_for
@@ -24,8 +24,8 @@ from .compared import ROLES, Comparison, Role, Row, Unfit, row_of
 from .footprint import nbytes
 from .judge import judge, kind_of
 from .queries import Facts, Question
-from .recording import Footage, of_clips, of_scene
-from .verdicts import Ruling
+from .recording import Recording, of_clips, of_scene
+from .verdicts import Verdict
 
 FRAMES = 8
 PASSES = 5  # least number of timed passes per method
@@ -36,7 +36,7 @@ VARIANTS: dict[str, dict[str, Any]] = {"stochastic-tree": {"quality": 0.9}}
 FLAGS = {"obstacle": Finds.OBSTACLE, "pair": Finds.PAIR, "self": Finds.SELF}
 
 
-@door
+@check_arguments
 def compare(
     a: Scene | Mesh | Clip,
     b: Mesh | Clip | None = None,
@@ -89,7 +89,7 @@ def compare(
     return Comparison(seen.title, tuple(roles), tuple(seen.states), tuple(seen.meshes), picks, seed)
 
 
-def _pick(a: Scene | Mesh | Clip, seen: Footage, role: Role) -> Chosen | None:
+def _pick(a: Scene | Mesh | Clip, seen: Recording, role: Role) -> Chosen | None:
     """The choice of `auto`: for the obstacles of a scene, or for all contacts of meshes; None for other roles."""
     if isinstance(a, Scene):
         return method_for(a) if role.role == "obstacle" else None
@@ -111,7 +111,7 @@ def _words(options: dict[str, Any]) -> str:
     return ", ".join(f"{key} {value:g}" for key, value in options.items())
 
 
-def _near(seen: Footage, role: str, within: float | None) -> tuple[list[Question], float]:
+def _near(seen: Recording, role: str, within: float | None) -> tuple[list[Question], float]:
     """The questions of a role whose bounding boxes come within the distance in any state, and that distance."""
     reach = seen.within[role] if within is None else within
     asked = [question for question in seen.questions if question.role == role]
@@ -180,7 +180,7 @@ class _Trials:
 
     def _ask(
         self, detectors: dict[int, Any], tell: Callable[[float], None]
-    ) -> tuple[list[list[Ruling]], list[float], list[float]]:
+    ) -> tuple[list[list[Verdict]], list[float], list[float]]:
         """Per state the rulings and seconds of CPU time, and the recalls estimated by the methods themselves."""
         rulings, seconds, recalls = [], [], []
         for t, state in enumerate(self.states):

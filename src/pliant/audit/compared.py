@@ -13,7 +13,7 @@ from ..mesh import Mesh
 from ..report.tables import BYTES, Column, Table
 from ..state import State
 from .judge import KINDS
-from .verdicts import Ruling, added
+from .verdicts import Verdict, added
 
 Floats = NDArray[np.float64]
 ROLES = {
@@ -153,7 +153,7 @@ def row_of(
     label: str,
     detectors: Sequence[Any],
     kind: str,
-    rulings: Sequence[Sequence[Ruling]],
+    rulings: Sequence[Sequence[Verdict]],
     *,
     seconds: float,
     build: float,

@@ -97,7 +97,7 @@ class Report:
     frames: tuple[Finding, ...]
     places: tuple[Place, ...]
     place_count: int
-    unjudged: tuple[str, ...]
+    unchecked: tuple[str, ...]
     away: NDArray[np.float32]
     cuts: tuple[Cuts, ...] = ()
     sided: bool = True
@@ -251,7 +251,7 @@ class Report:
             "crossings": self.crossings,
             "crossings_total": sum(f.crossings for f in self.frames),
             "self_intersections": self.self_intersections,
-            "unjudged": list(self.unjudged),
+            "unjudged": list(self.unchecked),
             "issues": self.garment.mesh.issues.summary(),
             "place_count": self.place_count,
             "places": [place._asdict() for place in self.places],

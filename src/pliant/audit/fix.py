@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import validate
-from ..arguments import door
-from ..detect.queries.intersections import Crossings
+from ..arguments import check_arguments
+from ..detect.queries.intersections import Intersections
 from ..detect.queries.penetration import Depths
 from ..detect.queries.transversal import crossing
 from ..mesh import Mesh
@@ -28,7 +28,7 @@ TURNS = 4  # most rounds of untangling and projecting out of the body
 WEIGHTS = np.array([1.0, 4.0, 6.0, 4.0, 1.0]) / 16.0  # temporal filter of displacements
 
 
-@door
+@check_arguments
 def fix(
     garment: Mesh | Clip,
     body: Mesh | Clip | None = None,
@@ -90,7 +90,7 @@ class _Fixing:
         self.untangle = untangle
         self.clearing = Clearing(mesh, self.tangles.links, self.tangles.degree)
         self.depths = None if body is None else Depths(turned_outward(body.mesh))
-        self.cross = None if body is None else Crossings(mesh, body.mesh)
+        self.cross = None if body is None else Intersections(mesh, body.mesh)
         self._placed = np.zeros((0, 3))
         self.count = len(before.frames)
         self.layers = Layers(garment.mesh, below, self._place, lambda x: self._ask(x)[0])

@@ -6,7 +6,7 @@ from typing import Any
 from ..contacts import Contacts
 from . import pairwise, pointwise
 from .queries import Facts, Question
-from .verdicts import Ruling
+from .verdicts import Verdict
 
 KINDS = {
     "features": "pairs of vertex and face or of two edges within the distance, and vertices inside",
@@ -14,7 +14,7 @@ KINDS = {
     "inside": "vertices inside a closed mesh",
     "tets": "vertices inside tetrahedra",
 }
-_JUDGES: dict[str, Callable[[Any, Facts, Contacts], Ruling]] = {
+_JUDGES: dict[str, Callable[[Any, Facts, Contacts], Verdict]] = {
     "features": pairwise.features,
     "points": pointwise.points,
     "inside": pointwise.inside,
@@ -31,6 +31,6 @@ def kind_of(detector: Any, question: Question) -> str:
     return "points" if isinstance(detector, pointwise.POINTWISE) else "features"
 
 
-def judge(detector: Any, facts: Facts, found: Contacts) -> Ruling:
+def judge(detector: Any, facts: Facts, found: Contacts) -> Verdict:
     """Compare the contacts `found` by a detector with the exact ones; the detector's state must be current."""
     return _JUDGES[kind_of(detector, facts.question)](detector, facts, found)

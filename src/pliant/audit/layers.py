@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..detect.queries.intersections import Crossings
+from ..detect.queries.intersections import Intersections
 from ..detect.queries.penetration import Depths
 from ..mesh import Mesh
 from ..motion.clip import Clip
@@ -42,7 +42,7 @@ class Layers:
     ) -> None:
         self.inner, self.place, self.away = inner, place, away
         self.depths = [Depths(clip.mesh) for clip in inner]
-        self.cross = [Crossings(outer, clip.mesh) for clip in inner]
+        self.cross = [Intersections(outer, clip.mesh) for clip in inner]
         first = np.unique(outer.weld_index, return_index=True)[1]
         self.rows = first[np.unique(outer.weld_index[outer.faces])]
 

@@ -9,7 +9,7 @@ from ..contacts import EDGE_EDGE, Contacts
 from ..detect.detectors.continuous import ContinuousDetector
 from ..detect.detectors.sphere_surface import SphereSurfaceDetector
 from .queries import Facts
-from .verdicts import CLEAR, Ruling, added, repeated, turns
+from .verdicts import CLEAR, Verdict, added, repeated, turns
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -24,7 +24,7 @@ class _Claims(NamedTuple):
     pairs: Rows
 
 
-def features(detector: Any, facts: Facts, found: Contacts) -> Ruling:
+def features(detector: Any, facts: Facts, found: Contacts) -> Verdict:
     """Compare pairs within the distance, each once, and deep vertices of a closed side with a nearest face."""
     bounds = detector.bounds if isinstance(detector, SphereSurfaceDetector) else (0.0, 0.0)
     parts = [_sort(detector, facts, k, claims, bounds[k == EDGES]) for k, claims in enumerate(_claims(found, facts))]
@@ -33,7 +33,7 @@ def features(detector: Any, facts: Facts, found: Contacts) -> Ruling:
     return added(parts)._replace(bound=float("nan"), beyond=0)
 
 
-def _sort(detector: Any, facts: Facts, sort: int, claims: _Claims, bound: float) -> Ruling:
+def _sort(detector: Any, facts: Facts, sort: int, claims: _Claims, bound: float) -> Verdict:
     slack, near, (records, pairs) = facts.slack, facts.near[sort], claims
     d, truth, own = near.distance, _keys(near.pairs), _keys(pairs)
     at = np.minimum(np.searchsorted(truth, own), max(len(truth) - 1, 0))
@@ -59,7 +59,7 @@ def _sort(detector: Any, facts: Facts, sort: int, claims: _Claims, bound: float)
     turn = turns(records["normal"][told], side[:, None] * near.gap[at[told]], CLEAR * slack)
     beyond = int((d[lost] <= facts.within - bound - slack).sum() + deep_lost.sum() + len(unmet) + wrong.sum())
     missing = [near.pairs[lost], np.flatnonzero(deep_lost)[:, None].repeat(2, 1), unmet]
-    return Ruling(
+    return Verdict(
         expected=int((d <= facts.within - slack).sum() + deep.sum() + (~np.isin(_keys(sure), truth)).sum()),
         right=_places(facts, sort, pairs[~wrong]),
         missed=_places(facts, sort, np.concatenate(missing)),

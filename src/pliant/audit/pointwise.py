@@ -16,7 +16,7 @@ from ..mesh import Mesh
 from ..motion.rigid import brought
 from .queries import Exact, Facts, exact_from
 from .truth import box_pairs, from_segments, from_triangles
-from .verdicts import CLEAR, Ruling, added, repeated, turns
+from .verdicts import CLEAR, Verdict, added, repeated, turns
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -27,7 +27,7 @@ _CORNERS = np.stack(np.meshgrid(*[[0.0, 1.0]] * 3, indexing="ij"), -1).reshape(8
 POINTWISE = (DistanceFieldDetector, BoneFieldsDetector, HeightGridDetector, BoneBoxesDetector)
 
 
-def points(detector: Any, facts: Facts, found: Contacts) -> Ruling:
+def points(detector: Any, facts: Facts, found: Contacts) -> Verdict:
     """Compare vertices and edge midpoints of the first side within the distance of the second, or inside it."""
     slack, within, d = facts.slack, facts.within, facts.points.distance
     at = np.concatenate([facts.x, facts.middles])
@@ -51,7 +51,7 @@ def points(detector: Any, facts: Facts, found: Contacts) -> Ruling:
         # comparisons with nan, where no bound is stated, are false
         beyond = int((far[missed] <= within - bound - slack).sum() + (far[extra] > within + bound + slack).sum())
         beyond += int((error > bound + CLEAR * slack).sum())
-    return Ruling(
+    return Verdict(
         expected=int((there & (seen | got)).sum()),
         right=at[rows[fine]],
         missed=at[missed],
@@ -92,17 +92,17 @@ def _without_sign(field: DistanceField, p: Floats) -> Bools:
     nodes = np.floor((p - field.low) * (1.0 / field.spacing))[:, None] + _CORNERS
     places, hair = (field.low + field.spacing * nodes).reshape(-1, 3), _NODES * field.mesh.size
     distance, _, lean, _ = Truth(field.mesh).query(places, np.full(len(places), -1, np.int32))
-    border = _boundary_distance(field.mesh.welded, places, field.band * field.spacing) <= np.abs(distance) + hair
+    boundary = _boundary_distance(field.mesh.welded, places, field.band * field.spacing) <= np.abs(distance) + hair
     d, either = distance.reshape(-1, 8), (lean < hair).reshape(-1, 8)  # in the plane where the sign jumps
     mixed = (either | (d > -hair)).any(1) & (either | (d < hair)).any(1)
     apart = field.spacing * np.linalg.norm(_CORNERS[:, None] - _CORNERS, axis=2)
     steep = np.abs(d[:, :, None] - d[:, None]) > np.where(apart > 0.0, apart - hair, np.inf)
-    return np.asarray(mixed & (border.reshape(-1, 8).any(1) | steep.any((1, 2))))
+    return np.asarray(mixed & (boundary.reshape(-1, 8).any(1) | steep.any((1, 2))))
 
 
 def _boundary_distance(mesh: Mesh, p: Floats, reach: float) -> Floats:
     """(n,) distance of points from the boundary edges of a mesh, infinite beyond `reach`."""
-    out, ends = np.full(len(p), np.inf), mesh.vertices[mesh.topology.edges[mesh.topology.border]]
+    out, ends = np.full(len(p), np.inf), mesh.vertices[mesh.topology.edges[mesh.topology.boundary]]
     for pairs in box_pairs(p, p, ends.min(1), ends.max(1), reach):
         a, b = ends[pairs[:, 1]].transpose(1, 0, 2)
         np.minimum.at(out, pairs[:, 0], np.linalg.norm(from_segments(p[pairs[:, 0]], a, b), axis=1))
@@ -131,7 +131,7 @@ def _count_false(detector: HeightGridDetector, facts: Facts, rows: Rows, at: Flo
     return int((~held).sum())
 
 
-def inside(detector: Any, facts: Facts, found: Contacts) -> Ruling:
+def inside(detector: Any, facts: Facts, found: Contacts) -> Verdict:
     """Compare vertices inside the other, closed, side; for self-contact, those inside another part of the side."""
     question, slack = facts.question, facts.slack
     if question.other is None:
@@ -152,7 +152,7 @@ def inside(detector: Any, facts: Facts, found: Contacts) -> Ruling:
     return added(parts)
 
 
-def in_tets(detector: Any, facts: Facts, found: Contacts) -> Ruling:
+def in_tets(detector: Any, facts: Facts, found: Contacts) -> Verdict:
     """Compare vertices inside tetrahedra of the other side, or of their own. The separation direction is not the
     shortest, so its length is reported but not part of the guarantee."""
     question, parts = facts.question, []
@@ -171,13 +171,13 @@ def in_tets(detector: Any, facts: Facts, found: Contacts) -> Ruling:
     return added(parts)
 
 
-def _sets(told: Rows, sure: Rows, perhaps: Rows, x: Floats) -> Ruling:
+def _sets(told: Rows, sure: Rows, perhaps: Rows, x: Floats) -> Verdict:
     """Compare the rows of x that a method reported with the required (`sure`) and the allowed ones (`perhaps`);
     repetitions are extra."""
     right, missed = np.intersect1d(told, perhaps), np.setdiff1d(sure, told)
     extra = np.concatenate([np.setdiff1d(told, perhaps), told[repeated(told)]])
     none = np.zeros(0)
-    return Ruling(len(sure), x[right], x[missed], x[extra], len(missed) + len(extra), 0, none, none, 0.0)
+    return Verdict(len(sure), x[right], x[missed], x[extra], len(missed) + len(extra), 0, none, none, 0.0)
 
 
 def _marked(rows: Rows, count: int) -> Bools:

@@ -21,7 +21,7 @@ EVERY = 15  # steps of a run between two states
 DT = 0.01  # s
 
 
-class Footage(NamedTuple):
+class Recording(NamedTuple):
     """Questions and states. meshes: each mesh, the row of its first vertex, and whether it is fixed."""
 
     title: str
@@ -31,10 +31,10 @@ class Footage(NamedTuple):
     meshes: list[tuple[Mesh, int, bool]]
 
 
-def of_scene(scene: Scene, frames: int, every: int | None, tell: Callable[[float], None]) -> Footage:
+def of_scene(scene: Scene, frames: int, every: int | None, tell: Callable[[float], None]) -> Recording:
     """Every `every`-th state of a simulation with the method `auto`."""
     skinned = any(isinstance(shape, Skinned) for shape in scene.shapes.values())
-    sim = Simulation(scene, DT, substeps=3 if skinned else 16 if scene.soft else 1, method="auto")
+    sim = Simulation(scene, DT, substeps=3 if skinned else 16 if scene.deformable else 1, method="auto")
     count = EVERY if every is None else every
     states: list[State] = []
     for k in range(frames * count):
@@ -45,7 +45,7 @@ def of_scene(scene: Scene, frames: int, every: int | None, tell: Callable[[float
     within = {"obstacle": 2.0 * scene.eps}
     within["pair"] = within["self"] = 2.0 * (scene.eps if scene.thickness is None else scene.thickness)
     meshes = [(body.mesh.surface, int(scene.first[b]), body.fixed) for b, body in enumerate(scene.bodies)]
-    return Footage(scene.name, _questions(scene), states, within, meshes)
+    return Recording(scene.name, _questions(scene), states, within, meshes)
 
 
 def _questions(scene: Scene) -> list[Question]:
@@ -62,7 +62,7 @@ def _questions(scene: Scene) -> list[Question]:
         whole = (wholes[a], None if b is None else wholes[b])
         return Question(role, sides[a], other, whole, bends=b is not None and b in scene.shapes)
 
-    soft, fixed = scene.soft, scene.fixed
+    soft, fixed = scene.deformable, scene.fixed
     pairs = [(a, b) for k, a in enumerate(soft) for b in soft[k + 1 :]] + list(scene.overlaps)
     return [
         *(ask("obstacle", a, b) for a in soft for b in fixed),
@@ -79,7 +79,7 @@ class _Part(NamedTuple):
     mesh: Mesh
 
 
-def of_clips(a: Clip, b: Clip | None, frames: int, every: int | None) -> Footage:
+def of_clips(a: Clip, b: Clip | None, frames: int, every: int | None) -> Recording:
     """Frames of `a`, and of `b` where given; either may be static."""
     parts = [_part(clip) for clip in (a, b) if clip is not None]
     lengths = [len(part.clip) for part in parts if not part.clip.still]
@@ -105,7 +105,7 @@ def of_clips(a: Clip, b: Clip | None, frames: int, every: int | None) -> Footage
         asked = Question("obstacle", sides[0], sides[1], (wholes[0], wholes[1]), glides=not b.still)
     within = 2.0 * default_eps(sides[-1].mesh, sides[0].mesh)
     seen = [(side.mesh, side.first, side.body > 0) for side in sides]
-    return Footage(" on ".join(names), [asked], states, dict.fromkeys(("obstacle", "pair", "self"), within), seen)
+    return Recording(" on ".join(names), [asked], states, dict.fromkeys(("obstacle", "pair", "self"), within), seen)
 
 
 def _part(clip: Clip) -> _Part:

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..motion.clip import Clip
-from ..report.check_view import Audited, Spot
-from ..report.fix_page import Mended
+from ..report.check_view import CheckView, Spot
+from ..report.fix_page import FixView
 from .findings import size_words
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ WORDS = {"inside": "inside the body", "self": "intersects itself", "body": "inte
 _ONE_SPOT = 0.04  # relative to the garment's size: closer locations of several frames are merged
 
 
-def audited(report: "Report") -> Audited:
+def audited(report: "Report") -> CheckView:
     numbers = [finding.frame for finding in report.frames]
     every = numbers[1] - numbers[0] if len(numbers) > 1 else 1
     many = len(numbers) > 1
@@ -34,7 +34,7 @@ def audited(report: "Report") -> Audited:
     if many and any(np.isfinite(f.overlap) for f in report.frames):
         series["overlap"] = ("cm3", [1e6 * f.overlap for f in report.frames])
     name = report.garment.mesh.name
-    return Audited(
+    return CheckView(
         title=f"{name} on {report.body.mesh.name}" if report.body is not None else name,
         verdict=verdict(report),
         garment=_taken(report.garment, numbers),
@@ -47,12 +47,12 @@ def audited(report: "Report") -> Audited:
         series=series,
         spots=_spots(report, numbers),
         facts=report.facts,
-        notes=report.unjudged,
+        notes=report.unchecked,
     )
 
 
-def mended(fixed: "Fixed") -> Mended:
-    return Mended(audited(fixed.before), audited(fixed.after), fixed.compared, fixed.changes, fixed.moved)
+def mended(fixed: "Fixed") -> FixView:
+    return FixView(audited(fixed.before), audited(fixed.after), fixed.compared, fixed.changes, fixed.moved)
 
 
 def verdict(report: "Report") -> str:

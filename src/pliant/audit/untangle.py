@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..detect.queries.intersections import Crossings
+from ..detect.queries.intersections import Intersections
 from ..mesh import Mesh
 from ..scene import Body, Cloth, Scene
 from ..simulation.guard import Guard
@@ -36,7 +36,7 @@ class Untangler:
         from scipy.sparse.csgraph import connected_components
 
         self.mesh, top = mesh, mesh.topology
-        self.cross = Crossings(mesh)
+        self.cross = Intersections(mesh)
         n, both = mesh.n_vertices, np.concatenate([top.edges, top.edges[:, ::-1]])
         self.links = coo_array((np.ones(len(both)), both.T), shape=(n, n)).tocsr()
         self.degree = np.asarray(self.links.sum(1)).ravel()

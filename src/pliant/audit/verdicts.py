@@ -1,4 +1,4 @@
-"""Ruling: comparison of the contacts of a method with the exact ones, in one state."""
+"""Verdict: comparison of the contacts of a method with the exact ones, in one state."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,7 +10,7 @@ Floats = NDArray[np.float64]
 CLEAR = 1e3  # in units of the tolerance: shorter gaps have no direction, smaller errors count as 0
 
 
-class Ruling(NamedTuple):
+class Verdict(NamedTuple):
     """One method, one question, one state. Places are (k,3), metres."""
 
     expected: int  # number of exact contacts of the method's kind
@@ -24,7 +24,7 @@ class Ruling(NamedTuple):
     bound: float  # metres; 0 for exact methods, nan where none is stated
 
 
-def added(parts: Sequence[Ruling]) -> Ruling:
+def added(parts: Sequence[Verdict]) -> Verdict:
     """The sum of rulings, with the largest stated bound."""
     none = np.zeros((0, 3)), np.zeros(0)
     right, missed, extra = (np.concatenate([none[0], *(p[k] for p in parts)]) for k in (1, 2, 3))
@@ -33,7 +33,7 @@ def added(parts: Sequence[Ruling]) -> Ruling:
     stated = bounds[~np.isnan(bounds)]
     bound = float(stated.max()) if len(stated) else float("nan") if len(bounds) else 0.0
     counts = [sum(p.expected for p in parts), sum(p.beyond for p in parts), sum(p.unreached for p in parts)]
-    return Ruling(counts[0], right, missed, extra, counts[1], counts[2], depth, turn, bound)
+    return Verdict(counts[0], right, missed, extra, counts[1], counts[2], depth, turn, bound)
 
 
 def turns(normal: Floats, gap: Floats, least: float) -> Floats:

@@ -125,7 +125,7 @@ def check(
         _show_frames(report)
     if report.places:
         _show_places(report)
-    for text in report.unjudged:
+    for text in report.unchecked:
         output.say(f"note: {text}" if "as if flipped" in text else f"not checked: {text}")
     if report.crossings and not broken:
         by = "--max-depth" if limits.max_cuts is None else "--max-cuts"

@@ -25,9 +25,9 @@ def complaints(result: Any, sources: Sources = MADE) -> list[str]:
     """Return one warning per problem of the run, each with its remedy."""
     said: list[str] = []
     bodies = result.scene.bodies
-    if not result.scene.soft:
+    if not result.scene.deformable:
         return said
-    hung = any(len(bodies[b].pins) or len(bodies[b].grips) for b in result.scene.soft)
+    hung = any(len(bodies[b].pins) or len(bodies[b].grips) for b in result.scene.deformable)
     if result.start:
         said.append(start_line(result, sources))
     if result.penetrates:
@@ -52,8 +52,9 @@ def complaints(result: Any, sources: Sources = MADE) -> list[str]:
         )
     if result.broken:
         why = "please report this as a defect"
-        if result.forced:
-            why = f"{result.unheld:,} pairs of features could not be kept apart in {result.forced:,} substeps"
+        if result.failed_substeps:
+            why = f"{result.given_up_pairs:,} pairs of features could not be kept apart"
+            why += f" in {result.failed_substeps:,} substeps"
             why += ": bodies or grips left the cloth no room; slower motion or more --substeps may help"
         if result.crossings is not None and result.crossings[0].any():
             why = "the start has intersections, and safe mode only prevents new ones"
@@ -75,7 +76,7 @@ def _fix_commands(result: Any, sources: Sources) -> str:
     """The `pliant fix` command for each garment that intersects itself, the body or an inner one, inner to outer."""
     from ..io import is_animated
 
-    soft = list(result.scene.soft)
+    soft = list(result.scene.deformable)
     files = list(sources.garments)
     if len(files) != len(soft) or any(file is None for file in files):
         return "pliant.fix(garment, body) removes the intersections of a garment before it is draped"

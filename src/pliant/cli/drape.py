@@ -65,7 +65,7 @@ def drape(
     eps: str | None = None,
     friction: float | None = None,
     friction_model: Literal["coulomb", "simple"] = "coulomb",
-    elasticity: float = 0.0,
+    restitution: Annotated[float, Parameter(name=["--restitution", "--elasticity"])] = 0.0,
     self_contact: Literal["off", "push", "safe"] | None = None,
     thickness: str | None = None,
     between: Annotated[BetweenOptions, Parameter(name="*")] = _GUARDED,
@@ -124,7 +124,7 @@ def drape(
         Coefficient of friction. Default: 0.3, or the scene's own.
     friction_model
         coulomb: limited by the normal force, can stick; simple: damps sliding, cannot stick.
-    elasticity
+    restitution
         Coefficient of restitution: 0 absorbs impacts, 1 returns them.
     self_contact
         off: cloth passes through itself; push: layers are kept apart, without a guarantee; safe: a start without
@@ -169,7 +169,7 @@ def drape(
     options: dict[str, Any] = {
         "eps": metres("--eps", eps),
         "friction_model": friction_model,
-        "elasticity": elasticity,
+        "restitution": restitution,
         "wind": wind,
         "gravity": gravity,
         "material": {name: value for name, value in dataclasses.asdict(material).items() if value is not None},

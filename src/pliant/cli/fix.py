@@ -95,7 +95,7 @@ def fix(
         told = [f"remains: {text}" for text in left]
         if under is not None and (near := min(frame.clearance for frame in fixed.after.frames)) < 0.99 * apart:
             told.append(f"the clearance is {size_words(near)}, {size_words(apart)} was requested")
-        for text in fixed.after.unjudged:
+        for text in fixed.after.unchecked:
             if not text.startswith("overlap volume"):  # not requested, and garments are open
                 output.say(f"note: {text}" if "as if flipped" in text else f"not checked: {text}")
         for text in told:

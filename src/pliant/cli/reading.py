@@ -147,6 +147,6 @@ def read_clip(
         found, rate = load_clip(path, points=points, clip=clip, fps=fps, part=part, units=options.units, up=options.up)
     if warning := size_warning(found.mesh):
         output.warn(f"{path}: {warning}")
-    if found.mesh.n_faces > 1 and len(found.mesh.welded.issues.border) == 3 * found.mesh.n_faces:
+    if found.mesh.n_faces > 1 and len(found.mesh.welded.issues.boundary) == 3 * found.mesh.n_faces:
         output.warn(f"{path}: no triangle shares an edge with another; merge vertices by distance first")
     return found, rate

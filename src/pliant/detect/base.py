@@ -81,11 +81,11 @@ class Inside(NamedTuple):
 
 
 @runtime_checkable
-class Sounding(Protocol):
+class InsideQuery(Protocol):
     """A detector that also finds, exactly, the points inside its obstacle at the positions of the last update."""
 
     within: float
-    soft: Side
+    deformable: Side
     body: Side
 
     def inside(self, points: Any, which: NDArray[np.int64] | None = None) -> Inside:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import validate
-from ..arguments import door
+from ..arguments import check_arguments
 from ..mesh import Mesh
 from ..motion.deforming import Skinned
 from ..scene import Scene
@@ -29,7 +29,7 @@ class Chosen(NamedTuple):
     why: str
 
 
-@door
+@check_arguments
 def choose_method(a: Mesh, b: Mesh | None = None, within: float = 0.002) -> Chosen:
     """Choose the method for all contacts of mesh `a` with mesh `b` (None: with itself) closer than `within` metres.
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import validate
-from ..arguments import door
+from ..arguments import check_arguments
 from ..contacts import Contacts
 from ..mesh import Mesh
 from ..state import State
@@ -85,7 +85,7 @@ def _positions(name: str, x: Any, mesh: Mesh) -> Any:
     return mesh.vertices if x is None else validate.floats(name, x, mesh.vertices.shape)
 
 
-@door
+@check_arguments
 def detector(method: str, a: Mesh, b: Mesh | None = None, *, within: float = 0.002, **options: Any) -> LooseDetector:
     """Create a detector for repeated queries; `b=None` means self-contact, and `choose_method` resolves "auto".
 
@@ -94,7 +94,7 @@ def detector(method: str, a: Mesh, b: Mesh | None = None, *, within: float = 0.0
     return LooseDetector(method, a, b, within, options)
 
 
-@door
+@check_arguments
 def find_contacts(a: Mesh, b: Mesh | None = None, *, method: str = "auto", within: float = 0.002) -> Contacts:
     """Return all contacts of mesh `a` with mesh `b` (None: with itself) closer than `within` metres, as records.
 

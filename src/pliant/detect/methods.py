@@ -10,14 +10,14 @@ from .bvh.build import OPTIONS as TREE_OPTIONS
 from .detectors.bone_boxes import BoneBoxesDetector
 from .detectors.bone_fields import BoneFieldsDetector
 from .detectors.brute_force import BruteForceDetector
-from .detectors.bvh import TreeDetector
+from .detectors.bvh import BvhDetector
 from .detectors.continuous import ContinuousDetector
 from .detectors.distance_field import DistanceFieldDetector
 from .detectors.height_grid import HeightGridDetector
 from .detectors.image_space import ImageSpaceDetector
 from .detectors.spatial_hash import SpatialHashDetector
 from .detectors.sphere_surface import SphereSurfaceDetector
-from .detectors.stochastic import ActivePairsDetector, StochasticTreeDetector
+from .detectors.stochastic import ActivePairsDetector, StochasticBvhDetector
 
 _OWN = {"within", "more"}  # set by the caller that constructs the detector, not by users
 METHODS: dict[str, Any] = {
@@ -25,13 +25,13 @@ METHODS: dict[str, Any] = {
     for detector in (
         BruteForceDetector,
         DistanceFieldDetector,
-        TreeDetector,
+        BvhDetector,
         ContinuousDetector,
         HeightGridDetector,
         BoneBoxesDetector,
         SphereSurfaceDetector,
         SpatialHashDetector,
-        StochasticTreeDetector,
+        StochasticBvhDetector,
         ActivePairsDetector,
         ImageSpaceDetector,
     )

@@ -15,7 +15,7 @@ class SoftDynamics:
     material."""
 
     def __init__(self, scene: Scene) -> None:
-        self.rows = scene.soft_rows
+        self.rows = scene.deformable_rows
         self.w = scene.inverse_masses[self.rows]
         self.masses = scene.masses[self.rows]
         self.gravity = scene.gravity
@@ -34,19 +34,19 @@ class SoftDynamics:
         """One sweep over all constraints."""
         for part in self._parts:
             part.relax(state, dt)
-        self.tame(state)
+        self.limit_velocities(state)
 
     def finish(self, state: State, dt: float) -> None:
         """Compute velocities from positions."""
-        self.tame(state)
+        self.limit_velocities(state)
         v = state.v[self.rows]
         np.subtract(state.x[self.rows], state.x_start[self.rows], out=v)
         v /= dt
         state.time += dt
 
-    def tame(self, state: State) -> None:
+    def limit_velocities(self, state: State) -> None:
         """Reset vertices whose position is not finite or out of range to the start of the step, at rest."""
-        self.lost += _kernels.tame(state.x[self.rows], state.x_start[self.rows], validate.LARGEST)
+        self.lost += _kernels.limit_velocities(state.x[self.rows], state.x_start[self.rows], validate.LARGEST)
 
     def energy(self, state: State) -> dict[str, float]:
         """Return kinetic, elastic and gravitational energy in joules; the last relative to the origin."""

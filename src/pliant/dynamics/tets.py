@@ -21,7 +21,7 @@ class TetDynamics:
     """All solids of a scene as one system of constraints, on the same rows as `ClothDynamics`."""
 
     def __init__(self, scene: Scene) -> None:
-        self.rows = scene.soft_rows
+        self.rows = scene.deformable_rows
         self.w = scene.inverse_masses[self.rows]
         self.masses = scene.masses[self.rows]
         corners, rest, energy, viscous = [], [], [], []

@@ -23,7 +23,7 @@ class ClothDynamics:
     """
 
     def __init__(self, scene: Scene) -> None:
-        self.rows = scene.soft_rows
+        self.rows = scene.deformable_rows
         self.w = scene.inverse_masses[self.rows]
         self.wind = scene.wind
         begin = self.rows.start

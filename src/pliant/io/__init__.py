@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import door, wrong
+from ..arguments import check_arguments, wrong
 from ..errors import MeshFileError
 from ..mesh import Mesh
 from ..motion.clip import Clip
@@ -54,7 +54,7 @@ FORMATS: dict[str, tuple[str | None, str | None, str | None]] = {
 }
 
 
-@door
+@check_arguments
 def load(
     path: str | os.PathLike[str],
     *,
@@ -112,7 +112,7 @@ def check_part(path: pathlib.Path, part: str | None) -> None:
         raise MeshFileError(path, "", f"part {part!r} was requested; only {', '.join(PARTED)} files have parts{also}")
 
 
-@door
+@check_arguments
 def load_character(
     path: str | os.PathLike[str],
     *,
@@ -152,7 +152,7 @@ def is_animated(path: str | os.PathLike[str], max_bytes: int | None = None) -> b
     return bool(Document(file).items("animations"))
 
 
-@door
+@check_arguments
 def save_character(path: str | os.PathLike[str], character: "Character") -> None:
     """Write a character with its bones, weights, morph targets and clips as a skinned GLB, in metres with y up."""
     from ..motion.character import Character
@@ -204,7 +204,7 @@ def _factor(units: str | float) -> float:
         ) from None
 
 
-@door
+@check_arguments
 def save(path: str | os.PathLike[str], mesh: Mesh) -> None:
     """Write a mesh as OBJ, PLY, STL, OFF, GLB, npz or USD, with its tets as npz, Gmsh .msh, MEDIT .mesh or VTK .vtk, in
     metres with y up.
@@ -219,7 +219,7 @@ def save(path: str | os.PathLike[str], mesh: Mesh) -> None:
     _function(pathlib.Path(path), 1)(path, mesh)
 
 
-@door
+@check_arguments
 def save_animation(path: str | os.PathLike[str], clips: Sequence[Clip], fps: float) -> list[pathlib.Path]:
     """Write clips as animated GLB, npz or USD, as PC2, or as a sequence of OBJ files, `name_0000.obj`, ...
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import door
+from ..arguments import check_arguments
 from ..errors import MeshFileError
 from ..mesh import Mesh
 from ..motion.clip import Clip
@@ -25,7 +25,7 @@ _FASTEST = 240.0  # largest frame rate derived from keyframes
 _MANY, _SPARSE = 20_000, 20  # frames of a clip, and frames per keyframe; beyond both a keyframe time is likely an error
 
 
-@door
+@check_arguments
 def load_clip(
     path: str | os.PathLike[str],
     *,

@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import door
+from ..arguments import check_arguments
 from ..validate import size_text
 from .reading import Input, default_limit, read_input
 
@@ -18,7 +18,7 @@ _MOST_PACKED = 1040  # upper bound of the compression ratio of deflate
 _KINDS = {0: "grey", 2: "colour", 3: "a palette", 4: "grey with transparency", 6: "colour with transparency"}
 
 
-@door
+@check_arguments
 def load_heights(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> NDArray[np.float64]:
     """Read the brightness (rows, columns) of a grey PNG, 0 black to 1 white, top row first.
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import renamed
+
 if TYPE_CHECKING:
     from .mesh import Mesh
     from .topology import Topology
@@ -23,7 +25,7 @@ WORDS = {
     "inverted": "{} inverted tets",
     "flat": "{} tets without volume",
     "inward": "inside out (faces point inward)",
-    "border": "{} boundary edges (open)",
+    "boundary": "{} boundary edges (open)",
     "seams": "{} vertices split at seams",
 }
 
@@ -39,7 +41,7 @@ class Issues:
     duplicate: NDArray[np.int64]  # faces with the same corners as an earlier face
     non_manifold: NDArray[np.int64]  # edges with three faces or more
     flipped: NDArray[np.int64]  # edges whose two faces are oriented inconsistently
-    border: NDArray[np.int64]  # boundary edges, with one face
+    boundary: NDArray[np.int64]  # boundary edges, with one face
     unreferenced: NDArray[np.int64]  # vertices of no face and no tet
     bow_tie: NDArray[np.int64]  # vertices with more than one fan of faces
     inverted: NDArray[np.int64]  # tets of negative volume
@@ -49,10 +51,12 @@ class Issues:
     seams: int
     encloses: bool  # every point off the surface has a side: each edge has as many faces of either direction
 
+    border = renamed.attribute("border", "boundary")
+
     @property
     def closed(self) -> bool:
         """True without boundary edges if every edge has two consistently oriented faces."""
-        return not (len(self.border) or len(self.non_manifold) or len(self.flipped))
+        return not (len(self.boundary) or len(self.non_manifold) or len(self.flipped))
 
     def __bool__(self) -> bool:
         """True if there is a defect (a boundary alone is a property, not a defect)."""
@@ -72,7 +76,7 @@ class Issues:
             "inward": int(self.inward),
         }
         if not defects_only:
-            counts |= {"border": len(self.border), "seams": self.seams}
+            counts |= {"boundary": len(self.boundary), "seams": self.seams}
         return {name: count for name, count in counts.items() if count}
 
     def words(self, *, defects_only: bool = False) -> str:
@@ -103,15 +107,15 @@ def find_issues(mesh: "Mesh", seams: int) -> Issues:
     lone[mesh.tets.ravel()] = False
     non_manifold = np.flatnonzero(top.use > 2)
     flipped = np.flatnonzero((top.use == 2) & (top.flow != 0))
-    border = np.flatnonzero(top.use == 1)
+    boundary = np.flatnonzero(top.use == 1)
     turn = tet_turns(mesh.vertices, mesh.tets)
-    whole = mesh.n_faces > 0 and not (len(non_manifold) or len(flipped) or len(border))
+    whole = mesh.n_faces > 0 and not (len(non_manifold) or len(flipped) or len(boundary))
     return Issues(
         degenerate=np.flatnonzero(flat),
         duplicate=_duplicates(top),
         non_manifold=non_manifold,
         flipped=flipped,
-        border=border,
+        boundary=boundary,
         unreferenced=np.flatnonzero(lone),
         bow_tie=_bow_ties(mesh),
         inverted=np.flatnonzero(turn < 0),
@@ -191,7 +195,7 @@ def _not_single_fan(top: "Topology") -> NDArray[np.bool_]:
     rough[top.edges[top.use > 2]] = True
     odd[faces[(faces == np.roll(faces, 1, 1)).any(1)]] = True
     first = np.full(n, -1, np.int32)
-    for edges in (np.arange(len(top.edges), dtype=np.int32), np.flatnonzero(top.border).astype(np.int32)):
+    for edges in (np.arange(len(top.edges), dtype=np.int32), np.flatnonzero(top.boundary).astype(np.int32)):
         for end in (0, 1):
             first[top.edges[edges, end]] = edges  # walks start at a boundary edge if there is one
     v = np.flatnonzero((around > 0) & ~rough & ~odd).astype(np.int32)

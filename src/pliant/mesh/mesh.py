@@ -24,7 +24,7 @@ class Mesh:
     vertices (n,3) float64, faces (m,3) int32, tets (k,4) int32. The arrays are copies, checked and read-only.
     uv (m,3,2) texture coordinates per face corner, or None; material (m,) index into `materials`, or None.
     `source` holds what io needs to write the mesh back into a file of the same format. groups (n,) or None: vertices
-    of different groups are never welded, even if their positions are equal (see `sewn_at`).
+    of different groups are never welded, even if their positions are equal (see `welded_at`).
     """
 
     vertices: Floats
@@ -136,7 +136,7 @@ class Mesh:
             groups=None if self.groups is None else index[self.groups[first]],
         )
 
-    def sewn_at(self, x: Any, slack: float = 0.0) -> "Mesh":
+    def welded_at(self, x: Any, slack: float = 0.0) -> "Mesh":
         """This mesh with only those of its coincident vertices welded that also coincide at positions x (n,3), or in
         all frames x (t,n,3); itself if all of them do, within `slack` metres.
 

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import renamed
+
 Ints = NDArray[np.int32]
 
 
@@ -42,9 +44,11 @@ class Topology:
         )
 
     @functools.cached_property
-    def border(self) -> NDArray[np.bool_]:
+    def boundary(self) -> NDArray[np.bool_]:
         """(k,) boundary edges: edges with a single face."""
         return self.use == 1
+
+    border = renamed.attribute("border", "boundary")
 
     @functools.cached_property
     def loose(self) -> NDArray[np.bool_]:
@@ -53,10 +57,10 @@ class Topology:
         return (self.flow != 0) & (self.edges[:, 0] != self.edges[:, 1])
 
     @functools.cached_property
-    def border_vertices(self) -> NDArray[np.bool_]:
+    def boundary_vertices(self) -> NDArray[np.bool_]:
         """(n,) vertices on a boundary edge."""
         mask = np.zeros(self.n_vertices, np.bool_)
-        mask[self.edges[self.border].ravel()] = True
+        mask[self.edges[self.boundary].ravel()] = True
         return mask
 
     @functools.cached_property

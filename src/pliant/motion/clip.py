@@ -6,7 +6,7 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import door
+from ..arguments import check_arguments
 from ..mesh import Mesh
 from ..validate import color, first_index, numbers
 from .character import Character
@@ -14,7 +14,7 @@ from .deforming import SEAM
 from .rigid import placed, rigid_poses
 
 
-@door
+@check_arguments
 @dataclasses.dataclass(frozen=True, eq=False)
 class Clip:
     """An animated mesh: `frames` (T,n,3), float32 or float64 positions of its vertices in metres; T = 1 if static.
@@ -70,12 +70,12 @@ class Clip:
         return placed(self.frames[0].astype(np.float64), self.poses[frame]).astype(self.frames.dtype)
 
     @functools.cached_property
-    def sewn(self) -> "Clip":
+    def welds(self) -> "Clip":
         """The clip with only those coincident vertices welded that stay together in all frames, within SEAM times the
         mesh size; the clip itself if all do."""
         mesh, slack = self.mesh, SEAM * self.mesh.size
         for frame in self.frames:
-            mesh = mesh.sewn_at(frame, slack)
+            mesh = mesh.welded_at(frame, slack)
         return self if mesh is self.mesh else dataclasses.replace(self, mesh=mesh)
 
     @functools.cached_property

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import validate
-from ..arguments import door
+from ..arguments import check_arguments
 from ..kernels.jit import worth
 from ..kernels.motion import skinning as _kernels
 from ..mesh import Mesh
@@ -41,7 +41,7 @@ class Deforming(Protocol):
     def key(self) -> tuple[Any, ...]: ...
 
 
-@door
+@check_arguments
 @dataclasses.dataclass(frozen=True, eq=False)
 class Skinned:
     """A character that plays one of its clips once, or repeatedly with `loop`, after `lead_in` seconds.
@@ -178,7 +178,7 @@ class Skinned:
         return tuple(np.ascontiguousarray(a[rows]) for a in (c.mesh.vertices, c.joints, c.weights))  # type: ignore[return-value]
 
 
-@door
+@check_arguments
 @dataclasses.dataclass(frozen=True, eq=False)
 class Recorded:
     """Recorded vertex positions (t,n,3) at `times` (t,) seconds, interpolated linearly."""
@@ -223,7 +223,7 @@ class Recorded:
         return (self.times, self.frames)
 
 
-@door
+@check_arguments
 @dataclasses.dataclass(frozen=True, eq=False)
 class Attached:
     """Points attached to faces of a deforming body, each with fixed coordinates relative to its face.
@@ -241,7 +241,7 @@ class Attached:
         object.__setattr__(self, "corners", corners)
         object.__setattr__(self, "places", validate.floats("places", self.places, (len(corners), 3)))
 
-    @door
+    @check_arguments
     @classmethod
     def at(cls, carrier: Deforming, x: Floats, corners: Any, points: Floats) -> "Attached":
         """Attach points (k,3) to the faces with these corners (k,3), given vertex positions x (n,3)."""
@@ -288,7 +288,7 @@ class Attached:
         return a, np.stack([e, f, n], 2)
 
 
-def sewn(mesh: Mesh, motion: Deforming) -> Mesh:
+def welds(mesh: Mesh, motion: Deforming) -> Mesh:
     """Return `mesh` with only those coincident vertices welded that `motion` keeps together, to SEAM times its size.
 
     A character is sampled 60 times per second, only at copies with different bones or morph targets.
@@ -296,7 +296,7 @@ def sewn(mesh: Mesh, motion: Deforming) -> Mesh:
     slack = SEAM * mesh.size
     if isinstance(motion, Recorded):
         for frame in motion.frames:
-            mesh = mesh.sewn_at(frame, slack)
+            mesh = mesh.welded_at(frame, slack)
     elif isinstance(motion, Skinned) and len(motion.joints) == mesh.n_vertices:
         copies = motion.apart(mesh.copies)
         if not len(copies):
@@ -305,5 +305,5 @@ def sewn(mesh: Mesh, motion: Deforming) -> Mesh:
         some = motion.taking(rows)
         for sample in some.sample(np.arange(0.0, motion.duration + 1.0 / 60.0, 1.0 / 60.0)):
             x[rows] = some.shape(sample)
-            mesh = mesh.sewn_at(x, slack)
+            mesh = mesh.welded_at(x, slack)
     return mesh

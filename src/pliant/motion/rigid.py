@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import validate
-from ..arguments import door
+from ..arguments import check_arguments
 
 Floats = NDArray[np.float64]
 Point = tuple[float, float, float]
-STANDING = np.eye(3, 4)  # identity pose, of a static body
+IDENTITY_POSE = np.eye(3, 4)  # identity pose, of a static body
 _SLACK = 1e-5  # tolerance of a rotation, for matrices in float32 or with few digits
 _EASE = 48  # keyframes per span of a smooth hinge, so that steps in velocity do not disturb resting contacts
 
 
-@door
+@check_arguments
 @dataclasses.dataclass(frozen=True, eq=False)
 class Motion:
     """Keyframes of a rigid motion: poses (k,3,4) or (k,4,4) at `times` (k,) seconds, with x_world = pose[:, :3] @ x +
@@ -82,7 +82,7 @@ class Motion:
                 f"{self.times[-1]:g} s, differ by {gap:.3g}; end with the pose at which the cycle begins"
             )
 
-    @door
+    @check_arguments
     @classmethod
     def hinge(
         cls, axis: Any, centre: Any, times: Any, angles: Any, *, smooth: bool = False, parent: "Motion | None" = None
@@ -104,7 +104,7 @@ class Motion:
         poses[:, :, 3] = c - poses[:, :, :3] @ c
         return cls(t, poses, pivot=(float(c[0]), float(c[1]), float(c[2])), parent=parent)
 
-    @door
+    @check_arguments
     @classmethod
     def spin(
         cls,

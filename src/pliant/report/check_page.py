@@ -13,7 +13,7 @@ from .. import validate
 from ..files import atomic_write
 from ..motion.clip import Clip
 from .camera import open_elevation
-from .check_view import COLOURS, Audited, Spot, angles, srgb_to_linear
+from .check_view import COLOURS, CheckView, Spot, angles, srgb_to_linear
 from .pack import check, pack, planes
 from .page import filled, script_data, static
 
@@ -24,7 +24,7 @@ STYLES = "replay.css", "check.css"
 MOST_SPOTS = 40
 
 
-def check_page(found: Audited) -> str:
+def check_page(found: CheckView) -> str:
     """The self-contained page as text."""
     clips = found.clips
     run = {
@@ -39,7 +39,7 @@ def check_page(found: Audited) -> str:
 
 
 def stage_page(
-    found: Audited,
+    found: CheckView,
     clips: Sequence[Clip],
     run: dict[str, Any],
     parts: dict[str, str],
@@ -75,7 +75,7 @@ def row(name: str, *values: str) -> str:
     return f'<tr><th scope="row">{html.escape(name)}</th>{cells}</tr>'
 
 
-def write_check_page(path: str | os.PathLike[str], found: Audited) -> None:
+def write_check_page(path: str | os.PathLike[str], found: CheckView) -> None:
     """Write the page to `path` atomically."""
     page = check_page(found)
     with atomic_write(path, "w") as stream:
@@ -92,7 +92,7 @@ def depth_text(metres: float) -> str:
     return f"{1e3 * metres:.3g} mm" if metres < 0.1 else f"{1e2 * metres:.3g} cm"
 
 
-def _legend(found: Audited) -> str:
+def _legend(found: CheckView) -> str:
     rows = []
     if (found.away < 0.0).any():
         ends = f"<span>surface</span><span>{html.escape(depth_text(found.top))} inside</span>"
@@ -104,12 +104,12 @@ def _legend(found: Audited) -> str:
     return "".join(rows)
 
 
-def spots(found: Audited, **more: Any) -> list[dict[str, Any]]:
+def spots(found: CheckView, **more: Any) -> list[dict[str, Any]]:
     """The worst locations as dicts, each extended by `more`."""
     return [_spot(found, spot) | more for spot in found.spots[:MOST_SPOTS]]
 
 
-def _spot(found: Audited, spot: Spot) -> dict[str, Any]:
+def _spot(found: CheckView, spot: Spot) -> dict[str, Any]:
     azimuth, elevation = angles(found.direction(spot))
     return {
         "frame": spot.frame,
@@ -123,7 +123,7 @@ def _spot(found: Audited, spot: Spot) -> dict[str, Any]:
     }
 
 
-def cuts(found: Audited, when: str = "", **more: Any) -> dict[str, Any]:
+def cuts(found: CheckView, when: str = "", **more: Any) -> dict[str, Any]:
     """Intersection curves; `when` is appended to their names to distinguish several sets."""
     return {f"own{when}": _cuts(found.own) | more, f"body{when}": _cuts(found.cut) | more}
 

@@ -11,7 +11,7 @@ from ..files import atomic_write
 from ..kernels.geometry import raster
 from .camera import Camera
 from .check_page import depth_text
-from .check_view import COLOURS, Audited, Spot, angles
+from .check_view import COLOURS, CheckView, Spot, angles
 from .picture import render
 from .sheet import INK, PAPER, QUIET
 
@@ -23,14 +23,14 @@ _SEEN = 0.9  # opacity of penetrating parts, drawn through what is in front of t
 _BUSY = 200_000  # faces; above it one sample per pixel
 
 
-def write_check_sheet(path: str | os.PathLike[str], found: Audited, tile: tuple[int, int] = (420, 380)) -> None:
+def write_check_sheet(path: str | os.PathLike[str], found: CheckView, tile: tuple[int, int] = (420, 380)) -> None:
     """Write a PNG with one column per location: the whole frame above, the close-up below."""
     sheet = check_sheet(found, tile)
     with atomic_write(path) as stream:
         sheet.save(stream, format="PNG")
 
 
-def check_sheet(found: Audited, tile: tuple[int, int] = (420, 380)) -> Image.Image:
+def check_sheet(found: CheckView, tile: tuple[int, int] = (420, 380)) -> Image.Image:
     """Columns of two tiles; a single location has them side by side, and a clean check has one tile."""
     width, height = tile
     spots = worst_spots(found)
@@ -61,7 +61,7 @@ def check_sheet(found: Audited, tile: tuple[int, int] = (420, 380)) -> Image.Ima
     return sheet
 
 
-def worst_spots(found: Audited) -> list[Spot]:
+def worst_spots(found: CheckView) -> list[Spot]:
     """The worst location of each kind, then the next worst of any kind, at most `MOST`."""
     firsts = [next((s for s in found.spots if s.kind == kind), None) for kind in ("inside", "body", "self")]
     chosen = [spot for spot in firsts if spot is not None]
@@ -70,7 +70,7 @@ def worst_spots(found: Audited) -> list[Spot]:
 
 
 def heat_picture(
-    found: Audited, frame: int, camera: Camera | None, width: int, height: int, ring: Spot | None = None
+    found: CheckView, frame: int, camera: Camera | None, width: int, height: int, ring: Spot | None = None
 ) -> Pixels:
     """A rendered frame with penetrating parts coloured by depth, and the intersection curves."""
     clips = found.clips
@@ -95,7 +95,7 @@ def heat_picture(
     return np.asarray(image)
 
 
-def _heat(found: Audited, frame: int, camera: Camera, width: int, height: int) -> tuple[Floats, Floats]:
+def _heat(found: CheckView, frame: int, camera: Camera, width: int, height: int) -> tuple[Floats, Floats]:
     """(h,w,3) sRGB and (h,w,1) opacity of the garment's penetrating parts."""
     garment, away = found.garment, found.away[frame].astype(np.float64)
     x, faces = np.asarray(garment.at(frame), np.float64), garment.mesh.faces
@@ -114,7 +114,7 @@ def _heat(found: Audited, frame: int, camera: Camera, width: int, height: int) -
     return colour, share
 
 
-def _nearest(found: Audited, frame: int, camera: Camera, width: int, height: int) -> Floats:
+def _nearest(found: CheckView, frame: int, camera: Camera, width: int, height: int) -> Floats:
     """(h,w) view depth of the first surface, metres; infinite where there is none."""
     first = np.full((height, width), np.inf)
     for clip in found.clips:
@@ -151,7 +151,7 @@ def _lines(
         draw.line((a, b, c, d), tuple(ink), width=2)
 
 
-def _legend(sheet: Image.Image, found: Audited, right: int, top: int, length: int) -> None:
+def _legend(sheet: Image.Image, found: CheckView, right: int, top: int, length: int) -> None:
     t = np.linspace(0, len(COLOURS) - 1, length)
     row = np.stack([np.interp(t, np.arange(len(COLOURS)), COLOURS[:, k]) for k in range(3)], 1)
     sheet.paste(Image.fromarray(np.rint(row)[None].repeat(10, 0).astype(np.uint8)), (right - length, top))

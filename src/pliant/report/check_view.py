@@ -32,7 +32,7 @@ class Spot:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Audited:
+class CheckView:
     """Everything the page and the sheet show, as plain data.
 
     fps: of the shown frames; numbers: their frame numbers; away: (T,n) signed distance of the garment's vertices, nan

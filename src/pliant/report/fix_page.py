@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..files import atomic_write
 from .check_page import MOST_SPOTS, SCRIPTS, STYLES, cuts, row, short, spots, stage_page
-from .check_view import Audited
+from .check_view import CheckView
 from .histogram import histogram_svg
 from .pack import pack
 
@@ -20,18 +20,18 @@ SIDES = ("before", "both", "after")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Mended:
+class FixView:
     """Data of the page: the checks before and after; figures: rows (name, before, after); changes: further figures by
     name; moved: (T,n) displacement of each vertex, metres."""
 
-    before: Audited
-    after: Audited
+    before: CheckView
+    after: CheckView
     figures: Sequence[tuple[str, str, str]]
     changes: Mapping[str, str]
     moved: NDArray[np.float32]
 
 
-def fix_page(found: Mended) -> str:
+def fix_page(found: FixView) -> str:
     """The self-contained page as text."""
     one, two = found.before, found.after
     garment, *body = one.clips
@@ -67,18 +67,18 @@ def fix_page(found: Mended) -> str:
     return stage_page(one, clips, run, parts, scripts=FIX_SCRIPTS, styles=(*STYLES, "fix.css"))
 
 
-def write_fix_page(path: str | os.PathLike[str], found: Mended) -> None:
+def write_fix_page(path: str | os.PathLike[str], found: FixView) -> None:
     """Write the page to `path` atomically."""
     page = fix_page(found)
     with atomic_write(path, "w") as stream:
         stream.write(page)
 
 
-def _named(one: Audited, two: Audited) -> tuple[tuple[str, Audited], ...]:
+def _named(one: CheckView, two: CheckView) -> tuple[tuple[str, CheckView], ...]:
     return ("Before:", one), ("After:", two)
 
 
-def _after(two: Audited, name: str) -> dict[str, list[float | None]]:
+def _after(two: CheckView, name: str) -> dict[str, list[float | None]]:
     """The values after the repair; empty where only the first check has the series (intersection volume)."""
     return {"after": short(two.series[name][1])} if name in two.series else {}
 
@@ -88,7 +88,7 @@ def _sides() -> str:
     return f'<div id="sides" role="group" aria-label="What is shown (B)">{buttons}</div>'
 
 
-def _changes(found: Mended) -> str:
+def _changes(found: FixView) -> str:
     """The section with the changes and a histogram of vertex displacements."""
     rows = "".join(row(name, value) for name, value in found.changes.items())
     at, drawn = found.moved[found.moved > 0.0].astype(np.float64), ""

@@ -26,7 +26,7 @@ class Meeting(NamedTuple):
     pairs: int
 
 
-class CrossingCount(_exact.CrossingCount):
+class IntersectionCount(_exact.IntersectionCount):
     """The exact count of the guard, split up for reports."""
 
     def __init__(self, scene: Scene, x: Floats) -> None:
@@ -41,7 +41,7 @@ class CrossingCount(_exact.CrossingCount):
         """
         cut, pinched = 0, 0
         for c in self.fixed:
-            faces = np.concatenate([self._crossing(b, c)[:, 1] for b in self.soft])
+            faces = np.concatenate([self._crossing(b, c)[:, 1] for b in self.deformable])
             near = self._pinched(c, faces) if c in self._bending and len(faces) else 0
             cut, pinched = cut + len(faces) - near, pinched + near
         return cut, pinched
@@ -49,8 +49,8 @@ class CrossingCount(_exact.CrossingCount):
     def meetings(self) -> tuple[Meeting, ...]:
         """Intersections at the last positions: cloth with itself, with other cloth, and with bodies."""
         found = []
-        for k, b in enumerate(self.soft):
-            found += [Meeting((b, c), len(self.between(b, c))) for c in self.soft[k:]]
+        for k, b in enumerate(self.deformable):
+            found += [Meeting((b, c), len(self.between(b, c))) for c in self.deformable[k:]]
             found += [Meeting((b, c), len(self._crossing(b, c))) for c in self.fixed]
         return tuple(each for each in found if each.pairs)
 

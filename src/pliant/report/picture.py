@@ -84,7 +84,7 @@ class _Studio:
         self.x = np.concatenate([clip.at(frame) for clip in clips]).astype(np.float64)
         self.faces = np.concatenate([drawn_faces(clip.mesh) + int(s) for clip, s in zip(clips, start)]).astype(np.int32)
         self.normals = np.concatenate([_normals(clip, frame) for clip in clips])
-        is_open = [bool(clip.mesh.welded.topology.border.any()) for clip in clips]
+        is_open = [bool(clip.mesh.welded.topology.boundary.any()) for clip in clips]
         uvs = [vertex_uv(clip) if yes else None for clip, yes in zip(clips, is_open)]
         plain = [np.zeros((clip.mesh.n_vertices, 2)) for clip in clips]
         self.uv = np.concatenate([none if some is None else some for none, some in zip(plain, uvs)])

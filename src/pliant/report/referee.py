@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..detect.queries.closest_point import ClosestPoints
-from ..detect.queries.intersections import Crossings
+from ..detect.queries.intersections import Intersections
 from ..detect.queries.penetration import Depths
 from ..mesh import Mesh
 from ..motion.rigid import brought
@@ -25,9 +25,9 @@ class Referee:
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
         rigid = [f for f in scene.fixed if f not in scene.shapes]
-        self.pairs = [(b, f, _LeastDistance(scene.bodies[f].mesh)) for b in scene.soft for f in rigid]
+        self.pairs = [(b, f, _LeastDistance(scene.bodies[f].mesh)) for b in scene.deformable for f in rigid]
         self.bending = {f: Depths(scene.bodies[f].mesh.welded) for f in scene.shapes}
-        self._self_crossings: dict[int, Crossings] = {}
+        self._self_crossings: dict[int, Intersections] = {}
         self.pinched, self.pinched_depth = 0, 0.0
         self.moving = {f for f in scene.moving if f not in scene.shapes}
 
@@ -39,7 +39,7 @@ class Referee:
         if self.moving and pose is None:
             raise ValueError(f"bodies {sorted(self.moving)} move; pass the pose of the frame with its positions")
         least = np.inf
-        points = {b: self._points(b, x) for b in self.scene.soft}
+        points = {b: self._points(b, x) for b in self.scene.deformable}
         for b, f, body in self.pairs:
             p = points[b] if pose is None or f not in self.moving else brought(points[b], pose[f])
             # a closed body whose box is farther away than the current minimum is culled
@@ -66,7 +66,7 @@ class Referee:
         if not len(points):
             return near
         if f not in self._self_crossings:
-            self._self_crossings[f] = Crossings(mesh)
+            self._self_crossings[f] = Intersections(mesh)
         skin = x[self.scene.rows(f)]
         faces = np.unique(self._self_crossings[f].update(skin).pairs())
         if len(faces):

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import validate
-from ..arguments import door
+from ..arguments import check_arguments
 from ..io import save_animation
 from ..mesh import Mesh
 from ..motion.character import Character
@@ -22,7 +22,7 @@ from ..motion.rigid import Motion
 from ..scene import CLOTH_COLOUR, Scene
 from ..scenes.drape import drape_scene
 from ..simulation import Frame, Simulation
-from .intersections import CrossingCount, Meeting
+from .intersections import IntersectionCount, Meeting
 from .referee import Referee
 from .replay import iframe_html, replay_html, write_replay
 from .shared import SharedCounter, SharedVolume, litres
@@ -65,14 +65,14 @@ class Result:
     deepest: Floats
     seconds: Floats  # (T,) computing time without measurements
     crossings: NDArray[np.int64] | None = None
-    forced: int = 0
+    failed_substeps: int = 0
     shapes: dict[int, NDArray[np.float32]] = dataclasses.field(default_factory=dict)
     pinched: Floats = dataclasses.field(default_factory=lambda: np.zeros((0, 2)))
-    remained: NDArray[np.int64] | None = None
+    unresolved: NDArray[np.int64] | None = None
     shared: tuple[SharedVolume, ...] = ()
     skins: bool = True
     through: int | None = None
-    unheld: int = 0
+    given_up_pairs: int = 0
     cuts: NDArray[np.int64] | None = None
     start: tuple[Meeting, ...] = ()
     substeps: int = 1
@@ -98,7 +98,7 @@ class Result:
 
     def _colour(self, b: int) -> tuple[float, float, float]:
         """The colour of a body; cloths without one get distinct colours."""
-        body, soft = self.scene.bodies[b], self.scene.soft
+        body, soft = self.scene.bodies[b], self.scene.deformable
         if b in soft and body.color == CLOTH_COLOUR:
             return CLOTH_COLOURS[soft.index(b) % len(CLOTH_COLOURS)]
         return body.color or (0.8, 0.8, 0.8)
@@ -138,10 +138,10 @@ class Result:
             "pinched_pairs_most": None if self.cuts is None else int(self.cuts[:, 1].max()),
             "start_pairs": sum(each.pairs for each in self.start) if measured or self.crossings is not None else None,
             "start": [{"bodies": list(self.names(each)), "pairs": each.pairs} for each in self.start],
-            "forced": self.forced,
-            "unheld": self.unheld,
-            "remained_most": None if self.remained is None else int(self.remained.max()),
-            "frames_with_remained": None if self.remained is None else int((self.remained > 0).sum()),
+            "forced": self.failed_substeps,
+            "unheld": self.given_up_pairs,
+            "remained_most": None if self.unresolved is None else int(self.unresolved.max()),
+            "frames_with_remained": None if self.unresolved is None else int((self.unresolved > 0).sum()),
             "fastest_at_end_m_per_s": max((float(np.linalg.norm(e, axis=1).max()) for e in ends), default=0.0)
             / self.dt,
             "ms_per_frame": 1e3 * median,
@@ -175,7 +175,7 @@ class Result:
     def broken(self) -> bool:
         """True if safe mode allowed an intersection in a counted frame, or gave up a pair."""
         met = self.crossings is not None and bool(self.crossings.any())
-        return self.scene.self_contact == "safe" and (met or self.forced > 0)
+        return self.scene.self_contact == "safe" and (met or self.failed_substeps > 0)
 
     @property
     def facts(self) -> dict[str, str]:
@@ -200,10 +200,10 @@ class Result:
             bodies["cut where the body intersects itself"] = f"at most {s['pinched_pairs_most']:,} pairs of triangles"
         return {
             "frames": f"{s['frames']} ({s['simulated_s']:.2f} s)",
-            **({"particles": f"{s['particles']:,}"} if self.scene.soft else {}),
+            **({"particles": f"{s['particles']:,}"} if self.scene.deformable else {}),
             "body triangles": f"{s['body_triangles']:,}",
-            **({"contacts, at most": f"{s['contacts_most']:,}"} if self.scene.soft else {}),
-            **(bodies if self.scene.fixed and self.scene.soft else {}),
+            **({"contacts, at most": f"{s['contacts_most']:,}"} if self.scene.deformable else {}),
+            **(bodies if self.scene.fixed and self.scene.deformable else {}),
             **({"start": self.start_words} if self.start else {}),
             **self._met,
             **{
@@ -236,14 +236,16 @@ class Result:
             f"intersecting pairs, cloth and {what}": f"{n.sum():,} in all, worst frame {n.max():,}" if n.any() else "0"
             for what, n in counted.items()
         }
-        if self.remained is not None:
-            bad = int((self.remained > 0).sum())
-            told["pairs left too near"] = f"{self.remained.max():,} at most, in {bad:,} frames" if bad else "0"
+        if self.unresolved is not None:
+            bad = int((self.unresolved > 0).sum())
+            told["pairs left too near"] = f"{self.unresolved.max():,} at most, in {bad:,} frames" if bad else "0"
         mode = self.scene.self_contact
         if mode != "off":
             told[f"{mode} mode"] = f"{self.crossings.sum():,} intersecting pairs in {len(self.crossings) - 1:,} frames"
-        if self.forced:
-            told["could not be held"] = f"{self.unheld:,} pairs of features in {self.forced:,} substeps"
+        if self.failed_substeps:
+            told["could not be held"] = (
+                f"{self.given_up_pairs:,} pairs of features in {self.failed_substeps:,} substeps"
+            )
         return told
 
     def save(self, path: str | os.PathLike[str]) -> list[pathlib.Path]:
@@ -295,17 +297,17 @@ def record(
     """
     count = validate.whole("frames", frames, low=1)
     scene = sim.scene
-    particles = sum(scene.bodies[b].mesh.welded.n_vertices for b in scene.soft)
+    particles = sum(scene.bodies[b].mesh.welded.n_vertices for b in scene.deformable)
     validate.budget(f"{count} frames of {particles} particles", 24.0 * (count + 1) * particles, "keep fewer frames")
-    referee = Referee(scene) if measure and scene.soft else None
+    referee = Referee(scene) if measure and scene.deformable else None
     counting = scene.self_contact != "off" if crossings is None else crossings
-    counter = CrossingCount(scene, sim.state.x) if measure and (scene.soft or counting) else None
+    counter = IntersectionCount(scene, sim.state.x) if measure and (scene.deformable or counting) else None
     start = counter.meetings() if counter else ()
     shared = SharedCounter(scene, count + 1)
     met, cuts = np.zeros((count + 1, 2), np.int64), np.zeros((count + 1, 2), np.int64)
-    soft = {b: np.empty((count + 1, scene.bodies[b].mesh.welded.n_vertices, 3)) for b in scene.soft}
+    soft = {b: np.empty((count + 1, scene.bodies[b].mesh.welded.n_vertices, 3)) for b in scene.deformable}
     bent = {b: np.empty((count + 1, scene.bodies[b].mesh.welded.n_vertices, 3), np.float32) for b in scene.shapes}
-    contacts, seconds, remained = np.zeros(count + 1, np.int64), np.zeros(count + 1), np.zeros(count + 1, np.int64)
+    contacts, seconds, unresolved = np.zeros(count + 1, np.int64), np.zeros(count + 1), np.zeros(count + 1, np.int64)
     deepest, pinched = np.full(count + 1, np.nan), np.zeros((count + 1, 2))
     poses = np.empty((count + 1, len(scene.bodies), 3, 4))
 
@@ -331,21 +333,28 @@ def record(
         if frame.lost:
             raise ValueError(f"the cloth flew apart in frame {t}; use more substeps, a smaller dt or milder forces")
         keep(t, frame.x, frame.pose)
-        contacts[t], seconds[t], remained[t] = len(frame.contacts), frame.seconds, frame.remained
+        contacts[t], seconds[t], unresolved[t] = len(frame.contacts), frame.seconds, frame.unresolved
         if progress is not None:
             progress(frame)
-    forced, unheld = (sim.guard.forced, sim.guard.unheld) if sim.guard else (0, 0)
+    failed_substeps, given_up_pairs = (sim.guard.failed_substeps, sim.guard.given_up_pairs) if sim.guard else (0, 0)
     counted = met if counter and counting else None
-    left = remained if sim.separates else None
-    through = counter.with_bodies() if counter and scene.soft and scene.fixed else None
-    kept = (soft, poses, contacts, deepest, seconds, counted, forced, bent, pinched, left, shared.found)
-    crossed = cuts if counter and scene.soft and scene.fixed else None
+    left = unresolved if sim.separates else None
+    through = counter.with_bodies() if counter and scene.deformable and scene.fixed else None
+    kept = (soft, poses, contacts, deepest, seconds, counted, failed_substeps, bent, pinched, left, shared.found)
+    crossed = cuts if counter and scene.deformable and scene.fixed else None
     return Result(
-        scene, sim.dt, *kept, through=through, unheld=unheld, cuts=crossed, start=start, substeps=sim.substeps
+        scene,
+        sim.dt,
+        *kept,
+        through=through,
+        given_up_pairs=given_up_pairs,
+        cuts=crossed,
+        start=start,
+        substeps=sim.substeps,
     )
 
 
-@door
+@check_arguments
 def drape(
     cloth: Mesh,
     body: Mesh,

@@ -23,7 +23,7 @@ class Response:
     shows: ClassVar[bool] = False
     strict: ClassVar[bool] = False
     look: Look | None = None
-    remained: int = 0
+    unresolved: int = 0
 
     def hold(self, state: State, dt: float) -> None:
         """Hook after the prediction of x, before constraints; does nothing by default."""

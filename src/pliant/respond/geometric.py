@@ -20,9 +20,9 @@ SWEEPS = 4  # over the contacts of a round
 class Geometric(Response):
     """Separates pairs nearer than `eps` and detects again, until the state is free of contact or for `rounds` rounds.
 
-    Free of contact means that the detector finds no pair nearer than FREE * eps; `remained` is the number of such pairs
-    at the end. Without a detection function (`look`) the given contacts are reused. The separation adds no velocity;
-    pairs that still approach get the response velocity.
+    Free of contact means that the detector finds no pair nearer than FREE * eps; `unresolved` is the number of such
+    pairs at the end. Without a detection function (`look`) the given contacts are reused. The separation adds no
+    velocity; pairs that still approach get the response velocity.
     """
 
     shows = True
@@ -34,7 +34,7 @@ class Geometric(Response):
         self.rounds = ROUNDS if rounds is None else validate.whole("rounds", rounds, low=1, high=10_000)
         self.friction = scene.friction
         self.simple = scene.friction_model == "simple"
-        self.elasticity = scene.elasticity
+        self.restitution = scene.restitution
         self.w = scene.inverse_masses
         self._gravity = float(np.linalg.norm(scene.gravity))
         self._before = self._after = self.lift = np.zeros((0, 3))
@@ -75,9 +75,9 @@ class Geometric(Response):
     def _separate(self, found: Contacts, state: State, dt: float, look: Look | None, rounds: int) -> None:
         common = state.x, self.lift, state.x_start, self.w, self.eps, self.friction, self.simple, dt
         least, parts = FREE * self.eps, []
-        self.remained = _kernels.too_near(found, state.x, self.w, least)
+        self.unresolved = _kernels.too_near(found, state.x, self.w, least)
         # within a substep approaching pairs are always stopped; at the end of a frame a free state is left unchanged
-        rounds = rounds if self.remained else min(len(found), int(dt > 0.0))
+        rounds = rounds if self.unresolved else min(len(found), int(dt > 0.0))
         for _ in range(rounds):
             given = np.zeros(len(found)), np.zeros(len(found)), np.zeros((len(found), 3))
             for _ in range(SWEEPS):
@@ -87,8 +87,8 @@ class Geometric(Response):
             if look is not None:
                 found = look(state)
                 self.looks += 1
-            self.remained = _kernels.too_near(found, state.x, self.w, least)
-            if not self.remained:
+            self.unresolved = _kernels.too_near(found, state.x, self.w, least)
+            if not self.unresolved:
                 break
         if parts:
             records, pushed, stopped, rubbed = (list(column) for column in zip(*parts, strict=True))
@@ -97,7 +97,7 @@ class Geometric(Response):
 
     def _answer(self, state: State, slow: float) -> None:
         if len(self.met):
-            bounce = self.elasticity, slow, self.friction, self.simple
+            bounce = self.restitution, slow, self.friction, self.simple
             _kernels.answer(self.met, state.v, self._before, self.w, *bounce, self.pushed)
 
 
@@ -121,4 +121,4 @@ class PenaltyGeometric(Penalty):
     def show(self, state: State, dt: float, look: Look | None = None) -> None:
         """Separate the pairs that the penalty left too near."""
         self.last.show(state, dt, look or self.look)
-        self.remained = self.last.remained
+        self.unresolved = self.last.unresolved

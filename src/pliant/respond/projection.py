@@ -26,10 +26,10 @@ class Projection(Response):
         self.eps = scene.eps if eps is None else eps
         self.friction = scene.friction
         self.simple = scene.friction_model == "simple"
-        self.elasticity = scene.elasticity
+        self.restitution = scene.restitution
         self.w = scene.inverse_masses
         self._gravity = float(np.linalg.norm(scene.gravity))
-        self._rows = slice(None) if obstacles else scene.soft_rows
+        self._rows = slice(None) if obstacles else scene.deformable_rows
         self._before = np.zeros((0, 3))
         self.pushed, self.rubbed = np.zeros(0), np.zeros((0, 3))
 
@@ -62,4 +62,4 @@ class Projection(Response):
         """Correct v for the projection, with restitution."""
         if len(contacts):
             slow = 4.0 * self._gravity * dt
-            _kernels.settle(contacts, state.v, self._before, self.w, self.elasticity, slow, self.pushed)
+            _kernels.settle(contacts, state.v, self._before, self.w, self.restitution, slow, self.pushed)

@@ -18,7 +18,7 @@ def snug(garment: Mesh, surface: ClosestPoints, size: float, *, standing: bool =
     boundary loop, since one with a single loop (a cape, a towel) lies loosely on the body.
     """
     mesh = garment.welded
-    edges = mesh.topology.edges[mesh.topology.border]
+    edges = mesh.topology.edges[mesh.topology.boundary]
     if not len(edges):
         return np.zeros(0, np.int64)
     rim = np.unique(edges)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import validate
-from ..arguments import door
+from ..arguments import check_arguments
 from ..mesh import Mesh
 from ..validate import Floats
 from .figure import CHEST, HEAD, NECK
@@ -18,7 +18,7 @@ PARTS: tuple[Part, ...] = (*moved(HEAD + NECK + CHEST, (0, HEAD_HEIGHT, 0)), sla
 ZOOM = Zoom(0.14, 0.22, 1.9)
 
 
-@door
+@check_arguments
 def bust(detail: float = 1.0) -> Mesh:
     """A closed bust of head, neck, shoulders and chest, 0.45 m tall, standing on y = 0 and facing +z.
 

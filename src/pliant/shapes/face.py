@@ -5,7 +5,7 @@ import functools
 import numpy as np
 
 from .. import validate
-from ..arguments import door
+from ..arguments import check_arguments
 from ..kernels.geometry import raster
 from ..mesh import Mesh
 from ..validate import Floats
@@ -19,7 +19,7 @@ _BLEND = 0.012  # width of the blend between face and plate, metres
 _NECK = (0.13, 0.24)  # metres below the centre between which the bust sinks into the plate
 
 
-@door
+@check_arguments
 def face_heights(resolution: int = 111) -> Floats:
     """(ni,nj) heights above the plate in metres: rows along z (the chin last), columns along x.
 
@@ -28,7 +28,7 @@ def face_heights(resolution: int = 111) -> Floats:
     return _heights(validate.whole("resolution", resolution, low=16, high=4096)).copy()
 
 
-@door
+@check_arguments
 def face(resolution: int = 111) -> Mesh:
     """The closed plate with the face pointing up; its bottom is at y = -3 cm, its surface at y = 0."""
     return _face(validate.whole("resolution", resolution, low=16, high=2048))

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import validate
-from ..arguments import door
+from ..arguments import check_arguments
 from ..mesh import Mesh
 from ..validate import Floats
 from .figure import FLOOR, LEGS, TORSO
@@ -16,7 +16,7 @@ LOWER: tuple[Part, ...] = (*TORSO, *LEGS, *FLOOR)  # the body without arms: garm
 DIRECTIONS = 128  # samples around the body when it is measured
 
 
-@door
+@check_arguments
 def skirt(
     length: float = 0.5, flare: float = 0.3, *, waist: float = 1.06, ease: float = 0.008, spacing: float = 0.02
 ) -> Mesh:
@@ -47,7 +47,7 @@ def skirt(
     return Mesh(vertices.reshape(-1, 3), (row * around + column % around).astype(np.int32), name="skirt", uv=uv)
 
 
-@door
+@check_arguments
 def trousers(*, waist: float = 1.04, hem: float = 0.12, ease: float = 0.008, spacing: float = 0.02) -> Mesh:
     """Straight trousers for `mannequin()`: one tube from the height `waist` to the crotch, two down to `hem`, metres.
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import validate
-from ..arguments import door
+from ..arguments import check_arguments
 from ..mesh import Mesh
 from ..validate import Floats
 from .figure import ARMS, FLOOR, HEAD, LEGS, NECK, PALMS, STANDING, THUMBS, TORSO
@@ -18,7 +18,7 @@ PARTS: tuple[Part, ...] = (*BODY, *PALMS, *THUMBS, *FLOOR)
 ZOOM = Zoom(1.44, 1.52, 2.1)
 
 
-@door
+@check_arguments
 def mannequin(detail: float = 1.0) -> Mesh:
     """A closed mannequin, 1.75 m tall, standing on y = 0 and facing +z, its left hand at +x.
 

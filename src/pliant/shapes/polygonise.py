@@ -82,7 +82,7 @@ def relaxed(parts: Sequence[Part], x: Floats, faces: Ints, rounds: int) -> tuple
 
     Boundary vertices keep their height.
     """
-    level = np.flatnonzero(Topology.of(faces, len(x)).border_vertices)
+    level = np.flatnonzero(Topology.of(faces, len(x)).boundary_vertices)
     x, normal = _projected(parts, x, level)
     for k in range(rounds):
         if k % 3 == 0:

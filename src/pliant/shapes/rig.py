@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import validate
-from ..arguments import door
+from ..arguments import check_arguments
 from ..mesh import Mesh
 from ..mesh.topology import Topology
 from ..validate import Floats, Ints
@@ -46,7 +46,7 @@ class Rig:
     weights: Floats  # (n,j) skinning weights of each vertex; rows sum to 1
 
 
-@door
+@check_arguments
 def mannequin_rig(detail: float = 1.0) -> Rig:
     """The rig of `mannequin(detail)`: 19 bones; the names of paired bones end in `.left` and `.right`."""
     return _rig(validate.number("detail", detail, low=0.7, high=2.0))

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 
 from .. import validate
-from ..arguments import door
+from ..arguments import check_arguments
 from ..mesh import Mesh
 from ..validate import Floats, Ints
 
 
-@door
+@check_arguments
 def cloth(
     width: float = 1.0,
     height: float = 1.0,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import validate
-from ..arguments import door
+from ..arguments import check_arguments
 from ..mesh import Mesh
 from ..validate import Floats
 from .implicit import Part, Point, distance, ellipsoid, limb
@@ -36,7 +36,7 @@ _LIVER: tuple[Part, ...] = (
 )
 
 
-@door
+@check_arguments
 def creature(length: float = 0.15, size: float | None = None, *, centre: Any = ORIGIN) -> Mesh:
     """A four-legged animal with ears and a tail, `length` from nose to tail, standing at `centre` and facing +z.
 
@@ -45,7 +45,7 @@ def creature(length: float = 0.15, size: float | None = None, *, centre: Any = O
     return _made("creature", _CREATURE, ((-0.4, -0.1, -0.6), (0.4, 0.8, 0.6)), length, size, 12.0, centre)
 
 
-@door
+@check_arguments
 def liver(length: float = 0.22, size: float | None = None, *, centre: Any = ORIGIN) -> Mesh:
     """A smooth organ of two lobes over a hollow, `length` from side to side, around `centre`.
 
@@ -54,7 +54,7 @@ def liver(length: float = 0.22, size: float | None = None, *, centre: Any = ORIG
     return _made("liver", _LIVER, ((-0.6, -0.5, -0.5), (0.6, 0.5, 0.5)), length, size, 14.0, centre)
 
 
-@door
+@check_arguments
 def intestine(
     radius: float = 0.012, bends: int = 4, width: float = 0.14, size: float | None = None, *, centre: Any = ORIGIN
 ) -> Mesh:
@@ -69,7 +69,7 @@ def intestine(
     return _placed(_intestine(radius, bends, width, size), centre)
 
 
-@door
+@check_arguments
 def tet_ball(radius: float = 0.1, size: float | None = None, *, centre: Any = ORIGIN) -> Mesh:
     """A ball of tets. Default `size`: a quarter of the radius, which gives about 830 vertices."""
     radius = validate.number("radius", radius, above=0.0, high=validate.LARGEST)
@@ -77,7 +77,7 @@ def tet_ball(radius: float = 0.1, size: float | None = None, *, centre: Any = OR
     return _placed(_tet_ball(radius, size), centre)
 
 
-@door
+@check_arguments
 def tet_box(
     edges: Any = 0.2, size: float | None = None, *, rounding: float | None = None, centre: Any = ORIGIN
 ) -> Mesh:

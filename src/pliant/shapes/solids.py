@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from .. import validate
-from ..arguments import door
+from ..arguments import check_arguments
 from ..mesh import Mesh
 from ..validate import Floats, Ints
 from .revolve import arc, resampled, revolved
@@ -14,7 +14,7 @@ from .sheets import lattice_faces
 ORIGIN = (0.0, 0.0, 0.0)
 
 
-@door
+@check_arguments
 def ball(radius: float = 0.5, subdivisions: int = 4, *, centre: Any = ORIGIN) -> Mesh:
     """An icosphere: 20 * 4**subdivisions nearly equal faces, every vertex at `radius` from `centre`."""
     radius = validate.number("radius", radius, above=0.0, high=validate.LARGEST)
@@ -27,7 +27,7 @@ def ball(radius: float = 0.5, subdivisions: int = 4, *, centre: Any = ORIGIN) ->
     return Mesh(x * radius + middle, faces, name="ball")
 
 
-@door
+@check_arguments
 def box(size: Any = 1.0, divisions: int | tuple[int, int, int] = 8, *, centre: Any = ORIGIN) -> Mesh:
     """A box of `size` (one number, or width, height, depth) in `divisions` cells (one number, or per axis)."""
     edges, n = validate.axes("size", size), validate.counts("divisions", divisions, high=4096)
@@ -51,7 +51,7 @@ def box(size: Any = 1.0, divisions: int | tuple[int, int, int] = 8, *, centre: A
     return Mesh(x, index.ravel()[np.concatenate(pieces)].astype(np.int32), name="box")
 
 
-@door
+@check_arguments
 def torus(
     major: float = 0.35, minor: float = 0.15, around: int = 64, across: int = 28, *, centre: Any = ORIGIN
 ) -> Mesh:
@@ -73,7 +73,7 @@ def torus(
     return Mesh(x + middle, (row * across + column)[:, ::-1], name="torus")
 
 
-@door
+@check_arguments
 def bowl(radius: float = 0.3, thickness: float = 0.03, resolution: int = 24, *, centre: Any = ORIGIN) -> Mesh:
     """A solid bowl on a flat foot at y = 0: a hemispherical cavity of `radius`, walls of `thickness`, a round rim.
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import validate
-from ..arguments import door
+from ..arguments import check_arguments
 from ..kernels.shapes import stuffing as _kernels
 from ..mesh import Mesh
 from ..validate import Floats
@@ -36,7 +36,7 @@ class NothingInsideError(ValueError):
     """Raised if the function is negative nowhere, or only in parts too thin for the lattice."""
 
 
-@door
+@check_arguments
 def stuffed(
     function: Function,
     low: Any,

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from .. import validate
-from ..arguments import door
+from ..arguments import check_arguments
 from ..mesh import Mesh
 from ..validate import Floats, Ints
 from .revolve import zipped
@@ -15,7 +15,7 @@ from .solids import ORIGIN
 _CELL = np.array([[0, 1, 2, 4], [3, 2, 1, 7], [5, 4, 7, 1], [6, 7, 4, 2], [1, 2, 4, 7]])
 
 
-@door
+@check_arguments
 def bar(
     size: Any = (0.4, 0.1, 0.1), divisions: int | tuple[int, int, int] = (8, 2, 2), *, centre: Any = ORIGIN
 ) -> Mesh:
@@ -39,7 +39,7 @@ def bar(
     return Mesh.from_tets((grid / n - 0.5) * edges + middle, positive((grid / n) * edges, tets), name="bar")
 
 
-@door
+@check_arguments
 def cylinder(radius: float = 0.05, height: float = 0.3, resolution: int = 3, *, centre: Any = ORIGIN) -> Mesh:
     """An upright cylinder of tets around `centre`; `resolution` is the number of edges along a radius.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import validate
-from ..arguments import door
+from ..arguments import check_arguments
 from ..validate import Floats
 from .mannequin import mannequin
 from .rig import Rig, mannequin_rig
@@ -30,7 +30,7 @@ _LOWERED, _IN = 22.0, 3.0  # degrees from the rest pose: arms towards the sides,
 _X, _Y, _Z = np.eye(3)
 
 
-@door
+@check_arguments
 def walking_mannequin(detail: float = 1.0) -> "Character":
     """`mannequin(detail)` with its rig and the clip "walk": one stride of 1.1 s that loops seamlessly.
 

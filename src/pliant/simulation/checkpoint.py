@@ -23,7 +23,7 @@ from ..scene import Scene, Solid
 from ..state import State
 
 FORMAT = 5
-_PARAMETERS = ("gravity", "wind", "eps", "friction", "friction_model", "elasticity", "self_contact", "thickness")
+_PARAMETERS = ("gravity", "wind", "eps", "friction", "friction_model", "restitution", "self_contact", "thickness")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -35,8 +35,8 @@ class Checkpoint:
     dt: float
     substeps: int
     method: str
-    forced: int  # substeps in which the guard gave pairs up
-    unheld: int  # pairs given up
+    failed_substeps: int  # substeps in which the guard gave pairs up
+    given_up_pairs: int  # pairs given up
     scene: str  # fingerprint
     response: str = "projection"
     memory: Contacts = dataclasses.field(default_factory=_contacts.empty)  # of the response
@@ -60,7 +60,7 @@ class Checkpoint:
                 pose=s.pose,
                 pose_start=s.pose_start,
                 times=np.array([s.time, s.lapse, self.dt]),
-                counts=np.array([self.index, self.substeps, self.forced, self.unheld], np.int64),
+                counts=np.array([self.index, self.substeps, self.failed_substeps, self.given_up_pairs], np.int64),
                 method=self.method,
                 response=self.response,
                 memory=np.frombuffer(self.memory.tobytes(), np.uint8),
@@ -84,7 +84,7 @@ class Checkpoint:
                 state.pose_start = validate.floats("pose_start", saved["pose_start"], state.pose.shape)
                 state.lapse = lapse
                 counts = [validate.whole("counts", n, high=2**53) for n in saved["counts"].tolist()]
-                index, substeps, forced, unheld = counts
+                index, substeps, failed_substeps, given_up_pairs = counts
                 validate.number("dt", dt, above=0.0)  # `Simulation` checks the lower limit
                 validate.whole("substeps", substeps, low=1, high=1000)
                 texts = [_text(name, saved[name]) for name in ("method", "scene", "response")]
@@ -103,8 +103,8 @@ class Checkpoint:
             dt=dt,
             substeps=substeps,
             method=texts[0],
-            forced=forced,
-            unheld=unheld,
+            failed_substeps=failed_substeps,
+            given_up_pairs=given_up_pairs,
             scene=texts[1],
             response=texts[2],
             memory=memory,

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import validate
-from ..arguments import door
+from ..arguments import check_arguments
 from ..mesh import Mesh
 from ..motion.rigid import Motion
 from ..scene import Grip, Scene
@@ -58,7 +58,7 @@ class Cut:
         return Grip(rows, motion)
 
 
-@door
+@check_arguments
 def cut(mesh: Mesh, point: Any, normal: Any, *, reach: float | None = None, x: Any = None) -> Cut:
     """Separate a tet mesh near the plane through `point` with `normal`, along faces: no tet itself is cut.
 

@@ -1,4 +1,4 @@
-"""SoftContact: contacts of deformable bodies with themselves and each other, by any detector and any response.
+"""DeformableContact: contacts of deformable bodies with themselves and each other, by any detector and any response.
 
 It replaces the guard. In safe mode the guard also runs after it and limits the motion, so that an intersection-free
 state stays so even if the detector misses a contact.
@@ -50,7 +50,7 @@ class _Part:
         return found[~np.isin(keys(found), self.settled)] if len(self.settled) else found
 
 
-class SoftContact:
+class DeformableContact:
     """The interface of `Guard`, implemented by the detector `method` (with `options`) and the named response."""
 
     def __init__(
@@ -61,7 +61,7 @@ class SoftContact:
         options: Mapping[str, Any] | None = None,
         response: str | None = None,
     ) -> None:
-        self.method = able_method(method or METHOD, len(scene.soft) > 1)
+        self.method = able_method(method or METHOD, len(scene.deformable) > 1)
         able = tuple(name for name, other in RESPONSES.items() if other.between)
         if response in RESPONSES and response not in able:
             names = ", ".join(able)
@@ -77,14 +77,14 @@ class SoftContact:
         self.response = RESPONSES[self.responds](scene, eps=self.thickness)
         self.response.look = self.look
         whole = getattr(METHODS[self.method], "volume", False)
-        meshes = {b: scene.bodies[b].mesh for b in scene.soft}
+        meshes = {b: scene.bodies[b].mesh for b in scene.deformable}
         sides = [Side(m.welded if whole else m.surface, int(scene.first[b]), b) for b, m in meshes.items()]
         pairs = [(a, None) for a in sides] + [(a, b) for k, a in enumerate(sides) for b in sides[k + 1 :]]
-        links = {b: scene.bodies[b].mesh.welded.links + np.int32(scene.first[b]) for b in scene.soft}
+        links = {b: scene.bodies[b].mesh.welded.links + np.int32(scene.first[b]) for b in scene.deformable}
         given = check_options(self.method, options or {})
         if getattr(METHODS[self.method], "many", False) and len(sides) > 1 and all(len(s.mesh.tets) for s in sides):
             one = METHODS[self.method](sides[0], more=sides[1:], within=self.thickness, **given)
-            self._parts = [_Part(one, (scene.soft_rows,), np.zeros(0, np.int64))]
+            self._parts = [_Part(one, (scene.deformable_rows,), np.zeros(0, np.int64))]
         else:
             self._parts = [self._part(a, b, given, state, links[a.body]) for a, b in pairs]
         self._found = _contacts.empty()
@@ -147,9 +147,9 @@ class SoftContact:
         return self.response.shows
 
     @property
-    def remained(self) -> int:
+    def unresolved(self) -> int:
         """Number of pairs, as found by the detector, that were still too near when the response stopped."""
-        return self.response.remained
+        return self.response.unresolved
 
     @property
     def found(self) -> Contacts:
@@ -161,26 +161,26 @@ class SoftContact:
         return self.guard.crossed(x) if self.guard else []
 
     @property
-    def unheld(self) -> int:
-        return self.guard.unheld if self.guard else 0
+    def given_up_pairs(self) -> int:
+        return self.guard.given_up_pairs if self.guard else 0
 
-    @unheld.setter
-    def unheld(self, count: int) -> None:
+    @given_up_pairs.setter
+    def given_up_pairs(self, count: int) -> None:
         if self.guard:
-            self.guard.unheld = count
+            self.guard.given_up_pairs = count
 
     @property
     def looks(self) -> int:
         return self.guard.looks if self.guard else 0
 
     @property
-    def forced(self) -> int:
-        return self.guard.forced if self.guard else 0
+    def failed_substeps(self) -> int:
+        return self.guard.failed_substeps if self.guard else 0
 
-    @forced.setter
-    def forced(self, count: int) -> None:
+    @failed_substeps.setter
+    def failed_substeps(self, count: int) -> None:
         if self.guard:
-            self.guard.forced = count
+            self.guard.failed_substeps = count
 
 
 def able_method(name: str, several: bool) -> str:

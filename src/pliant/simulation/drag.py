@@ -15,7 +15,7 @@ FASTEST, SLOWEST = 4.0, 1.0  # m/s: limits of the speed of the constraint's targ
 SPREAD = 2.5  # edge lengths: radius of the patch that shares the force, so that no single triangle is distorted
 
 
-class Hand:
+class DragConstraint:
     """Drag constraint that pulls the mean of vertices `rows` (k,) of one body, by `weights` (k,), to `to` (3,), metres.
 
     Its force is bounded and contacts are resolved after it, so the vertices cannot be dragged through an obstacle. Its
@@ -89,12 +89,12 @@ class Hand:
         state.x[self.rows] += (self._pull / self._give)[:, None] * gap
 
 
-def grab(scene: Scene, state: State, origin: Any, along: Any) -> Hand | None:
+def grab(scene: Scene, state: State, origin: Any, along: Any) -> DragConstraint | None:
     """Return a drag constraint at the first hit of a ray from `origin` (3,), or None if that is not deformable."""
     hit = _first_hit(scene, state, validate.floats("origin", origin, (3,)), validate.floats("along", along, (3,)))
     if hit is None or scene.bodies[hit[0]].fixed:
         return None
-    return Hand.at_point(scene, state, *hit)
+    return DragConstraint.at_point(scene, state, *hit)
 
 
 def _first_hit(scene: Scene, state: State, origin: Floats, along: Floats) -> tuple[int, int, Floats] | None:

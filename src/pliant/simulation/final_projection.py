@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..contacts import VERTEX_FACE, Contacts
-from ..detect.base import Sounding
-from ..detect.detectors.offset import Lifted
+from ..detect.base import InsideQuery
+from ..detect.detectors.offset import OffsetDetector
 from ..respond.projection import RECOVERY
 from ..scene import Scene
 from ..state import State
@@ -22,15 +22,15 @@ Floats = NDArray[np.float64]
 ROUNDS = 6  # in a concavity a projection may lead into another side; so each round uses half the offset of the last
 
 
-class LastLook:
-    """Queries the detectors with an exact inside test (`Sounding`) for the vertices that may have entered a body since
-    the last detection pass, and projects these out to `eps`, by at most their displacement in the frame plus what
+class FinalProjection:
+    """Queries the detectors with an exact inside test (`InsideQuery`) for the vertices that may have entered a body
+    since the last detection pass, and projects these out to `eps`, by at most their displacement in the frame plus what
     `RECOVERY` allows."""
 
     def __init__(self, scene: Scene, detectors: Sequence[Any]) -> None:
-        plain = [each.detector if isinstance(each, Lifted) else each for each in detectors]
-        self.detectors: list[Sounding] = [each for each in plain if isinstance(each, Sounding)]
-        self.eps, self._rows = scene.eps, scene.soft_rows
+        plain = [each.detector if isinstance(each, OffsetDetector) else each for each in detectors]
+        self.detectors: list[InsideQuery] = [each for each in plain if isinstance(each, InsideQuery)]
+        self.eps, self._rows = scene.eps, scene.deformable_rows
         self._free = scene.inverse_masses[self._rows] > 0.0
         self._begin, self._seen = np.zeros((0, 3)), np.zeros((0, 3))
 
@@ -50,7 +50,7 @@ class LastLook:
         for detector in self.detectors:
             x = state.x[self._rows]
             rows = self._doubtful(detector, found, x)
-            first = detector.soft.first - self._rows.start
+            first = detector.deformable.first - self._rows.start
             allowed = RECOVERY * dt + _length(x[rows] - self._begin[rows])
             for turn in range(ROUNDS if len(rows) else 0):
                 inside = detector.inside(x[rows], rows - first)
@@ -62,9 +62,9 @@ class LastLook:
                 allowed, moved = allowed - push, True
         return moved
 
-    def _doubtful(self, detector: Sounding, found: Contacts, x: Floats) -> NDArray[np.int64]:
+    def _doubtful(self, detector: InsideQuery, found: Contacts, x: Floats) -> NDArray[np.int64]:
         """Return the vertices that have moved at least their distance from the body since the detection pass."""
-        soft, first = detector.soft, self._rows.start
+        soft, first = detector.deformable, self._rows.start
         mine = slice(soft.first - first, soft.first - first + soft.mesh.n_vertices)
         clear = np.full(soft.mesh.n_vertices, detector.within)
         rows = np.flatnonzero(found["kind"] == VERTEX_FACE)

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import contacts as _contacts
-from .. import validate
-from ..arguments import door
+from .. import renamed, validate
+from ..arguments import check_arguments
 from ..contacts import Contacts
 from ..detect.base import Detector, Remembering, Side
 from ..detect.choose import AUTO, Chosen, method_for
 from ..detect.detectors.bone_fields import BoneFieldsDetector
-from ..detect.detectors.offset import Lifted, bare, forget, raised
+from ..detect.detectors.offset import OffsetDetector, forget, offset, unwrapped
 from ..detect.detectors.rigid_parts import PartsDetector
 from ..detect.methods import METHODS, check_options, method_name
 from ..dynamics import SoftDynamics
@@ -31,9 +31,9 @@ from ..scene import Scene
 from ..state import State
 from .checkpoint import Checkpoint, fingerprint
 from .clock import Clock
-from .deformable_contact import SoftContact
-from .drag import Hand, grab
-from .final_projection import LastLook
+from .deformable_contact import DeformableContact
+from .drag import DragConstraint, grab
+from .final_projection import FinalProjection
 from .guard import Guard
 
 log = logging.getLogger("pliant.simulation")
@@ -52,7 +52,7 @@ class Frame:
     pose: NDArray[np.float64]
     contacts: Contacts
     seconds: float
-    remained: int = 0
+    unresolved: int = 0
     cut: int = 0
     lost: int = 0
 
@@ -61,7 +61,7 @@ SHORTEST = 1e-9  # s per step: shorter motion is lost in rounding
 LONGEST = 3600.0  # s per step: a body in free fall for longer leaves the scene
 
 
-@door
+@check_arguments
 class Simulation:
     """Runs a scene in steps of `dt` seconds, each divided into `substeps`.
 
@@ -104,7 +104,7 @@ class Simulation:
         self.dynamics = SoftDynamics(scene)
         given = list(detectors) if detectors is not None else _detectors(scene, chosen.name, options or {})
         self._detectors = given  # one list, shared with the responses
-        for one in map(bare, given):
+        for one in map(unwrapped, given):
             if isinstance(one, Remembering):  # its memory may be of another run
                 one.memory = np.zeros((0, 10))
         if state is None:
@@ -118,18 +118,20 @@ class Simulation:
         self.responds = validate.choice("response", response, tuple(RESPONSES))
         self.response = RESPONSES[self.responds](scene, obstacles=self._follow)
         self.response.look = functools.partial(_seen_by, self.detectors)  # a bound method would be a reference cycle
-        self.last = LastLook(scene, self.detectors)
+        self.last = FinalProjection(scene, self.detectors)
         self.guard = _guard(scene, self_method, self_options, self_response)
-        self.hands: list[Hand] = []
+        self.drags: list[DragConstraint] = []
         self.state.pose, self.state.bones = scene.poses(self.state.time), scene.bones(self.state.time)
         self.state.pose_start = self.state.pose.copy()
         self._warn_of_speed()
         self.index = 0
 
+    hands = renamed.attribute("hands", "drags")
+
     @property
     def separates(self) -> bool:
         """Whether a response separates contacts iteratively at the end of a frame."""
-        return self.response.shows or (isinstance(self.guard, SoftContact) and self.guard.shows)
+        return self.response.shows or (isinstance(self.guard, DeformableContact) and self.guard.shows)
 
     def step(self) -> Frame:
         """Advance by dt."""
@@ -150,8 +152,8 @@ class Simulation:
                 self.response.hold(state, dt)
             with clock("relax"):
                 self.dynamics.relax(state, dt)
-                for hand in self.hands:
-                    hand.pull(state, dt)
+                for drag in self.drags:
+                    drag.pull(state, dt)
             if guard:
                 with clock("guard"):
                     guard.follow(state)
@@ -164,7 +166,7 @@ class Simulation:
                 self.response.apply(found, state, dt)
             if guard:
                 with clock("guard"):
-                    self.dynamics.tame(state)
+                    self.dynamics.limit_velocities(state)
                     guard.keep(state, dt)
             with clock("finish"):
                 self.dynamics.finish(state, dt)
@@ -174,45 +176,45 @@ class Simulation:
         if not self._follow:
             self.scene.place(state.x, state.pose, state.bones)
         with clock("show"):
-            remained = self._show(found, dt)
+            unresolved = self._show(found, dt)
         if guard or len(self.detectors) > 1:
             found = _contacts.concatenate([found, guard.found] if guard else [found])
         self.index += 1
         cut = sum(len(corners) for _, _, corners in guard.crossed(state.x)) if guard else 0
         lost, took = self.dynamics.lost - lost, time.perf_counter() - began
-        return Frame(self.index, state.time, state.x.copy(), state.pose.copy(), found, took, remained, cut, lost)
+        return Frame(self.index, state.time, state.x.copy(), state.pose.copy(), found, took, unresolved, cut, lost)
 
-    @door
+    @check_arguments
     def run(self, frames: int) -> Iterator[Frame]:
         """Run `frames` steps and yield each frame."""
         for _ in range(validate.whole("frames", frames, low=0)):
             yield self.step()
 
-    @door
-    def grab(self, origin: Any, along: Any) -> Hand | None:
+    @check_arguments
+    def grab(self, origin: Any, along: Any) -> DragConstraint | None:
         """Attach a drag constraint where a ray from `origin` (3,) along `along` (3,) hits; None if not deformable.
 
         Set `to` of the result to its target, and remove it from `hands` to release. Not stored in checkpoints.
         """
-        hand = grab(self.scene, self.state, origin, along)
-        if hand is not None:
-            self.hands.append(hand)
-        return hand
+        drag = grab(self.scene, self.state, origin, along)
+        if drag is not None:
+            self.drags.append(drag)
+        return drag
 
-    @door
+    @check_arguments
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a checkpoint, atomically, from which `load` continues bitwise identically; it excludes the scene."""
         guard, own = self.guard, ("", "")
-        if isinstance(guard, SoftContact):
+        if isinstance(guard, DeformableContact):
             own = guard.method, guard.responds
         ways = [np.insert(one.memory, 0, k, axis=1) for k, one in enumerate(self._remembering())]
         kept: dict[str, Any] = {"index": self.index, "dt": self.dt, "substeps": self.substeps, "method": self.method}
-        kept |= {"forced": guard.forced if guard else 0, "unheld": guard.unheld if guard else 0}
+        kept |= {"forced": guard.failed_substeps if guard else 0, "unheld": guard.given_up_pairs if guard else 0}
         kept |= {"response": self.responds, "memory": self.response.memory}
         kept |= {"self_method": own[0], "self_response": own[1], "ways": np.concatenate([np.zeros((0, 11)), *ways])}
         Checkpoint(state=self.state, scene=fingerprint(self.scene), **kept).save(path)
 
-    @door
+    @check_arguments
     @classmethod
     def load(
         cls,
@@ -257,7 +259,7 @@ class Simulation:
             raise MeshFileError(path, "", f"cannot be resumed in scene {scene.name!r}: {error}") from None
         sim.index, sim.response.memory = saved.index, saved.memory
         if sim.guard:
-            sim.guard.forced, sim.guard.unheld = saved.forced, saved.unheld
+            sim.guard.failed_substeps, sim.guard.given_up_pairs = saved.failed_substeps, saved.given_up_pairs
         return sim
 
     @property
@@ -270,8 +272,8 @@ class Simulation:
 
     def _remembering(self) -> list[Remembering]:
         """Return the detectors whose results depend on earlier ones."""
-        own = self.guard.detectors if isinstance(self.guard, SoftContact) else []
-        return [one for one in map(bare, (*self.detectors, *own)) if isinstance(one, Remembering)]
+        own = self.guard.detectors if isinstance(self.guard, DeformableContact) else []
+        return [one for one in map(unwrapped, (*self.detectors, *own)) if isinstance(one, Remembering)]
 
     def _look(self, state: State) -> Contacts:
         """Return the contacts with obstacles."""
@@ -281,14 +283,14 @@ class Simulation:
         """Apply the final projection and the end-of-frame responses; return the number of pairs left too near."""
         guard, state = self.guard, self.state
         moved = self.response.strict and self.last.apply(found, state, self.dt)
-        if isinstance(guard, SoftContact) and guard.shows:
+        if isinstance(guard, DeformableContact) and guard.shows:
             beyond = self.scene.eps - guard.thickness
-            guard.show(state, dt, lambda at: raised(self._look(at), beyond))
-            return guard.remained
+            guard.show(state, dt, lambda at: offset(self._look(at), beyond))
+            return guard.unresolved
         self.response.show(state, dt)
         if guard and (moved or self.response.shows):
             guard.keep(state, dt)
-        return self.response.remained
+        return self.response.unresolved
 
     def _ends(self, dt: float) -> NDArray[np.float64]:
         """Return the end time (substeps,) of each substep of this frame, seconds."""
@@ -325,7 +327,7 @@ class Simulation:
                 _pose.go_on(to, dt, state.x[rows], state.x_start[rows], state.v[rows])
 
     def _warn_of_speed(self) -> None:
-        for b in self._moving if self.scene.soft else ():
+        for b in self._moving if self.scene.deformable else ():
             body = self.scene.bodies[b]
             rigid = body.motion if isinstance(body.motion, Motion) else None
             speed = rigid.fastest(body.mesh.bounds) if rigid else self.scene.shapes[b].fastest()
@@ -345,21 +347,21 @@ def _seen_by(detectors: Sequence[Detector], state: State) -> Contacts:
 
 def _guard(
     scene: Scene, method: str | None, options: Mapping[str, Any] | None, response: str | None
-) -> Guard | SoftContact | None:
+) -> Guard | DeformableContact | None:
     """Return what handles contacts among deformable bodies, or None."""
     if options and method is None and response is None:
         raise ValueError("self_options are options of a self_method; pass self_method too")
     # pairs close at rest are taken from the scene's start, not from the state, so that a resumed run agrees
     if method is not None or response is not None:
-        return SoftContact(scene, scene.start(), method, options, response)
-    return None if scene.self_contact == "off" or not scene.soft else Guard(scene, scene.start())
+        return DeformableContact(scene, scene.start(), method, options, response)
+    return None if scene.self_contact == "off" or not scene.deformable else Guard(scene, scene.start())
 
 
 def _detectors(scene: Scene, method: str, options: Mapping[str, Any]) -> list[Detector]:
     """Make one detector per deformable body and obstacle; fields of obstacles of one group are combined."""
     method = method_name(method)
     options = check_options(method, options)
-    pairs = [(s, f) for s in scene.soft for f in scene.fixed]
+    pairs = [(s, f) for s in scene.deformable for f in scene.fixed]
     found: list[tuple[int, Any]] = []
     groups: dict[tuple[int, str], list[Any]] = {}
     for k, (s, f) in enumerate(pairs):
@@ -383,7 +385,9 @@ def _detectors(scene: Scene, method: str, options: Mapping[str, Any]) -> list[De
         else:
             found.append((s, detector))
     found += [(s, PartsDetector(parts)) for (s, _), parts in groups.items()]
-    lifted: list[Any] = [Lifted(detector, scene.lift(s)) if scene.lift(s) else detector for s, detector in found]
+    lifted: list[Any] = [
+        OffsetDetector(detector, scene.lift(s)) if scene.lift(s) else detector for s, detector in found
+    ]
     return lifted
 
 

@@ -64,7 +64,7 @@ def check_run(run: Run, folder: pathlib.Path) -> Written:
         broken = report.broken(limits)
         verdict = {"within_limits": not broken, "broken": broken}
         figures |= verdict | {"broken": "; ".join(broken) or None}
-    figures |= {"defects": worn.mesh.issues.words(defects_only=True), "unjudged": "; ".join(report.unjudged)}
+    figures |= {"defects": worn.mesh.issues.words(defects_only=True), "unjudged": "; ".join(report.unchecked)}
     files = []
     writers: dict[str, tuple[str, Callable[[pathlib.Path], None]]] = {
         "json": ("report.json", lambda path: write_json(path, report.to_json() | verdict)),

@@ -19,7 +19,7 @@ from .plan import Run
 from .work import Written, write_thumbnail
 
 log = logging.getLogger("pliant.sweep")
-_SCENE = ("eps", "friction", "friction-model", "elasticity", "self-contact", "thickness", "wind", "gravity")
+_SCENE = ("eps", "friction", "friction-model", "restitution", "self-contact", "thickness", "wind", "gravity")
 _WORN = ("clip", "lead-in", "hold")
 _FIGURES = (
     "frames",

@@ -105,7 +105,7 @@ PARAMETERS: dict[str, dict[str, Check]] = {
         "eps": _metres(0.0),
         "friction": _real(low=0.0),
         "friction-model": _one_of("coulomb", "simple"),
-        "elasticity": _real(low=0.0),
+        "restitution": _real(low=0.0),
         "self-contact": _one_of("off", "push", "safe"),
         "thickness": _metres(0.0),
         "self-method": _method,

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ..contacts import Contacts
 from ..detect.bvh.tree import refit, tree_of
 from ..detect.detectors.bone_boxes import BoneBoxesDetector
-from ..detect.detectors.offset import bare
+from ..detect.detectors.offset import unwrapped
 from ..detect.queries.closest_point import ClosestPoints
 from ..detect.queries.layers import DepthCamera, screen_of
 from ..detect.queries.winding import bounds_of, shortest
@@ -62,7 +62,7 @@ class Looks:
 
     def _boxes(self, sim: Simulation, x: Floats) -> Floats:
         """Return box edges (k,2,3) of the chosen level: bone-attached boxes if in use, else a BVH over each body."""
-        bones = [d for d in map(bare, sim.detectors) if isinstance(d, BoneBoxesDetector)]
+        bones = [d for d in map(unwrapped, sim.detectors) if isinstance(d, BoneBoxesDetector)]
         if bones:
             return np.concatenate([_bone_boxes(d) for d in bones])
         found = [np.zeros((0, 2, 3))]
@@ -130,7 +130,9 @@ class Looks:
 
     def _distances(self, sim: Simulation, places: dict[int, Floats], points: Floats) -> Floats:
         """Return distances (n,) to the nearest kinematic body: from the field of a static body, else exact."""
-        fields = {d.body.body: d.field for d in map(bare, sim.detectors) if hasattr(d, "field") and hasattr(d, "body")}
+        fields = {
+            d.body.body: d.field for d in map(unwrapped, sim.detectors) if hasattr(d, "field") and hasattr(d, "body")
+        }
         found = np.full(len(points), np.inf)
         for b, x in places.items():
             still = self.scene.bodies[b].motion is None

@@ -25,7 +25,7 @@ class Recording:
 
     def __init__(self, scene: Scene, dt: float) -> None:
         self.scene, self.dt = scene, dt
-        self._bends = [*scene.soft, *scene.shapes]
+        self._bends = [*scene.deformable, *scene.shapes]
         count = sum(scene.bodies[b].mesh.welded.n_vertices for b in self._bends)
         self.room = int(np.clip(MOST // (12 * count + 96 * len(scene.bodies) + 16), 2, LONGEST))
         # the system allocates pages on first write, so unused capacity costs nothing
@@ -82,7 +82,7 @@ class Recording:
     def result(self) -> Result:
         """Return the run as a result of `pliant drape`, with every frame measured by the exact referee."""
         scene, count = self.scene, self._count
-        referee = Referee(scene) if scene.soft and scene.fixed else None
+        referee = Referee(scene) if scene.deformable and scene.fixed else None
         deepest, pinched = np.full(count, np.nan), np.zeros((count, 2))
         if referee is not None:
             x = scene.start().x
@@ -95,7 +95,7 @@ class Recording:
         return Result(
             scene,
             self.dt * self.every,
-            {b: kept_frames[b] for b in scene.soft},  # type: ignore[misc]
+            {b: kept_frames[b] for b in scene.deformable},  # type: ignore[misc]
             self._poses[:count],
             self._touching[:count],
             deepest,

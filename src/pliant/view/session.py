@@ -17,7 +17,7 @@ from .. import contacts as _contacts
 from ..kernels.jit import set_threads, threads
 from ..report.referee import Referee
 from ..simulation import Frame
-from ..simulation.drag import Hand
+from ..simulation.drag import DragConstraint
 from .commands import Choose, Command, Do, FreePins, Grab, Known, LetGo, Pull, Set, Show, moves_on
 from .frame_statistics import Tempo
 from .log_relay import hearing
@@ -60,7 +60,9 @@ class Session:
         self._paused, self._once, self._speed = False, False, "1"
         self._tempo, self._warned = Tempo(), set[str]()  # warnings already sent for this scene
         self._missed = 0  # grabs that hit nothing
-        self._holds: dict[int, tuple[Hand, bool]] = {}  # client -> its drag constraint, and whether it becomes a pin
+        self._holds: dict[
+            int, tuple[DragConstraint, bool]
+        ] = {}  # client -> its drag constraint, and whether it becomes a pin
 
     def start(self) -> None:
         self._thread.start()
@@ -123,7 +125,7 @@ class Session:
         """Set up everything that depends on the scene, and publish its first frame."""
         scene = self._stage.scene
         self._world, self._looks = World(scene), Looks(scene)
-        self._referee = Referee(scene) if scene.soft and scene.fixed else None
+        self._referee = Referee(scene) if scene.deformable and scene.fixed else None
         self._holds.clear()
         self._recording: Recording | None = None
         self._least, self._asked, self._judged = float("nan"), 0.0, -1.0
@@ -258,7 +260,7 @@ class Session:
         own = [(hand, pin) for hand, pin in self._holds.values()]
         if own:
             arrays["hand"] = np.array([own[0][0].point(stage.sim.state), own[0][0].to])
-        if pins := [h.at for h in stage.hands if all(h is not hand for hand, _ in own)]:
+        if pins := [h.at for h in stage.drags if all(h is not hand for hand, _ in own)]:
             arrays["pins"] = np.array(pins)
         try:
             arrays |= self._looks.draw(stage.sim, frame)
@@ -277,7 +279,7 @@ class Session:
             "deepest": None if np.isnan(self._least) else round(max(0.0, -1e3 * self._least), 4),
             "held": bool(own),
             "missed": self._missed,
-            "pins": len(stage.hands) - len(own),
+            "pins": len(stage.drags) - len(own),
             "slow": round(self._tempo.speed, 3),
         }
         news = self.newest
@@ -330,14 +332,14 @@ class Session:
             if client in self._holds:
                 self._holds[client][0].to = np.array(command.to)
         elif isinstance(command, FreePins):
-            stage.hands[:] = [hand for hand, _ in self._holds.values()]
+            stage.drags[:] = [hand for hand, _ in self._holds.values()]
         if self._paused:
             self._publish(self._as_it_is())
 
     def _let_go(self, client: int) -> None:
         hand, stays = self._holds.pop(client, (None, False))
         if hand is not None and not stays:
-            self._stage.hands.remove(hand)
+            self._stage.drags.remove(hand)
         elif hand is not None:
             hand.put(hand.point(self._stage.sim.state))
 

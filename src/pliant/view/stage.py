@@ -10,7 +10,7 @@ import numpy as np
 from ..detect.base import Detector, Finds, Remembering
 from ..detect.choose import method_for
 from ..detect.detectors.bone_fields import BoneFieldsDetector
-from ..detect.detectors.offset import bare, forget
+from ..detect.detectors.offset import forget, unwrapped
 from ..detect.methods import METHODS, method_name
 from ..motion.deforming import Skinned
 from ..respond import RESPONSES
@@ -19,7 +19,7 @@ from ..scenes import SCENES
 from ..scenes.defaults import Pace, pace_of
 from ..simulation import Frame, Simulation
 from ..simulation.clock import Clock
-from ..simulation.drag import Hand
+from ..simulation.drag import DragConstraint
 from ..state import State
 
 log = logging.getLogger("pliant.view")
@@ -77,7 +77,7 @@ class Stage:
 
     def __init__(self, choice: Choice) -> None:
         self.choice, self.clock = choice, Clock()
-        self.hands: list[Hand] = []
+        self.drags: list[DragConstraint] = []
         self.put_on(OWN if choice.own is not None else choice.scene, choice.method)
 
     @property
@@ -107,7 +107,7 @@ class Stage:
             self.__dict__.clear()
             self.__dict__.update(kept)
             raise
-        self.hands.clear()
+        self.drags.clear()
 
     @property
     def at_rest(self) -> dict[str, float]:
@@ -117,7 +117,7 @@ class Stage:
     @property
     def ranges(self) -> dict[str, Range]:
         """The sliders of this scene; each range includes the current value."""
-        found = dict(_COMMON) if self.scene.soft else {}
+        found = dict(_COMMON) if self.scene.deformable else {}
         if self.scene.self_contact != "off":
             found |= _APART
         found |= (_CLOTH if self.scene.cloths else {}) | (_SOLID if self.scene.solids else {})
@@ -137,7 +137,7 @@ class Stage:
         found = {}
         for name, method in METHODS.items():
             why = ""
-            if not (self.scene.soft and self.scene.fixed):
+            if not (self.scene.deformable and self.scene.fixed):
                 why = "the scene has no deformable body with an obstacle"
             elif Finds.OBSTACLE not in method.finds:
                 why = "does not find contacts with bodies"
@@ -182,7 +182,7 @@ class Stage:
 
     def reset(self) -> None:
         """Restart the scene with the current slider values, without drag constraints."""
-        self.hands.clear()
+        self.drags.clear()
         forget(self._made.get(self.method, ()))
         self.sim = self._simulation(self.scene, self.method, self.response, self.scene.start())
 
@@ -206,7 +206,7 @@ class Stage:
 
     def step(self) -> Frame:
         frame = self.sim.step()
-        soft = self.scene.soft_rows
+        soft = self.scene.deformable_rows
         if not np.abs(frame.x[soft] - self._begun[soft]).max(initial=0.0) < 1e6:  # nan too
             raise FloatingPointError("the simulation diverged; use weaker forces or a stiffness nearer to the default")
         return frame
@@ -214,15 +214,15 @@ class Stage:
     def _tuned(self, scene: Scene, tell: Callable[[str], None] = lambda _: None) -> None:
         self.sim = self._gone_on(scene, self.method, tell)
         self.scene = scene
-        for hand in self.hands:
+        for hand in self.drags:
             hand.step = 0.5 * scene.eps
 
     def _gone_on(self, scene: Scene, method: str, tell: Callable[[str], None] = lambda _: None) -> Simulation:
         """Return a simulation that continues from the current state, with the memory of response and detectors."""
-        told = [one.memory for one in map(bare, self.sim.detectors) if isinstance(one, Remembering)]
+        told = [one.memory for one in map(unwrapped, self.sim.detectors) if isinstance(one, Remembering)]
         sim = self._simulation(scene, method, self.response, self.sim.state, tell)
         if method == self.method:
-            known = [one for one in map(bare, sim.detectors) if isinstance(one, Remembering)]
+            known = [one for one in map(unwrapped, sim.detectors) if isinstance(one, Remembering)]
             for one, memory in zip(known, told, strict=True):
                 one.memory = memory
         sim.response.memory = self.sim.response.memory
@@ -239,7 +239,7 @@ class Stage:
         if _reaches(scene) != _reaches(self.scene):
             self._made = {}
         dt = FRAME * self.small / self.pace.substeps
-        if method not in self._made and scene.soft and scene.fixed:
+        if method not in self._made and scene.deformable and scene.fixed:
             tell(f"preparing {method} ...")
         made = self._made.get(method)
         options = {"cache": True} if method == "distance-field" and made is None else None
@@ -258,13 +258,13 @@ class Stage:
         self._made[method] = sim.detectors
         for name in list(self._made)[:-RECENT]:
             del self._made[name]
-        sim.hands = self.hands
+        sim.drags = self.drags
         return sim
 
 
 def _reaches(scene: Scene) -> list[float]:
     """Return the detection distance (m) of each deformable body."""
-    return [scene.eps + scene.lift(b) for b in scene.soft]
+    return [scene.eps + scene.lift(b) for b in scene.deformable]
 
 
 def value_of(scene: Scene, name: str) -> float:

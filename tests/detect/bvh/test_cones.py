@@ -8,8 +8,8 @@ from detect import made
 from pliant import Mesh
 from pliant.detect.base import Side
 from pliant.detect.bvh.cones import Cones, mates_of
-from pliant.detect.bvh.leaf_mesh import Cover
-from pliant.detect.detectors.bvh import TreeDetector
+from pliant.detect.bvh.leaf_mesh import LeafMesh
+from pliant.detect.detectors.bvh import BvhDetector
 from pliant.kernels import jit
 from pliant.kernels.bvh import cones as kernels
 from pliant.kernels.jit import COMPILED
@@ -20,7 +20,7 @@ FOLDS = cases(20 if COMPILED else 2)
 
 def found(mesh, x, within, cull, **tree):
     """The contacts of a mesh with itself at x, and the detector that found them."""
-    detector, state = TreeDetector(Side(mesh), within=within, cull=cull, **tree), State.at(x)
+    detector, state = BvhDetector(Side(mesh), within=within, cull=cull, **tree), State.at(x)
     # without the compiler, faces without area divide by zero aloud
     with np.errstate(all="ignore"):
         return detector.update(state).find(state), detector
@@ -222,10 +222,10 @@ def test_extreme_sizes_have_the_same_contacts(scale):
 def test_contours_are_the_edges_with_one_face_in_the_patch(rng):
     soup = Mesh(rng.normal(size=(12, 3)), rng.integers(0, 12, (60, 3)))
     for mesh in [made.sheet(6), made.octahedron(2), made.wavy_sheet(7), soup]:
-        cover = Cover(mesh.vertices, mesh.topology, mesh.weld_index)
-        patches = Cones(cover, fewest=2).patches
-        for i, node in enumerate(cover.tree.nodes):
-            corners = cover.skin.corners[node["first"] : node["first"] + node["count"]]
+        leaf_mesh = LeafMesh(mesh.vertices, mesh.topology, mesh.weld_index)
+        patches = Cones(leaf_mesh, fewest=2).patches
+        for i, node in enumerate(leaf_mesh.tree.nodes):
+            corners = leaf_mesh.leaves.corners[node["first"] : node["first"] + node["count"]]
             loop = patches.rows[patches.start[i] : patches.start[i + 1]].tolist()
             expected = one_loop(corners.tolist()) if node["count"] >= 2 else None
             # a node that a third face touches from outside is left out, too

@@ -11,7 +11,7 @@ from conftest import cases
 from pliant import Mesh
 from pliant.detect.bvh.tree import tree_of
 from pliant.detect.queries import intersections as crossings
-from pliant.detect.queries.intersections import Crossings, crossings_of
+from pliant.detect.queries.intersections import Intersections, crossings_of
 from pliant.errors import TooBigError
 from pliant.kernels import jit
 from pliant.kernels.jit import COMPILED
@@ -73,7 +73,7 @@ def test_every_tree_gives_the_same_list_and_so_does_one_that_follows(rng, option
     for _ in range(max(1, SCENES // 30)):
         a, b = soup(rng, 24, 3), soup(rng, 16, 3)
         x_a, x_b = (rng.integers(-3, 4, mesh.vertices.shape) + 0.0 for mesh in (a, b))
-        kept, own = Crossings(a, b, **options), Crossings(a, **options)
+        kept, own = Intersections(a, b, **options), Intersections(a, **options)
         assert listed(kept.pairs()) == every_pair(a, b)
         assert listed(kept.update(x_a).pairs()) == every_pair(a.moved(x_a), b)
         assert listed(kept.update(x_b=x_b).pairs()) == every_pair(a.moved(x_a), b.moved(x_b))
@@ -113,7 +113,7 @@ def test_more_pairs_than_there_is_room_for_are_all_found(rng, monkeypatch):
     monkeypatch.setattr(crossings, "_ROOM", 1)
     np.testing.assert_array_equal(pliant.intersections(mesh), whole)
     with pytest.raises(TooBigError, match="pairs needs"):
-        Crossings(mesh, max_bytes=100.0).pairs()
+        Intersections(mesh, max_bytes=100.0).pairs()
 
 
 @pytest.mark.compiled
@@ -153,11 +153,11 @@ def test_the_list_is_the_same_on_one_and_on_two_threads(rng):
 def test_new_vertices_are_checked():
     mesh = Mesh(np.eye(3), [[0, 1, 2]])
     with pytest.raises(ValueError, match=r"x_a has shape \(2, 3\); expected \(3, 3\)"):
-        Crossings(mesh).update(np.zeros((2, 3)))
+        Intersections(mesh).update(np.zeros((2, 3)))
     with pytest.raises(ValueError, match="volume = 'sphere'; intersections are found by AABB trees: expected 'box'"):
-        Crossings(mesh, volume="sphere")
+        Intersections(mesh, volume="sphere")
     with pytest.raises(ValueError, match="no second mesh"):
-        Crossings(mesh).update(mesh.vertices, mesh.vertices)
+        Intersections(mesh).update(mesh.vertices, mesh.vertices)
 
 
 ORACLE = "oracles/self_intersections_dev.npz"
@@ -195,6 +195,6 @@ def test_pairs_of_a_robot_in_its_surroundings_are_as_many_as_cgals(data):
     with np.load(data / "oracles" / "fcl_env_rob_dev.npz") as truth:
         truth = dict(truth)
     around, robot = Mesh(truth["V1"], truth["F1"]), Mesh(truth["V2"], truth["F2"])
-    kept = Crossings(around, robot)
+    kept = Intersections(around, robot)
     found = [kept.update(x_b=robot.vertices @ r.T + t).count for r, t in zip(truth["R"], truth["t"])]
     assert found == truth["exact_pairs"].tolist()

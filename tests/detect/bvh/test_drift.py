@@ -5,7 +5,7 @@ import pytest
 
 from conftest import cases
 from pliant import geometry
-from pliant.detect.bvh.leaf_mesh import Cover
+from pliant.detect.bvh.leaf_mesh import LeafMesh
 from pliant.detect.queries.proximity import NearPairs
 from pliant.mesh import Mesh
 from pliant.shapes import ball, cloth
@@ -21,8 +21,8 @@ def crumpled(rng: np.random.Generator, n: int = 8) -> Mesh:
     return sheet.moved(bent + 0.004 * rng.normal(size=x.shape))
 
 
-def cover(mesh: Mesh, first: int = 0) -> Cover:
-    made = Cover(mesh.vertices, mesh.topology, np.arange(mesh.n_vertices) + first)
+def leaf_mesh(mesh: Mesh, first: int = 0) -> LeafMesh:
+    made = LeafMesh(mesh.vertices, mesh.topology, np.arange(mesh.n_vertices) + first)
     made.move(mesh.vertices)
     return made
 
@@ -64,7 +64,7 @@ def test_every_pair_of_two_meshes_that_comes_near_on_the_way_is_found(rng, still
     count = 0
     for _ in range(cases(6)):
         a, b = crumpled(rng), ball(0.03, 1, centre=(0.0, 0.06, 0.0))
-        one, two = cover(a), cover(b, a.n_vertices)
+        one, two = leaf_mesh(a), leaf_mesh(b, a.n_vertices)
         way, way_b = ways(rng, a.vertices), ways(rng, b.vertices) * (not still)
         one.send(way)
         if not still:
@@ -83,7 +83,7 @@ def test_every_pair_of_one_mesh_that_comes_near_on_the_way_is_found(rng):
     count = 0
     for _ in range(cases(6)):
         mesh = crumpled(rng)
-        made, way = cover(mesh), ways(rng, mesh.vertices)
+        made, way = leaf_mesh(mesh), ways(rng, mesh.vertices)
         made.send(way)
         there, _, edges = NearPairs(made).within(0.004, drifting=True)
         for d, pairs in zip(nearest(mesh, way, mesh, way, True), (there, edges), strict=True):
@@ -95,7 +95,7 @@ def test_every_pair_of_one_mesh_that_comes_near_on_the_way_is_found(rng):
 
 def test_what_goes_together_finds_what_it_would_find_standing(rng):
     mesh = crumpled(rng, 14)
-    made = cover(mesh)
+    made = leaf_mesh(mesh)
     near = NearPairs(made)
     stands = near.within(0.004)
     made.send(np.tile([3.0, -7.0, 2.0], (mesh.n_vertices, 1)))

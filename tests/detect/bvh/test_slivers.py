@@ -10,7 +10,7 @@ import pliant
 from conftest import SEED, cases
 from detect import slivers
 from pliant import Mesh
-from pliant.detect.bvh.leaf_mesh import Cover
+from pliant.detect.bvh.leaf_mesh import LeafMesh
 from pliant.detect.queries.proximity import NearPairs
 from pliant.kernels.queries import proximity
 
@@ -68,9 +68,9 @@ def on_the_way(rng, still):
     ways = [rng.normal(size=(1, 3)) + 0.1 * rng.normal(size=p.shape) for p in (x, y)]
     ways = [w * size * 10.0 ** rng.uniform(-4, -0.5) for w in ways]
     ways[1] *= not still
-    one, two = (Cover(m.vertices, m.topology, np.arange(m.n_vertices) + k) for m, k in ((a, 0), (b, a.n_vertices)))
-    for cover, mesh in ((one, a), (two, b)):
-        cover.move(mesh.vertices)
+    one, two = (LeafMesh(m.vertices, m.topology, np.arange(m.n_vertices) + k) for m, k in ((a, 0), (b, a.n_vertices)))
+    for leaf_mesh, mesh in ((one, a), (two, b)):
+        leaf_mesh.move(mesh.vertices)
     one.send(ways[0])
     if not still:
         two.send(ways[1])
@@ -107,14 +107,14 @@ def test_what_comes_down_on_a_ridge_that_closes_a_t_junction_is_found_on_its_way
         above, roof = Mesh(p @ spin.T, [[0, 1, 2]]), Mesh(x @ spin.T, faces)
         down = np.array([0.0, -0.047, 0.0]) @ spin.T
         one, two, ways = roof, above, ((-down, 0.0) if still else (-0.5 * down, 0.5 * down))
-        covers = [
-            Cover(m.vertices, m.topology, np.arange(m.n_vertices) + k) for m, k in ((one, 0), (two, one.n_vertices))
+        leaf_meshes = [
+            LeafMesh(m.vertices, m.topology, np.arange(m.n_vertices) + k) for m, k in ((one, 0), (two, one.n_vertices))
         ]
-        for cover, mesh, way in zip(covers, (one, two), ways, strict=True):
-            cover.move(mesh.vertices)
+        for leaf_mesh, mesh, way in zip(leaf_meshes, (one, two), ways, strict=True):
+            leaf_mesh.move(mesh.vertices)
             if np.any(way):
-                cover.send(np.zeros_like(mesh.vertices) + way)
-        found = NearPairs(*covers).within(0.004, drifting=True)
+                leaf_mesh.send(np.zeros_like(mesh.vertices) + way)
+        found = NearPairs(*leaf_meshes).within(0.004, drifting=True)
         truth = slivers.distances(*(Mesh(m.vertices + way, m.faces) for m, way in zip((one, two), ways, strict=True)))
         for kind, pairs in zip(("there", "back", "edges"), found, strict=True):
             near = truth[kind] < 0.004 - 1e-12

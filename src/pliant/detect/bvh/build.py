@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import validate
-from ...arguments import door, unknown_option
+from ...arguments import check_arguments, unknown_option
 from ...kernels.bvh import build as _down
 from ...kernels.bvh import merge as _up
 from ...kernels.bvh import tree as _kernels
@@ -46,7 +46,7 @@ def box_tree(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name in ("arity", "split")}
 
 
-@door
+@check_arguments
 def layout(
     low: Floats,
     high: Floats,

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from ...kernels.bvh import cones as _kernels
 from ...kernels.bvh.cones import MARGIN, Patches
-from .leaf_mesh import Cover
+from .leaf_mesh import LeafMesh
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -20,12 +20,12 @@ class Cones:
     in the kernel's docstring and in docs/trees/cones.md.
     """
 
-    def __init__(self, cover: Cover, *, fewest: int = FEWEST) -> None:
-        self.cover, self.fewest = cover, fewest
-        skin, nodes = cover.skin, cover.tree.nodes
-        _, first, inverse = np.unique(skin.welded, return_index=True, return_inverse=True)
+    def __init__(self, leaf_mesh: LeafMesh, *, fewest: int = FEWEST) -> None:
+        self.leaf_mesh, self.fewest = leaf_mesh, fewest
+        leaves, nodes = leaf_mesh.leaves, leaf_mesh.tree.nodes
+        _, first, inverse = np.unique(leaves.welded, return_index=True, return_inverse=True)
         number: Ints = inverse.reshape(-1, 3).astype(np.int32)
-        twin = skin.corners.ravel()[first][number].reshape(-1, 3)
+        twin = leaves.corners.ravel()[first][number].reshape(-1, 3)
         start = np.zeros(len(nodes) + 1, np.int64)
         known = number, twin, mates_of(number), fewest, start
         _kernels.contours(nodes, *known, np.empty(0, np.int32))
@@ -33,10 +33,10 @@ class Cones:
         rows = np.empty(start[-1], np.int32)
         if len(rows):
             _kernels.contours(nodes, *known, rows)
-        copies = bool((twin != skin.corners).any())
+        copies = bool((twin != leaves.corners).any())
         room = np.zeros((3, len(number))), np.empty((len(rows), 2))
         self.patches = Patches(start, rows, twin if copies else twin[:0], *room)
-        self._behind = cover.behind
+        self._behind = leaf_mesh.behind
         self._none = np.zeros(len(nodes))
         self._begin = self._behind.copy()
         self.count = 0  # patches culled by the last call of `begin`
@@ -45,16 +45,18 @@ class Cones:
         """(m,) node at which the traversal of each triangle through the cover's own BVH may start and still find all
         pairs nearer than `reach` at the current positions; `beyond` (n,) is added to `reach` per node."""
         self._begin[:] = self._behind
-        cover, patches, self.count = self.cover, self.patches, 0
+        leaf_mesh, patches, self.count = self.leaf_mesh, self.patches, 0
         size = (
-            float(np.ptp(cover.tree.nodes["bounds"][0].reshape(2, 3), axis=0).sum()) if len(cover.tree.nodes) else 0.0
+            float(np.ptp(leaf_mesh.tree.nodes["bounds"][0].reshape(2, 3), axis=0).sum())
+            if len(leaf_mesh.tree.nodes)
+            else 0.0
         )
         if len(patches.rows) and _SIZES[0] < size < _SIZES[1]:
             beyond = self._none if beyond is None else beyond
             least = reach * (1.0 + 1e-9) + MARGIN * size
-            _kernels.weigh(cover.skin.corners, cover.at.faces, cover.x, patches.twin, patches.slope)
+            _kernels.weigh(leaf_mesh.leaves.corners, leaf_mesh.at.faces, leaf_mesh.x, patches.twin, patches.slope)
             self.count = int(
-                _kernels.pass_over(cover.tree.nodes, patches, cover.x, least, beyond, self.fewest, self._begin)
+                _kernels.pass_over(leaf_mesh.tree.nodes, patches, leaf_mesh.x, least, beyond, self.fewest, self._begin)
             )
         return self._begin
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ...kernels.bvh import leaf_mesh as _kernels
 from ...kernels.bvh import tree as _tree
-from ...kernels.bvh.leaf_mesh import Place, Skin
+from ...kernels.bvh.leaf_mesh import LeafArrays, Place
 from ...kernels.queries import drift as _drift
 from ...kernels.queries.drift import Drift
 from ...mesh.topology import Topology
@@ -17,11 +17,11 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 
 
-class Cover:
+class LeafMesh:
     """Faces and isolated vertices of a mesh in an AABB tree with one element per leaf.
 
     Vertices with the same index in `weld` (n,) are welded; elements that share one are adjacent. Two covers need
-    disjoint indices; `sew` replaces them. `lone`: include vertices that belong to no face.
+    disjoint indices; `weld` replaces them. `lone`: include vertices that belong to no face.
     """
 
     def __init__(self, x: Floats, top: Topology, weld: NDArray[Any], *, lone: bool = True, **options: Any) -> None:
@@ -42,7 +42,7 @@ class Cover:
         real = order < len(faces)
         _kernels.share_edges(np.ascontiguousarray(top.face_edges[order[real]]), owner)
         edges, edge_start = _counted(np.flatnonzero(real)[owner], len(order))
-        self.skin = Skin(
+        self.leaves = LeafArrays(
             corners,
             np.ascontiguousarray(weld[corners]),
             np.where(real, order, -1).astype(np.int32),
@@ -57,34 +57,34 @@ class Cover:
         self._drift: Drift | None = None
         self._sent = False
 
-    def sewn(self, weld: NDArray[Any]) -> Skin:
+    def welds(self, weld: NDArray[Any]) -> LeafArrays:
         """Return the leaf mesh with other weld indices (n,)."""
-        skin, weld = self.skin, weld.astype(np.int32)
-        rows, ends = skin.vertex[:, 0], skin.edge[:, 1:3]
-        return skin._replace(
-            welded=np.ascontiguousarray(weld[skin.corners]),
+        leaves, weld = self.leaves, weld.astype(np.int32)
+        rows, ends = leaves.vertex[:, 0], leaves.edge[:, 1:3]
+        return leaves._replace(
+            welded=np.ascontiguousarray(weld[leaves.corners]),
             vertex=np.stack([rows, weld[rows]], 1),
-            edge=np.concatenate([skin.edge[:, :3], weld[ends]], 1),
+            edge=np.concatenate([leaves.edge[:, :3], weld[ends]], 1),
         )
 
-    def sew(self, weld: NDArray[Any]) -> None:
+    def weld(self, weld: NDArray[Any]) -> None:
         """Replace the weld indices by `weld` (n,)."""
-        self.skin = self.sewn(weld)
+        self.leaves = self.welds(weld)
 
     def move(self, x: Floats) -> None:
         """Update corners, edge ends and AABBs to positions (n,3) and refit the BVH."""
         self.x = x
-        _kernels.settle(self.skin, x, self.at)
+        _kernels.settle(self.leaves, x, self.at)
         _tree.refit_boxes(self.tree)
 
     def send(self, way: Floats) -> None:
         """Set the predicted displacement `way` (n,3) of the vertices."""
         self._sent = True
         if self._drift is None:
-            m, k = len(self.skin.corners), len(self.tree.nodes)
+            m, k = len(self.leaves.corners), len(self.tree.nodes)
             self._drift = Drift(way, np.empty((m, 6)), np.empty((k, 6)), np.empty(k))
         self._drift = self._drift._replace(x=way)
-        _drift.settle_drift(self.skin, self.tree.nodes, self._drift)
+        _drift.settle_drift(self.leaves, self.tree.nodes, self._drift)
 
     @property
     def stands(self) -> bool:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import validate
-from ...arguments import door
+from ...arguments import check_arguments
 from ...contacts import Contacts
 from ...motion.deforming import Skinned
 from ...motion.rigid import brought
@@ -20,7 +20,7 @@ from .rigid_parts import PartsDetector
 Floats = NDArray[np.float64]
 
 
-@door
+@check_arguments
 class BoneFieldsDetector:
     """Contacts with the rigid parts of a skin (`RigidParts`), baked once; a point touches only the nearest part.
 
@@ -52,7 +52,7 @@ class BoneFieldsDetector:
     ) -> None:
         if not isinstance(body.motion, Skinned):
             raise ValueError(f"mesh {body.mesh.name!r} is not skinned; expected a Skinned motion")
-        self.soft, self.body, self._motion = soft, body, body.motion
+        self.deformable, self.body, self._motion = soft, body, body.motion
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
         share = validate.number("share", share, above=0.0, high=1.0)
         self.parts = RigidParts.of(body.mesh, body.motion, share)

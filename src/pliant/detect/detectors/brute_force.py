@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import validate
-from ...arguments import door
+from ...arguments import check_arguments
 from ...contacts import Contacts, Pool
 from ...kernels.detectors import brute_force as _kernels
 from ...state import State
@@ -21,7 +21,7 @@ _NOWHERE.flags.writeable = False  # as the vertices of a mesh, so that one compi
 _BYTES = 400  # peak memory per contact during detection
 
 
-@door
+@check_arguments
 class BruteForceDetector:
     """Find all pairs of features closer than `within`; `other=None` finds self-contact.
 
@@ -102,4 +102,4 @@ class BruteForceDetector:
 def _pose(side: Side, state: State) -> Pose:
     """Return a side at its current positions, welding vertices that coincide both there and in the rest pose."""
     x = state.x[side.rows]
-    return Pose(Part.of(side._replace(mesh=side.mesh.sewn_at(x))), x)
+    return Pose(Part.of(side._replace(mesh=side.mesh.welded_at(x))), x)

@@ -3,20 +3,20 @@
 from typing import Any, ClassVar, Self
 
 from ... import validate
-from ...arguments import door
+from ...arguments import check_arguments
 from ...contacts import Contacts, Pool
 from ...state import State
 from ..base import Finds, Inside, Side
 from ..bvh.build import box_tree
-from ..bvh.leaf_mesh import Cover
+from ..bvh.leaf_mesh import LeafMesh
 from ..queries.contact_records import Part, Pose, contacts_of
 from ..queries.penetration import NOTHING, Depths
 from ..queries.proximity import NearPairs
 from ..queries.welding import Seams
 
 
-@door
-class TreeDetector:
+@check_arguments
+class BvhDetector:
     """Find all pairs of features closer than `within`; `other=None` finds self-contact, excluding adjacent features.
 
     Against a closed mesh the distance is signed, and a vertex inside it is reported with its nearest face at any depth.
@@ -46,13 +46,13 @@ class TreeDetector:
         self.same = other is None
         self.one = Part.of(one)
         self.other = self.one if other is None else Part.of(other)
-        self.soft, self.body = self.one.side, self.other.side
+        self.deformable, self.body = self.one.side, self.other.side
         tree = box_tree(tree)
-        a = Cover(one.mesh.vertices, one.mesh.topology, self.one.weld, **tree)
+        a = LeafMesh(one.mesh.vertices, one.mesh.topology, self.one.weld, **tree)
         b = None
         if other is not None:
             # weld indices disjoint from those of the first side, so that the two are never adjacent
-            b = Cover(other.mesh.vertices, other.mesh.topology, self.other.weld + one.mesh.n_vertices, **tree)
+            b = LeafMesh(other.mesh.vertices, other.mesh.topology, self.other.weld + one.mesh.n_vertices, **tree)
         self._pool = Pool()
         self._seams = Seams(one, other)
         self.near = NearPairs(a, b, cull=cull, max_bytes=max_bytes)
@@ -75,9 +75,9 @@ class TreeDetector:
         sides = self._seams.sides
         self.one = Part.of(sides[0])
         self.other = self.one if self.same else Part.of(sides[1])
-        self.near.a.sew(self.one.weld)
+        self.near.a.weld(self.one.weld)
         if not self.same:
-            self.near.b.sew(self.other.weld + sides[0].mesh.n_vertices)
+            self.near.b.weld(self.other.weld + sides[0].mesh.n_vertices)
         self._depths = [Depths(part.side.mesh) if part.solid and not self.same else None for part in self._sides]
 
     def find(self, state: State) -> Contacts:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ... import contacts as _contacts
 from ... import validate
-from ...arguments import door
+from ...arguments import check_arguments
 from ...contacts import Contacts
 from ...kernels.bvh import tree as _tree
 from ...kernels.detectors import continuous as _kernels
@@ -18,10 +18,10 @@ from ...mesh import Mesh
 from ...state import State
 from ..base import Finds, Side
 from ..bvh.build import box_tree
-from ..bvh.leaf_mesh import Cover
+from ..bvh.leaf_mesh import LeafMesh
 from ..queries.contact_records import Part
 from ..queries.welding import Seams
-from .bvh import TreeDetector
+from .bvh import BvhDetector
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
@@ -41,18 +41,18 @@ class Hits(NamedTuple):
 class Moving:
     """A `Cover` in motion, with its own BVH of swept AABBs."""
 
-    def __init__(self, cover: Cover) -> None:
-        skin, tree = cover.skin, cover.tree
-        self.cover, self.skin = cover, skin
+    def __init__(self, leaf_mesh: LeafMesh) -> None:
+        leaves, tree = leaf_mesh.leaves, leaf_mesh.tree
+        self.leaf_mesh, self.leaves = leaf_mesh, leaves
         self.tree = tree._replace(nodes=tree.nodes.copy(), items=tree.items.copy())
-        m, k, n = len(skin.face), len(skin.edge), len(skin.vertex)
+        m, k, n = len(leaves.face), len(leaves.edge), len(leaves.vertex)
         shapes = (m, 18), (k, 12), (k, 6), (n, 6), (n, 6)
         self.at = Swath(self.tree.nodes, self.tree.items, *(np.empty(shape) for shape in shapes))
 
     def move(self, x_0: Floats, x_1: Floats) -> None:
         """Refit the swept AABBs to the linear motion from x_0 to x_1 (n,3)."""
         self.x_0, self.x_1 = x_0, x_1
-        _kernels.settle_motion(self.skin, x_0, x_1, self.at)
+        _kernels.settle_motion(self.leaves, x_0, x_1, self.at)
         _tree.refit_boxes(self.tree)
 
     @property
@@ -69,7 +69,7 @@ class Meetings:
         self.a, self.same = a, b is None
         self.b = a if b is None else b
         self.max_bytes = max_bytes
-        self._begin = a.cover.behind if self.same else np.zeros(len(a.cover.skin.face), np.int32)
+        self._begin = a.leaf_mesh.behind if self.same else np.zeros(len(a.leaf_mesh.leaves.face), np.int32)
         self._room = 64
 
     def least(self, tolerance: float) -> float:
@@ -96,12 +96,12 @@ class Meetings:
         out, times = np.empty((parts, room, 3), np.int32), np.empty((parts, room))
         counts, least = np.zeros(parts, np.int64), np.full(parts, math.inf)
         slack = _SLACK * max(a.farthest, b.farthest)
-        sides = a.skin, a.at, b.skin, b.at
+        sides = a.leaves, a.at, b.leaves, b.at
         _kernels.sweep(*sides, self.same, self._begin, slack, mode, tolerance, out, times, counts, least)
         return out, times, counts, least
 
 
-@door
+@check_arguments
 class Sweep:
     """Collision-free step size of a mesh against itself; keeps its BVH between queries.
 
@@ -112,7 +112,7 @@ class Sweep:
     def __init__(self, mesh: Mesh, **tree: Any) -> None:
         self.mesh = mesh
         self._seams = Seams(Side(mesh))
-        self.moving = Moving(Cover(mesh.vertices, mesh.topology, mesh.weld_index, **box_tree(tree)))
+        self.moving = Moving(LeafMesh(mesh.vertices, mesh.topology, mesh.weld_index, **box_tree(tree)))
         self._meetings = Meetings(self.moving)
 
     def step(self, x_0: Any, x_1: Any, tolerance: float = 1e-6) -> float:
@@ -124,11 +124,11 @@ class Sweep:
         shape = self.mesh.vertices.shape
         self.moving.move(validate.floats("x_0", x_0, shape), validate.floats("x_1", x_1, shape))
         if self._seams.follow(self.moving.x_0, self.moving.x_1):
-            self.moving.skin = self.moving.cover.sewn(self._seams.sides[0].mesh.weld_index)
+            self.moving.leaves = self.moving.leaf_mesh.welds(self._seams.sides[0].mesh.weld_index)
         return min(self._meetings.least(validate.number("tolerance", tolerance, low=0.0, high=1.0)), 1.0)
 
 
-@door
+@check_arguments
 def collision_free_step(mesh: Mesh, x_0: Any, x_1: Any, *, tolerance: float = 1e-6) -> float:
     """Return the largest fraction, 0..1, of the motion of `mesh` from x_0 to x_1 (n,3) before it touches itself.
 
@@ -143,7 +143,7 @@ def collision_free_step(mesh: Mesh, x_0: Any, x_1: Any, *, tolerance: float = 1e
     return Sweep(mesh).step(x_0, x_1, tolerance)
 
 
-@door
+@check_arguments
 class ContinuousDetector:
     """Find pairs that touch during the motion from `state.x_start` to `state.x`, and pairs within `within` at its end.
 
@@ -176,7 +176,7 @@ class ContinuousDetector:
     ) -> None:
         self.solver = validate.choice("solver", solver, list(SOLVERS))
         self.tolerance = validate.number("tolerance", tolerance, low=0.0, high=1.0)
-        self._still = TreeDetector(one, other, within=within, max_bytes=max_bytes, **tree)
+        self._still = BvhDetector(one, other, within=within, max_bytes=max_bytes, **tree)
         near = self._still.near
         self._seams = Seams(one, other)
         b = None if other is None else Moving(near.b)
@@ -187,9 +187,9 @@ class ContinuousDetector:
         self._still.update(state)
         if self._seams.follow(state.x_start, state.x):
             weld = [side.mesh.weld_index for side in self._seams.sides]
-            self._meetings.a.skin = self._meetings.a.cover.sewn(weld[0])
+            self._meetings.a.leaves = self._meetings.a.leaf_mesh.welds(weld[0])
             if not self._meetings.same:
-                self._meetings.b.skin = self._meetings.b.cover.sewn(weld[1] + len(weld[0]))
+                self._meetings.b.leaves = self._meetings.b.leaf_mesh.welds(weld[1] + len(weld[0]))
         sides = {id(moving): (moving, part.side.rows) for moving, part in self._parts()}
         for moving, rows in sides.values():
             moving.move(state.x_start[rows], state.x[rows])

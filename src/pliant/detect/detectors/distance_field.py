@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ... import contacts as _contacts
 from ... import validate
-from ...arguments import door
+from ...arguments import check_arguments
 from ...contacts import CONTACT, MIDPOINT_FIELD, VERTEX_FIELD, Contacts
 from ...kernels.fields import dense as _kernels
 from ...kernels.fields import edges as _edges
@@ -29,7 +29,7 @@ _MOST_CELLS, _MOST_ALONG = 512, 2048  # along the sides of a cube; along the lon
 _LEAST_BAND, _WIDEST_BAND = 8.0, 16.0  # cells; a point that gets deeper in one substep is not found
 
 
-@door
+@check_arguments
 class DistanceFieldDetector:
     """Contacts of vertices, and of edge midpoints near the body, that are closer than `within` (metres).
 
@@ -61,7 +61,7 @@ class DistanceFieldDetector:
         max_bytes: float | None = None,
         progress: Callable[[float], None] | None = None,
     ) -> None:
-        self.soft, self.rigid = soft, rigid
+        self.deformable, self.rigid = soft, rigid
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
         self.edges = soft.mesh.topology.edges if midpoints else np.zeros((0, 2), np.int32)
         self.field: Any = field if field is not None else _field_for(soft, rigid, within, cache, max_bytes, progress)
@@ -83,7 +83,7 @@ class DistanceFieldDetector:
 
     def find(self, state: State) -> Contacts:
         """Return contacts in canonical order: vertices first, then edge midpoints."""
-        x, (low, high) = state.x[self.soft.rows], self.box
+        x, (low, high) = state.x[self.deformable.rows], self.box
         longest = _edges.longest_edge(self.edges, x)
         boxes = (0.5 * longest, low[None], high[None])  # the end of an edge is that much farther away than its midpoint
         _pose.reach(x, *boxes, state.pose, state.pose_start, self._bodies, self._standing)
@@ -94,7 +94,7 @@ class DistanceFieldDetector:
         field, `longest` the present length of the longest edge."""
         if standing == _pose.FAR:
             return _contacts.empty(), _contacts.empty()
-        x, body = state.x[self.soft.rows], self.rigid.body
+        x, body = state.x[self.deformable.rows], self.rigid.body
         if standing == _pose.MOVED:
             _pose.bring(x, state.pose[body], self._x)
             x = self._x
@@ -113,8 +113,8 @@ class DistanceFieldDetector:
         self.field.probe(p, d, g)
         out = _contacts.empty(_kernels.collect(d, self.within, rows))
         weight = 1.0 / ends.shape[1]
-        lost = _kernels.fill_contacts(out, rows, p, d, g, elements, ends, self.soft.first, kind, weight)
-        out["bodies"] = self.soft.body, self.rigid.body
+        lost = _kernels.fill_contacts(out, rows, p, d, g, elements, ends, self.deformable.first, kind, weight)
+        out["bodies"] = self.deformable.body, self.rigid.body
         if lost:
             c = np.flatnonzero(~out["normal"].any(1))
             at = p[rows[c]]

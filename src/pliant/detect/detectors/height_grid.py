@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ... import contacts as _contacts
 from ... import validate
-from ...arguments import door
+from ...arguments import check_arguments
 from ...contacts import MIDPOINT_FIELD, VERTEX_FIELD, Contacts
 from ...kernels.fields import dense as _records
 from ...kernels.fields import height_grid as _kernels
@@ -24,7 +24,7 @@ _EVERY = np.zeros(0, np.int64)
 _FEWEST_NODES, _MOST_NODES = 32, 2048  # along the longest side, if no resolution is given
 
 
-@door
+@check_arguments
 class HeightGridDetector:
     """Contacts of vertices and edge midpoints that are below the surface, or less than `within` (metres) above it.
 
@@ -53,7 +53,7 @@ class HeightGridDetector:
         midpoints: bool = True,
         max_bytes: float | None = None,
     ) -> None:
-        self.soft, self.rigid = soft, rigid
+        self.deformable, self.rigid = soft, rigid
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
         if grids is None:
             spacing = _spacing(rigid, self.within) if resolution is None else None
@@ -88,7 +88,7 @@ class HeightGridDetector:
 
     def find(self, state: State) -> Contacts:
         """Return contacts in canonical order: vertices first, then edge midpoints."""
-        x, rides, body = state.x[self.soft.rows], self._rides(state), self.rigid.body
+        x, rides, body = state.x[self.deformable.rows], self._rides(state), self.rigid.body
         if rides:
             _pose.bring(x, state.pose[body], self._x)
             x = self._x
@@ -125,9 +125,9 @@ class HeightGridDetector:
         answers = asked(self._columns, p, self._answers, self.grids.bound)
         distance, normal, which = answers.distance, answers.normal, answers.which
         out = _contacts.empty(_records.collect(distance, self.within, self._rows))
-        told = (self._rows, p, distance, normal, _EVERY, ends, self.soft.first, kind, 1.0 / ends.shape[1])
+        told = (self._rows, p, distance, normal, _EVERY, ends, self.deformable.first, kind, 1.0 / ends.shape[1])
         _records.fill_contacts(out, *told)
-        out["bodies"] = self.soft.body, self.rigid.body
+        out["bodies"] = self.deformable.body, self.rigid.body
         for number, grid in enumerate(self._columns):
             if grid.velocity.size:
                 _kernels.add_velocity(grid, number, which, self._rows, p, out)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import validate
-from ...arguments import door
+from ...arguments import check_arguments
 from ...contacts import Contacts, Pool, empty
 from ...kernels.detectors import brute_force as _pairs
 from ...kernels.queries import contact_records as _records
@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 _HAIR = 1e-9  # offset of a body's own vertices from its surface, relative to its size
 
 
-@door
+@check_arguments
 class ImageSpaceDetector:
     """Find vertices of each body inside the other; `other=None` finds vertices of a body inside another part of it. At
     least one of two meshes must be closed and oriented outward.

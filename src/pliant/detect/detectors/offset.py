@@ -10,7 +10,7 @@ from ...state import State
 from ..base import Detector, Finds, Forgetting
 
 
-class Lifted:
+class OffsetDetector:
     """Wrap a detector and offset the surface of its contacts by `lift` metres along each normal.
 
     The detection distance of the wrapped detector must be larger by `lift`.
@@ -31,22 +31,22 @@ class Lifted:
         return self
 
     def find(self, state: State) -> Contacts:
-        return raised(self.detector.find(state), self.lift)
+        return offset(self.detector.find(state), self.lift)
 
 
-def bare(detector: Detector) -> Detector:
-    """Return the detector without its `Lifted` wrappers."""
-    return bare(detector.detector) if isinstance(detector, Lifted) else detector
+def unwrapped(detector: Detector) -> Detector:
+    """Return the detector without its `OffsetDetector` wrappers."""
+    return unwrapped(detector.detector) if isinstance(detector, OffsetDetector) else detector
 
 
 def forget(detectors: Iterable[Detector]) -> None:
     """Reset the temporal state of detectors at the start of another run."""
-    for one in map(bare, detectors):
+    for one in map(unwrapped, detectors):
         if isinstance(one, Forgetting):
             one.forget()
 
 
-def raised(contacts: Contacts, by: float) -> Contacts:
+def offset(contacts: Contacts, by: float) -> Contacts:
     """Return the contacts with the surface offset by `by` metres along each normal."""
     found = np.array(contacts)
     found["anchor"] += by * found["normal"]

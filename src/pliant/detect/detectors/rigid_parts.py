@@ -35,11 +35,11 @@ class PartsDetector:
 
     def __init__(self, parts: Sequence[DistanceFieldDetector]) -> None:
         self.parts = sorted(parts, key=lambda part: part.rigid.body)
-        self.soft = self.parts[0].soft
+        self.deformable = self.parts[0].deformable
         self._low, self._high = (np.stack([part.box[k] for part in self.parts]) for k in (0, 1))
         self._bodies = np.array([part.rigid.body for part in self.parts])
         self._standing = np.zeros(len(self.parts), np.int64)
-        self._best = np.full(max(self.soft.mesh.n_vertices, len(self.parts[0].edges)), -1, np.int64)
+        self._best = np.full(max(self.deformable.mesh.n_vertices, len(self.parts[0].edges)), -1, np.int64)
 
     def update(self, state: State) -> Self:
         """Do nothing: no data is kept between queries."""
@@ -47,7 +47,7 @@ class PartsDetector:
 
     def find(self, state: State) -> Contacts:
         """Return contacts in canonical order: vertices of all parts first, then edge midpoints."""
-        x, poses = state.x[self.soft.rows], (state.pose, state.pose_start)
+        x, poses = state.x[self.deformable.rows], (state.pose, state.pose_start)
         longest = _edges.longest_edge(self.parts[0].edges, x)
         _pose.reach(x, 0.5 * longest, self._low, self._high, *poses, self._bodies, self._standing)
         near = [(part, int(how)) for part, how in zip(self.parts, self._standing) if how != _pose.FAR]

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ... import contacts as _contacts
 from ... import validate
-from ...arguments import door
+from ...arguments import check_arguments
 from ...contacts import Contacts
 from ...state import State
 from ..base import Finds, Side
@@ -20,7 +20,7 @@ from .brute_force import BruteForceDetector
 DEPTHS = ("consistent", "nearest")
 
 
-@door
+@check_arguments
 class SpatialHashDetector:
     """Find every vertex inside a tetrahedron of the other body, or of its own (`other=None`), at any depth.
 

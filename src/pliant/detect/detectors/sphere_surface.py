@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import validate
-from ...arguments import door
+from ...arguments import check_arguments
 from ...contacts import Contacts, Pool
 from ...kernels.detectors import sphere_pairs as _kernels
 from ...kernels.detectors.sphere_pairs import Spheres
@@ -15,7 +15,7 @@ from ...kernels.detectors.sphere_surface import DEEPEST
 from ...state import State
 from ..base import Finds, Side
 from ..bvh.build import box_tree
-from ..bvh.leaf_mesh import Cover
+from ..bvh.leaf_mesh import LeafMesh
 from ..queries.contact_records import Part, Pose, clear_edges, clear_faces, numbers, reach_of
 from ..queries.penetration import Depths
 from ..queries.proximity import NearPairs
@@ -37,7 +37,7 @@ class _Rows(NamedTuple):
     middles: slice
 
 
-@door
+@check_arguments
 class SphereSurfaceDetector:
     """Find pairs of features whose approximate distance is at most `within`; `other=None` finds self-contact.
 
@@ -80,18 +80,18 @@ class SphereSurfaceDetector:
         self.one = Part.of(one)
         self.other = self.one if other is None else Part.of(other)
         tree = box_tree(tree)
-        a = Cover(one.mesh.vertices, one.mesh.topology, self.one.weld, **tree)
+        a = LeafMesh(one.mesh.vertices, one.mesh.topology, self.one.weld, **tree)
         b = None
         if other is not None:
             # weld indices disjoint from those of the first side, so that the two are never adjacent
-            b = Cover(other.mesh.vertices, other.mesh.topology, self.other.weld + one.mesh.n_vertices, **tree)
+            b = LeafMesh(other.mesh.vertices, other.mesh.topology, self.other.weld + one.mesh.n_vertices, **tree)
         self._pool = Pool()
         self.near = NearPairs(a, b, cull=cull, max_bytes=max_bytes)
         self._depths = [Depths(part.side.mesh) if part.solid and not self.same else None for part in self._sides]
-        self._covers = [a] if b is None else [a, b]
+        self._leaf_meshes = [a] if b is None else [a, b]
         self._seams = Seams(one, other)
-        self.spheres, self._rows = _room(self._covers)
-        self._by_name = [(cover.place, np.argsort(cover.skin.edge[:, 0])) for cover in self._covers]
+        self.spheres, self._rows = _room(self._leaf_meshes)
+        self._by_name = [(leaf_mesh.place, np.argsort(leaf_mesh.leaves.edge[:, 0])) for leaf_mesh in self._leaf_meshes]
         if self.levels is not None:
             self.spheres.face_level[:] = self.spheres.edge_level[:] = self.levels
         self._deepest = _deepest(self.spheres)
@@ -111,13 +111,19 @@ class SphereSurfaceDetector:
         if self._seams.follow(state.x):
             self._sew()
         spheres, balls = self.spheres, self.spheres.balls
-        for part, cover, depths, rows in zip(self._sides, self._covers, self._depths, self._rows):
-            cover.move(state.x[part.side.rows])
+        for part, leaf_mesh, depths, rows in zip(self._sides, self._leaf_meshes, self._depths, self._rows):
+            leaf_mesh.move(state.x[part.side.rows])
             if depths is not None:
-                depths.update(cover.x)
+                depths.update(leaf_mesh.x)
             faces, edges = spheres.faces[rows.faces], spheres.edges[rows.edges]
             _kernels.settle_spheres(
-                cover.at, self.levels == 0, balls[rows.points], balls[rows.centres], faces, balls[rows.middles], edges
+                leaf_mesh.at,
+                self.levels == 0,
+                balls[rows.points],
+                balls[rows.centres],
+                faces,
+                balls[rows.middles],
+                edges,
             )
         if self.levels is None:
             for level, size, at in zip((spheres.face_level, spheres.edge_level), self._sizes, self._middles):
@@ -132,15 +138,17 @@ class SphereSurfaceDetector:
         sides = self._seams.sides
         self.one = Part.of(sides[0])
         self.other = self.one if self.same else Part.of(sides[1])
-        for cover, part, first in zip(self._covers, self._sides, (0, sides[0].mesh.n_vertices)):
-            cover.sew(part.weld + first)
+        for leaf_mesh, part, first in zip(self._leaf_meshes, self._sides, (0, sides[0].mesh.n_vertices)):
+            leaf_mesh.weld(part.weld + first)
         self._depths = [Depths(part.side.mesh) if part.solid and not self.same else None for part in self._sides]
 
     def find(self, state: State) -> Contacts:
         found, counts = self.candidates()
         self.narrow(found, counts)
         there, back, edges = self.near.ordered(found, counts)
-        poses = [Pose(*each) for each in zip(self._sides, (cover.x for cover in self._covers), self._depths)]
+        poses = [
+            Pose(*each) for each in zip(self._sides, (leaf_mesh.x for leaf_mesh in self._leaf_meshes), self._depths)
+        ]
         a, b, levels = poses[0], poses[-1], self._levels()
         out = self._pool.take(len(there) + len(back) + len(edges))
         facing = [(a, b, there, levels[-1][0]), (b, a, back, levels[0][0])]
@@ -170,7 +178,7 @@ class SphereSurfaceDetector:
         edges = length * 0.5**spheres.edge_level
         most = [float(edges[rows.edges].max(initial=0.0)) for rows in self._rows]
         # rounding error of coordinates, relevant far from the origin
-        more = reach_of(0.0, *(cover.x for cover in (self._covers[0], self._covers[-1])))
+        more = reach_of(0.0, *(leaf_mesh.x for leaf_mesh in (self._leaf_meshes[0], self._leaf_meshes[-1])))
         return float(faces.max(initial=0.0)) + more, 0.5 * (most[0] + most[-1]) + more
 
     @property
@@ -239,10 +247,14 @@ def _metres(tolerance: Callable[[Floats], Any], far: Floats) -> Floats:
     return metres
 
 
-def _room(covers: list[Cover]) -> tuple[Spheres, list[_Rows]]:
+def _room(leaf_meshes: list[LeafMesh]) -> tuple[Spheres, list[_Rows]]:
     """Allocate the spheres of the vertices, triangles and edges of one cover or two; return also the rows of each."""
-    skins = [cover.skin for cover in covers]
-    names = [[skin.vertex[:, 0] for skin in skins], [skin.face for skin in skins], [skin.edge[:, 0] for skin in skins]]
+    leaves = [leaf_mesh.leaves for leaf_mesh in leaf_meshes]
+    names = [
+        [leaves.vertex[:, 0] for leaves in leaves],
+        [leaves.face for leaves in leaves],
+        [leaves.edge[:, 0] for leaves in leaves],
+    ]
     sizes = np.array([[len(part) for part in parts] for parts in names])
     n, m, k = sizes.sum(1)
     starts = np.array([0, n, n + m])

@@ -169,7 +169,7 @@ def _bins(fan: _adjacency.Fan, grid: Grid, paper: bool, wanted: Bools) -> list[_
         chunks = -(-max(m, n) // _adjacency.CHUNK)
         for first in range(0, chunks, _CHUNKS):
             last = min(chunks, first + _CHUNKS)
-            _live.find_live(fan, grid.reach, of_faces, of_vertices, first, last, chunks, edges, vertices)
+            _live.find_occupied(fan, grid.reach, of_faces, of_vertices, first, last, chunks, edges, vertices)
     return [
         _binned(fan, kind, items.astype(np.int32), grid, wanted)
         for kind, items in (

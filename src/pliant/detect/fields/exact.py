@@ -19,8 +19,8 @@ class Truth:
         welded = mesh.welded
         self._enclosure = Enclosure(surface_of(welded), welded.topology)
         self.surface = self._enclosure.surface
-        self.border_edges, self.border_vertices = welded.topology.border, welded.topology.border_vertices
-        self.is_open = bool(self.border_edges.any())
+        self.boundary_edges, self.boundary_vertices = welded.topology.boundary, welded.topology.boundary_vertices
+        self.is_open = bool(self.boundary_edges.any())
         self.asked = 0
 
     def query(self, p: Floats, guess: NDArray[np.int32]) -> tuple[Floats, Floats, Floats, NDArray[np.int32]]:
@@ -46,8 +46,8 @@ class Truth:
         edge, corner = np.flatnonzero(feature >= 4), np.flatnonzero((feature >= 1) & (feature < 4))
         e, v = surface.face_edges[face[edge], feature[edge] - 4], surface.faces[face[corner], feature[corner] - 1]
         for rows, at, on_boundary, across in (
-            (edge, e, self.border_edges, surface.edge_normals),
-            (corner, v, self.border_vertices, surface.vertex_normals),
+            (edge, e, self.boundary_edges, surface.edge_normals),
+            (corner, v, self.boundary_vertices, surface.vertex_normals),
         ):
             rows, at = rows[on_boundary[at]], at[on_boundary[at]]
             length = np.maximum(np.linalg.norm(across[at], axis=1), 1e-300)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import validate
-from ...arguments import door
+from ...arguments import check_arguments
 from ...files import atomic_write
 from ...kernels.fields import bake as _bake
 from ...kernels.fields import bricks as _bricks
@@ -49,7 +49,7 @@ class DistanceField(Sampled):
     seconds: float = 0.0  # duration of the bake
     examined: int = 0  # point-triangle distances computed by the bake, as in table 1 of the paper
 
-    @door
+    @check_arguments
     @classmethod
     def bake(
         cls,
@@ -93,7 +93,7 @@ class DistanceField(Sampled):
         made = dataclasses.replace(made, grid=_dense(made, bricks)) if dense else made
         return dataclasses.replace(made, seconds=time.perf_counter() - start)
 
-    @door
+    @check_arguments
     def rebake(self, vertices: Any, *, progress: Callable[[float], None] | None = None) -> "DistanceField":
         """Return the field of the same mesh with `vertices` (n,3) moved; only bricks near moved faces are baked again.
 
@@ -214,12 +214,12 @@ class DistanceField(Sampled):
     def sampler(self) -> tuple[ModuleType, Any]:
         return _bricks if isinstance(self.grid, _bricks.Bricks) else _kernels, self.grid
 
-    @door
+    @check_arguments
     def error(self, samples: int = 20_000, seed: int = 0, *, within: float | None = None) -> dict[str, float]:
         """Like `Sampled.error`, by default at points within the band."""
         return super().error(samples, seed, within=self.band * self.spacing if within is None else within)
 
-    @door
+    @check_arguments
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to an .npz file, atomically."""
         arrays: dict[str, Any] = {n: a for n, a in self.grid._asdict().items() if isinstance(a, np.ndarray)}
@@ -236,7 +236,7 @@ class DistanceField(Sampled):
                 **arrays,
             )
 
-    @door
+    @check_arguments
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, max_bytes: float | None = None) -> "DistanceField":
         """Read a file written by `save`; MeshFileError if it is damaged, of another kind, or exceeds `max_bytes`."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import validate
-from ...arguments import door
+from ...arguments import check_arguments
 from ...kernels.fields import height_grid as _kernels
 from ...kernels.geometry import raster
 from ...mesh import Mesh
@@ -32,7 +32,7 @@ _TURNS: dict[str, tuple[bool, bool, bool]] = {  # swap rows and columns first; t
 }
 
 
-@door
+@check_arguments
 class HeightGrid:
     """Heights (ni,nj) in metres over a plane; nan marks an empty column. Points below the surface are inside.
 
@@ -55,7 +55,7 @@ class HeightGrid:
         self.faces: NDArray[np.int32] | None = None  # (m,3) of the mesh it was rendered from
         self._shape: tuple[int, int] = (0, 3)  # of that mesh's vertices
 
-    @door
+    @check_arguments
     @classmethod
     def of_mesh(
         cls,
@@ -90,7 +90,7 @@ class HeightGrid:
         grid.faces, grid._shape = mesh.faces, mesh.vertices.shape
         return grid._render(mesh.vertices, None)
 
-    @door
+    @check_arguments
     @classmethod
     def of_picture(
         cls,
@@ -169,7 +169,7 @@ class HeightGrid:
         p = validate.floats("x", x, self._shape)
         return self._render(p, None if v is None else validate.floats("v", v, self._shape))
 
-    @door
+    @check_arguments
     def seek(self, time: float) -> Self:
         """Set the heights to those at `time`, seconds; no effect on a static grid."""
         return self

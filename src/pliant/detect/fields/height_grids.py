@@ -6,13 +6,13 @@ from typing import Any, Self
 import numpy as np
 
 from ... import validate
-from ...arguments import door
+from ...arguments import check_arguments
 from ...kernels.fields import height_grid as _kernels
 from ...mesh import Mesh
 from .height_grid import DIRECTIONS, Floats, HeightGrid, probed
 
 
-@door
+@check_arguments
 class HeightGrids:
     """The intersection of height grids: a point is inside if it is below all grids that cover it.
 
@@ -30,7 +30,7 @@ class HeightGrids:
             raise ValueError(f"{len(self.grids)} grids; expected at most 127")
         self.whole = bool(whole)
 
-    @door
+    @check_arguments
     @classmethod
     def around(
         cls,

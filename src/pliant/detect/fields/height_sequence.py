@@ -5,11 +5,11 @@ from typing import Any, Self
 import numpy as np
 
 from ... import validate
-from ...arguments import door
+from ...arguments import check_arguments
 from .height_grid import HeightGrid, checked_heights
 
 
-@door
+@check_arguments
 class HeightSequence(HeightGrid):
     """Heights (t,ni,nj) at increasing `times` (t,), seconds; constant before the first and after the last.
 

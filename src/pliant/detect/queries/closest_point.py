@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import validate
-from ...arguments import door
+from ...arguments import check_arguments
 from ...kernels.queries import cells as _cells
 from ...kernels.queries import closest_point as _nearest
 from ...kernels.queries.surface import Surface
@@ -17,7 +17,7 @@ from ...mesh.topology import Topology
 from ..bvh import tree as _tree
 from ..bvh.wide import SHAPE, blocks_of
 from .plain import is_plain, is_sliver_free
-from .solid import Outer, Sides, Solid, Told, fronts
+from .solid import Outer, Sides, SignedDistances, Solid, fronts
 
 Floats = NDArray[np.float64]
 WORTH = 0.5  # queries per face after which the test for a plain surface pays off
@@ -30,7 +30,7 @@ def surface_of(mesh: Mesh) -> Surface:
     top = mesh.topology
     flat = ~mesh.face_normals.any(1)
     rough = top.use > 2
-    if not top.border.any() and (flat.any() or rough.any()):
+    if not top.boundary.any() and (flat.any() or rough.any()):
         # zero marks undefined pseudonormals: beside faces without area, and at non-manifold edges
         edge_normals, vertex_normals = edge_normals.copy(), vertex_normals.copy()
         edge_normals[top.face_edges[flat]] = 0.0
@@ -96,7 +96,7 @@ class Enclosure:
 
     def told(
         self, p: Floats, guess: NDArray[Any] | None = None, *, behind: bool = False
-    ) -> tuple[Told, NDArray[np.int64]]:
+    ) -> tuple[SignedDistances, NDArray[np.int64]]:
         """Return the signed distances of validated points (n,3), and the nearest face and feature (n,2) of each."""
         found, place = self.found(p, guess)
         # the test for a plain surface costs about as much as WORTH queries per face: skip it for few queries
@@ -143,7 +143,7 @@ class ClosestPoints:
         found, place = self._enclosure.found(p, guess)
         side, n = fronts(self._enclosure.surface, p, found, place), len(p)
         distance, nearest, normal = np.empty(n), np.empty((n, 3)), np.empty((n, 3))
-        _nearest.tell_distances(self._enclosure.surface, p, found, place, side, distance, nearest, normal)
+        _nearest.signed_distances(self._enclosure.surface, p, found, place, side, distance, nearest, normal)
         return distance, nearest, found[:, 0], normal
 
     def _asked(self, points: Any, guess: Any) -> tuple[Floats, NDArray[Any] | None]:
@@ -161,7 +161,7 @@ class ClosestPoints:
         return self._enclosure.told(validate.floats("points", points, (None, 3)))[0].side
 
 
-@door
+@check_arguments
 def closest_point(mesh: Mesh, points: Any) -> tuple[Floats, Floats]:
     """Signed distance (n,) of `points` (n,3) from any mesh, and the nearest point (n,3) on it; exact.
 

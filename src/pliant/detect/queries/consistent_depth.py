@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ... import validate
 from ...contacts import Contacts, Pool
 from ...kernels.queries import consistent_depth as _kernels
-from ...kernels.queries.consistent_depth import NONE, Nodes, Solids, Told
+from ...kernels.queries.consistent_depth import NONE, DepthsAndDirections, Nodes, Solids
 from ...kernels.queries.slow_turn import Ways, turn_slowly
 from ...mesh import Mesh
 from ..base import Side
@@ -84,7 +84,7 @@ class ConsistentDepth:
         _kernels.shorten_ways(nodes)
         order = np.argsort(nodes.way, kind="stable")
         led = 0 if nearest else int(np.isfinite(nodes.way).sum())
-        told = Told(np.zeros(k), np.zeros((k, 3)), np.full(k, NONE, np.int32), np.zeros((k, 3)))
+        told = DepthsAndDirections(np.zeros(k), np.zeros((k, 3)), np.full(k, NONE, np.int32), np.zeros((k, 3)))
         _kernels.lead_out(solids, nodes, order[:led], x, told)
         parts = np.stack([self._side_of[vertex], within], 1)
         self._by_nearest(nodes, np.sort(order[led:]), parts, x, told)
@@ -125,7 +125,7 @@ class ConsistentDepth:
         weights, normal, depth = given[:, 2:5].copy(), given[:, 5:8].copy(), given[:, 8].copy()
         self._told = self._before = Ways(keys, face, weights, normal, depth, given[:, 9] > 0.0)
 
-    def _by_nearest(self, nodes: Nodes, rows: Rows, parts: Rows, x: Floats, told: Told) -> None:
+    def _by_nearest(self, nodes: Nodes, rows: Rows, parts: Rows, x: Floats, told: DepthsAndDirections) -> None:
         """Fill the rows that depth propagation did not reach from the nearest point of the surface."""
         for b in np.unique(parts[rows, 1]):
             own = parts[rows, 0] == parts[rows, 1]

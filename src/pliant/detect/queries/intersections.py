@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import validate
-from ...arguments import door
+from ...arguments import check_arguments
 from ...kernels.bvh.tree import Tree
 from ...kernels.queries import intersections as _kernels
 from ...kernels.queries.intersections import Side
@@ -22,7 +22,7 @@ Pairs = NDArray[np.int32]
 _ROOM = 1024  # buffered pairs per subtree; more require a second pass
 
 
-class Crossings:
+class Intersections:
     """Pairs of intersecting triangles: faces of `a` with faces of `b`, or self-intersections of `a` without `b`.
 
     Triangles are closed sets, so touching counts. Faces of one mesh that share a vertex or an edge count only if they
@@ -116,14 +116,14 @@ def crossings_between(
         room = int(_kernels.stack_room(a.nodes)) + int(_kernels.stack_room(b.nodes))
     start, out = np.arange(n + 1) * _ROOM, np.empty((n * _ROOM, 2), np.int32)
     found = np.empty(n, np.int64)
-    _kernels.find_crossings(a, b, same, room + n, start, out, found)
+    _kernels.find_intersections(a, b, same, room + n, start, out, found)
     if (found > _ROOM).any():
         total = int(found.sum())
         advice = "cut the meshes into pieces or raise max_bytes"
         # memory for the pairs found, their keys, and the sorted list
         validate.budget(f"{total} pairs", 24.0 * total, advice, max_bytes)
         start, out = np.concatenate([[0], np.cumsum(found)]), np.empty((total, 2), np.int32)
-        _kernels.find_crossings(a, b, same, room + n, start, out, found)
+        _kernels.find_intersections(a, b, same, room + n, start, out, found)
     else:
         out = np.concatenate([out[s : s + k] for s, k in zip(start, found)])
     width = len(b.faces)
@@ -131,11 +131,11 @@ def crossings_between(
     return np.stack([keys // width, keys % width], 1).astype(np.int32)
 
 
-@door
+@check_arguments
 def intersections(a: Mesh, b: Mesh | None = None) -> Pairs:
     """Return all intersecting triangle pairs (k,2), exactly: faces of `a` with faces of `b`, or of `a` with itself.
 
     Touching counts. Within one mesh, faces that share a vertex or an edge count only if they intersect beyond it. For
     moving meshes use a `Crossings`, which refits its BVHs.
     """
-    return Crossings(a, b).pairs()
+    return Intersections(a, b).pairs()

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import validate
-from ...arguments import door
+from ...arguments import check_arguments
 from ...kernels.jit import worth
 from ...kernels.queries import overlap as _columns
 from ...kernels.queries.layers import Screen
@@ -149,7 +149,7 @@ def _met(box: Floats, screen: Screen, one: Seen, two: Seen) -> Overlap:
     return Overlap(volume, max(0.0, sure - rounding), possible + rounding, box, screen, pixel, depth)
 
 
-@door
+@check_arguments
 def overlap(a: Mesh, b: Mesh, *, resolution: int = 128, axis: int | None = None) -> Overlap:
     """Return the intersection volume of two closed bodies, its bounds and its shape.
 

@@ -17,7 +17,7 @@ from ...mesh import Mesh
 from ..base import Inside, Side
 from ..bvh.tree import refit, tree_of
 from ..bvh.wide import SHAPE, blocks_of
-from .solid import Outer, Sides, Solid, Told
+from .solid import Outer, Sides, SignedDistances, Solid
 from .welding import Seams
 
 Floats = NDArray[np.float64]
@@ -26,7 +26,7 @@ FEW = 1000  # points up to which pseudonormals are computed on one thread
 NOTHING = Inside(np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 3)), np.zeros(0, np.int64), np.zeros((0, 3)))
 
 
-class Skin:
+class SkinQueries:
     """A surface with writable vertices `x`, and the solid it encloses; call `moved` after writing them.
 
     Pseudonormals are computed on demand for the queried features, and so is the boundary of a solid with overlapping
@@ -44,7 +44,7 @@ class Skin:
     def moved(self) -> None:
         self._outer = None
 
-    def tell(self, points: Floats, found: Rows, place: Floats, *, behind: bool = False) -> Told:
+    def tell(self, points: Floats, found: Rows, place: Floats, *, behind: bool = False) -> SignedDistances:
         """Return signed distances as `Solid.tell` does."""
         worth(_normals.freshen, len(points), FEW)(self.rings, self.surface, found)
         return self.solid.tell(self.surface, points, found, place, self._boundary, self.blocks, behind=behind)
@@ -63,7 +63,7 @@ class Skin:
         return self._outer
 
 
-class Depths(Skin):
+class Depths(SkinQueries):
     """Signed distances from a deforming mesh, as `ClosestPoints` gives them for a static one.
 
     `update` refits the BVH to new vertices. Vertices that coincide at rest are welded as long as they stay together.
@@ -103,7 +103,7 @@ class Depths(Skin):
         told = self.told(points)
         return told.distance, told.nearest, told.face, told.normal
 
-    def told(self, points: Any) -> Told:
+    def told(self, points: Any) -> SignedDistances:
         """Return the results of `query`, and the side of each point."""
         p = validate.floats("points", points, (None, 3))
         found, place = np.full((len(p), 2), -1, np.int64), np.empty((len(p), 3))
@@ -129,7 +129,7 @@ def loose(welded: Mesh) -> tuple[Floats, Surface, Rings]:
     x = kept.view()
     x.flags.writeable = False  # as in a mesh, so that the same compiled kernels serve both
     normals = (np.zeros((count, 3)) for count in (welded.n_faces, len(top.edges), welded.n_vertices))
-    closed = not top.border.any()
+    closed = not top.boundary.any()
     rough = np.zeros(welded.n_vertices, np.bool_)
     if closed:
         rough[top.edges[top.use > 2]] = True

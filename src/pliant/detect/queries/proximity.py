@@ -8,7 +8,7 @@ from ...kernels.queries import contact_records as _records
 from ...kernels.queries import drift as _drift
 from ...kernels.queries import proximity as _proximity
 from ..bvh.cones import Cones
-from ..bvh.leaf_mesh import Cover
+from ..bvh.leaf_mesh import LeafMesh
 from .contact_records import reach_of
 
 Rows = NDArray[np.int32]
@@ -23,13 +23,15 @@ class NearPairs:
     `cull` skips patches of one mesh that provably do not touch themselves.
     """
 
-    def __init__(self, a: Cover, b: Cover | None = None, *, cull: bool = True, max_bytes: float | None = None) -> None:
+    def __init__(
+        self, a: LeafMesh, b: LeafMesh | None = None, *, cull: bool = True, max_bytes: float | None = None
+    ) -> None:
         self.a, self.same = a, b is None
         self.b = a if b is None else b
         self.max_bytes = max_bytes
         self.cones = Cones(a) if cull and self.same else None
-        self._begin = a.behind if self.same else np.zeros(len(a.skin.face), np.int32)
-        self._room = _EACH * max(len(self._begin), len(self.b.skin.face)) // _proximity.PARTS + 64
+        self._begin = a.behind if self.same else np.zeros(len(a.leaves.face), np.int32)
+        self._room = _EACH * max(len(self._begin), len(self.b.leaves.face)) // _proximity.PARTS + 64
 
     def within(self, distance: float, *, drifting: bool = False) -> tuple[Rows, Rows, Rows]:
         """Return sorted pairs (k,2): vertices of a and faces of b, vertices of b and faces of a, edges.
@@ -53,10 +55,10 @@ class NearPairs:
         while True:
             found = np.empty((parts, self._room, 3), np.int32)
             if drifting:
-                sides = (a.skin, a.at, a.drift, b.skin, b.at, b.drift)
+                sides = (a.leaves, a.at, a.drift, b.leaves, b.at, b.drift)
                 _drift.drifting_pairs(*sides, self.same, b.stands, begin, reach, found, counts)
             else:
-                _proximity.near_pairs(a.skin, a.at, b.skin, b.at, self.same, begin, reach, within, found, counts)
+                _proximity.near_pairs(a.leaves, a.at, b.leaves, b.at, self.same, begin, reach, within, found, counts)
             if counts.max() < self._room:
                 return found, counts
             # the counts are complete even if the buffer overflowed: allocate enough and repeat

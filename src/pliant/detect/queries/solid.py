@@ -54,7 +54,7 @@ class Parts(NamedTuple):
         return (self.above == INSIDE) & (self.below == INSIDE)
 
 
-class Told(NamedTuple):
+class SignedDistances(NamedTuple):
     """Signed distances of points (n,3), with the fields of `ClosestPoints.query` in its order, and their sides."""
 
     distance: Floats  # (n,) negative inside, positive outside and where the side is unknown
@@ -90,7 +90,7 @@ class Solid:
         *,
         behind: bool = False,
         plain: bool = False,
-    ) -> Told:
+    ) -> SignedDistances:
         """Return signed distances of points with known nearest face and feature `found` (n,2) and barycentrics `place`
         (n,3). For points whose nearest face is buried both are overwritten from the `outer` surface. An open surface
         has no provably buried faces; all are used.
@@ -101,14 +101,14 @@ class Solid:
         n, x = len(points), surface.x
         side = fronts(surface, points, found, place) if plain else self.sides(x, points, blocks, behind=behind)
         told = distance, nearest, normal = np.empty(n), np.empty((n, 3)), np.empty((n, 3))
-        _nearest.tell_distances(surface, points, found, place, side, *told)
+        _nearest.signed_distances(surface, points, found, place, side, *told)
         unsure = np.ones(n, np.bool_)
         if plain:
             # within rounding of the surface a normal gives no side
             unsure = (side == UNKNOWN) | (np.abs(distance) <= HAIR * np.abs(x).max(initial=0.0))
             if unsure.any():
                 side[unsure] = self.sides(x, points[unsure], blocks)
-                _nearest.tell_distances(surface, points, found, place, side, *told)
+                _nearest.signed_distances(surface, points, found, place, side, *told)
         rows = np.flatnonzero((side == INSIDE) & unsure) if self.closed else np.zeros(0, np.int64)
         if len(rows):
             # a point just beyond the true boundary is outside; where it is inside, the nearest face is buried
@@ -121,7 +121,7 @@ class Solid:
         if len(rows):
             rows = rows[fronts(surface, points[rows], found[rows], place[rows]) < 0]
             distance[rows], normal[rows] = -distance[rows], -normal[rows]
-        return Told(distance, nearest, found[:, 0], normal, side)
+        return SignedDistances(distance, nearest, found[:, 0], normal, side)
 
     def _query_boundary(
         self,
@@ -144,7 +144,7 @@ class Solid:
         d, q, way = np.empty(n), np.empty((n, 3)), np.empty((n, 3))
         at[:, 1] = 0
         within = np.full(n, INSIDE, np.int8)
-        _nearest.tell_distances(outer.surface, p, at, where, within, d, q, way)
+        _nearest.signed_distances(outer.surface, p, at, where, within, d, q, way)
         face = outer.face[at[:, 0]]
         distance[rows], nearest[rows], normal[rows] = d, q, way
         found[rows, 0], found[rows, 1] = face, 0
@@ -204,7 +204,7 @@ class Solid:
 def fronts(surface: Surface, points: Floats, found: Rows, place: Floats) -> Sides:
     """(n,) 1 in front of the nearest feature, -1 behind it, 0 where its pseudonormal does not decide."""
     side = np.empty(len(points), np.int8)
-    worth(_nearest.tell_fronts, len(points), _FEW)(surface, points, found, place, side)
+    worth(_nearest.sides_by_pseudonormal, len(points), _FEW)(surface, points, found, place, side)
     return side
 
 

@@ -14,7 +14,7 @@ from .layers import SOME, DepthCamera, Floats, Layers, check_screen, ends_of_dep
 from .winding import bounds_of
 
 
-class StandingCamera:
+class StaticDepthCamera:
     """Renders layered depth images of a static mesh, along any axis and on any screen; bitwise identical to those of a
     `DepthCamera`.
 

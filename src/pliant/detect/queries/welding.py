@@ -25,7 +25,7 @@ class Seams:
         for rest, old in zip(self._rest, self.sides, strict=True):
             mesh = rest.mesh
             for at in x:
-                mesh = mesh.sewn_at(at[rest.rows])
+                mesh = mesh.welded_at(at[rest.rows])
             now, before = mesh.groups, old.mesh.groups
             if now is before or (now is not None and before is not None and np.array_equal(now, before)):
                 sides.append(old)

@@ -9,7 +9,7 @@ from ..jit import kernel, prange
 PARTS = 64  # chunks of triangles distributed over threads
 
 
-class Skin(NamedTuple):
+class LeafArrays(NamedTuple):
     """Triangles in the leaf order of a BVH, with the vertices and edges assigned to each.
 
     Welded indices are equal for vertices at the same position; features that share one are neighbours.

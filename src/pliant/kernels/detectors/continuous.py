@@ -24,7 +24,7 @@ from ..jit import kernel, prange
 from ..queries.proximity import STRIDE
 from ..vec import cross, dot, sub
 
-LOT = 512  # pairs per batch
+BATCH = 512  # pairs per batch
 LEAST, ALL, ALL_BY_CUBIC = 0, 1, 2  # kinds of queries
 THERE, ACROSS, BACK = 0, 1, 2  # vertex of a and face of b; two edges; vertex of b and face of a
 
@@ -123,14 +123,14 @@ def ask_edges(one, two, same, pairs, n, ask, tolerance, out, times, count, until
 
 
 @kernel
-def ask_all(a, at_a, b, at_b, same, lots, sizes, ask, tolerance, out, times, count, until):
+def ask_all(a, at_a, b, at_b, same, batches, sizes, ask, tolerance, out, times, count, until):
     """Return (count, least time) after the pairs in `lots` (3,LOT,2), `sizes` of each kind."""
     points, faces = (a.vertex, at_a.vertices), (b.face, at_b.faces)
-    count, until = ask_faces(THERE, points, faces, lots[0], sizes[0], ask, tolerance, out, times, count, until)
+    count, until = ask_faces(THERE, points, faces, batches[0], sizes[0], ask, tolerance, out, times, count, until)
     points, faces = (b.vertex, at_b.vertices), (a.face, at_a.faces)
-    count, until = ask_faces(BACK, points, faces, lots[2], sizes[2], ask, tolerance, out, times, count, until)
+    count, until = ask_faces(BACK, points, faces, batches[2], sizes[2], ask, tolerance, out, times, count, until)
     one, two = (a.edge, at_a.edges), (b.edge, at_b.edges)
-    return ask_edges(one, two, same, lots[1], sizes[1], ask, tolerance, out, times, count, until)
+    return ask_edges(one, two, same, batches[1], sizes[1], ask, tolerance, out, times, count, until)
 
 
 @kernel
@@ -186,8 +186,8 @@ def sweep_range(a, at_a, b, at_b, same, begin, slack, ask, tolerance, first, las
     begin (m,) is the node of b where each triangle's traversal starts; slack bounds the rounding of positions.
     """
     nodes, total, count, until = at_b.nodes, len(at_b.nodes), 0, math.inf
-    lots, n_t, n_e, n_b = np.empty((3, LOT, 2), np.int32), 0, 0, 0
-    there, edges, back = lots[THERE], lots[ACROSS], lots[BACK]
+    batches, n_t, n_e, n_b = np.empty((3, BATCH, 2), np.int32), 0, 0, 0
+    there, edges, back = batches[THERE], batches[ACROSS], batches[BACK]
     # more than the distance at which impact.py reports a contact, so that both agree on all features
     sure = 2.0 * tolerance + 16.0 * MARGIN
     for p in range(first, last):
@@ -223,11 +223,11 @@ def sweep_range(a, at_a, b, at_b, same, begin, slack, ask, tolerance, first, las
                 for f in range(b.edge_start[q], b.edge_start[q + 1]):
                     k, h, edges[n_e, 0], edges[n_e, 1] = b.edge[f, 3], b.edge[f, 4], e, f
                     n_e += meet(box(at_b.edge_boxes, f), edge_box) & (i != k) & (i != h) & (j != k) & (j != h)
-            if max(n_t, n_e, n_b) > LOT - 9:
+            if max(n_t, n_e, n_b) > BATCH - 9:
                 sizes = (n_t, n_e, n_b)
-                count, until = ask_all(a, at_a, b, at_b, same, lots, sizes, ask, tolerance, out, times, count, until)
+                count, until = ask_all(a, at_a, b, at_b, same, batches, sizes, ask, tolerance, out, times, count, until)
                 n_t, n_e, n_b = 0, 0, 0
-    return ask_all(a, at_a, b, at_b, same, lots, (n_t, n_e, n_b), ask, tolerance, out, times, count, until)
+    return ask_all(a, at_a, b, at_b, same, batches, (n_t, n_e, n_b), ask, tolerance, out, times, count, until)
 
 
 @kernel(parallel=True)

@@ -13,7 +13,7 @@ from ..bvh.leaf_mesh import PARTS
 from ..jit import kernel, prange
 from ..queries.contact_records import apart, link, write
 from ..queries.proximity import EDGES, STRIDE
-from .sphere_surface import LOT, halve_lot, middle, spheres_of, take_faces
+from .sphere_surface import BATCH, halve_lot, middle, spheres_of, take_faces
 
 
 class Spheres(NamedTuple):
@@ -81,7 +81,7 @@ def near_balls(balls, shift, within, rows, count):
 def near_faces(spheres, lot, n, deepest, within, rows, kept):
     """Append those of n vertex-face pairs (kind, vertex, face) that are near to rows."""
     balls, faces, level, start = spheres.balls, spheres.faces, spheres.face_level, spheres.starts[1]
-    p, at, d_2, levels = np.empty((12, LOT)), np.empty((5, LOT)), np.empty(LOT), np.empty(LOT, np.int32)
+    p, at, d_2, levels = np.empty((12, BATCH)), np.empty((5, BATCH)), np.empty(BATCH), np.empty(BATCH, np.int32)
     for m in range(n):
         i, j, q = np.uint64(lot[m, 1]), np.uint64(lot[m, 2]), np.uint64(lot[m, 2] - start)
         for k in range(3):
@@ -100,7 +100,7 @@ def near_faces(spheres, lot, n, deepest, within, rows, kept):
 def near_edges(spheres, lot, n, deepest, within, rows, kept):
     """Append those of n edge-edge pairs that are near to rows."""
     balls, edges, level, start = spheres.balls, spheres.edges, spheres.edge_level, spheres.starts[2]
-    p, at, d_2, levels = np.empty((9, LOT)), np.empty((4, LOT)), np.empty(LOT), np.empty(LOT, np.int32)
+    p, at, d_2, levels = np.empty((9, BATCH)), np.empty((4, BATCH)), np.empty(BATCH), np.empty(BATCH, np.int32)
     for m in range(n):
         i, j = lot[m, 1], lot[m, 2]
         for k in range(3):
@@ -121,7 +121,7 @@ def narrow_range(spheres, same, deepest, within, rows, count):
     count, kept, n_f, n_e = near_balls(spheres.balls, spheres.shift, within, rows, count), 0, 0, 0
     if count == 0:
         return 0
-    faces, edges, names = np.empty((LOT, 3), np.int32), np.empty((LOT, 3), np.int32), spheres.names
+    faces, edges, names = np.empty((BATCH, 3), np.int32), np.empty((BATCH, 3), np.int32), spheres.names
     middles = deepest[1] == 0  # the bounding spheres of edges were already exact
     for c in range(count):
         kind, i, j = rows[c, 0], rows[c, 1], rows[c, 2]
@@ -132,12 +132,12 @@ def narrow_range(spheres, same, deepest, within, rows, count):
                 continue
             edges[n_e, 0], edges[n_e, 1], edges[n_e, 2] = kind, i, j
             n_e += 1
-            if n_e == LOT:
+            if n_e == BATCH:
                 kept, n_e = near_edges(spheres, edges, n_e, deepest[1], within, rows, kept), 0
             continue
         faces[n_f, 0], faces[n_f, 1], faces[n_f, 2] = kind, i, j
         n_f += 1
-        if n_f == LOT:
+        if n_f == BATCH:
             kept, n_f = near_faces(spheres, faces, n_f, deepest[0], within, rows, kept), 0
     if n_f > 0:
         kept = near_faces(spheres, faces, n_f, deepest[0], within, rows, kept)
@@ -162,9 +162,9 @@ def narrow(spheres, same, deepest, within, found, counts):
 @kernel(parallel=True)
 def fill_faces(x_a, x_b, faces_b, pairs, level, deepest, side, first, bodies, out, unclear):
     """Write vertex-face records of `pairs` (vertex of a, face of b) to the level of each face, as in records.py."""
-    for c in prange(-(-len(pairs) // LOT)):
-        p, at, d_2, levels = np.empty((12, LOT)), np.empty((5, LOT)), np.empty(LOT), np.empty(LOT, np.int32)
-        begin, n = c * LOT, min(LOT, len(pairs) - c * LOT)
+    for c in prange(-(-len(pairs) // BATCH)):
+        p, at, d_2, levels = np.empty((12, BATCH)), np.empty((5, BATCH)), np.empty(BATCH), np.empty(BATCH, np.int32)
+        begin, n = c * BATCH, min(BATCH, len(pairs) - c * BATCH)
         for m in range(n):
             v, f = pairs[begin + m, 0], pairs[begin + m, 1]
             i, j, k = faces_b[f, 0], faces_b[f, 1], faces_b[f, 2]
@@ -188,9 +188,9 @@ def fill_faces(x_a, x_b, faces_b, pairs, level, deepest, side, first, bodies, ou
 @kernel(parallel=True)
 def fill_edges(x_a, edges_a, x_b, edges_b, pairs, level_a, level_b, deepest, first, bodies, out, unclear):
     """Write edge-edge records of `pairs`; otherwise as `fill_faces`."""
-    for c in prange(-(-len(pairs) // LOT)):
-        p, at, d_2, levels = np.empty((9, LOT)), np.empty((4, LOT)), np.empty(LOT), np.empty(LOT, np.int32)
-        begin, n = c * LOT, min(LOT, len(pairs) - c * LOT)
+    for c in prange(-(-len(pairs) // BATCH)):
+        p, at, d_2, levels = np.empty((9, BATCH)), np.empty((4, BATCH)), np.empty(BATCH), np.empty(BATCH, np.int32)
+        begin, n = c * BATCH, min(BATCH, len(pairs) - c * BATCH)
         for m in range(n):
             e, f = pairs[begin + m, 0], pairs[begin + m, 1]
             a, b = vec.load(x_a, edges_a[e, 0]), vec.load(x_a, edges_a[e, 1])

@@ -13,7 +13,7 @@ from ..jit import kernel
 from ..queries.proximity import TINY
 from ..vec import norm2, sub
 
-LOT = 256  # pairs per batch
+BATCH = 256  # pairs per batch
 DEEPEST = 12  # levels; a sphere is then 4096 times smaller than at the start
 # (two thirds of the area)^2 over the fourth power of the farthest corner: below this, a triangle is no wider than 2e-5
 # of that, which is less than the bound allows at the deepest level, and is treated as its longest edge

@@ -124,7 +124,7 @@ def columns(p, q, r, b_1, b_2, b_3):
 @kernel
 def relax_tets(t, answers, first, last, x, w):
     """Project tetrahedra first..last-1."""
-    h, soft = answers.inverse, answers.soft
+    h, soft = answers.inverse, answers.deformable
     for e in range(first, last):
         i, j, k, o = t.tets[e, 0], t.tets[e, 1], t.tets[e, 2], t.tets[e, 3]
         b_1 = (t.rest[e, 0], t.rest[e, 1], t.rest[e, 2])

@@ -261,7 +261,7 @@ def hinge_energy(h, x):
 
 
 @kernel
-def tame(x, before, largest):
+def limit_velocities(x, before, largest):
     """Reset vertices whose position is not finite, or beyond +-largest, to their previous one; return their number."""
     count = 0
     for i in range(len(x)):

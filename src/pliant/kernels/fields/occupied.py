@@ -41,7 +41,7 @@ def wedge_holds_node(a, u, m, m_g, low, high):
 
 
 @kernel
-def find_wedges(fan, reach, chosen, first, last, live):
+def find_wedges(fan, reach, chosen, first, last, occupied):
     """Set live[f, j] for edges of the `chosen` among faces first..last-1 whose wedge contains a grid node."""
     x, faces, normals, across = fan.x, fan.faces, fan.normals, fan.across
     for f in range(first, last):
@@ -57,7 +57,7 @@ def find_wedges(fan, reach, chosen, first, last, live):
                 continue
             n_g = load(normals, max(other >> 1, 0))
             empty, m_g, low, high = wedge(n, n_g, other, u, reach)
-            live[f, c] = not empty and (length1(u) > LONG or wedge_holds_node(a, u, cross(n, u), m_g, low, high))
+            occupied[f, c] = not empty and (length1(u) > LONG or wedge_holds_node(a, u, cross(n, u), m_g, low, high))
 
 
 @kernel
@@ -78,7 +78,7 @@ def needle_holds_node(p, reach, low, high):
 
 
 @kernel
-def find_needles(fan, reach, chosen, first, last, live):
+def find_needles(fan, reach, chosen, first, last, occupied):
     """Set live[v] for the `chosen` among vertices first..last-1 whose cone may contain a grid node.
 
     Projected along an axis, each direction lies in one of the faces around the vertex, and the slope of this face
@@ -107,23 +107,23 @@ def find_needles(fan, reach, chosen, first, last, live):
             g_2 = g if d[0] >= 0.0 >= e[0] else g_2
             g_3 = g if d[0] <= 0.0 <= e[0] else g_3
         if min(g_0, g_1, g_2, g_3) < 0:
-            live[v] = True
+            occupied[v] = True
         else:
             n, n_1 = turned(load(normals, g_0), axis), turned(load(normals, g_1), axis)
             n_2, n_3 = turned(load(normals, g_2), axis), turned(load(normals, g_3), axis)
             low, high = (n[0] / n[2], n_2[1] / n_2[2]), (n_1[0] / n_1[2], n_3[1] / n_3[2])
-            live[v] = needle_holds_node(turned(o, axis), reach, low, high)
+            occupied[v] = needle_holds_node(turned(o, axis), reach, low, high)
 
 
 @kernel
-def find_cones(fan, reach, first, last, live):
+def find_cones(fan, reach, first, last, occupied):
     """Clear live[v] for vertices first..last-1 whose cone contains no grid node."""
     x = fan.x
     edges = np.empty((CONE, 4))
     for v in range(first, last):
-        if not live[v]:
+        if not occupied[v]:
             continue
-        live[v] = False
+        occupied[v] = False
         p = load(x, v)
         count, low, high = cone_edges(fan, v, p, edges)
         # no direction has all three components this small: the cone is empty
@@ -139,14 +139,14 @@ def find_cones(fan, reach, first, last, live):
                     if t_0 > t_1:
                         break
                 if math.ceil(t_0) <= t_1:
-                    live[v] = True
+                    occupied[v] = True
                     break
-            if live[v]:
+            if occupied[v]:
                 break
 
 
 @kernel(parallel=True)
-def find_live(fan, reach, faces, vertices, first, last, chunks, wedges, cones):
+def find_occupied(fan, reach, faces, vertices, first, last, chunks, wedges, cones):
     """For parts first..last-1 of `chunks`: mark edges of chosen `faces`, and chosen `vertices`, with nodes.
 
     wedges (m,3) and cones (n,) are initially False.

@@ -3,7 +3,7 @@
 from .. import vec
 from ..jit import kernel
 
-FAR, STANDING, MOVED = 0, 1, 2  # results of `reach` for a field
+FAR, UNMOVED, MOVED = 0, 1, 2  # results of `reach` for a field
 
 
 @kernel
@@ -108,7 +108,7 @@ def any_inside(x, a, b, c, t, at, size):
 @kernel
 def reach(x, margin, low, high, poses, starts, bodies, out):
     """Classify each field against the points `x`: out[k] is FAR if none of them is within `margin` of its box (low[k],
-    high[k], in coordinates of body bodies[k]), STANDING if it has not moved from where it was baked, otherwise MOVED.
+    high[k], in coordinates of body bodies[k]), UNMOVED if it has not moved from where it was baked, otherwise MOVED.
 
     The bounding box of all points is tested first, so that distant fields cost almost nothing.
     """
@@ -123,7 +123,7 @@ def reach(x, margin, low, high, poses, starts, bodies, out):
         size = vec.scale(vec.sub(vec.load(high, k), vec.load(low, k)), 0.5)
         size = (size[0] + margin, size[1] + margin, size[2] + margin)
         a, b, c, t = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.0, 0.0, 0.0)
-        out[k] = STANDING
+        out[k] = UNMOVED
         if bodies[k] < len(poses):
             pose = poses[bodies[k]]
             if not (standing(pose) and standing(starts[bodies[k]])):

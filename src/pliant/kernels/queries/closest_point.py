@@ -222,7 +222,7 @@ def find_nearest(tree, surface, points, found, place):
 
 
 @kernel(parallel=True)
-def tell_fronts(surface, points, found, place, side):
+def sides_by_pseudonormal(surface, points, found, place, side):
     """Set side (n,) to 1 in front of and -1 behind the nearest feature, by its angle-weighted pseudonormal (Baerentzen
     and Aanaes 2005), 0 if that is inconclusive.
     """
@@ -238,7 +238,7 @@ def tell_fronts(surface, points, found, place, side):
 
 
 @kernel(parallel=True)
-def tell_distances(surface, points, found, place, side, distance, nearest, normal):
+def signed_distances(surface, points, found, place, side, distance, nearest, normal):
     """Apply `sign_range` to all `points`."""
     for c in prange(-(-len(points) // CHUNK)):
         last = min(len(points), (c + 1) * CHUNK)

@@ -47,7 +47,7 @@ class Nodes(NamedTuple):
     way: np.ndarray  # (k,) m along links to the surface, inf if unreachable
 
 
-class Told(NamedTuple):
+class DepthsAndDirections(NamedTuple):
     depth: np.ndarray  # (k,) m
     normal: np.ndarray  # (k,3) mean of the normals of links that leave the body, which is propagated
     face: np.ndarray  # (k,) i4 surface face

@@ -16,7 +16,7 @@ import numpy as np
 from .. import vec
 from ..bvh.leaf_mesh import PARTS
 from ..jit import kernel, prange
-from .proximity import BACKWARD, EDGES, FORWARD, LOT, STRIDE, flush_edges, flush_faces, load, normal_span
+from .proximity import BACKWARD, BATCH, EDGES, FORWARD, STRIDE, flush_edges, flush_faces, load, normal_span
 
 MEETS = 1024  # pairs of triangles processed together
 
@@ -73,19 +73,19 @@ class Lots(NamedTuple):
 def new_lots():
     return Lots(
         np.empty((MEETS, 2), np.int32),
-        np.empty((LOT, 3), np.int32),
-        np.empty((LOT, 3), np.int32),
+        np.empty((BATCH, 3), np.int32),
+        np.empty((BATCH, 3), np.int32),
         np.zeros(2, np.int64),
-        np.empty((12, LOT)),
-        np.empty(LOT),
-        np.empty(LOT, np.bool_),
+        np.empty((12, BATCH)),
+        np.empty(BATCH),
+        np.empty(BATCH, np.bool_),
     )
 
 
 @kernel
-def flush_meets(a, at_a, b, at_b, same, lots, n, within, out, count):
+def flush_meets(a, at_a, b, at_b, same, batches, n, within, out, count):
     """Expand n pairs of triangles into pairs of features; each full batch is tested, and near pairs are kept."""
-    meets, faces, edges, filled = lots.meets, lots.faces, lots.edges, lots.filled
+    meets, faces, edges, filled = batches.meets, batches.faces, batches.edges, batches.filled
     n_f, n_e = filled[0], filled[1]
     for m in range(n):
         p, q = meets[m, 0], meets[m, 1]
@@ -105,24 +105,28 @@ def flush_meets(a, at_a, b, at_b, same, lots, n, within, out, count):
                 k, h = b.edge[f, 3], b.edge[f, 4]
                 edges[n_e, 0], edges[n_e, 1], edges[n_e, 2] = e, f, EDGES
                 n_e += (i != k) & (i != h) & (j != k) & (j != h)
-        if n_f > LOT - 6:
-            count = flush_faces(a, at_a, b, at_b, faces, n_f, within, lots.p, lots.d_2, lots.sure, out, count)
+        if n_f > BATCH - 6:
+            count = flush_faces(a, at_a, b, at_b, faces, n_f, within, batches.p, batches.d_2, batches.sure, out, count)
             n_f = 0
-        if n_e > LOT - 9:
-            count = flush_edges(a, at_a, b, at_b, same, edges, n_e, within, lots.p, lots.d_2, lots.sure, out, count)
+        if n_e > BATCH - 9:
+            count = flush_edges(
+                a, at_a, b, at_b, same, edges, n_e, within, batches.p, batches.d_2, batches.sure, out, count
+            )
             n_e = 0
     filled[0], filled[1] = n_f, n_e
     return count
 
 
 @kernel
-def flush_rest(a, at_a, b, at_b, same, lots, n, within, out, count):
+def flush_rest(a, at_a, b, at_b, same, batches, n, within, out, count):
     """Process all remaining batches at the end of a traversal."""
-    count = flush_meets(a, at_a, b, at_b, same, lots, n, within, out, count)
-    n_f, n_e = lots.filled[0], lots.filled[1]
-    lots.filled[0], lots.filled[1] = 0, 0
-    count = flush_faces(a, at_a, b, at_b, lots.faces, n_f, within, lots.p, lots.d_2, lots.sure, out, count)
-    return flush_edges(a, at_a, b, at_b, same, lots.edges, n_e, within, lots.p, lots.d_2, lots.sure, out, count)
+    count = flush_meets(a, at_a, b, at_b, same, batches, n, within, out, count)
+    n_f, n_e = batches.filled[0], batches.filled[1]
+    batches.filled[0], batches.filled[1] = 0, 0
+    count = flush_faces(a, at_a, b, at_b, batches.faces, n_f, within, batches.p, batches.d_2, batches.sure, out, count)
+    return flush_edges(
+        a, at_a, b, at_b, same, batches.edges, n_e, within, batches.p, batches.d_2, batches.sure, out, count
+    )
 
 
 @kernel
@@ -140,8 +144,8 @@ def still_range(a, at_a, drift_a, b, at_b, same, begin, reach, first, last, out)
     nodes, boxes, corners, u_a = at_b.nodes, at_a.boxes, at_b.faces, drift_a.boxes
     faces, x_a, i_a = at_a.faces, drift_a.x, a.corners
     total, count, n, far = len(nodes), 0, 0, 0.0
-    lots = new_lots()
-    meets = lots.meets
+    batches = new_lots()
+    meets = batches.meets
     for p in range(first, last):
         x_0, x_1 = boxes[p, 0] + min(u_a[p, 0], 0.0) - reach, boxes[p, 3] + max(u_a[p, 3], 0.0) + reach
         y_0, y_1 = boxes[p, 1] + min(u_a[p, 1], 0.0) - reach, boxes[p, 4] + max(u_a[p, 4], 0.0) + reach
@@ -171,9 +175,9 @@ def still_range(a, at_a, drift_a, b, at_b, same, begin, reach, first, last, out)
             meets[n, 0], meets[n, 1] = p, q
             n += 1
             if n == MEETS:
-                count = flush_meets(a, at_a, b, at_b, same, lots, n, reach + math.sqrt(far), out, count)
+                count = flush_meets(a, at_a, b, at_b, same, batches, n, reach + math.sqrt(far), out, count)
                 n = 0
-    return flush_rest(a, at_a, b, at_b, same, lots, n, reach + math.sqrt(far), out, count)
+    return flush_rest(a, at_a, b, at_b, same, batches, n, reach + math.sqrt(far), out, count)
 
 
 @kernel
@@ -182,8 +186,8 @@ def drifting_range(a, at_a, drift_a, b, at_b, drift_b, same, begin, reach, first
     nodes, boxes, corners, u_a, u_b = at_b.nodes, at_a.boxes, at_b.faces, drift_a.boxes, drift_b.nodes
     faces, x_a, i_a, x_b, i_b = at_a.faces, drift_a.x, a.corners, drift_b.x, b.corners
     total, count, n, far = len(nodes), 0, 0, 0.0
-    lots = new_lots()
-    meets = lots.meets
+    batches = new_lots()
+    meets = batches.meets
     for p in range(first, last):
         x_0, y_0, z_0 = boxes[p, 0] - reach, boxes[p, 1] - reach, boxes[p, 2] - reach
         x_1, y_1, z_1 = boxes[p, 3] + reach, boxes[p, 4] + reach, boxes[p, 5] + reach
@@ -220,9 +224,9 @@ def drifting_range(a, at_a, drift_a, b, at_b, drift_b, same, begin, reach, first
             meets[n, 0], meets[n, 1] = p, q
             n += 1
             if n == MEETS:
-                count = flush_meets(a, at_a, b, at_b, same, lots, n, reach + math.sqrt(far), out, count)
+                count = flush_meets(a, at_a, b, at_b, same, batches, n, reach + math.sqrt(far), out, count)
                 n = 0
-    return flush_rest(a, at_a, b, at_b, same, lots, n, reach + math.sqrt(far), out, count)
+    return flush_rest(a, at_a, b, at_b, same, batches, n, reach + math.sqrt(far), out, count)
 
 
 @kernel(parallel=True)

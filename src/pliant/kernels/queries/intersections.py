@@ -122,7 +122,7 @@ def judge(a, b, same, waiting, n, out, count, last):
 
 
 @kernel(parallel=True)
-def find_crossings(a, b, same, room, start, out, found):
+def find_intersections(a, b, same, room, start, out, found):
     """Find crossing pairs of the subtrees a.parts with b: found[t] for subtree t, in out[start[t]:start[t+1]].
 
     `same`: b is a, and each pair is reported once. `room`: the stack size in pairs of nodes.

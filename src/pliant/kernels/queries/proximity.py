@@ -20,7 +20,7 @@ TINY = 1e-200  # replaces a zero denominator; such small values are never reliab
 # Of the squared lengths of a pair: with 1e-8 of the squared distance d it covers 6e-13 sqrt(d) of a length (the mean of
 # two numbers is at least the root of their product). The normal of a face that is not flat is accurate to 4e-13.
 DOUBT = 1e-17
-LOT = 256  # pairs per batch
+BATCH = 256  # pairs per batch
 FORWARD, EDGES, BACKWARD = 0, 1, 2  # vertex of a and face of b; two edges; vertex of b and face of a
 
 
@@ -196,8 +196,8 @@ def near_range(a, at_a, b, at_b, same, begin, reach, within, first, last, out):
     """
     nodes, boxes, corners = at_b.nodes, at_a.boxes, at_b.faces
     total, count, n_f, n_e = len(nodes), 0, 0, 0
-    faces, edges = np.empty((LOT, 3), np.int32), np.empty((LOT, 3), np.int32)
-    room, d_2, sure = np.empty((12, LOT)), np.empty(LOT), np.empty(LOT, np.bool_)
+    faces, edges = np.empty((BATCH, 3), np.int32), np.empty((BATCH, 3), np.int32)
+    room, d_2, sure = np.empty((12, BATCH)), np.empty(BATCH), np.empty(BATCH, np.bool_)
     for p in range(first, last):
         x_0, y_0, z_0 = boxes[p, 0] - reach, boxes[p, 1] - reach, boxes[p, 2] - reach
         x_1, y_1, z_1 = boxes[p, 3] + reach, boxes[p, 4] + reach, boxes[p, 5] + reach
@@ -237,10 +237,10 @@ def near_range(a, at_a, b, at_b, same, begin, reach, within, first, last, out):
                     k, h = b.edge[f, 3], b.edge[f, 4]
                     edges[n_e, 0], edges[n_e, 1], edges[n_e, 2] = e, f, EDGES
                     n_e += (i != k) & (i != h) & (j != k) & (j != h)
-            if n_f > LOT - 6:
+            if n_f > BATCH - 6:
                 count = flush_faces(a, at_a, b, at_b, faces, n_f, within, room, d_2, sure, out, count)
                 n_f = 0
-            if n_e > LOT - 9:
+            if n_e > BATCH - 9:
                 count = flush_edges(a, at_a, b, at_b, same, edges, n_e, within, room, d_2, sure, out, count)
                 n_e = 0
     count = flush_faces(a, at_a, b, at_b, faces, n_f, within, room, d_2, sure, out, count)

@@ -66,7 +66,7 @@ def set_apart(contacts, x, lift, x_start, w, eps, friction, simple, dt, pushed, 
 
 
 @kernel
-def answer(contacts, v, v_before, w, elasticity, slow, friction, simple, pushed):
+def answer(contacts, v, v_before, w, restitution, slow, friction, simple, pushed):
     """Where pairs still approach, or bounce: apply the response velocity along the normal, and friction.
 
     Below the speed `slow` there is no restitution, so that bodies come to rest.
@@ -81,7 +81,7 @@ def answer(contacts, v, v_before, w, elasticity, slow, friction, simple, pushed)
         speed = vec.sub(weighted(contact, v), wall)
         leaving = vec.dot(speed, n)
         arriving = -vec.dot(vec.sub(weighted(contact, v_before), wall), n)
-        gain = (elasticity * arriving if arriving > slow else 0.0) - leaving
+        gain = (restitution * arriving if arriving > slow else 0.0) - leaving
         if gain > 0.0:
             r = (0.0, 0.0, 0.0)
             if not simple:

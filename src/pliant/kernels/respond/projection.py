@@ -104,7 +104,7 @@ def project(contacts, x, x_start, w, eps, friction, simple, recovery, dt, pushed
 
 
 @kernel
-def settle(contacts, v, v_before, w, elasticity, slow, pushed):
+def settle(contacts, v, v_before, w, restitution, slow, pushed):
     """Limit the separating velocity to the restitution times the approach velocity: projection must not eject vertices.
 
     Below the speed `slow`, which gravity adds in a step, there is no restitution, so that bodies come to rest.
@@ -120,6 +120,6 @@ def settle(contacts, v, v_before, w, elasticity, slow, pushed):
         wall = (contact["anchor_velocity"][0], contact["anchor_velocity"][1], contact["anchor_velocity"][2])
         leaving = vec.dot(vec.sub(weighted(contact, v), wall), n)
         arriving = -vec.dot(vec.sub(weighted(contact, v_before), wall), n)
-        wanted = elasticity * arriving if arriving > slow else 0.0
+        wanted = restitution * arriving if arriving > slow else 0.0
         if leaving > wanted or wanted > 0.0:
             spread(contact, v, w, vec.scale(n, wanted - leaving), total)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels.simulation import carry as _kernels
-from .pairs import Walls
+from .pairs import GuardedPairs
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
@@ -26,16 +26,16 @@ STUCK = 0.1  # fraction of a round's displacement; above it the next round conti
 LITTLE = 1e-3  # fraction of the remaining displacement below which there is no progress
 
 
-class Overseer(Protocol):
+class GuardView(Protocol):
     """The interface of the guard that `Carry` uses."""
 
     thickness: float
 
-    def along(self, x: Floats, way: Floats) -> tuple[float, Walls, Floats]:
+    def along(self, x: Floats, way: Floats) -> tuple[float, GuardedPairs, Floats]:
         """Return the fraction of the displacements `way` (n,3) from x for which the candidates are complete, the pairs
         that may meet during it, and how far (n,) each vertex may deviate from it."""
 
-    def give_up(self, pairs: Walls, which: Flags) -> None:
+    def give_up(self, pairs: GuardedPairs, which: Flags) -> None:
         """Stop guarding the pairs selected by `which` (k,)."""
 
 
@@ -57,7 +57,7 @@ class Carry:
         self.gone = np.zeros((n, 3))  # displacement by which each vertex was carried
         self.rounds = 0
 
-    def bring(self, walls: Overseer, target: Floats, x: Floats, rounds: int) -> bool:
+    def bring(self, walls: GuardView, target: Floats, x: Floats, rounds: int) -> bool:
         """Move the driven rows of x to `target`, and carry the cloth they push, in at most `rounds` rounds. Return
         whether they arrived. Pairs that leave no room are given up in batches; all others stay separated."""
         free, driven = self._free, self._driven
@@ -114,7 +114,7 @@ class Carry:
         e[goes], carried[goes] = e[first][self._pieces[goes]], True
         return int(goes.sum())
 
-    def _ease(self, pairs: Walls, tight: Flags, radius: Floats, thickness: float, x: Floats) -> None:
+    def _ease(self, pairs: GuardedPairs, tight: Flags, radius: Floats, thickness: float, x: Floats) -> None:
         """Move cloth away from blocking pairs while bodies and grips wait: an edge pinned at one end must rotate before
         anything can pass it."""
         u = np.zeros_like(x)
@@ -148,7 +148,7 @@ class Carry:
         return way
 
 
-def _apart(pairs: Walls, x: Floats, u: Floats) -> tuple[float, Floats]:
+def _apart(pairs: GuardedPairs, x: Floats, u: Floats) -> tuple[float, Floats]:
     """Return the fraction of u that all vertices may move, and the fraction that each pair (k,) allows."""
     most = np.empty(len(pairs.kept))
     return float(_kernels.shares(*pairs.named, pairs.kept, x, u, most)), most

@@ -14,16 +14,16 @@ from numpy.typing import NDArray
 
 from ... import contacts as _contacts
 from ...contacts import Contacts
-from ...detect.bvh.leaf_mesh import Cover
+from ...detect.bvh.leaf_mesh import LeafMesh
 from ...detect.queries.proximity import NearPairs
 from ...kernels.simulation import guard as _kernels
 from ...respond import Projection
 from ...scene import Scene
 from ...state import State
 from .carry import Carry
-from .intersections import CrossingCount
+from .intersections import IntersectionCount
 from .opening import is_tight, open_up
-from .pairs import Other, Walls, among, beside, cover_of, keys, records, rows_of, spacing
+from .pairs import GuardedPairs, Other, among, beside, keys, leaf_mesh_of, records, rows_of, spacing
 
 log = logging.getLogger("pliant.simulation.guard")
 Floats = NDArray[np.float64]
@@ -51,7 +51,7 @@ class Guard:
         self.safe = scene.self_contact == "safe"
         self.eps = scene.eps
         self.thickness = scene.eps if scene.thickness is None else scene.thickness
-        lowest = THINNEST * ROUNDING * float(np.abs(state.x[scene.soft_rows]).max(initial=0.0))
+        lowest = THINNEST * ROUNDING * float(np.abs(state.x[scene.deformable_rows]).max(initial=0.0))
         if self.safe and self.thickness < lowest:
             raise ValueError(
                 f"thickness = {self.thickness:g} m is within the rounding error of the cloth's coordinates; "
@@ -60,7 +60,7 @@ class Guard:
         self._cloth = Projection(scene, eps=self.thickness)
         self._bodies = Projection(scene, eps=BODY_SHARE * scene.eps, obstacles=True)
         count = int(scene.first[-1])
-        soft = cover_of(scene, scene.soft, state.x, count)
+        soft = leaf_mesh_of(scene, scene.deformable, state.x, count)
         # interior vertices of a solid have no contacts and are not guarded
         skin = np.zeros(count, np.bool_)
         skin[soft.top.faces] = True
@@ -70,12 +70,12 @@ class Guard:
         self._near = NearPairs(soft)
         self._others = []
         for b in scene.fixed if self.safe else ():
-            cover = cover_of(scene, [b], state.x, count)
-            self._others.append(Other(NearPairs(soft, cover), rows_of(scene, b), b in scene.moving))
+            leaf_mesh = leaf_mesh_of(scene, [b], state.x, count)
+            self._others.append(Other(NearPairs(soft, leaf_mesh), rows_of(scene, b), b in scene.moving))
         self._body_of = np.repeat(np.arange(len(scene.bodies), dtype=np.int32), np.diff(scene.first))
         self._largest = max(spacing(soft.top, state.x), 1.5 * self.thickness)
         self._drifts = False
-        parts = [scene.bodies[b].mesh.welded.links + np.int32(scene.first[b]) for b in scene.soft]
+        parts = [scene.bodies[b].mesh.welded.links + np.int32(scene.first[b]) for b in scene.deformable]
         links = np.concatenate([np.zeros((0, 2), np.int32), *parts])
         self._settled = self._rest(soft, state.x, links)
         self._free = scene.inverse_masses > 0.0
@@ -85,7 +85,7 @@ class Guard:
         self._left = 0  # rounds of carrying left in this frame
         self._given_up = np.zeros((count, len(scene.bodies)), np.bool_)  # [vertex, body]: that pair is not guarded
         self._tangled = self.safe  # whether triangles may intersect
-        self._exact = CrossingCount(scene, state.x) if self.safe else None
+        self._exact = IntersectionCount(scene, state.x) if self.safe else None
         self.seen = state.x.copy()
         self._at = state.x.copy()  # the last positions known to be free of intersections
         self._way = np.zeros_like(state.x)  # expected displacement of each vertex from `seen`
@@ -95,8 +95,8 @@ class Guard:
         self.part = np.ones(count)
         self.contacts = self.touching = _contacts.empty()
         self._radius = np.zeros(count)
-        self.looks, self.forced = 0, 0
-        self.unheld = 0  # total number of pairs of features given up
+        self.looks, self.failed_substeps = 0, 0
+        self.given_up_pairs = 0  # total number of pairs of features given up
         self._first = True
 
     def look(self, x: Floats, stride: float, way: Floats | None = None, *, far: float = 0.0) -> float:
@@ -129,7 +129,7 @@ class Guard:
             both = _contacts.join([self.contacts, self.touching])
             if len(self._locked):
                 both = both[~among(both["vertices"], self._locked)]
-            self._walls = Walls.of(both, x, self._least, self._rounding)
+            self._walls = GuardedPairs.of(both, x, self._least, self._rounding)
         if len(self._settled):
             key = keys(self.contacts)
             self.contacts = self.contacts[~np.isin(key, self._settled)]
@@ -172,7 +172,9 @@ class Guard:
         found = self._records(body.near, soft, body.near.b, body.reach)
         share = _kernels.SHARE if body.moves else _kernels.STILL
         drifts = (soft.drift.boxes, body.near.b.drift.nodes[0]) if self._drifts else (np.zeros((0, 6)), np.zeros(6))
-        least = _kernels.far_from(soft.skin.corners, soft.at.boxes, body.box, *drifts, body.reach, share, self._radius)
+        least = _kernels.far_from(
+            soft.leaves.corners, soft.at.boxes, body.box, *drifts, body.reach, share, self._radius
+        )
         if body.moves:
             self._radius[body.rows] = np.minimum(self._radius[body.rows], _kernels.SHARE * least)
         # adapt the query distance of the next pass in this frame to the number of candidates
@@ -203,7 +205,7 @@ class Guard:
         for body in self._others:
             body.reach = REACH * self.eps
         self._steps, self._calm, self._left, self._locked = steps - 1, True, WORK * steps, _NONE
-        unsure = self._tangled or self.forced > 0
+        unsure = self._tangled or self.failed_substeps > 0
         if unsure:
             self._given_up[:] = False
         # no prediction from a speed that is not finite
@@ -225,18 +227,18 @@ class Guard:
         locked = self._walls.gaps <= 2.0 * self._rounding
         if locked.any():
             self._locked, self._walls = self._walls.vertices[locked], self._walls[~locked]
-            self.unheld += len(self._locked)
+            self.given_up_pairs += len(self._locked)
             said = "%d pairs of features touch within rounding at %.3f s and there is no room to separate them"
             self._force(said, len(self._locked), state.time)
 
     def _force(self, said: str, *values: float) -> None:
         """Count a failure to keep pairs separated, and warn at the first one."""
-        self.forced += 1
-        if self.forced == 1:
+        self.failed_substeps += 1
+        if self.failed_substeps == 1:
             log.warning("safe mode: " + said + "; these pairs are no longer guarded and may intersect", *values)
 
-    def near(self, x: Floats) -> tuple[Walls, Floats, float, float]:
-        """Implement `opening.Overseer`."""
+    def near(self, x: Floats) -> tuple[GuardedPairs, Floats, float, float]:
+        """Implement `opening.GuardView`."""
         self.look(x, 0.0)
         return self._walls, self._radius, self._least, self._rounding
 
@@ -285,13 +287,13 @@ class Guard:
     def _carry_along(self, state: State, dt: float, x: Floats) -> None:
         """Move bodies and grips in x to their positions at the end of the substep and carry the cloth along; then let
         the cloth complete the part of its own motion by which it was not carried."""
-        target, begin, before = state.x, x.copy(), self.unheld
+        target, begin, before = state.x, x.copy(), self.given_up_pairs
         arrived = self._carry.bring(self, target, x, max(self._left, 1))
         self._left -= self._carry.rounds
         if not arrived:
             x[self.driven] = target[self.driven]
             self.give_up(self._walls, self._walls.crossed(self.seen, x))
-        if self.unheld > before or not arrived:
+        if self.given_up_pairs > before or not arrived:
             self._force("bodies and grips leave the cloth no room at %.3f s and move on without it", state.time)
         free, gone = self._free, np.linalg.norm(self._carry.gone, axis=1)
         own = 1.0 - gone / max(float(gone.max()), 1e-300)
@@ -302,14 +304,14 @@ class Guard:
             if not self._go(target, x)[0]:
                 break
 
-    def along(self, x: Floats, way: Floats) -> tuple[float, Walls, Floats]:
-        """Implement `carry.Overseer`."""
+    def along(self, x: Floats, way: Floats) -> tuple[float, GuardedPairs, Floats]:
+        """Implement `carry.GuardView`."""
         share = self.look(x, 0.0, way, far=FAR * self._largest)
         return share, self._walls, self._radius
 
-    def give_up(self, pairs: Walls, which: NDArray[np.bool_]) -> None:
+    def give_up(self, pairs: GuardedPairs, which: NDArray[np.bool_]) -> None:
         """Stop guarding the pairs selected by `which` (k,), until the next frame and as long as they intersect."""
-        self.unheld += int(which.sum())
+        self.given_up_pairs += int(which.sum())
         v, split = pairs.vertices[which], np.where(pairs.kinds[which] == _contacts.VERTEX_FACE, 1, 2)
         for k in range(4):
             other = v[np.arange(len(v)), np.where(k < split, split, 0)]
@@ -324,7 +326,7 @@ class Guard:
 
     def crossed(self, x: Floats) -> list[tuple[int, int, Rows]]:
         """Return bodies and corners (k,2,3) of intersecting triangle pairs at x; empty while all were guarded."""
-        return self._exact.corners(x) if self._exact and (self._tangled or self.forced) else []
+        return self._exact.corners(x) if self._exact and (self._tangled or self.failed_substeps) else []
 
     def _ahead(self, state: State, x: Floats) -> Floats:
         """Return the displacements from x to the end of the frame at constant velocity."""
@@ -382,10 +384,10 @@ class Guard:
         parts = [(self.contacts, self.thickness), (self.touching, self._bodies.eps)]
         return _contacts.join([found[found["distance"] <= eps] for found, eps in parts])
 
-    def _records(self, pairs: NearPairs, a: Cover, b: Cover, reach: float) -> Contacts:
+    def _records(self, pairs: NearPairs, a: LeafMesh, b: LeafMesh, reach: float) -> Contacts:
         return records(pairs, a, b, reach, self._way if self._drifts else None, self._body_of)
 
-    def _rest(self, soft: Cover, x: Floats, links: Rows) -> NDArray[np.int64]:
+    def _rest(self, soft: LeafMesh, x: Floats, links: Rows) -> NDArray[np.int64]:
         """Return keys of pairs of mesh neighbours within the thickness at the start; these are not pushed apart."""
         soft.move(x)
         close = self._records(self._near, soft, soft, self.thickness)

@@ -12,13 +12,13 @@ Floats = NDArray[np.float64]
 Pairs = NDArray[np.int32]
 
 
-class CrossingCount:
+class IntersectionCount:
     """Counts the intersecting triangle pairs of a scene, touching included. Neighbours count only where they intersect
     beyond their shared vertices or edge (see `Crossings`). Each body has one BVH, which is refitted."""
 
     def __init__(self, scene: Scene, x: Floats) -> None:
         self.parts = [_Part(scene, b, x) for b in range(len(scene.bodies))]
-        self.soft, self.fixed, self._moving = scene.soft, scene.fixed, {*scene.soft, *scene.moving}
+        self.deformable, self.fixed, self._moving = scene.deformable, scene.fixed, {*scene.deformable, *scene.moving}
 
     def at(self, x: Floats) -> tuple[int, int]:
         """Return the number of pairs of cloth with cloth and of cloth with bodies at positions x (n,3) of the scene."""
@@ -28,13 +28,13 @@ class CrossingCount:
 
     def with_bodies(self) -> int:
         """Return the number of pairs of cloth with bodies at the positions of the last `move`."""
-        return sum(len(self.between(b, c)) for b in self.soft for c in self.fixed)
+        return sum(len(self.between(b, c)) for b in self.deformable for c in self.fixed)
 
     def corners(self, x: Floats) -> list[tuple[int, int, Pairs]]:
         """For each two bodies b, c that intersect at x: b, c and the corners (k,2,3) of the pairs, as rows of x."""
         self.move(x)
         found = []
-        for b, c in [*self._cloths, *((b, c) for b in self.soft for c in self.fixed)]:
+        for b, c in [*self._cloths, *((b, c) for b in self.deformable for c in self.fixed)]:
             pairs = self.between(b, c)
             if len(pairs):
                 one, two = (self.parts[k].faces[pairs[:, n]] + self.parts[k].rows.start for n, k in enumerate((b, c)))
@@ -48,7 +48,7 @@ class CrossingCount:
 
     @property
     def _cloths(self) -> list[tuple[int, int]]:
-        return [(b, c) for k, b in enumerate(self.soft) for c in self.soft[k:]]
+        return [(b, c) for k, b in enumerate(self.deformable) for c in self.deformable[k:]]
 
     def between(self, b: int, c: int) -> Pairs:
         """Return the pairs (k,2) of intersecting faces of two bodies, or of one, as of the last `move`."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels.simulation import carry as _kernels
-from .pairs import Walls, among
+from .pairs import GuardedPairs, among
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
@@ -22,10 +22,10 @@ WANTED = 2.0  # times that gap: a pair is opened to it
 SMALLEST = 1.0 / 16  # smallest fraction of a round's displacement that is tried
 
 
-class Overseer(Protocol):
+class GuardView(Protocol):
     """The interface of the guard that opening uses."""
 
-    def near(self, x: Floats) -> tuple[Walls, Floats, float, float]:
+    def near(self, x: Floats) -> tuple[GuardedPairs, Floats, float, float]:
         """Return the near pairs at x, how far (n,) each vertex may move without meeting other pairs, the gap that is
         always kept, and the rounding error of distances."""
 
@@ -33,12 +33,12 @@ class Overseer(Protocol):
         """Return the corners (k,6) of all intersecting pairs of triangles at x, by the exact test."""
 
 
-def is_tight(walls: Walls, least: float) -> bool:
+def is_tight(walls: GuardedPairs, least: float) -> bool:
     """Whether any pair needs opening."""
     return bool(walls.gaps.min(initial=np.inf) < TIGHT * least)
 
 
-def open_up(guard: Overseer, free: NDArray[np.bool_], x: Floats) -> bool:
+def open_up(guard: GuardView, free: NDArray[np.bool_], x: Floats) -> bool:
     """Move the free vertices of x until no pair is tight, as far as there is room. Return whether anything moved.
 
     No new intersections are created; pairs that only touch are usually separated.

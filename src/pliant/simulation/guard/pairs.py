@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ... import contacts as _contacts
 from ...contacts import Contacts
-from ...detect.bvh.leaf_mesh import Cover
+from ...detect.bvh.leaf_mesh import LeafMesh
 from ...detect.queries.proximity import NearPairs
 from ...kernels.queries import contact_records as _records
 from ...kernels.simulation import carry as _carry
@@ -37,7 +37,7 @@ class Other:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Walls:
+class GuardedPairs:
     """Pairs of features that are kept separated along their normals: vertices (k,4), kinds (k,), normals (k,3), present
     gaps (k,), the room (k,) each side may use, and the gap (k,) that is always kept; metres."""
 
@@ -49,7 +49,7 @@ class Walls:
     kept: Floats
 
     @classmethod
-    def of(cls, found: Contacts, x: Floats, least: float, rounding: float) -> "Walls":
+    def of(cls, found: Contacts, x: Floats, least: float, rounding: float) -> "GuardedPairs":
         """Make the pairs of contacts found at x; gaps below `least` are kept at their size less `rounding`."""
         gaps, room, kept = (np.empty(len(found)) for _ in range(3))
         pairs = found["vertices"].copy(), found["kind"].copy(), found["normal"].copy()
@@ -59,8 +59,8 @@ class Walls:
             _kernels.room_of(*pairs, x, least, rounding, gaps, room, kept)
         return cls(*pairs, gaps, room, kept)
 
-    def __getitem__(self, which: NDArray[np.bool_]) -> "Walls":
-        return Walls(*(getattr(self, field.name)[which] for field in dataclasses.fields(self)))
+    def __getitem__(self, which: NDArray[np.bool_]) -> "GuardedPairs":
+        return GuardedPairs(*(getattr(self, field.name)[which] for field in dataclasses.fields(self)))
 
     @property
     def named(self) -> tuple[Rows, NDArray[np.uint8], Floats]:
@@ -113,7 +113,7 @@ def keys(contacts: Contacts) -> NDArray[np.int64]:
     return np.asarray(contacts["kind"].astype(np.int64) << 62 | e[:, 0] << 31 | e[:, 1], np.int64)
 
 
-def records(pairs: NearPairs, a: Cover, b: Cover, reach: float, way: Floats | None, body_of: Rows) -> Contacts:
+def records(pairs: NearPairs, a: LeafMesh, b: LeafMesh, reach: float, way: Floats | None, body_of: Rows) -> Contacts:
     """Return contacts of two covers, or of one with itself: pairs within `reach`, now or along the way (n,3)."""
     there, back, edges = pairs.within(reach, drifting=way is not None)
     out = np.empty(len(there) + len(back) + len(edges), _contacts.CONTACT)
@@ -134,11 +134,11 @@ def rows_of(scene: Scene, b: int) -> Rows:
     return np.arange(scene.first[b], scene.first[b + 1], dtype=np.int32)
 
 
-def cover_of(scene: Scene, bodies: Sequence[int], x: Floats, count: int) -> Cover:
+def leaf_mesh_of(scene: Scene, bodies: Sequence[int], x: Floats, count: int) -> LeafMesh:
     """Return all faces of some bodies as one cover over the scene's array of positions."""
     faces = [scene.bodies[b].mesh.welded.faces + np.int32(scene.first[b]) for b in bodies]
     top = Topology.of(np.concatenate([np.zeros((0, 3), np.int32), *faces]), count)
-    return Cover(x, top, np.arange(count), lone=False)
+    return LeafMesh(x, top, np.arange(count), lone=False)
 
 
 def spacing(top: Topology, x: Floats) -> float:

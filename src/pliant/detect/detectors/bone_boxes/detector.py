@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .... import validate
-from ....arguments import door
+from ....arguments import check_arguments
 from ....contacts import Contacts, Pool
 from ....kernels.detectors import brute_force as _careful
 from ....kernels.detectors.bone_boxes import boxes as _boxes
@@ -14,11 +14,11 @@ from ....kernels.detectors.bone_boxes import lookup as _lookup
 from ....kernels.detectors.bone_boxes import memory as _memory
 from ....kernels.jit import worth
 from ....kernels.queries import contact_records as _records
-from ....motion.rigid import STANDING
+from ....motion.rigid import IDENTITY_POSE
 from ....state import State
 from ...base import Finds, Inside, Side
 from ...queries.contact_records import reach_of
-from ...queries.penetration import NOTHING, Skin
+from ...queries.penetration import NOTHING, SkinQueries
 from .boxes import SLABS, BoneBoxes
 from .probes import SOME, Probes, Touching, sound
 
@@ -28,7 +28,7 @@ AROUND = 1.5  # times `within`: query distance; a point found beyond `within` is
 MOST = 240  # sampled poses of a clip
 
 
-@door
+@check_arguments
 class BoneBoxesDetector:
     """The nearest triangle of each vertex of cloth that is closer than `within` (metres) to a skin, or inside it.
 
@@ -62,14 +62,14 @@ class BoneBoxesDetector:
         deep: bool = True,
         every: float = EVERY,
     ) -> None:
-        self.soft, self.body = soft, body
+        self.deformable, self.body = soft, body
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
         self.exact = bool(exact)
         self.guarantee = "A" if exact else "C"
         mesh = body.mesh
         if not mesh.n_faces:
             raise ValueError(f"mesh {mesh.name!r} has no faces; expected a surface")
-        self._skin = Skin(mesh)
+        self._skin = SkinQueries(mesh)
         self._rows = self._skin.rows
         self._seams = len(self._rows) < mesh.n_vertices
         self._deep = deep and self.exact and mesh.issues.encloses and not mesh.issues.inward
@@ -105,7 +105,7 @@ class BoneBoxesDetector:
             self._skin.moved()
         how = (self.within, self.exact, self._deep)
         one, two = self._vertices, self._middles
-        one.follow(state.x[self.soft.rows], self.boxes, self._moved)
+        one.follow(state.x[self.deformable.rows], self.boxes, self._moved)
         one.ask(self.boxes, self._skin, *how)
         _memory.middles(self.edges, one.points, self._middle)
         two.follow(self._middle, self.boxes, self._moved)
@@ -137,7 +137,7 @@ class BoneBoxesDetector:
         return sound(points, begin, self.boxes, self._skin)
 
     def _faces(self, one: Touching, state: State, out: Contacts) -> None:
-        x, x_b = state.x[self.soft.rows], state.x[self.body.rows]
+        x, x_b = state.x[self.deformable.rows], state.x[self.body.rows]
         pairs = np.stack([one.rows, one.pairs[:, 0]], 1).astype(np.int32)
         side = np.ones(len(x))
         side[one.rows[one.distance < 0.0]] = -1.0
@@ -160,12 +160,12 @@ class BoneBoxesDetector:
         body = self.body.body
         if hasattr(self.body.motion, "joints") and body in state.bones:
             return state.bones[body]
-        return state.pose[body : body + 1] if body < len(state.pose) else STANDING[None]
+        return state.pose[body : body + 1] if body < len(state.pose) else IDENTITY_POSE[None]
 
     def _build(self, slabs: int, every: float) -> BoneBoxes:
         mesh, motion, rows = self.body.mesh, self.body.motion, self._rows
         joints, weights = np.zeros((len(rows), 1), np.int32), np.ones((len(rows), 1))
-        poses, frames = STANDING[None, None], iter([mesh.vertices[rows]])
+        poses, frames = IDENTITY_POSE[None, None], iter([mesh.vertices[rows]])
         if motion is not None and hasattr(motion, "joints"):
             skinned: Any = motion
             joints, weights = skinned.joints[rows], skinned.weights[rows]

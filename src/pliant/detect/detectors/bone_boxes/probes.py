@@ -11,7 +11,7 @@ from ....kernels.detectors.bone_boxes.boxes import CHUNK
 from ....kernels.jit import worth
 from ....kernels.queries import closest_point as _nearest
 from ...base import Inside
-from ...queries.penetration import Skin
+from ...queries.penetration import SkinQueries
 from ...queries.winding import INSIDE
 from .boxes import BoneBoxes
 
@@ -54,7 +54,7 @@ class Probes:
         at = (self.points, self.clear, self._pace)
         _memory.follow_points(x, self.order, boxes.placed.world, moved, boxes.slack, *at)
 
-    def ask(self, boxes: BoneBoxes, skin: Skin, within: float, exact: bool, deep: bool) -> None:
+    def ask(self, boxes: BoneBoxes, skin: SkinQueries, within: float, exact: bool, deep: bool) -> None:
         """Find the nearest triangle of each point closer than `within`; with `deep`, of all points inside a closed
         skin."""
         points, placed, reach, slack, x = self.points, boxes.placed, boxes.reach, boxes.slack, skin.surface.x
@@ -117,7 +117,7 @@ def _counts(points: int) -> NDArray[np.int64]:
     return np.zeros((-(-points // CHUNK), 2), np.int64)
 
 
-def sound(points: Floats, begin: NDArray[np.int64], boxes: BoneBoxes, skin: Skin) -> Inside:
+def sound(points: Floats, begin: NDArray[np.int64], boxes: BoneBoxes, skin: SkinQueries) -> Inside:
     """Find which of `points` (n,3) are inside a closed skin, with penetration depth and separation direction. `begin`
     (n,): rows of triangles to start from, or -1. Stores nothing."""
     rows = np.flatnonzero(skin.sides(points) == INSIDE)

@@ -2,6 +2,6 @@
 
 from .pairs import ActivePairsDetector
 from .recall import Recall, measured_recall, regions_of
-from .tree import StochasticTreeDetector
+from .tree import StochasticBvhDetector
 
-__all__ = ["ActivePairsDetector", "Recall", "StochasticTreeDetector", "measured_recall", "regions_of"]
+__all__ = ["ActivePairsDetector", "Recall", "StochasticBvhDetector", "measured_recall", "regions_of"]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .... import validate
-from ....arguments import door
+from ....arguments import check_arguments
 from ....contacts import Contacts
 from ....kernels.detectors.stochastic import descent as _descent
 from ....kernels.detectors.stochastic import features as _features
@@ -29,7 +29,7 @@ FADE = 0.8  # decay per step of the statistics behind the recall estimate
 _BYTES = 40  # memory per pair of triangles
 
 
-@door
+@check_arguments
 class ActivePairsDetector:
     """Find contacts closer than `within` around randomly sampled, tracked vertex pairs; `other=None` finds
     self-contact, excluding adjacent features.

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .... import validate
-from ....arguments import door
+from ....arguments import check_arguments
 from ....contacts import Contacts
 from ....kernels.detectors.stochastic import traversal as _kernels
 from ....kernels.detectors.stochastic.features import add_features
@@ -31,8 +31,8 @@ SHORT = 5e-4  # seconds
 _BYTES = 260  # peak memory per contact during detection
 
 
-@door
-class StochasticTreeDetector:
+@check_arguments
+class StochasticBvhDetector:
     """Find contacts closer than `within`, the most probable ones first; `other=None` finds self-contact.
 
     `quality` 0 to 1: stop when about this share of the contacts is found; 1 finds all, as method "tree". `budget_ms`:
@@ -81,7 +81,7 @@ class StochasticTreeDetector:
             self._walkers.append(Walker(made.nodes, made.items, made.order, fill, rest, k * self._whole.faces))
         self._queue = _queue(1 << 10)
         self._out = np.empty((1 << 14, 3), np.int32)
-        self._lot = np.empty((LEAF * LEAF + _kernels.LOT + 64, 2), np.int32)
+        self._lot = np.empty((LEAF * LEAF + _kernels.BATCH + 64, 2), np.int32)
         self._found = self._out[:0]
         self._recording, self._began = 1e-6, 0.0  # seconds per contact record, and start time of this step
         self.estimated_recall = float("nan")

@@ -16,7 +16,7 @@ from ...geometry.triangle import normal
 from ...jit import kernel
 from .features import triangles_near
 
-LOT = 256  # pairs of triangles tested together
+BATCH = 256  # pairs of triangles tested together
 MISS = -1  # tested, and too far apart
 
 
@@ -101,7 +101,7 @@ def flood(facets, x, same, reach, within, pairs, spread, seen, now, state, statu
     pairs of triangles. state (4,): near pairs, tested pairs, regions, and whether there was too little space.
     """
     start, beside, around, vertex_start = facets.start, facets.beside, facets.around, facets.vertex_start
-    near, lot = seen.near, np.empty((LOT, 2), np.int32)
+    near, lot = seen.near, np.empty((BATCH, 2), np.int32)
     most = len(seen.keys) // 2
     for s in range(len(pairs)):
         count, region = state[0], state[2]
@@ -111,7 +111,7 @@ def flood(facets, x, same, reach, within, pairs, spread, seen, now, state, statu
             for v in range(vertex_start[j], vertex_start[j + 1]):
                 lot[n, 0], lot[n, 1] = around[u], around[v]
                 n += 1
-                if n == LOT:
+                if n == BATCH:
                     if state[1] >= most:
                         # probing a full table would not terminate
                         state[3] = 1
@@ -129,10 +129,10 @@ def flood(facets, x, same, reach, within, pairs, spread, seen, now, state, statu
             for v in range(start[q], start[q + 1]):
                 lot[n, 0], lot[n, 1], n = p, beside[v], n + 1
             head += 1
-            if n > LOT - 32 or head == count:
+            if n > BATCH - 32 or head == count:
                 count, _ = look(facets, x, same, reach, within, lot, n, region, seen, now, count)
                 state[1], n = state[1] + n, 0
         state[0], state[2] = count, region + (count > first)
-        if count >= len(near) or state[1] >= most - 4 * LOT:
+        if count >= len(near) or state[1] >= most - 4 * BATCH:
             state[3] = 1
             return

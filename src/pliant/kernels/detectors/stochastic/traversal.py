@@ -18,7 +18,7 @@ GRID = 8  # cells along each side of a node's box
 SAMPLES = 256  # least number of points at which the surface of a node is sampled
 STEPS = 1 << 12  # distinct probabilities in the queue; of equal ones the latest comes first, which descends
 KIN = 512  # triangles of a node with a self-contact probability of one half
-LOT = 64  # pairs of triangles whose features are tested together
+BATCH = 64  # pairs of triangles whose features are tested together
 OPENED = 40  # least space for opening an entry: a node of 8 children with itself gives 36
 
 
