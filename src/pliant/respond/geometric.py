@@ -6,6 +6,7 @@ from .. import contacts as _contacts
 from .. import validate
 from ..contacts import Contacts
 from ..kernels.respond import geometric as _kernels
+from ..kernels.respond.projection import Friction, Substep
 from ..scene import Scene
 from ..state import State
 from .base import Look, Response
@@ -73,7 +74,8 @@ class Geometric(Response):
         self._answer(state, 4.0 * self._gravity * dt)
 
     def _separate(self, found: Contacts, state: State, dt: float, look: Look | None, rounds: int) -> None:
-        common = state.x, self.lift, state.x_start, self.w, self.eps, self.friction, self.simple, dt
+        substep = Substep(state.x, state.x_start, self.w, dt)
+        common = substep, self.lift, self.eps, Friction(self.friction, self.simple)
         least, parts = FREE * self.eps, []
         self.unresolved = _kernels.too_near(found, state.x, self.w, least)
         # within a substep approaching pairs are always stopped; at the end of a frame a free state is left unchanged
@@ -97,7 +99,7 @@ class Geometric(Response):
 
     def _answer(self, state: State, slow: float) -> None:
         if len(self.met):
-            bounce = self.restitution, slow, self.friction, self.simple
+            bounce = self.restitution, slow, Friction(self.friction, self.simple)
             _kernels.answer(self.met, state.v, self._before, self.w, *bounce, self.pushed)
 
 

@@ -5,6 +5,7 @@ import numpy as np
 from .. import validate
 from ..contacts import Contacts
 from ..kernels.respond import penalty as _kernels
+from ..kernels.respond.projection import Friction, Substep
 from ..scene import Scene
 from ..state import State
 from .base import Response
@@ -37,19 +38,8 @@ class Penalty(Response):
     def apply(self, contacts: Contacts, state: State, dt: float) -> None:
         """Move x by the effect of repulsion and friction in dt, after the internal forces."""
         if len(contacts):
-            _kernels.repel(
-                contacts,
-                state.x,
-                state.x_start,
-                self.w,
-                self.eps,
-                dt / self.tau,
-                self.friction,
-                self.simple,
-                dt,
-                self.pushed,
-                self.rubbed,
-            )
+            substep, friction = Substep(state.x, state.x_start, self.w, dt), Friction(self.friction, self.simple)
+            _kernels.repel(contacts, substep, self.eps, dt / self.tau, friction, self.pushed, self.rubbed)
 
     def finish(self, contacts: Contacts, state: State, dt: float) -> None:
         """Leave v unchanged: the repulsion is already contained in the displacement."""

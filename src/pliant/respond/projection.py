@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from ..contacts import Contacts
 from ..kernels.respond import projection as _kernels
+from ..kernels.respond.projection import Friction, Substep
 from ..scene import Scene
 from ..state import State
 from .base import Response
@@ -44,19 +45,8 @@ class Projection(Response):
     def apply(self, contacts: Contacts, state: State, dt: float) -> None:
         """Move x so that every gap is at least eps (to first order), with friction; see `RECOVERY`."""
         if len(contacts):
-            _kernels.project(
-                contacts,
-                state.x,
-                state.x_start,
-                self.w,
-                self.eps,
-                self.friction,
-                self.simple,
-                RECOVERY,
-                dt,
-                self.pushed,
-                self.rubbed,
-            )
+            substep, friction = Substep(state.x, state.x_start, self.w, dt), Friction(self.friction, self.simple)
+            _kernels.project(contacts, substep, self.eps, friction, RECOVERY, self.pushed, self.rubbed)
 
     def finish(self, contacts: Contacts, state: State, dt: float) -> None:
         """Correct v for the projection, with restitution."""

@@ -5,6 +5,7 @@ import numpy as np
 from .. import validate
 from ..contacts import Contacts
 from ..kernels.respond import separate as _kernels
+from ..kernels.respond.projection import Friction, Substep
 from ..scene import Scene
 from ..state import State
 from .base import Response
@@ -51,9 +52,9 @@ class Separate(Response):
             return
         x, holds = state.x, np.zeros(len(state.x))
         _kernels.count_holds(contacts, holds)
-        rubs = self.friction, self.simple, dt
+        substep, friction = Substep(x, state.x_start, self.w, dt), Friction(self.friction, self.simple)
         for _ in range(SWEEPS):
-            _kernels.stop(contacts, x, state.x_start, self.w, self.eps, *rubs, holds, self.stopped, self.rubbed)
+            _kernels.stop(contacts, substep, self.eps, friction, holds, self.stopped, self.rubbed)
         pace = min(dt / self.tau, 1.0)
         farthest, most = _kernels.lead(contacts, x, self.w, self.eps, pace, holds, self.lift)
         # one factor for all vertices, so that action equals reaction

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from .. import validate
 from ..contacts import CONTACT, VERTEX_FACE, VERTEX_FIELD, Contacts
 from ..kernels.respond import surface_tag as _kernels
+from ..kernels.respond.projection import Friction, Substep
 from ..scene import Scene
 from ..state import State
 from .base import Response
@@ -62,7 +63,8 @@ class SurfaceTag(Response):
         """Remove the predicted motion of tagged vertices towards their surface."""
         self._stopped = np.zeros(len(self.tags))
         if len(self.tags):
-            _kernels.hold(self.tags, state.x, state.x_start, self.w, self.friction, self.simple, dt, self._stopped)
+            substep = Substep(state.x, state.x_start, self.w, dt)
+            _kernels.hold(self.tags, substep, Friction(self.friction, self.simple), self._stopped)
 
     def begin(self, contacts: Contacts, state: State) -> None:
         """Begin a substep: clear the corrections."""
@@ -71,20 +73,9 @@ class SurfaceTag(Response):
     def apply(self, contacts: Contacts, state: State, dt: float) -> None:
         """Project vertices that are too near to the surface, with friction."""
         if len(contacts):
-            _kernels.set_out(
-                contacts,
-                state.x,
-                state.x_start,
-                self.w,
-                (1.0 - _HAIR) * self.eps,
-                self.deep,
-                self.stiffness,
-                self.friction,
-                self.simple,
-                dt,
-                self.pushed,
-                self._outward,
-            )
+            substep, friction = Substep(state.x, state.x_start, self.w, dt), Friction(self.friction, self.simple)
+            out = (1.0 - _HAIR) * self.eps, self.deep, self.stiffness
+            _kernels.set_out(contacts, substep, *out, friction, self.pushed, self._outward)
 
     def finish(self, contacts: Contacts, state: State, dt: float) -> None:
         """Correct v for the projection, and update the tags."""

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from ...contacts import Contacts, Pool
 from ...kernels.detectors import brute_force as _careful
+from ...kernels.mesh.features import Segments
 from ...kernels.queries import contact_records as _kernels
 from ...kernels.queries.surface import Surface
 from ..base import Side
@@ -174,7 +175,8 @@ def clear_edges(a: Pose, b: Pose, pairs: Rows, unclear: NDArray[np.bool_], out: 
     rows = np.flatnonzero(unclear)
     if len(rows):
         weights, normal, distance = np.empty((len(rows), 4)), np.empty((len(rows), 3)), np.empty(len(rows))
-        _careful.edge_edge_geometry(a.x, e_a, b.x, e_b, b.edge_normals, pairs[rows], weights, normal, distance)
+        one, two = Segments(a.x, e_a), Segments(b.x, e_b)
+        _careful.edge_edge_geometry(one, two, b.edge_normals, pairs[rows], weights, normal, distance)
         out["normal"][rows], out["distance"][rows] = normal, distance
     if a is not b and len(pairs) and (a.part.solid or b.part.solid):
         ends_a, ends_b = a.x[e_a[pairs[:, 0]]], b.x[e_b[pairs[:, 1]]]
