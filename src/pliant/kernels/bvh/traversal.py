@@ -248,7 +248,9 @@ def front(a, b, same, tasks):
 @kernel(parallel=True)
 def walk_tasks(query, tasks, start, out, count, tests):
     """Apply `walk` to `tasks` (t,2); task t writes to out[start[t]:start[t + 1]]; `count` (t,) is the full number."""
-    a, b, same, reach = query  # parallel loops do not take nested tuples
+    a = Walked(*query.a)  # a parallel loop takes no tuples within tuples
+    b = Walked(*query.b)
+    same, reach = query.same, query.reach
     for t in prange(len(tasks)):
         task, room = (tasks[t, 0], tasks[t, 1]), start[t + 1] - start[t]
         count[t], tests[t] = walk(Overlap(a, b, same, reach), task, out, start[t], room)

@@ -112,7 +112,8 @@ def neighbours(x, rest, edges, e, f):
 @kernel(parallel=True)
 def vertex_face_pairs(search, x_a, x_b, faces_b, start, out):
     """Count into start[i+1] if `out` is empty, otherwise fill out[start[i]:]."""
-    cells, rest, within = search  # parallel loops do not take nested tuples
+    cells = Cells(*search.cells)  # a parallel loop takes no tuples within tuples
+    rest, within = search.rest, search.within
     for i in prange(len(x_a)):
         count = faces_near(Search(cells, rest, within), x_a, i, x_b, faces_b, out, start[i])
         if out.shape[0] == 0:
@@ -122,7 +123,8 @@ def vertex_face_pairs(search, x_a, x_b, faces_b, start, out):
 @kernel(parallel=True)
 def edge_edge_pairs(search, a, b, low_b, start, out):
     """The same for the edges of a and b; low_b as in `edges_near`."""
-    cells, rest, within = search
+    cells = Cells(*search.cells)
+    rest, within = search.rest, search.within
     for e in prange(len(a.ends)):
         count = edges_near(Search(cells, rest, within), a, e, b, low_b, out, start[e])
         if out.shape[0] == 0:

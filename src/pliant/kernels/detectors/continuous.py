@@ -100,7 +100,8 @@ def touch(start, end, face, query, until):
     if query.ask == ALL_BY_CUBIC:
         hit, t = cubic_impact(relative_motion(*start, *end, face), face, query.tolerance)
         return t if hit else math.inf
-    return first_touch(*start, *end, face, math.inf if query.ask == ALL else until, query.tolerance)
+    before = math.inf if query.ask == ALL else until
+    return first_touch(*start, *end, face, before, query.tolerance)
 
 
 @kernel
@@ -265,10 +266,15 @@ def sweep(one, two, query, begin, hits, counts, least):
     """Each chunk of triangles writes to its own rows of `hits` (PARTS,cap,3) and (PARTS,cap); counts (PARTS,) may
     exceed the space. least (PARTS,): the least time of each chunk, inf if nothing touches.
     """
-    # parallel loops do not take nested tuples
-    (a, at_a), (b, at_b), m = one, two, len(begin)
+    a = LeafArrays(*one.leaves)  # a parallel loop takes no tuples within tuples
+    at_a = Swath(*one.swath)
+    b = LeafArrays(*two.leaves)
+    at_b = Swath(*two.swath)
+    m = len(begin)
     for c in prange(PARTS):
         part = c * STRIDE % PARTS
         first, last = part * m // PARTS, (part + 1) * m // PARTS
-        sides, own = (MovingSide(a, at_a), MovingSide(b, at_b)), HitBuffer(hits.pairs[part], hits.times[part])
-        counts[part], least[part] = sweep_range(sides[0], sides[1], query, begin, first, last, own)
+        own = HitBuffer(hits.pairs[part], hits.times[part])
+        counts[part], least[part] = sweep_range(
+            MovingSide(a, at_a), MovingSide(b, at_b), query, begin, first, last, own
+        )

@@ -10,7 +10,7 @@ from ...geometry.triangle import nearest2
 from ...jit import kernel, prange
 from ...kinds import MIDPOINT_FIELD
 from ...queries.contact_records import link, write
-from .boxes import CHUNK, Skin, over_plane
+from .boxes import CHUNK, Boxes, Placed, Skin, over_plane
 
 
 class ProbeArrays(NamedTuple):
@@ -114,7 +114,9 @@ def look_range(skin, probes, which, first, last, reach, exact):
 @kernel(parallel=True)
 def look(skin, probes, which, reach, exact, counts):
     """Apply `look_range` to all of `which`; counts (chunks,2)."""
-    boxes, placed, x, slack = skin  # parallel loops do not take nested tuples
+    boxes = Boxes(*skin.boxes)  # a parallel loop takes no tuples within tuples
+    placed = Placed(*skin.placed)
+    x, slack = skin.x, skin.slack
     n = len(which)
     for c in prange(-(-n // CHUNK)):
         last = min(n, (c + 1) * CHUNK)
@@ -224,7 +226,9 @@ def judge_range(skin, probes, which, first, last, side):
 @kernel(parallel=True)
 def judge(skin, probes, which, side, counts):
     """Apply `judge_range` to all of `which`; counts (chunks,2)."""
-    boxes, placed, x, slack = skin  # parallel loops do not take nested tuples
+    boxes = Boxes(*skin.boxes)  # a parallel loop takes no tuples within tuples
+    placed = Placed(*skin.placed)
+    x, slack = skin.x, skin.slack
     n = len(which)
     for c in prange(-(-n // CHUNK)):
         last = min(n, (c + 1) * CHUNK)

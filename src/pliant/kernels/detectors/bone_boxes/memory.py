@@ -6,7 +6,7 @@ import numpy as np
 
 from ... import vec
 from ...jit import kernel, prange
-from .boxes import CHUNK, Skin
+from .boxes import CHUNK, Boxes, Placed, Skin
 from .lookup import search_one
 
 # measuring the clearance of a point outside pays off if the result stays valid for several steps
@@ -143,7 +143,9 @@ def measure_range(skin, probes, which, first, last, near):
 @kernel(parallel=True)
 def measure(skin, probes, which, near, counts):
     """Apply `measure_range` to all of `which`; counts (chunks,2)."""
-    boxes, placed, x, slack = skin  # parallel loops do not take nested tuples
+    boxes = Boxes(*skin.boxes)  # a parallel loop takes no tuples within tuples
+    placed = Placed(*skin.placed)
+    x, slack = skin.x, skin.slack
     n = len(which)
     for c in prange(-(-n // CHUNK)):
         last = min(n, (c + 1) * CHUNK)
