@@ -67,12 +67,12 @@ def settle_motion(skin, x_0, x_1, swath):
 
 
 @kernel
-def touch(p_0, q_0, r_0, s_0, p_1, q_1, r_1, s_1, face, ask, until, tolerance):
+def touch(start, end, face, ask, until, tolerance):
     """Time of contact of one pair, or inf."""
     if ask == ALL_BY_CUBIC:
-        hit, t = cubic_impact(relative_motion(p_0, q_0, r_0, s_0, p_1, q_1, r_1, s_1, face), face, tolerance)
+        hit, t = cubic_impact(relative_motion(start, end, face), face, tolerance)
         return t if hit else math.inf
-    return first_touch(p_0, q_0, r_0, s_0, p_1, q_1, r_1, s_1, face, until, tolerance)
+    return first_touch(start, end, face, until, tolerance)
 
 
 @kernel
@@ -95,9 +95,9 @@ def ask_faces(kind, points, faces, pairs, n, ask, tolerance, out, times, count, 
     (names, points), (face_names, faces) = points, faces
     for m in range(n):
         v, q = pairs[m, 0], pairs[m, 1]
-        p_0, a_0, b_0, c_0 = point(points, v, 0), point(faces, q, 0), point(faces, q, 3), point(faces, q, 6)
-        p_1, a_1, b_1, c_1 = point(points, v, 3), point(faces, q, 9), point(faces, q, 12), point(faces, q, 15)
-        t = touch(p_0, a_0, b_0, c_0, p_1, a_1, b_1, c_1, FACE, ask, math.inf if ask else until, tolerance)
+        start = point(points, v, 0), point(faces, q, 0), point(faces, q, 3), point(faces, q, 6)
+        end = point(points, v, 3), point(faces, q, 9), point(faces, q, 12), point(faces, q, 15)
+        t = touch(start, end, FACE, ask, math.inf if ask else until, tolerance)
         if t <= 1.0:
             until = min(until, t)
             count = keep(kind, names[v, 0], face_names[q], t, out, times, count)
@@ -113,9 +113,9 @@ def ask_edges(one, two, same, pairs, n, ask, tolerance, out, times, count, until
         # within one mesh the lower edge comes first, whichever was found first
         if same and names_b[f, 0] < names_a[e, 0]:
             e, f = f, e
-        a_0, b_0, c_0, d_0 = point(edges_a, e, 0), point(edges_a, e, 3), point(edges_b, f, 0), point(edges_b, f, 3)
-        a_1, b_1, c_1, d_1 = point(edges_a, e, 6), point(edges_a, e, 9), point(edges_b, f, 6), point(edges_b, f, 9)
-        t = touch(a_0, b_0, c_0, d_0, a_1, b_1, c_1, d_1, EDGES, ask, math.inf if ask else until, tolerance)
+        start = point(edges_a, e, 0), point(edges_a, e, 3), point(edges_b, f, 0), point(edges_b, f, 3)
+        end = point(edges_a, e, 6), point(edges_a, e, 9), point(edges_b, f, 6), point(edges_b, f, 9)
+        t = touch(start, end, EDGES, ask, math.inf if ask else until, tolerance)
         if t <= 1.0:
             until = min(until, t)
             count = keep(ACROSS, names_a[e, 0], names_b[f, 0], t, out, times, count)
