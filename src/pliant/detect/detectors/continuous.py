@@ -238,17 +238,18 @@ def opened(p_0: Floats, p_1: Floats, time: Floats, edges: bool, solid: bool) -> 
     r_0, r_1 = p_0 - p_0[:, 1:2], p_1 - p_1[:, 1:2]
     p = r_0 + time[:, None, None] * (r_1 - r_0)
     out, unclear = _contacts.empty(k), np.empty(k, np.bool_)
-    here, none = np.repeat(np.arange(k, dtype=np.int32)[:, None], 2, 1), np.zeros(2, np.int32)
+    here, zero = np.repeat(np.arange(k, dtype=np.int32)[:, None], 2, 1), np.zeros(2, np.int32)
+    none = _records.Owners(zero, zero)
     if edges:
         lines = np.arange(2 * k, dtype=np.int32).reshape(-1, 2)
         one, two = (np.ascontiguousarray(p[:, s]).reshape(-1, 3) for s in (slice(0, 2), slice(2, 4)))
-        _records.fill_edges(one, lines, two, lines, here, none, none, out, unclear)
+        _records.fill_edges(one, lines, two, lines, here, none, out, unclear)
         n = np.cross(p[:, 1] - p[:, 0], p[:, 3] - p[:, 2])
     else:
         faces = np.arange(3 * k, dtype=np.int32).reshape(-1, 3)
         faces.flags.writeable = False  # as the faces of a mesh, so that one compiled specialisation serves both
         one, two = np.ascontiguousarray(p[:, 0]), np.ascontiguousarray(p[:, 1:]).reshape(-1, 3)
-        _records.fill_faces(one, two, faces, here, np.zeros(0), none, none, out, unclear)
+        _records.fill_faces(one, two, faces, here, np.zeros(0), none, out, unclear)
         n = np.cross(p[:, 2] - p[:, 1], p[:, 3] - p[:, 1])
     if unclear.any():
         gap = np.einsum("ij,ijk->ik", out["weights"], r_1)

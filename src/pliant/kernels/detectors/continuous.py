@@ -98,10 +98,10 @@ def settle_motion(skin, x_0, x_1, swath):
 def touch(start, end, face, query, until):
     """Time of contact of one pair, or inf; with ALL it does not depend on `until`."""
     if query.ask == ALL_BY_CUBIC:
-        hit, t = cubic_impact(relative_motion(*start, *end, face), face, query.tolerance)
+        hit, t = cubic_impact(relative_motion(start, end, face), face, query.tolerance)
         return t if hit else math.inf
     before = math.inf if query.ask == ALL else until
-    return first_touch(*start, *end, face, before, query.tolerance)
+    return first_touch(start, end, face, before, query.tolerance)
 
 
 @kernel
