@@ -107,7 +107,7 @@ class Simulation:
         self.kinematics = Kinematics(scene, follows)
         self.responds = validate.choice("response", response, tuple(RESPONSES))
         self.response = RESPONSES[self.responds](scene, obstacles=follows)
-        self.last = FinalProjection(scene, given)
+        self.final_projection = FinalProjection(scene, given)
         self.guard = make_guard(scene, self_method, self_options, self_response)
         self.drags: list[DragConstraint] = []
         self.state.pose, self.state.bones = scene.poses(self.state.time), scene.bones(self.state.time)
@@ -128,7 +128,7 @@ class Simulation:
         dt, state, clock = self.dt / self.substeps, self.state, self.clock
         with clock("guard"):
             self.guard.begin(state, dt, self.substeps)
-        self.last.begin(state)
+        self.final_projection.begin(state)
         for target in self.kinematics.targets(state.time, dt, self.substeps):
             with clock("predict"):
                 self.dynamics.predict(state, dt)
@@ -143,7 +143,7 @@ class Simulation:
                 self.guard.apply(state, dt)
             with clock("detect"):
                 found = self.detect(state)
-                self.last.remember(state)
+                self.final_projection.remember(state)
             with clock("respond"):
                 self.response.begin(found, state)
                 self.response.apply(found, state, dt, self.detect)
@@ -193,7 +193,7 @@ class Simulation:
         """Apply the final projection and the end-of-frame responses; return the number of pairs left too near."""
         guard, response, state = self.guard, self.response, self.state
         self.kinematics.end_frame(state)
-        moved = response.strict and self.last.apply(found, state, self.dt)
+        moved = response.strict and self.final_projection.apply(found, state, self.dt)
         if guard.iterates:  # it resolves the contacts with obstacles too
             guard.end_frame(state, dt, self.detect)
             return guard.unresolved

@@ -27,18 +27,7 @@ from ..self_contact import FormerNames
 from .carry import Carry
 from .intersections import IntersectionCount
 from .opening import is_tight, open_up
-from .pairs import (
-    GuardedPairs,
-    Other,
-    among,
-    keys,
-    leaf_mesh_of,
-    near_at_rest,
-    records,
-    rows_of,
-    spacing,
-    still_guarded,
-)
+from .pairs import GuardedPairs, Other, among, guarded, keys, leaf_mesh_of, near_at_rest, records, rows_of, spacing
 
 log = logging.getLogger("pliant.simulation.guard")
 Floats = NDArray[np.float64]
@@ -145,7 +134,7 @@ class Guard(FormerNames):
         self._radius[self.rows] = self._radius[self._held] = radius
         self.touching = _contacts.join([self._detect_body(body) for body in self._others])
         if self._given_up.any():
-            self.contacts, self.touching = (still_guarded(c, self._given_up) for c in (self.contacts, self.touching))
+            self.contacts, self.touching = (guarded(c, self._given_up) for c in (self.contacts, self.touching))
         if self.safe:
             self._rounding = self._rounding_at(x)
             self._least = max(LEAST * self.thickness, 4.0 * self._rounding)

@@ -106,7 +106,7 @@ def near_at_rest(close: Contacts, edges: Rows, count: int) -> NDArray[np.int64]:
     return np.asarray(np.sort(keys(close[near])), np.int64)
 
 
-def still_guarded(found: Contacts, given_up: NDArray[np.bool_]) -> Contacts:
+def guarded(found: Contacts, given_up: NDArray[np.bool_]) -> Contacts:
     """Return the contacts of which no pair of vertex and body is `given_up` (vertices, bodies)."""
     v, (one, two) = found["vertices"], found["bodies"].T
     split = np.where(found["kind"] == _contacts.VERTEX_FACE, 1, 2)
