@@ -150,11 +150,10 @@ def drape(
     """
     check_sources(cloth, body, *wear.layer)
     from .. import validate
-    from ..detect.choose import AUTO, Chosen, method_for
-    from ..detect.methods import method_name
     from ..io import FORMATS, check_libraries
-    from ..report.result import record
     from ..simulation import Simulation
+    from ..simulation.build import choose
+    from ..simulation.record import record
 
     if frames is not None:
         frames = validate.whole("frames", frames, low=1)
@@ -186,7 +185,7 @@ def drape(
     output.say_if_compiling("dynamics.xpbd.relax_serial")
     made, pace = stage(cloth, body, scene, place, files, wear, options)
     frames, substeps = frames or pace.frames, substeps or pace.substeps
-    picked = method_for(made) if method in (None, AUTO) else Chosen(method_name(str(method)), "asked for")
+    picked = choose(made, method)
     fielded = picked.name == "distance-field"
     with output.shares("baking the field" if fielded else "preparing") as baked:
         chosen = {"progress": baked, "cache": cache} if fielded else None

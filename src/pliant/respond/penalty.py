@@ -8,7 +8,7 @@ from ..kernels.respond import penalty as _kernels
 from ..kernels.respond.projection import Friction, Substep
 from ..scene import Scene
 from ..state import State
-from .base import Response
+from .base import Detect, Response
 
 TAU = 0.002  # s
 
@@ -35,7 +35,7 @@ class Penalty(Response):
         """Begin a substep: clear the impulses."""
         self.pushed, self.rubbed = np.zeros(len(contacts)), np.zeros((len(contacts), 3))
 
-    def apply(self, contacts: Contacts, state: State, dt: float) -> None:
+    def apply(self, contacts: Contacts, state: State, dt: float, detect: Detect | None = None) -> None:
         """Move x by the effect of repulsion and friction in dt, after the internal forces."""
         if len(contacts):
             substep, friction = Substep(state.x, state.x_start, self.w, dt), Friction(self.friction, self.simple)

@@ -8,7 +8,7 @@ from ..kernels.respond import separate as _kernels
 from ..kernels.respond.projection import Friction, Substep
 from ..scene import Scene
 from ..state import State
-from .base import Response
+from .base import Detect, Response
 
 SPEED = 0.5  # m/s
 TAU = 0.02  # s
@@ -46,7 +46,7 @@ class Separate(Response):
         self.stopped, self.rubbed = np.zeros(len(contacts)), np.zeros((len(contacts), 3))
         self.lift[:] = 0.0
 
-    def apply(self, contacts: Contacts, state: State, dt: float) -> None:
+    def apply(self, contacts: Contacts, state: State, dt: float, detect: Detect | None = None) -> None:
         """Stop further penetration, and separate."""
         if not len(contacts):
             return

@@ -101,6 +101,22 @@ def beside(contacts: Contacts, edges: Rows, count: int) -> NDArray[np.bool_]:
     return found
 
 
+def near_at_rest(close: Contacts, edges: Rows, count: int) -> NDArray[np.int64]:
+    """Return the keys, ascending, of those contacts of a rest shape that join neighbours, see `beside`."""
+    near = beside(close, edges, count) if len(close) else slice(0)
+    return np.asarray(np.sort(keys(close[near])), np.int64)
+
+
+def guarded(found: Contacts, given_up: NDArray[np.bool_]) -> Contacts:
+    """Return the contacts of which no pair of vertex and body is `given_up` (vertices, bodies)."""
+    v, (one, two) = found["vertices"], found["bodies"].T
+    split = np.where(found["kind"] == _contacts.VERTEX_FACE, 1, 2)
+    free = np.zeros(len(found), np.bool_)
+    for k in range(4):
+        free |= given_up[v[:, k], np.where(k < split, two, one)]
+    return found[~free]
+
+
 def among(rows: Rows, some: Rows) -> NDArray[np.bool_]:
     """Return which rows (k,c) are among `some` (m,c)."""
     whole = np.concatenate([some, rows])
