@@ -4,7 +4,7 @@ import numpy as np
 
 import pliant
 from attack import bodies, judges, meshes
-from pliant.audit.findings import Limits
+from pliant.audit.findings import Limits, NoteKind
 
 
 def attack(trial):
@@ -23,7 +23,7 @@ def attack(trial):
     garment, body = pliant.Mesh(cloth, own, name="garment"), pliant.Mesh(x, faces, name="body")
     report = pliant.check(garment, body)
     # a body that is inside out is judged as if its faces were reversed, which the report notes
-    turned = any("body 'body' is inside out" in text for text in report.unchecked)
+    turned = any(note.kind is NoteKind.FLIPPED for note in report.notes)
     truth = Truth(x, faces[:, ::-1] if turned else faces, cloth, own)
     found = report.frames[0]
     trial.check(

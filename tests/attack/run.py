@@ -152,7 +152,7 @@ class Attack:
         self.spent[promise] += found["seconds"] if promise in self.warm else 0.0
         self.warm.add(promise)
         self.busy.discard(promise)
-        if found.get("broken") == "timed out" and not worker.again:
+        if found["timed_out"] and not worker.again:
             self.late.append((promise, index))
             return
         tally = self.tallies[promise]

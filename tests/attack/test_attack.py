@@ -59,8 +59,10 @@ def answer_of(worker: Worker, index: int, limit: float) -> dict:
 def test_a_case_that_ends_its_process_or_never_ends_is_a_finding_and_the_worker_goes_on():
     worker = Worker()
     try:
-        assert answer_of(worker, 0, 60.0)["failures"][0].startswith("the process ended with exit code 3")
-        assert answer_of(worker, 1, 1.0)["failures"][0].startswith("timed out")
+        ended, late = answer_of(worker, 0, 60.0), answer_of(worker, 1, 1.0)
+        assert ended["failures"][0].startswith("the process ended with exit code 3")
+        assert late["failures"][0].startswith("timed out")
+        assert (ended["timed_out"], late["timed_out"]) == (False, True)
         assert answer_of(worker, 2, 60.0)["failures"] == ["KeyError: 'nobody expected this' (broken.py:11)"]
     finally:
         worker.close()

@@ -37,6 +37,7 @@ def run_case(promise: str, seed: int, index: int) -> dict:
         "remarks": trial.remarks,
         "seconds": time.perf_counter() - began,
         "line": trial.line,
+        "timed_out": False,
     }
 
 
@@ -85,9 +86,9 @@ class Worker:
             return self._broken(f"the process ended with exit code {self.process.exitcode}", took)
         if took <= self.limit:
             return None
-        return self._broken("timed out", took)
+        return self._broken("timed out", took, timed_out=True)
 
-    def _broken(self, why: str, took: float) -> dict:
+    def _broken(self, why: str, took: float, timed_out: bool = False) -> dict:
         promise, seed, index = self.case
         self._again()
         line = Trial(promise, seed, index).line
@@ -100,7 +101,7 @@ class Worker:
             "remarks": [],
             "seconds": took,
             "line": line,
-            "broken": why,
+            "timed_out": timed_out,
         }
 
     def _again(self) -> None:

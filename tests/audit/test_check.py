@@ -97,7 +97,11 @@ def test_the_shared_volume_of_two_balls_is_that_of_two_caps():
 def test_an_open_garment_has_no_volume_and_the_report_says_so():
     report = check(sheet(), BODY)
     assert np.isnan(report.worst.overlap)
-    assert [text for text in report.unchecked if "overlap volume" in text and "boundary edges" in text]
+    (note,) = report.notes
+    assert note.kind == "no-overlap"
+    assert note.text.startswith("overlap volume")
+    assert "boundary edges" in note.text
+    assert note.line == f"not checked: {note.text}"
 
 
 def test_a_body_that_is_inside_out_is_judged_as_if_turned():
@@ -105,7 +109,10 @@ def test_a_body_that_is_inside_out_is_judged_as_if_turned():
     assert inward.frames[0]._replace(overlap=0.0, overlap_bound=0.0) == plain.frames[0]._replace(
         overlap=0.0, overlap_bound=0.0
     )
-    assert "inside out" in inward.unchecked[0]
+    note, _ = inward.notes
+    assert [each.kind for each in inward.notes] == ["flipped", "no-overlap"]
+    assert "inside out" in note.text
+    assert note.line == f"note: {note.text}"
 
 
 def test_an_open_body_is_cut_but_has_no_inside():
@@ -119,7 +126,8 @@ def test_an_open_body_is_cut_but_has_no_inside():
     assert said["penetrating"] is True  # triangles cross; how deep is unknown
     assert said["worst_depth_m"] is None
     assert said["frames"][0]["inside"] is None
-    assert "no inside" in said["unjudged"][0]
+    assert said["notes"][0]["kind"] == "no-inside"
+    assert "no inside" in said["notes"][0]["text"] == said["unchecked"][0] == said["unjudged"][0]
     assert "their depth is undefined" in report.broken(Limits())[0]
     assert report.broken(Limits(body_pairs=10_000)) == []
 

@@ -15,7 +15,7 @@ from ..mesh import Mesh
 from ..motion.clip import Clip
 from .between import MARGIN, Between, deepest_between, reach_inside
 from .contours import Contours, contours
-from .findings import Cuts, Finding, Place, Report
+from .findings import Cuts, Finding, Note, NoteKind, Place, Report
 
 Floats = NDArray[np.float64]
 MOST_PLACES = 200  # most locations kept of each kind, the worst over all frames; the report has the total number
@@ -36,7 +36,7 @@ def check(
 
     Both may be animated (`Clip`, with the same number of frames) or static. Depths are exact distances from the body's
     surface; pairs are the exact lists of intersecting triangles. Meshes may be open, non-manifold, inside out or
-    self-intersecting; what could not be checked is listed in `Report.unchecked`.
+    self-intersecting; what could not be checked is listed in `Report.notes`.
     """
     one = as_clip("garment", garment)
     two = None if body is None else as_clip("body", body)
@@ -62,16 +62,16 @@ def check(
         if progress is not None:
             progress((k + 1) / len(shown))
     return Report(
-        one,
-        two,
-        fps,
-        tuple(found),
-        _worst(places),
-        len(places),
-        tuple(audit.unchecked),
-        np.stack(depths),
-        tuple(cuts),
-        two is None or audit.closed,
+        garment=one,
+        body=two,
+        fps=fps,
+        frames=tuple(found),
+        places=_worst(places),
+        place_count=len(places),
+        notes=tuple(audit.notes),
+        away=np.stack(depths),
+        cuts=tuple(cuts),
+        sided=two is None or audit.closed,
     )
 
 
@@ -101,14 +101,14 @@ class _Audit:
     """BVHs of both meshes, refitted from frame to frame."""
 
     def __init__(self, garment: Mesh, body: Mesh | None) -> None:
-        self.garment, self.unchecked = garment, []  # type: Mesh, list[str]
+        self.garment, self.notes = garment, []  # type: Mesh, list[Note]
         self.own = Intersections(garment)
         self.weld, self.skin = garment.weld_index, garment.welded
         self.first = np.unique(self.weld, return_index=True)[1]
         self.used = np.zeros(garment.n_vertices, np.bool_)
         self.used[garment.faces] = True
         self.closed = False
-        self.body = None if body is None else _WornBody(garment, body, self.unchecked)
+        self.body = None if body is None else _WornBody(garment, body, self.notes)
         if self.body is not None:
             self.closed = self.body.closed
 
@@ -188,7 +188,16 @@ class _Audit:
         order = np.lexsort((away[inside], label))
         _, start, size = np.unique(label[order], return_index=True, return_counts=True)
         return [
-            Place(t, "inside", -float(away[v]), 0.0, int(count), int(v), _point(x[v]), _point(direction[v]))
+            Place(
+                frame=t,
+                kind="inside",
+                depth=-float(away[v]),
+                length=0.0,
+                size=int(count),
+                vertex=int(v),
+                place=_point(x[v]),
+                direction=_point(direction[v]),
+            )
             for v, count in zip(inside[order[start]], size)
         ]
 
@@ -209,7 +218,7 @@ class _Worn(NamedTuple):
 class _WornBody:
     """The body, with the data structures for queries about a garment on it."""
 
-    def __init__(self, garment: Mesh, body: Mesh, unchecked: list[str]) -> None:
+    def __init__(self, garment: Mesh, body: Mesh, notes: list[Note]) -> None:
         self.cross, self.other = Intersections(garment, body), Intersections(body)
         self.skin, self.first = body.welded, np.unique(body.weld_index, return_index=True)[1]
         self.y_w, self.own_pairs, self.size = body.vertices[self.first], -1, body.size
@@ -218,12 +227,11 @@ class _WornBody:
         turned = issues.inward
         self.depths = Depths(turned_outward(body))
         if not self.closed:
-            unchecked.append(
-                f"vertices inside, depth and overlap: body {body.name!r} has no inside ({issues.words()}); "
-                "only distances and intersections are checked"
-            )
+            text = f"vertices inside, depth and overlap: body {body.name!r} has no inside ({issues.words()}); "
+            notes.append(Note(NoteKind.NO_INSIDE, f"{text}only distances and intersections are checked"))
         elif turned:
-            unchecked.append(f"body {body.name!r} is inside out (its faces point inward); it was checked as if flipped")
+            text = f"body {body.name!r} is inside out (its faces point inward); it was checked as if flipped"
+            notes.append(Note(NoteKind.FLIPPED, text))
         self.volume = None
         if issues.closed and garment.issues.closed:
             from ..detect.queries.overlap import Overlaps
@@ -231,7 +239,8 @@ class _WornBody:
             self.volume = Overlaps(_outward(garment), _outward(body))
         elif self.closed:
             what, mesh = ("body", body) if garment.issues.closed else ("garment", garment)
-            unchecked.append(f"overlap volume: {what} {mesh.name!r} is not closed: {mesh.issues.words()}")
+            text = f"overlap volume: {what} {mesh.name!r} is not closed: {mesh.issues.words()}"
+            notes.append(Note(NoteKind.NO_OVERLAP, text))
 
     def look(self, x: Floats, x_w: Floats, garment: Mesh, y: Floats | None) -> _Worn:
         if y is not None:
@@ -314,7 +323,16 @@ def _curve_places(
     left = np.setdiff1d(np.arange(curves.n_curves), [] if without is None else without)
     lengths, deep = curves.lengths, np.zeros(curves.n_curves) if depth is None else depth
     return [
-        Place(t, kind, float(deep[c]), float(lengths[c]), int(size[c]), -1, _point(middle[nearest[c]]), None)
+        Place(
+            frame=t,
+            kind=kind,
+            depth=float(deep[c]),
+            length=float(lengths[c]),
+            size=int(size[c]),
+            vertex=-1,
+            place=_point(middle[nearest[c]]),
+            direction=None,
+        )
         for c in left
     ]
 

@@ -1,6 +1,7 @@
 """Result of a check: findings per frame and in total, the worst locations, and the comparison with limits."""
 
 import dataclasses
+import enum
 import functools
 import os
 from typing import Any, NamedTuple
@@ -8,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import renamed
 from ..motion.clip import Clip
 
 Point = tuple[float, float, float]
@@ -69,6 +71,26 @@ class Cuts(NamedTuple):
     body: NDArray[np.float32]  # garment with body
 
 
+class NoteKind(enum.StrEnum):
+    """What a note of a check is about."""
+
+    NO_INSIDE = "no-inside"  # the body encloses no volume: vertices inside, depth and overlap are undefined
+    NO_OVERLAP = "no-overlap"  # garment or body is not closed: the overlap volume is undefined
+    FLIPPED = "flipped"  # the faces of the body point inward; they were reversed for the check
+
+
+class Note(NamedTuple):
+    """A property that could not be checked, or a remark on how it was checked."""
+
+    kind: NoteKind
+    text: str
+
+    @property
+    def line(self) -> str:
+        """The note as one line of output."""
+        return f"{'note' if self.kind is NoteKind.FLIPPED else 'not checked'}: {self.text}"
+
+
 @dataclasses.dataclass(frozen=True)
 class Limits:
     """Allowed values; None: no limit.
@@ -84,9 +106,9 @@ class Limits:
     clearance: float | None = None  # m, at least
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class Report:
-    """frames: a `Finding` each. places: worst first, out of `place_count`. unjudged: what could not be checked, and
+    """frames: a `Finding` each. places: worst first, out of `place_count`. notes: what could not be checked, and
     why. away: (T,n) single precision, signed distance of every vertex of the garment from the body; nan without one.
     cuts: intersection curves per frame. sided: whether the body has a defined inside.
     """
@@ -97,10 +119,17 @@ class Report:
     frames: tuple[Finding, ...]
     places: tuple[Place, ...]
     place_count: int
-    unchecked: tuple[str, ...]
+    notes: tuple[Note, ...]
     away: NDArray[np.float32]
     cuts: tuple[Cuts, ...] = ()
     sided: bool = True
+
+    unjudged = renamed.attribute("unjudged", "unchecked")
+
+    @property
+    def unchecked(self) -> tuple[str, ...]:
+        """The texts of the notes."""
+        return tuple(note.text for note in self.notes)
 
     @property
     def penetrating(self) -> bool:
@@ -251,7 +280,9 @@ class Report:
             "crossings": self.crossings,
             "crossings_total": sum(f.crossings for f in self.frames),
             "self_intersections": self.self_intersections,
-            "unjudged": list(self.unchecked),
+            "notes": [note._asdict() for note in self.notes],
+            "unchecked": list(self.unchecked),
+            "unjudged": list(self.unchecked),  # the earlier name of "unchecked", for one version
             "issues": self.garment.mesh.issues.summary(),
             "place_count": self.place_count,
             "places": [place._asdict() for place in self.places],

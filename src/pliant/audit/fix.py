@@ -64,7 +64,19 @@ def fix(
     frames, kept = work.run(lambda share: tell(0.1 + 0.8 * share))
     done = Clip(one.mesh.moved(frames[0]), frames, one.color)
     after = check(done, two, fps=fps, progress=lambda share: tell(0.9 + 0.1 * share))
-    return Fixed(done, before, after, *work.changes(frames), tuple(kept), work.tangles.steps, order, work.order(frames))
+    moved, strain, bend = work.changes(frames)
+    return Fixed(
+        garment=done,
+        before=before,
+        after=after,
+        moved=moved,
+        strain=strain,
+        bend=bend,
+        kept=tuple(kept),
+        steps=work.tangles.steps,
+        layers_before=order,
+        layers_after=work.order(frames),
+    )
 
 
 class _Fixing:
@@ -265,14 +277,15 @@ class _Fixing:
         """Evaluate positions x in frame t; the required distances are taken at the positions `given`."""
         pairs = len(self.tangles.pairs(x))
         if self.depths is None or self.cross is None:
-            return _Judged(0, pairs, 0, 0, 0, 0.0)
+            return _Judged(inside=0, own=pairs, cuts=0, under=0, close=0, deepest=0.0)
         cuts = self.cross.update(x, self._placed).count
         away = self._ask(x)[0]
         need = self._need(t, x if given is None else given)
         every = x[self.garment.mesh.weld_index]
         under = sum(sum(self.layers.counts(k, t, every)) for k in range(len(self.below)))
         close = int((away < 0.5 * need).sum())
-        return _Judged(int((away < -NEARLY).sum()), pairs, cuts, under, close, -float(away.min()))
+        inside = int((away < -NEARLY).sum())
+        return _Judged(inside=inside, own=pairs, cuts=cuts, under=under, close=close, deepest=-float(away.min()))
 
     def order(self, frames: Floats | None) -> tuple[Layer, ...]:
         """The layering over the inner garments: as given, or with other frames (T,n,3)."""

@@ -13,7 +13,7 @@ from .findings import Report, size_words
 from .layers import Layer
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class Fixed:
     """A garment after `fix`, with the results of `check` before and after.
 

@@ -52,7 +52,13 @@ def audited(report: "Report") -> CheckView:
 
 
 def mended(fixed: "Fixed") -> FixView:
-    return FixView(audited(fixed.before), audited(fixed.after), fixed.compared, fixed.changes, fixed.moved)
+    return FixView(
+        before=audited(fixed.before),
+        after=audited(fixed.after),
+        figures=fixed.compared,
+        changes=fixed.changes,
+        moved=fixed.moved,
+    )
 
 
 def verdict(report: "Report") -> str:
@@ -118,4 +124,12 @@ def _spot(place: "Place", frame: int, frames: int, of: int, size: float) -> Spot
     if of > 1:
         detail += f"; frame {place.frame}" + (f", worst of {frames} frames" if frames > 1 else "")
     radius = max(0.09 * size, 1.5 * place.depth, min(0.5 * place.length, 0.25 * size))
-    return Spot(frame, place.kind, title, detail, place.place, radius, place.direction)
+    return Spot(
+        frame=frame,
+        kind=place.kind,
+        title=title,
+        detail=detail,
+        place=place.place,
+        radius=radius,
+        towards=place.direction,
+    )

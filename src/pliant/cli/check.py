@@ -125,8 +125,8 @@ def check(
         _show_frames(report)
     if report.places:
         _show_places(report)
-    for text in report.unchecked:
-        output.say(f"note: {text}" if "as if flipped" in text else f"not checked: {text}")
+    for note in report.notes:
+        output.say(note.line)
     if report.crossings and not broken:
         by = "--max-depth" if limits.max_cuts is None else "--max-cuts"
         output.say(f"note: {report.crossings:,} pairs of triangles of garment and body cross, within {by}")

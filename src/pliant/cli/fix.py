@@ -55,7 +55,7 @@ def fix(
     body = body_of(garment, body, frames)
     check_sources(garment, body, frames.points, frames.body_points, *(inner or []))
     from .. import validate
-    from ..audit.findings import Limits, size_words
+    from ..audit.findings import Limits, NoteKind, size_words
     from ..audit.fix import NEARLY
     from ..audit.fix import fix as mend
     from ..io import FORMATS, check_libraries
@@ -95,9 +95,9 @@ def fix(
         told = [f"remains: {text}" for text in left]
         if under is not None and (near := min(frame.clearance for frame in fixed.after.frames)) < 0.99 * apart:
             told.append(f"the clearance is {size_words(near)}, {size_words(apart)} was requested")
-        for text in fixed.after.unchecked:
-            if not text.startswith("overlap volume"):  # not requested, and garments are open
-                output.say(f"note: {text}" if "as if flipped" in text else f"not checked: {text}")
+        for note in fixed.after.notes:
+            if note.kind is not NoteKind.NO_OVERLAP:  # not requested, and garments are open
+                output.say(note.line)
         for text in told:
             output.warn(text)
     if files != PLAIN:

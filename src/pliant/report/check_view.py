@@ -18,7 +18,7 @@ COLOURS = RAMP[1:]  # of penetrating parts, sRGB; the first colour of the ramp i
 _BUSY = 300_000  # faces; above it no search for the best view of a location
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Spot:
     """A location to show: `frame` indexes the shown frames, `towards` is the unit direction to the camera."""
 
@@ -31,7 +31,7 @@ class Spot:
     towards: tuple[float, float, float] | None = None
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class CheckView:
     """Everything the page and the sheet show, as plain data.
 

@@ -19,7 +19,7 @@ FIX_SCRIPTS = (*SCRIPTS[:_AT], "pair.js", *SCRIPTS[_AT:], "fix.js")
 SIDES = ("before", "both", "after")
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class FixView:
     """Data of the page: the checks before and after; figures: rows (name, before, after); changes: further figures by
     name; moved: (T,n) displacement of each vertex, metres."""

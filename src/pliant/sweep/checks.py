@@ -64,7 +64,7 @@ def check_run(run: Run, folder: pathlib.Path) -> Written:
         broken = report.broken(limits)
         verdict = {"within_limits": not broken, "broken": broken}
         figures |= verdict | {"broken": "; ".join(broken) or None}
-    figures |= {"defects": worn.mesh.issues.words(defects_only=True), "unjudged": "; ".join(report.unchecked)}
+    figures["defects"] = worn.mesh.issues.words(defects_only=True)
     files = []
     writers: dict[str, tuple[str, Callable[[pathlib.Path], None]]] = {
         "json": ("report.json", lambda path: write_json(path, report.to_json() | verdict)),
@@ -78,7 +78,7 @@ def check_run(run: Run, folder: pathlib.Path) -> Written:
         shown = [Clip(worn.mesh, worn.frames, _CLOTH, worn.poses)]
         shown += [] if under is None else [Clip(under.mesh, under.frames, _SKIN, under.poses)]
         files.append(write_thumbnail(folder, shown, report.worst.frame))
-    return figures, files, {}
+    return Written(figures, files, times={}, check_notes=[note._asdict() for note in report.notes])
 
 
 def _limits(given: dict[str, Any]) -> Limits | None:

@@ -9,6 +9,7 @@ import pathlib
 from collections.abc import Sequence
 from typing import Any
 
+from ..audit.findings import NoteKind
 from ..files import atomic_write
 from ..report.gallery import Card, write_gallery
 from .parameters import LIMITS
@@ -18,6 +19,7 @@ from .work import THUMBNAIL, read_times, write_json
 Row = dict[str, Any]
 MOST_HELD = 2000  # images embedded in the gallery; with more, all are linked
 FIRST, LAST = ("number", "id"), ("notes", "error")
+FORMER = {"unjudged": "unchecked"}  # earlier names of columns, written to the tables for one version
 # figures shown below a thumbnail
 SHOWN = (
     "within_limits",
@@ -42,7 +44,10 @@ def rows_of(plan: Plan, records: dict[str, Row]) -> list[Row]:
     rows = []
     for number, run in enumerate(plan.runs, 1):
         record = records[run.id]
-        row: Row = {"number": number, "id": run.id} | record["figures"] | run.named
+        row: Row = {"number": number, "id": run.id} | record["figures"]
+        if run.kind == "check" and record["error"] is None:
+            row["unchecked"] = "; ".join(note["text"] for note in record["check_notes"])
+        row |= {old: row[new] for old, new in FORMER.items() if new in row} | run.named
         row |= {"notes": "; ".join(record["notes"]), "error": record["error"]}
         rows.append(row)
     return rows
@@ -77,7 +82,7 @@ def write_results(out: pathlib.Path, plan: Plan, records: dict[str, Row]) -> lis
         written[3],
         title=plan.name,
         lines=lines,
-        columns=columns,
+        columns=[column for column in columns if column not in FORMER],
         shown=[*plan.varied, *(name for name in SHOWN if name in columns)],
         cards=[_card(out, row, records[row["id"]], held) for row in rows],
     )
@@ -118,7 +123,9 @@ def _card(out: pathlib.Path, row: Row, record: Row, held: bool) -> Card:
         picture = f"runs/{row['id']}/{THUMBNAIL}"
     elif THUMBNAIL in record["files"]:
         picture = "data:image/jpeg;base64," + base64.b64encode((folder / THUMBNAIL).read_bytes()).decode()
-    return Card(row, picture, files)
+    # garments are open, so that their overlap volume is hardly ever defined: no card mentions it
+    notes = [note["text"] for note in record.get("check_notes", ()) if note["kind"] != NoteKind.NO_OVERLAP]
+    return Card(row, picture, files, notes)
 
 
 def _write_csv(path: pathlib.Path, columns: Sequence[str], rows: Sequence[Row]) -> None:
