@@ -39,7 +39,7 @@ def attack(trial):
     trial.check(not verdict or bad, f"check, {name}: reports no defect; {truth.words}", **given)
     clean = not truth.cuts and truth.own == 0 and truth.maybe_inside == 0
     trial.check(not clean or not bad, f"check, {name}: reports {bad}, but there is none: {truth.words}", **given)
-    if truth.sided and report.sided:
+    if truth.sided and report.has_inside:
         trial.check(
             truth.sure_inside <= found.inside <= truth.maybe_inside,
             f"check, {name}: {found.inside} vertices inside, {truth.words}",

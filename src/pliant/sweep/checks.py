@@ -26,9 +26,9 @@ def check_run(run: Run, folder: pathlib.Path) -> Written:
     clip, body_clip = given.get("clip"), given.get("body-clip")
     both = [each.file for name in ("garment", "body") if (each := run.inputs.get(name)) and each.file]
     if len(both) == 2:
-        clip, body_clip, told = pair_clips(both[0], both[1], clip, body_clip)
-        if told:
-            log.warning(told)
+        clip, body_clip, notice = pair_clips(both[0], both[1], clip, body_clip)
+        if notice:
+            log.warning(notice)
     worn, fps = _read(run.inputs["garment"], given, clip, given.get("fps"))
     under = None
     if "body" in run.inputs:
@@ -48,16 +48,16 @@ def check_run(run: Run, folder: pathlib.Path) -> Written:
     }
     if under is not None:
         figures |= {
-            "penetration_m": report.worst_depth if report.sided else None,
+            "penetration_m": report.worst_depth if report.has_inside else None,
             "worst_frame": report.worst.frame,
-            "inside_most": max(f.inside for f in frames) if report.sided else None,
-            "share_most": max(f.share for f in frames) if report.sided else None,
+            "inside_most": max(f.inside for f in frames) if report.has_inside else None,
+            "share_most": max(f.share for f in frames) if report.has_inside else None,
             "clearance_m": min(f.clearance for f in frames),
             "overlap_m3": float(np.max([f.overlap for f in frames])),
             "body_pairs_most": max(f.body_pairs for f in frames),
             "crossings_most": report.crossings,
             "crossings_total": sum(f.crossings for f in frames),
-            "frames_with_inside": sum(bool(f.inside) for f in frames) if report.sided else None,
+            "frames_with_inside": sum(bool(f.inside) for f in frames) if report.has_inside else None,
         }
     verdict = {}
     if (limits := _limits(given)) is not None:

@@ -55,9 +55,9 @@ def rows_of(plan: Plan, records: dict[str, Row]) -> list[Row]:
 
 def columns_of(plan: Plan, rows: Sequence[Row]) -> list[str]:
     """Return the columns: number and id, inputs and parameters, figures, notes and error."""
-    asked = dict.fromkeys(key for run in plan.runs for key in run.named)
-    found = dict.fromkeys(key for row in rows for key in row if key not in (*FIRST, *asked, *LAST))
-    return [*FIRST, *asked, *found, *LAST]
+    given = dict.fromkeys(key for run in plan.runs for key in run.named)
+    found = dict.fromkeys(key for row in rows for key in row if key not in (*FIRST, *given, *LAST))
+    return [*FIRST, *given, *found, *LAST]
 
 
 def write_results(out: pathlib.Path, plan: Plan, records: dict[str, Row]) -> list[pathlib.Path]:
@@ -92,27 +92,27 @@ def write_results(out: pathlib.Path, plan: Plan, records: dict[str, Row]) -> lis
 def _findings(plan: Plan, rows: Sequence[Row]) -> list[str]:
     """Summarise the sweep in a few lines: number of runs, failures, and values common to all runs."""
     words = {"drape": "drapes", "check": "checks", "bake": "baked fields"}[plan.kind]
-    told = [", ".join([f"{len(rows):,} {words}", *_judged(plan, rows)])]
+    lines = [", ".join([f"{len(rows):,} {words}", *_verdicts(plan, rows)])]
     same = {k: v for k, v in plan.runs[0].named.items() if k not in plan.varied} if len(plan.runs) > 1 else {}
     if same:
-        told.append("common to all runs: " + ", ".join(f"{k} {_text(v)}" for k, v in same.items()))
-    return told
+        lines.append("common to all runs: " + ", ".join(f"{k} {_text(v)}" for k, v in same.items()))
+    return lines
 
 
-def _judged(plan: Plan, rows: Sequence[Row]) -> list[str]:
-    """Summarise failures and exceeded limits; without limits, state that nothing was judged."""
+def _verdicts(plan: Plan, rows: Sequence[Row]) -> list[str]:
+    """Summarise failures and exceeded limits; without limits, state that no run was compared with any."""
     failed = sum(row["error"] is not None for row in rows)
     beyond = sum(row.get("within_limits") is False for row in rows)
-    told = [f"{failed:,} failed"] if failed else []
+    texts = [f"{failed:,} failed"] if failed else []
     if plan.kind != "check":
-        return told or ["none failed"]
+        return texts or ["none failed"]
     if not any(run.parameters.keys() & LIMITS.keys() for run in plan.runs):
-        return [*told, "none judged: no limits were given (max-depth and others)"]
+        return [*texts, "none judged: no limits were given (max-depth and others)"]
     if beyond:
-        return [*told, f"{beyond:,} exceed{'s its' if beyond == 1 else ' their'} limits"]
+        return [*texts, f"{beyond:,} exceed{'s its' if beyond == 1 else ' their'} limits"]
     if failed == len(rows):
-        return told
-    return [*told, "the others within their limits" if failed else "all within their limits"]
+        return texts
+    return [*texts, "the others within their limits" if failed else "all within their limits"]
 
 
 def _card(out: pathlib.Path, row: Row, record: Row, held: bool) -> Card:

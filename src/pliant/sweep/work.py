@@ -52,8 +52,8 @@ def carry_out(task: dict[str, Any]) -> dict[str, Any]:
         times, lines = done.times, [_named(run, line) for line in notes.lines]
         record = record_of(run, figures=done.figures, files=done.files, notes=lines, check_notes=done.check_notes)
     except Exception as error:
-        told = [_named(run, line) for line in notes.lines]
-        times, record = {}, record_of(run, error=_named(run, in_one_line(error)), notes=told)
+        lines = [_named(run, line) for line in notes.lines]
+        times, record = {}, record_of(run, error=_named(run, in_one_line(error)), notes=lines)
     finally:
         logger.removeHandler(notes)
     if record["error"] is not None and (kept := good_record(run, folder)) is not None:
