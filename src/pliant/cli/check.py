@@ -112,7 +112,7 @@ def check(
         ("--min-clearance", limits.min_clearance, allowed.clearance),
     ]
     worn, under, fps = read_pair(file, body, frames, files, lengths)
-    output.say_if_compiling("queries.intersections.find_crossings")
+    output.say_if_compiling("queries.intersections.find_intersections")
     with output.fraction_bar(f"checking {file.name}") as done:
         report = check_clips(worn, under, fps=fps, every=frames.every, progress=done)
     broken = report.broken(allowed)

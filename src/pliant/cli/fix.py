@@ -75,7 +75,7 @@ def fix(
         raise ValueError(f"--out {out}: there are {count} frames, and {out.suffix} holds one; one of: {able}")
     _check_sequence_names(out, count, inputs)
     layers = [read_clip(path, None, None, frames.fps or fps, files, option="")[0] for path in below]
-    output.say_if_compiling("queries.intersections.find_crossings")
+    output.say_if_compiling("queries.intersections.find_intersections")
     with output.fraction_bar(f"fixing {garment.name}") as done:
         fixed = repair(
             worn, under, clearance=apart, inner=layers, untangle=tangles, max_strain=max_strain, fps=fps, progress=done

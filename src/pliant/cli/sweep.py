@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # kind of a run -> the kernel whose presence in the cache tells that its kernels are compiled
 KERNELS = {
     "drape": "dynamics.xpbd.relax_serial",
-    "check": "queries.intersections.find_crossings",
+    "check": "queries.intersections.find_intersections",
     "bake": "fields.bake.bake_tiles",
 }
 _INTERVAL = 5.0  # seconds between two progress lines where stderr is not a terminal
