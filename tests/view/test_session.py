@@ -366,6 +366,8 @@ def test_a_scene_that_cannot_be_made_is_told_and_ends():
     session.start()
     until(lambda: session.failed)
     assert "eps" in session.failed
+    until(lambda: problems(session))
+    assert json.loads(session.said[-1][1])["ended"] is True
     session.stop()
 
 

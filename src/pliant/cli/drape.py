@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from . import output
-from .diagnostics import Sources, complaints
+from .diagnostics import Sources, run_warnings
 from .reading import PLAIN, FileOptions, check_sources, metres
 from .staging import WearOptions, stage
 from .writing import check_targets
@@ -187,7 +187,7 @@ def drape(
     frames, substeps = frames or pace.frames, substeps or pace.substeps
     picked = choose(made, method)
     fielded = picked.name == "distance-field"
-    with output.shares("baking the field" if fielded else "preparing") as baked:
+    with output.fraction_bar("baking the field" if fielded else "preparing") as baked:
         chosen = {"progress": baked, "cache": cache} if fielded else None
         sim = Simulation(made, dt, substeps=substeps, method=picked.name, options=chosen, **self_contact_options)
     with output.progress(f"draping {made.name}", frames) as advance:
@@ -203,10 +203,10 @@ def drape(
     if json:
         output.print_json(result.summary | {"eps_m": made.eps, "method": picked._asdict(), "files": written})
     else:
-        told = [("method", f"{picked.name} ({picked.why})"), *(("written", name) for name in _shortened(written))]
-        output.table(("", made.name), [*result.facts.items(), *told])
+        rows = [("method", f"{picked.name} ({picked.why})"), *(("written", name) for name in _shortened(written))]
+        output.table(("", made.name), [*result.facts.items(), *rows])
     worn = () if scene is not None or body is None else (cloth, *wear.layer)
-    for line in complaints(result, Sources(worn, body, files)):
+    for line in run_warnings(result, Sources(worn, body, files)):
         output.warn(line)
     return int(result.penetrates or result.cut or result.broken or result.tangled)
 

@@ -71,7 +71,7 @@ def drape_run(run: Run, folder: pathlib.Path) -> Written:
         files.append(name)
     if run.thumbnail:
         files.append(write_thumbnail(folder, result.clips, -1))
-    return figures, files, {"ms_per_frame": summary["ms_per_frame"], "compute_s": summary["compute_s"]}
+    return Written(figures, files, {"ms_per_frame": summary["ms_per_frame"], "compute_s": summary["compute_s"]})
 
 
 def _staged(run: Run) -> tuple[Scene, Pace]:
