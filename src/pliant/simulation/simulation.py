@@ -15,16 +15,14 @@ from .. import contacts as _contacts
 from .. import renamed, validate
 from ..arguments import check_arguments
 from ..contacts import Contacts
-from ..detect.base import Detector, Remembering, Side
+from ..detect.base import BaseDetector, Detector, Side, complete
 from ..detect.choose import AUTO, Chosen, method_for
-from ..detect.detectors.bone_fields import BoneFieldsDetector
-from ..detect.detectors.offset import OffsetDetector, forget, offset, unwrapped
+from ..detect.detectors.offset import OffsetDetector, offset
 from ..detect.detectors.rigid_parts import PartsDetector
 from ..detect.methods import METHODS, check_options, method_name
 from ..dynamics import SoftDynamics
 from ..errors import MeshFileError
 from ..kernels.motion import pose as _pose
-from ..motion.deforming import Skinned
 from ..motion.rigid import Motion
 from ..respond import RESPONSES
 from ..scene import Scene
@@ -104,11 +102,9 @@ class Simulation:
         self.dynamics = SoftDynamics(scene)
         given = list(detectors) if detectors is not None else _detectors(scene, chosen.name, options or {})
         self._detectors = given  # one list, shared with the responses
-        for one in map(unwrapped, given):
-            if isinstance(one, Remembering):  # its memory may be of another run
-                one.memory = np.zeros((0, 10))
-        if state is None:
-            forget(given)
+        for one in map(complete, given):
+            if one.remembers or state is None:  # its state may be of another run
+                one.reset()
         self._moving = scene.moving
         self._posed = [b for b in self._moving if b not in scene.shapes]
         # only detectors that read the vertices of obstacles need them in every substep
@@ -207,7 +203,7 @@ class Simulation:
         guard, own = self.guard, ("", "")
         if isinstance(guard, DeformableContact):
             own = guard.method, guard.responds
-        ways = [np.insert(one.memory, 0, k, axis=1) for k, one in enumerate(self._remembering())]
+        ways = [np.insert(one.state(), 0, k, axis=1) for k, one in enumerate(self._remembering())]
         kept: dict[str, Any] = {"index": self.index, "dt": self.dt, "substeps": self.substeps, "method": self.method}
         kept |= {"forced": guard.failed_substeps if guard else 0, "unheld": guard.given_up_pairs if guard else 0}
         kept |= {"response": self.responds, "memory": self.response.memory}
@@ -252,9 +248,10 @@ class Simulation:
                 state=saved.state,
                 clock=clock,
             )
-            forget(sim.detectors)
+            for one in map(complete, sim.detectors):
+                one.reset()
             for k, one in enumerate(sim._remembering()):
-                one.memory = saved.ways[saved.ways[:, 0] == k, 1:]
+                one.restore(saved.ways[saved.ways[:, 0] == k, 1:])
         except ValueError as error:
             raise MeshFileError(path, "", f"cannot be resumed in scene {scene.name!r}: {error}") from None
         sim.index, sim.response.memory = saved.index, saved.memory
@@ -270,10 +267,10 @@ class Simulation:
     def detectors(self, others: Sequence[Detector]) -> None:
         self._detectors[:] = others  # the responses share this list
 
-    def _remembering(self) -> list[Remembering]:
+    def _remembering(self) -> list[BaseDetector]:
         """Return the detectors whose results depend on earlier ones."""
         own = self.guard.detectors if isinstance(self.guard, DeformableContact) else []
-        return [one for one in map(unwrapped, (*self.detectors, *own)) if isinstance(one, Remembering)]
+        return [one for one in map(complete, (*self.detectors, *own)) if one.remembers]
 
     def _look(self, state: State) -> Contacts:
         """Return the contacts with obstacles."""
@@ -366,17 +363,15 @@ def _detectors(scene: Scene, method: str, options: Mapping[str, Any]) -> list[De
     groups: dict[tuple[int, str], list[Any]] = {}
     for k, (s, f) in enumerate(pairs):
         body, reach = scene.bodies[f], scene.eps + scene.lift(s)
-        made = METHODS[method]
-        if made.name == BoneFieldsDetector.name and isinstance(scene.shapes.get(f), Skinned):
-            made = BoneFieldsDetector
+        made = METHODS[method].against(scene.shapes.get(f))
         if f in scene.shapes and not made.follows:
             able = ", ".join(name for name, other in METHODS.items() if other.follows)
             raise ValueError(f"method {method!r} needs rigid bodies, but {body.label!r} deforms; use one of: {able}")
         mesh = scene.bodies[s].mesh
-        soft = Side(mesh.welded if getattr(made, "volume", False) else mesh.surface, int(scene.first[s]), s)
+        soft = Side(mesh.welded if made.volume else mesh.surface, int(scene.first[s]), s)
         rigid = Side(body.mesh.welded, int(scene.first[f]), f, scene.shapes.get(f))
         detector = made(soft, rigid, within=reach, **_shared(options, k, len(pairs)))
-        field = getattr(detector, "field", None)
+        field = detector.field
         if field is not None and getattr(field, "spacing", 0.0) > 1.001 * scene.eps:
             text = "the field's cells are %.3g m, larger than eps = %.3g m: cloth may enter %r; choose a larger eps"
             log.warning(text, field.spacing, scene.eps, body.label)
