@@ -205,7 +205,8 @@ class Simulation:
             own = guard.method, guard.responds
         ways = [np.insert(one.state(), 0, k, axis=1) for k, one in enumerate(self._remembering())]
         kept: dict[str, Any] = {"index": self.index, "dt": self.dt, "substeps": self.substeps, "method": self.method}
-        kept |= {"forced": guard.failed_substeps if guard else 0, "unheld": guard.given_up_pairs if guard else 0}
+        kept["failed_substeps"] = guard.failed_substeps if guard else 0
+        kept["given_up_pairs"] = guard.given_up_pairs if guard else 0
         kept |= {"response": self.responds, "memory": self.response.memory}
         kept |= {"self_method": own[0], "self_response": own[1], "ways": np.concatenate([np.zeros((0, 11)), *ways])}
         Checkpoint(state=self.state, scene=fingerprint(self.scene), **kept).save(path)
