@@ -84,6 +84,11 @@ def test_a_method_from_outside_is_in_the_menu_of_play_and_runs_there(registered,
         session._thread.join(60.0)
 
 
+def test_the_page_on_adding_a_method_shows_this_one():
+    page = (SRC.parent / "docs" / "adding-a-method.md").read_text("utf-8")
+    assert f"```python\n{pathlib.Path(sampled_points.__file__).read_text('utf-8')}```" in page
+
+
 def test_a_method_that_is_removed_is_unknown_again(registered):
     pliant.unregister("sampled_points")
     assert "sampled-points" not in METHODS
