@@ -28,6 +28,7 @@ GOOD = [
     ({"do": "pause"}, Do("pause")),
     ({"do": "keep"}, Do("keep")),
     ({"choose": "method", "to": "bvh"}, Choose("method", "bvh")),
+    ({"choose": "method", "to": "tree"}, Choose("method", "bvh")),  # its earlier name
     ({"set": "friction", "to": 0.5}, Set("friction", 0.5)),
     ({"set": "friction", "to": 1}, Set("friction", 1.0)),
     ({"set": "wind_x", "to": 20.000000000000004}, Set("wind_x", 20.0)),
@@ -57,7 +58,7 @@ BAD = {
     "an action that is a number": '{"do": 1}',
     "an action that is a list": '{"do": ["pause"]}',
     "an unknown thing to choose": '{"choose": "colour", "to": "bvh"}',
-    "an unknown name": '{"choose": "method", "to": "bvh"}',
+    "an unknown name": '{"choose": "method", "to": "octree"}',
     "a name of another choice": '{"choose": "method", "to": "wave"}',
     "a name that is no name": '{"choose": "method", "to": {}}',
     "an unknown slider": '{"set": "mass", "to": 1}',
