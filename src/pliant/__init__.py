@@ -15,6 +15,8 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from .audit.fix import fix as fix
     from .detect import detector as detector
     from .detect import find_contacts as find_contacts
+    from .detect import register as register
+    from .detect import unregister as unregister
     from .detect.choose import choose_method as choose_method
     from .detect.detectors.continuous import collision_free_step as collision_free_step
     from .detect.fields.field import DistanceField as DistanceField
@@ -88,10 +90,12 @@ _HOME = {
     "load_clip": "io.animation",
     "load_heights": "io.height_map",
     "overlap": "detect.queries.overlap",
+    "register": "detect",
     "save": "io",
     "save_animation": "io",
     "save_character": "io",
     "shapes": "shapes",
+    "unregister": "detect",
 }
 
 __all__ = ["__version__", *_HOME]

@@ -40,6 +40,20 @@ def module(name: str, moved: dict[str, str]) -> Callable[[str], Any]:
     return get
 
 
+def state(old: str) -> Any:
+    """Return a property under an old name that reads and writes a detector's state by `state` and `restore`."""
+
+    def get(self: Any) -> Any:
+        warn(f"{type(self).__name__}.{old}", "state()")
+        return self.state()
+
+    def put(self: Any, value: Any) -> None:
+        warn(f"{type(self).__name__}.{old}", "restore(state) or reset()")
+        self.restore(value)
+
+    return property(get, put, doc="Deprecated: use `state()`, `restore(state)` and `reset()`.")
+
+
 def keywords(named: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
     """Return keyword arguments with the old names that `known` does not contain replaced by the new ones."""
     for old in [name for name in named if name in KEYWORDS and name not in known]:

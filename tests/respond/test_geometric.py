@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pliant import contacts as _contacts
-from pliant.detect import METHODS
+from pliant.detect import METHODS, Reports
 from pliant.detect.base import Finds, Side
 from pliant.detect.detectors.brute_force import BruteForceDetector
 from pliant.kernels import jit
@@ -17,7 +17,7 @@ from pliant.simulation import Simulation
 
 G, EPS = 9.81, 0.005
 SETTING = ("geometric", "penalty+geometric")
-OBSTACLES = [n for n, m in METHODS.items() if m.finds & Finds.OBSTACLE and not getattr(m, "inner", False)]
+OBSTACLES = [n for n, m in METHODS.items() if m.finds & Finds.OBSTACLE and m.reports is not Reports.INSIDE]
 
 
 def patch(angle: float = 0.0, friction: float = 0.3, restitution: float = 0.0, **options) -> Simulation:

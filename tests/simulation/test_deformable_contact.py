@@ -5,7 +5,7 @@ import hashlib
 import numpy as np
 import pytest
 
-from pliant.detect import METHODS
+from pliant.detect import METHODS, Reports
 from pliant.detect.base import Finds
 from pliant.detect.detectors.brute_force import BruteForceDetector
 from pliant.kernels import jit
@@ -19,7 +19,7 @@ from pliant.simulation.deformable_contact import DeformableContact
 from pliant.simulation.measure.intersections import IntersectionCount
 
 THICK = 0.004
-SOFT = [n for n, m in METHODS.items() if Finds.SELF | Finds.PAIR in m.finds and not getattr(m, "inner", False)]
+SOFT = [n for n, m in METHODS.items() if Finds.SELF | Finds.PAIR in m.finds and m.reports is not Reports.INSIDE]
 BETWEEN = [name for name, response in RESPONSES.items() if response.between]
 
 
@@ -109,7 +109,7 @@ def test_one_and_two_threads_and_a_restart_change_no_bit(tmp_path):
             found.append((begin, digest(sim, 15)))
         back = Simulation.load(tmp_path / "1.npz", SCENES["ribbon"](resolution=20, self_contact="push"))
         assert isinstance(back.guard, DeformableContact)
-        assert (back.guard.method, back.guard.responds) == ("tree", "penalty+geometric")
+        assert (back.guard.method, back.guard.responds) == ("bvh", "penalty+geometric")
         found.append((found[0][0], digest(back, 15)))
     finally:
         jit.set_threads(before)
@@ -161,4 +161,4 @@ def test_without_a_name_the_guard_works_as_ever_and_one_name_brings_the_other():
     one = Simulation(scene, method="brute-force", self_method="brute_force").guard
     two = Simulation(scene, method="brute-force", self_response="penalty").guard
     assert (one.method, one.responds) == ("brute-force", "penalty+geometric")
-    assert (two.method, two.responds) == ("tree", "penalty")
+    assert (two.method, two.responds) == ("bvh", "penalty")

@@ -39,7 +39,7 @@ class Watched(Session):
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory):
-    choice = Choice(scene="tablecloth-on-ball", method="tree", options={"resolution": 20})
+    choice = Choice(scene="tablecloth-on-ball", method="bvh", options={"resolution": 20})
     return Watched(choice, tmp_path_factory.mktemp("play"))
 
 

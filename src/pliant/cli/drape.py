@@ -38,8 +38,8 @@ class BetweenOptions:
     """Detection and response between deformable bodies, in addition to the guard."""
 
     self_method: str | None = None
-    """Detection method between deformable bodies and within each: tree, sphere-surface, continuous, spatial-hash,
-    stochastic-tree, active-pairs, brute-force, image-space (closed bodies). Default: the guard's own detection."""
+    """Detection method between deformable bodies and within each: bvh, sphere-surface, continuous, spatial-hash,
+    stochastic-bvh, active-pairs, brute-force, image-space (closed bodies). Default: the guard's own detection."""
     self_response: str | None = None
     "Response between layers of cloth: projection, penalty, geometric, penalty+geometric, separate."
     levels: int | None = None
@@ -140,7 +140,7 @@ def drape(
         above: centre the cloth over the body; as-is: leave it; auto: move it only if it starts inside or far away.
     method
         Detection method, see pliant methods. Default: auto, which takes distance-field for rigid bodies, bone-boxes for
-        a character with many bones and tree for other deforming bodies; the table says which and why.
+        a character with many bones and bvh for other deforming bodies; the table says which and why.
     measure
         Measure every frame with the exact referee.
     cache

@@ -6,11 +6,9 @@ from typing import Any
 
 from ..detect.base import Detector, Side
 from ..detect.choose import AUTO, Chosen, method_for
-from ..detect.detectors.bone_fields import BoneFieldsDetector
 from ..detect.detectors.offset import OffsetDetector
 from ..detect.detectors.rigid_parts import PartsDetector
 from ..detect.methods import METHODS, check_options, method_name
-from ..motion.deforming import Skinned
 from ..scene import Scene
 from .deformable_contact import DeformableContact
 from .guard import Guard
@@ -33,17 +31,15 @@ def make_detectors(scene: Scene, method: str, options: Mapping[str, Any]) -> lis
     groups: dict[tuple[int, str], list[Any]] = {}
     for k, (s, f) in enumerate(pairs):
         body, reach = scene.bodies[f], scene.eps + scene.lift(s)
-        made = METHODS[method]
-        if made.name == BoneFieldsDetector.name and isinstance(scene.shapes.get(f), Skinned):
-            made = BoneFieldsDetector
+        made = METHODS[method].against(scene.shapes.get(f))
         if f in scene.shapes and not made.follows:
             able = ", ".join(name for name, other in METHODS.items() if other.follows)
             raise ValueError(f"method {method!r} needs rigid bodies, but {body.label!r} deforms; use one of: {able}")
         mesh = scene.bodies[s].mesh
-        soft = Side(mesh.welded if getattr(made, "volume", False) else mesh.surface, int(scene.first[s]), s)
+        soft = Side(mesh.welded if made.volume else mesh.surface, int(scene.first[s]), s)
         rigid = Side(body.mesh.welded, int(scene.first[f]), f, scene.shapes.get(f))
         detector = made(soft, rigid, within=reach, **_shared(options, k, len(pairs)))
-        field = getattr(detector, "field", None)
+        field = detector.field
         if field is not None and getattr(field, "spacing", 0.0) > 1.001 * scene.eps:
             text = "the field's cells are %.3g m, larger than eps = %.3g m: cloth may enter %r; choose a larger eps"
             log.warning(text, field.spacing, scene.eps, body.label)

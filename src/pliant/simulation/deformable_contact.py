@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .. import contacts as _contacts
 from .. import renamed, validate
 from ..contacts import Contacts
-from ..detect.base import Finds, Remembering, Side
+from ..detect.base import Finds, Side
 from ..detect.detectors.offset import offset
 from ..detect.methods import METHODS, check_options, method_name
 from ..respond import RESPONSES
@@ -24,7 +24,7 @@ from ..state import State
 from .guard import Guard, keys, near_at_rest
 from .self_contact import FormerNames, NoGuard
 
-METHOD, RESPONSE = "tree", "penalty+geometric"  # defaults if only the other of the two is given
+METHOD, RESPONSE = "bvh", "penalty+geometric"  # defaults if only the other of the two is given
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -44,8 +44,8 @@ class _Part:
 
     def forget(self) -> None:
         """Reset the detector's memory when the pair is culled."""
-        if isinstance(self.detector, Remembering):
-            self.detector.memory = np.zeros((0, 10))
+        if self.detector.remembers:
+            self.detector.reset()
 
     def find(self, state: State) -> Contacts:
         found: Contacts = self.detector.update(state).find(state)
@@ -80,13 +80,13 @@ class DeformableContact(FormerNames):
         self.thickness = scene.eps if scene.thickness is None else scene.thickness
         self.response = RESPONSES[self.responds](scene, eps=self.thickness)
         self._beyond = scene.eps - self.thickness  # contact offset of obstacles beyond that of deformable bodies
-        whole = getattr(METHODS[self.method], "volume", False)
+        whole = METHODS[self.method].volume
         meshes = {b: scene.bodies[b].mesh for b in scene.deformable}
         sides = [Side(m.welded if whole else m.surface, int(scene.first[b]), b) for b, m in meshes.items()]
         pairs = [(a, None) for a in sides] + [(a, b) for k, a in enumerate(sides) for b in sides[k + 1 :]]
         links = {b: scene.bodies[b].mesh.welded.links + np.int32(scene.first[b]) for b in scene.deformable}
         given = check_options(self.method, options or {})
-        if getattr(METHODS[self.method], "many", False) and len(sides) > 1 and all(len(s.mesh.tets) for s in sides):
+        if METHODS[self.method].many and len(sides) > 1 and all(len(s.mesh.tets) for s in sides):
             one = METHODS[self.method](sides[0], more=sides[1:], within=self.thickness, **given)
             self._parts = [_Part(one, (scene.deformable_rows,), np.zeros(0, np.int64))]
         else:

@@ -13,9 +13,8 @@ from .. import contacts as _contacts
 from .. import renamed, validate
 from ..arguments import check_arguments
 from ..contacts import Contacts
-from ..detect.base import Detector, Remembering
+from ..detect.base import BaseDetector, Detector, complete
 from ..detect.choose import Chosen
-from ..detect.detectors.offset import forget, unwrapped
 from ..dynamics import SoftDynamics
 from ..errors import MeshFileError
 from ..respond import RESPONSES
@@ -97,11 +96,9 @@ class Simulation:
         self.dynamics = SoftDynamics(scene)
         given = list(detectors) if detectors is not None else make_detectors(scene, chosen.name, options or {})
         self.detectors: list[Detector] = given
-        for one in map(unwrapped, given):
-            if isinstance(one, Remembering):  # its memory may be of another run
-                one.memory = np.zeros((0, 10))
-        if state is None:
-            forget(given)
+        for one in map(complete, given):
+            if one.remembers or state is None:  # its state may be of another run
+                one.reset()
         # only detectors that read the vertices of obstacles need them in every substep
         follows = reads_obstacles(scene, given)
         self.kinematics = Kinematics(scene, follows)
@@ -227,7 +224,7 @@ class Simulation:
     @check_arguments
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a checkpoint, atomically, from which `load` continues bitwise identically; it excludes the scene."""
-        ways = [np.insert(one.memory, 0, k, axis=1) for k, one in enumerate(self._remembering())]
+        ways = [np.insert(one.state(), 0, k, axis=1) for k, one in enumerate(self._remembering())]
         Checkpoint(
             state=self.state,
             index=self.index,
@@ -282,16 +279,16 @@ class Simulation:
                 state=saved.state,
                 clock=clock,
             )
-            forget(sim.detectors)
+            for one in map(complete, sim.detectors):
+                one.reset()
             for k, one in enumerate(sim._remembering()):
-                one.memory = saved.ways[saved.ways[:, 0] == k, 1:]
+                one.restore(saved.ways[saved.ways[:, 0] == k, 1:])
         except ValueError as error:
             raise MeshFileError(path, "", f"cannot be resumed in scene {scene.name!r}: {error}") from None
         sim.index, sim.response.memory = saved.index, saved.memory
         sim.guard.failed_substeps, sim.guard.given_up_pairs = saved.failed_substeps, saved.given_up_pairs
         return sim
 
-    def _remembering(self) -> list[Remembering]:
+    def _remembering(self) -> list[BaseDetector]:
         """Return the detectors whose results depend on earlier ones."""
-        all_detectors = map(unwrapped, (*self.detectors, *self.guard.detectors))
-        return [one for one in all_detectors if isinstance(one, Remembering)]
+        return [one for one in map(complete, (*self.detectors, *self.guard.detectors)) if one.remembers]

@@ -1,6 +1,6 @@
 """The referee: all vertex-face and edge-edge pairs within a distance, computed exactly without a hierarchy."""
 
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from ...kernels.detectors import brute_force as _kernels
 from ...kernels.detectors.brute_force import Search
 from ...kernels.mesh.features import Segments
 from ...state import State
-from ..base import Finds, Side
+from ..base import BaseDetector, Finds, Side
 from ..queries.closest_point import bin_boxes
 from ..queries.contact_records import Part, Pose, contacts_of, reach_of
 
@@ -24,7 +24,7 @@ _BYTES = 400  # peak memory per contact during detection
 
 
 @check_arguments
-class BruteForceDetector:
+class BruteForceDetector(BaseDetector):
     """Find all pairs of features closer than `within`; `other=None` finds self-contact.
 
     Self-contact excludes adjacent features: those that share a vertex, or copies of one that coincide both in the rest
@@ -32,13 +32,13 @@ class BruteForceDetector:
     at any depth. Open meshes have no inside: distances are positive, the normal points from the second to the first.
     """
 
-    name: ClassVar[str] = "brute-force"
-    finds: ClassVar[Finds] = Finds.OBSTACLE | Finds.PAIR | Finds.SELF
-    guarantee: ClassVar[str] = "A"
-    needs: ClassVar[str] = "any triangle meshes"
-    gives: ClassVar[str] = "distance, normal, depth (closed obstacle)"
-    source: ClassVar[str] = "the definition"
-    follows: ClassVar[bool] = True
+    name = "brute-force"
+    finds = Finds.OBSTACLE | Finds.PAIR | Finds.SELF
+    guarantee = "A"
+    needs = "any triangle meshes"
+    gives = "distance, normal, depth (closed obstacle)"
+    source = "the definition"
+    follows = True
 
     def __init__(self, one: Side, other: Side | None = None, *, within: float, max_bytes: float | None = None) -> None:
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)

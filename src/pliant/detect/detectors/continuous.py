@@ -1,7 +1,7 @@
 """Continuous collision detection (CCD): contacts during a step, and the largest collision-free fraction of it."""
 
 import math
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,8 @@ from ...kernels.detectors.continuous import HitBuffer, ImpactQuery, MovingSide, 
 from ...kernels.queries import contact_records as _records
 from ...mesh import Mesh
 from ...state import State
-from ..base import Finds, Side
-from ..bvh.build import box_tree
+from ..base import BaseDetector, Finds, Side
+from ..bvh.build import OPTIONS, box_tree
 from ..bvh.leaf_mesh import LeafMesh
 from ..queries.contact_records import Part
 from ..queries.welding import Seams
@@ -144,24 +144,26 @@ def collision_free_step(mesh: Mesh, x_0: Any, x_1: Any, *, tolerance: float = 1e
 
 
 @check_arguments
-class ContinuousDetector:
+class ContinuousDetector(BaseDetector):
     """Find pairs that touch during the motion from `state.x_start` to `state.x`, and pairs within `within` at its end.
 
     A pair that touches has its `time` of impact, the weights at that time, and as normal the direction of its gap just
     before; `distance` is the gap along that normal at the end of the step, negative if the features have passed
     through each other. A response that restores the gap thus returns them to their original side. Without motion the
-    contacts are those of the method "tree".
+    contacts are those of the method "bvh".
 
     Solver "conservative" misses no contact; "cubic" is the conventional root finder, which can (guarantee class C).
     """
 
-    name: ClassVar[str] = "continuous"
-    finds: ClassVar[Finds] = Finds.OBSTACLE | Finds.PAIR | Finds.SELF
-    guarantee: ClassVar[str] = "A"
-    needs: ClassVar[str] = "any triangle meshes, positions at the start of the step"
-    gives: ClassVar[str] = "time of contact; distance, normal, depth (closed obstacle)"
-    source: ClassVar[str] = "Teschner et al. 2005, section 2; Provot 1997"
-    follows: ClassVar[bool] = True
+    name = "continuous"
+    finds = Finds.OBSTACLE | Finds.PAIR | Finds.SELF
+    guarantee = "A"
+    needs = "any triangle meshes, positions at the start of the step"
+    gives = "time of contact; distance, normal, depth (closed obstacle)"
+    source = "Teschner et al. 2005, section 2; Provot 1997"
+    follows = True
+    swept = True
+    more_options = frozenset(OPTIONS)
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """Contacts by spherical implicit surfaces (Jung 2005): spheres on triangles and edge midpoints, refined adaptively."""
 
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,8 @@ from ...kernels.detectors.sphere_pairs import EdgeLevels, FaceLevels, Spheres
 from ...kernels.detectors.sphere_surface import DEEPEST
 from ...kernels.mesh.features import Segments, Triangles
 from ...state import State
-from ..base import Finds, Side
-from ..bvh.build import box_tree
+from ..base import BaseDetector, Finds, Side
+from ..bvh.build import OPTIONS, box_tree
 from ..bvh.leaf_mesh import LeafMesh
 from ..queries.contact_records import Part, Pose, clear_edges, clear_faces, numbers, reach_of
 from ..queries.penetration import Depths
@@ -39,7 +39,7 @@ class _Rows(NamedTuple):
 
 
 @check_arguments
-class SphereSurfaceDetector:
+class SphereSurfaceDetector(BaseDetector):
     """Find pairs of features whose approximate distance is at most `within`; `other=None` finds self-contact.
 
     The approximate distance is that to a point of the triangle (or of both edges), hence never less than the exact one
@@ -53,13 +53,15 @@ class SphereSurfaceDetector:
     Default: a tolerance of half of `within`. Against a closed mesh the distance is signed.
     """
 
-    name: ClassVar[str] = "sphere-surface"
-    finds: ClassVar[Finds] = Finds.OBSTACLE | Finds.PAIR | Finds.SELF
-    guarantee: ClassVar[str] = "C"
-    needs: ClassVar[str] = "any triangle meshes"
-    gives: ClassVar[str] = "distance (at most the bound too large), normal"
-    source: ClassVar[str] = "Jung, Hong, Choi 2005"
-    follows: ClassVar[bool] = True
+    name = "sphere-surface"
+    finds = Finds.OBSTACLE | Finds.PAIR | Finds.SELF
+    guarantee = "C"
+    needs = "any triangle meshes"
+    gives = "distance (at most the bound too large), normal"
+    source = "Jung, Hong, Choi 2005"
+    follows = True
+    finds_deep = False
+    more_options = frozenset(OPTIONS)
 
     def __init__(
         self,

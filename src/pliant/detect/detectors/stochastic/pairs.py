@@ -1,6 +1,6 @@
 """Active pairs: random vertex pairs descend to local distance minima and are tracked; contacts are flood-filled."""
 
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from ....kernels.detectors.stochastic import flood as _flood
 from ....kernels.detectors.stochastic.features import FacetQuery
 from ....kernels.detectors.stochastic.flood import Seen
 from ....state import State
-from ...base import Finds, Side
+from ...base import BaseDetector, Finds, Side
 from ...queries.contact_records import Part
 from ...queries.welding import Seams
 from .facets import joined, levels_of
@@ -31,7 +31,7 @@ _BYTES = 40  # memory per pair of triangles
 
 
 @check_arguments
-class ActivePairsDetector:
+class ActivePairsDetector(BaseDetector):
     """Find contacts closer than `within` around randomly sampled, tracked vertex pairs; `other=None` finds
     self-contact, excluding adjacent features.
 
@@ -41,13 +41,13 @@ class ActivePairsDetector:
     result is deterministic for the same seed and the same positions from the first update on.
     """
 
-    name: ClassVar[str] = "active-pairs"
-    finds: ClassVar[Finds] = Finds.OBSTACLE | Finds.PAIR | Finds.SELF
-    guarantee: ClassVar[str] = "C"
-    needs: ClassVar[str] = "any triangle meshes; motion that is small between updates"
-    gives: ClassVar[str] = "distance, normal, depth (closed obstacle)"
-    source: ClassVar[str] = "Teschner et al. 2005, section 3.2"
-    follows: ClassVar[bool] = True
+    name = "active-pairs"
+    finds = Finds.OBSTACLE | Finds.PAIR | Finds.SELF
+    guarantee = "C"
+    needs = "any triangle meshes; motion that is small between updates"
+    gives = "distance, normal, depth (closed obstacle)"
+    source = "Teschner et al. 2005, section 3.2"
+    follows = True
 
     def __init__(
         self,
@@ -82,9 +82,9 @@ class ActivePairsDetector:
             rest[side.rows] = side.mesh.vertices
         self._levels = levels_of(parts, rest, max_bytes=self.max_bytes)
         self._recorder = Recorder(parts)
-        self.forget()
+        self.reset()
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Reset to the state before the first update."""
         self._rng = np.random.default_rng(self.seed)
         self._found = np.zeros((0, 3), np.int32)
