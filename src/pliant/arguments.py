@@ -1,8 +1,8 @@
 """Argument validation of the public API: arguments must match their annotations, else an error says what is wrong.
 
 The decorator `@check_arguments` checks each argument of a function or class by its annotation: numbers, integers,
-flags, strings, paths, callables, sequences of a class, and classes. `takes` registers a conversion to a class, so that a
-trimesh.Trimesh is accepted wherever a mesh is expected. Arguments that an annotation leaves open (`Any`, arrays), and
+flags, strings, paths, callables, sequences of a class, and classes. `takes` registers a conversion to a class, so that
+a trimesh.Trimesh is accepted wherever a mesh is expected. Arguments that an annotation leaves open (`Any`, arrays), and
 ranges, choices and shapes, are checked by `validate` inside the function.
 """
 
