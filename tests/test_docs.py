@@ -18,7 +18,7 @@ from pliant.detect.methods import METHODS
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
-PAGES = [*sorted(DOCS.rglob("*.md")), *sorted(ROOT.glob("*.md"))]
+PAGES = [*sorted(DOCS.rglob("*.md")), *sorted(ROOT.glob("*.md")), ROOT / "benchmarks" / "README.md"]
 FENCE = re.compile(r"^(?:<!-- needs: (\w+) -->\n)?```(\{?\w*\}?)\n(.*?)^```$", re.M | re.S)
 # what `<!-- needs: NAME -->` above an example asks for
 NEEDS = {"usd": "pxr", "cluster": "distributed"}
