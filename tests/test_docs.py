@@ -107,8 +107,8 @@ NAMED = re.compile(r"(?<![\w./-])((?:src/pliant|tests|docs|tools|benchmarks)/[\w
 
 
 def test_files_that_are_named_exist() -> None:
-    # addresses are other places, and a diff shows files that a reader would add
-    elsewhere = re.compile(r"https?:\S+|^```diff\n.*?^```$", re.M | re.S)
+    # addresses are other places, and files marked "new:" are those that a reader would add
+    elsewhere = re.compile(r"https?:\S+|^.* new: .*$", re.M)
     named = {(page, path) for page in PAGES for path in NAMED.findall(elsewhere.sub("", page.read_text("utf-8")))}
     absent = {
         f"{page.name}: {path}" for page, some in named for path in spelled_out(some) if not (ROOT / path).exists()
