@@ -14,10 +14,11 @@ from pliant.kernels import jit
 from pliant.kernels.detectors import sphere_pairs as kernels
 from pliant.kernels.jit import COMPILED
 from pliant.kernels.mesh.features import Segments, Triangles
+from pliant.kernels.queries.contact_records import Owners
 from pliant.state import State
 
 COUNT = cases(20_000 if COMPILED else 60)
-OWNERS = np.zeros(2, np.int32), np.zeros(2, np.int32)
+OWNERS = Owners(np.zeros(2, np.int32), np.zeros(2, np.int32))  # like those of a detector
 
 
 def of_faces(points, level):

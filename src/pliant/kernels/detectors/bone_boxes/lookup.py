@@ -251,11 +251,9 @@ def gather(probes, wanted, rows, pairs, at, where):
 
 
 @kernel
-def fill_middles(touching, ends, faces, v, first, bodies, out):
-    """Write records of edge midpoints against the nearest point of the skin, which has the velocity of the skin.
-
-    first and bodies (2,): rows of the first vertices in v, and indices, of the cloth and of the body.
-    """
+def fill_middles(touching, ends, faces, v, owners, out):
+    """Write records of edge midpoints against the nearest point of the skin, which has the velocity of the skin."""
+    first, bodies = owners
     rows, pairs, where, distance, nearest, normal = touching
     for c in range(len(out)):
         e, f = rows[c], pairs[c, 0]
