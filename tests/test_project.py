@@ -60,6 +60,28 @@ def test_kernels_are_made_by_the_one_decorator_and_without_fastmath() -> None:
     assert [f.name for f in files if wrong.search(f.read_text("utf-8"))] == []
 
 
+MOST_ARGUMENTS = 8
+
+
+def kernels_with_many_arguments() -> set[str]:
+    """The kernels with more than MOST_ARGUMENTS arguments, as "file function", relative to the kernels' folder."""
+    found: set[str] = set()
+    for folder in (SRC / "kernels", ROOT / "benchmarks" / "pliant_bench" / "kernels"):
+        for path in sorted(folder.rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+                if not isinstance(node, ast.FunctionDef):
+                    continue
+                decorators = [d.func if isinstance(d, ast.Call) else d for d in node.decorator_list]
+                count = len(node.args.posonlyargs) + len(node.args.args) + len(node.args.kwonlyargs)
+                if count > MOST_ARGUMENTS and any(isinstance(d, ast.Name) and d.id == "kernel" for d in decorators):
+                    found.add(f"{path.relative_to(folder).as_posix()} {node.name}")
+    return found
+
+
+def test_no_kernel_takes_more_than_eight_arguments() -> None:
+    assert kernels_with_many_arguments() == set(), "bundle arguments that belong together in a NamedTuple"
+
+
 def test_only_cli_talks_to_the_terminal() -> None:
     talkative = [f.name for f in SOURCES if imports(f) & {"rich", "cyclopts"} and f.parent != SRC / "cli"]
     assert talkative == []

@@ -16,7 +16,6 @@ from ...mesh import Mesh
 from ...mesh.topology import Topology
 from ..bvh import tree as _tree
 from ..bvh.wide import SHAPE, blocks_of
-from .plain import is_plain, is_sliver_free
 from .solid import Outer, Sides, SignedDistances, Solid, fronts
 
 Floats = NDArray[np.float64]
@@ -75,6 +74,8 @@ class Enclosure:
 
     @functools.cached_property
     def _plain(self) -> bool:
+        from .plain import is_plain, is_sliver_free
+
         x, top = self.surface.x, self.solid.topology
         return is_sliver_free(x, top.faces) and is_plain(x, top, self.tree)
 

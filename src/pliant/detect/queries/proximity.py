@@ -1,5 +1,7 @@
 """Proximity queries: pairs of features of two covers, or of one with itself, within a distance."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -8,9 +10,11 @@ from ...kernels.queries import contact_records as _records
 from ...kernels.queries import drift as _drift
 from ...kernels.queries import proximity as _proximity
 from ...kernels.queries.proximity import Search, Side
-from ..bvh.cones import Cones
 from ..bvh.leaf_mesh import LeafMesh
 from .contact_records import reach_of
+
+if TYPE_CHECKING:
+    from ..bvh.cones import Cones
 
 Rows = NDArray[np.int32]
 Counts = NDArray[np.int64]
@@ -30,7 +34,7 @@ class NearPairs:
         self.a, self.same = a, b is None
         self.b = a if b is None else b
         self.max_bytes = max_bytes
-        self.cones = Cones(a) if cull and self.same else None
+        self.cones = _cones(a) if cull and self.same else None
         self._begin = a.behind if self.same else np.zeros(len(a.leaves.face), np.int32)
         self._room = _EACH * max(len(self._begin), len(self.b.leaves.face)) // _proximity.PARTS + 64
 
@@ -78,3 +82,9 @@ class NearPairs:
         _records.sort_buckets(start, pairs)
         one, two = int(start[n_a]), int(start[base[1]])
         return pairs[:one], pairs[one:two], pairs[two:]
+
+
+def _cones(a: LeafMesh) -> "Cones":
+    from ..bvh.cones import Cones
+
+    return Cones(a)

@@ -14,13 +14,11 @@ from ... import validate
 from ...kernels.bvh.tree import Tree
 from ...kernels.jit import worth
 from ...kernels.queries import closest_point as _nearest
-from ...kernels.queries import pieces as _pieces
 from ...kernels.queries.closest_point import Blocks
 from ...kernels.queries.surface import Surface
 from ...mesh.topology import Topology
 from ..bvh.tree import find_pairs
 from ..bvh.wide import tree_of
-from .intersections import crossings_of
 from .winding import INSIDE, OUTSIDE, UNKNOWN, Floats, Winding
 
 Sides = NDArray[np.int8]
@@ -166,10 +164,13 @@ class Solid:
 
     def parts(self, x: Floats, tree: Tree, blocks: Blocks | None = None) -> Parts:
         """Cut the faces at x where they intersect or overlap, and classify both sides of every piece."""
+        from ...kernels.queries import pieces
+        from .intersections import crossings_of
+
         hair = HAIR * float(np.abs(x).max(initial=0.0))
         pairs, beside = crossings_of(x, self.faces, tree), find_pairs(tree, within=FLAT * hair).pairs
         flat = np.empty(len(beside), np.bool_)
-        _pieces.lie_together(x, self.faces, beside, FLAT * hair, flat)
+        pieces.lie_together(x, self.faces, beside, FLAT * hair, flat)
         triangles, face = self._pieces(x, np.concatenate([pairs, beside[flat]]), FLAT * hair)
         normal = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
         length = np.linalg.norm(normal, axis=1, keepdims=True)
@@ -180,6 +181,8 @@ class Solid:
 
     def _pieces(self, x: Floats, pairs: NDArray[np.int32], hair: float) -> tuple[Floats, Rows]:
         """Return intersection-free triangles (k,3,3), faces or pieces of faces, and their faces (k,), ascending."""
+        from ...kernels.queries import pieces
+
         crossed = np.zeros(len(self.faces), np.bool_)
         crossed[pairs] = True
         both = np.concatenate([pairs, pairs[:, ::-1]])
@@ -188,7 +191,7 @@ class Solid:
         which, first = np.unique(both[:, 0], return_index=True)
         start = np.append(first, len(both)).astype(np.int64)
         others, most = np.ascontiguousarray(both[:, 1]), _PIECES
-        cut, of, count = _pieces.cut_faces(x, self.faces, which, start, others, hair, most)
+        cut, of, count = pieces.cut_faces(x, self.faces, which, start, others, hair, most)
         if count > most:
             what = f"{count} pieces of intersecting faces"
             validate.budget(what, float("inf"), "separate the overlapping parts, or use fewer faces")

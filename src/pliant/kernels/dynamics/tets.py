@@ -30,7 +30,7 @@ class Answers(NamedTuple):
     """Precomputed data of the tetrahedra for one dt."""
 
     inverse: np.ndarray  # (k,21) of the 6x6 system of all strains: its upper triangle, row by row
-    soft: np.ndarray  # (k,3) compliances over dt^2, of stretch, of shear and of volume, 1/(J s2)
+    compliance: np.ndarray  # (k,3) compliances over dt^2, of stretch, of shear and of volume, 1/(J s2)
 
 
 class Pieces(NamedTuple):
@@ -124,7 +124,7 @@ def columns(p, q, r, b_1, b_2, b_3):
 @kernel
 def relax_tets(t, answers, first, last, x, w):
     """Project tetrahedra first..last-1."""
-    h, soft = answers.inverse, answers.deformable
+    h, soft = answers.inverse, answers.compliance
     for e in range(first, last):
         i, j, k, o = t.tets[e, 0], t.tets[e, 1], t.tets[e, 2], t.tets[e, 3]
         b_1 = (t.rest[e, 0], t.rest[e, 1], t.rest[e, 2])
@@ -219,7 +219,7 @@ def untwist(pieces, x_start, before, x, masses):
         a, b, c = b + c, a + c, a + b
         if a * (b * c - f * f) - d * (d * c - e * f) + e * (d * f - e * b) <= 1e-12 * (a + b + c) ** 3:
             continue  # collinear: no rotation about the line itself
-        angle = solve3(a, b, c, d, e, f, twist[0], twist[1], twist[2])
+        angle = solve3((a, b, c), (d, e, f), twist)
         for at in range(pieces.start[q], pieces.start[q + 1]):
             i = pieces.rows[at]
             r = vec.sub(vec.load(x_start, i), centre)

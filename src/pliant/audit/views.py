@@ -1,0 +1,136 @@
+"""The data of the HTML page and the picture of a check or a repair."""
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..motion.clip import Clip
+from ..report.check_view import CheckView, PlaceView
+from ..report.fix_page import FixView
+from .findings import KIND_TEXT, size_words
+
+if TYPE_CHECKING:
+    from .findings import Place, Report
+    from .fixed import Fixed
+
+_SAME_PLACE = 0.04  # relative to the garment's size: closer locations of several frames are merged
+
+
+def check_view(report: "Report") -> CheckView:
+    numbers = [finding.frame for finding in report.frames]
+    every = numbers[1] - numbers[0] if len(numbers) > 1 else 1
+    many = len(numbers) > 1
+    series: dict[str, tuple[str, list[float]]] = {}
+    if many and report.body is not None and report.has_inside:
+        series["deepest"] = ("mm", [1e3 * f.depth for f in report.frames])
+        series["vertices inside"] = ("", [float(f.inside) for f in report.frames])
+    if many and report.body is not None:
+        series["garment intersects body"] = ("pairs", [float(f.crossings) for f in report.frames])
+    if many:
+        series["intersects itself"] = ("pairs", [float(f.self_pairs) for f in report.frames])
+    if many and any(np.isfinite(f.overlap) for f in report.frames):
+        series["overlap"] = ("cm3", [1e6 * f.overlap for f in report.frames])
+    name = report.garment.mesh.name
+    return CheckView(
+        title=f"{name} on {report.body.mesh.name}" if report.body is not None else name,
+        verdict=verdict(report),
+        garment=_checked_frames(report.garment, numbers),
+        body=None if report.body is None else _checked_frames(report.body, numbers),
+        fps=report.fps / every,
+        numbers=numbers,
+        distances=report.distances,
+        self_curves=[curves.own for curves in report.curves],
+        body_curves=[curves.body for curves in report.curves],
+        series=series,
+        places=_place_views(report, numbers),
+        facts=report.facts,
+        notes=report.unchecked,
+    )
+
+
+def fix_view(fixed: "Fixed") -> FixView:
+    return FixView(
+        before=check_view(fixed.before),
+        after=check_view(fixed.after),
+        figures=fixed.comparison,
+        changes=fixed.changes,
+        moved=fixed.moved,
+    )
+
+
+def verdict(report: "Report") -> str:
+    """A summary in one or two sentences."""
+    many, clauses = len(report.frames) > 1, []
+    for word, count in (
+        ("is inside the body", [f.inside for f in report.frames]),
+        ("intersects the body", [0 if f.inside else f.crossings for f in report.frames]),
+        ("intersects itself", [f.self_pairs for f in report.frames]),
+    ):
+        frames = sum(1 for n in count if n)
+        if frames:
+            clauses.append(f"{word} in {frames} of {len(count)} frames" if many else word)
+    if report.worst_depth > 0.0:
+        clauses[0] += f", {size_words(report.worst_depth)} deep at most"
+    if not clauses:
+        return "No problems were found." if report.has_inside else "No problems were found as far as could be checked."
+    return f"The garment {'; it '.join(clauses)}." if report.body is not None else f"The mesh {'; it '.join(clauses)}."
+
+
+def _checked_frames(clip: Clip, numbers: list[int]) -> Clip:
+    """The checked frames of a clip."""
+    if clip.still or len(numbers) == len(clip):
+        return clip
+    if clip.poses is not None:
+        return dataclasses.replace(clip, poses=clip.poses[numbers], skin=None)
+    return dataclasses.replace(clip, frames=clip.frames[numbers], skin=None)
+
+
+def _place_views(report: "Report", numbers: list[int]) -> list[PlaceView]:
+    """Distinct locations on the garment, each in its worst frame, with the number of frames in which it occurs."""
+    rest = np.asarray(report.garment.at(0), np.float64)
+    size = float(np.linalg.norm(np.ptp(rest, axis=0)))
+    kept: list[tuple[Place, NDArray[np.float64], set[int]]] = []
+    for place in report.places:
+        at = rest[_vertex(report, place)]
+        for other, there, frames in kept:
+            if other.kind == place.kind and np.linalg.norm(at - there) < _SAME_PLACE * size:
+                frames.add(place.frame)
+                break
+        else:
+            kept.append((place, at, {place.frame}))
+    return [
+        _place_view(place, numbers.index(place.frame), len(frames), len(numbers), size) for place, _, frames in kept
+    ]
+
+
+def _vertex(report: "Report", place: "Place") -> int:
+    """The garment's vertex nearest to the place."""
+    if place.vertex >= 0:
+        return place.vertex
+    x = np.asarray(report.garment.at(place.frame), np.float64)
+    return int(np.argmin(((x - place.place) ** 2).sum(1)))
+
+
+def _place_view(place: "Place", frame: int, frames: int, of: int, size: float) -> PlaceView:
+    if place.kind == "inside":
+        title = f"{1e3 * place.depth:.3g} mm deep"
+        detail = f"{place.size} {'vertex' if place.size == 1 else 'vertices'} inside the body"
+    else:
+        title = f"{KIND_TEXT[place.kind]} over {size_words(place.length)}"
+        if place.depth > 0.0:
+            title = f"{size_words(place.depth)} deep between vertices, over {size_words(place.length)}"
+        detail = f"{place.size} {'pair' if place.size == 1 else 'pairs'} of triangles"
+    if of > 1:
+        detail += f"; frame {place.frame}" + (f", worst of {frames} frames" if frames > 1 else "")
+    radius = max(0.09 * size, 1.5 * place.depth, min(0.5 * place.length, 0.25 * size))
+    return PlaceView(
+        frame=frame,
+        kind=place.kind,
+        title=title,
+        detail=detail,
+        place=place.place,
+        radius=radius,
+        towards=place.direction,
+    )
