@@ -8,7 +8,7 @@ from pliant.detect.base import Side
 from pliant.detect.detectors.brute_force import BruteForceDetector
 from pliant.detect.detectors.bvh import BvhDetector
 from pliant.detect.detectors.stochastic import StochasticBvhDetector, measured_recall, regions_of
-from pliant.detect.detectors.stochastic import tree as walked
+from pliant.detect.detectors.stochastic import bvh as walked
 from pliant.kernels import jit
 from pliant.kernels.detectors.stochastic import traversal as kernels
 from pliant.state import State
