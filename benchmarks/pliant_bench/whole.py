@@ -136,11 +136,8 @@ def _verdict(rows: Sequence[dict[str, Any]], tasks: Sequence[Chapter]) -> list[s
 
 
 def _load(chapter: Chapter) -> float | None:
-    """How busy the machine was when a chapter began, as its notes say."""
-    for note in chapter.report.notes if chapter.report else ():
-        if note.startswith("Load of the machine"):
-            return float(note.split(":")[1].split()[0])
-    return None
+    """The load of the machine when a chapter began; None where it is unknown."""
+    return chapter.report.about.get("load") if chapter.report else None
 
 
 def _rivals(table: Table) -> Iterator[dict[str, Any]]:

@@ -42,7 +42,6 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from .motion.deforming import Recorded as Recorded
     from .motion.deforming import Skinned as Skinned
     from .motion.rigid import Motion as Motion
-    from .report.result import drape as drape
     from .scene import Body as Body
     from .scene import Cloth as Cloth
     from .scene import Grip as Grip
@@ -50,6 +49,7 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from .scene import Solid as Solid
     from .simulation import Simulation as Simulation
     from .simulation.cutting import cut as cut
+    from .simulation.record import drape as drape
 
 # public name -> its module, imported at first use, so that `import pliant` takes milliseconds and does not load Numba
 _HOME = {
@@ -79,7 +79,7 @@ _HOME = {
     "contacts": "contacts",
     "cut": "simulation.cutting",
     "detector": "detect",
-    "drape": "report.result",
+    "drape": "simulation.record",
     "fill_with_tets": "fill",
     "find_contacts": "detect",
     "fix": "audit.fix",

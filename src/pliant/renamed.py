@@ -1,6 +1,8 @@
 """Names of earlier versions: each still works for one version and warns with the new name."""
 
+import importlib
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 # keyword arguments of public functions and classes
@@ -24,6 +26,18 @@ def attribute(old: str, new: str) -> Any:
         setattr(self, new, value)
 
     return property(get, put, doc=f"Deprecated: use `{new}`.")
+
+
+def module(name: str, moved: dict[str, str]) -> Callable[[str], Any]:
+    """Return a module `__getattr__` for the module `name`: each name in `moved` is found in the module it maps to."""
+
+    def get(wanted: str) -> Any:
+        if wanted not in moved:
+            raise AttributeError(f"module {name!r} has no attribute {wanted!r}")
+        warn(f"{name}.{wanted}", f"{moved[wanted]}.{wanted}")
+        return getattr(importlib.import_module(moved[wanted]), wanted)
+
+    return get
 
 
 def state(old: str) -> Any:

@@ -22,7 +22,7 @@ def attack(trial):
         return boned(trial)
     kind, rng = METHODS[method], trial.rng
     try:
-        question = Question(rng, method, kind)
+        question = Query(rng, method, kind)
     except ValueError as error:
         trial.note(f"{method} refused: {error}"[:90])
         return None
@@ -30,7 +30,7 @@ def attack(trial):
     return None
 
 
-class Question:
+class Query:
     """A query on two meshes, or one, with a new or an existing detector."""
 
     def __init__(self, rng, method, kind):
@@ -52,7 +52,7 @@ class Question:
         if closed or (self.alone and self.method == "image-space"):
             return meshes.ball(rng, 0.2, 1)
         make = (meshes.grid, meshes.solid, meshes.soup)[int(rng.integers(3))]
-        return meshes.wounded(rng, *make(rng), most=1)
+        return meshes.damaged(rng, *make(rng), most=1)
 
     def _made(self, x, faces):
         """A mesh; for the spatial hash often one of tets."""

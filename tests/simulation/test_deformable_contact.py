@@ -9,7 +9,6 @@ from pliant.detect import METHODS, Reports
 from pliant.detect.base import Finds
 from pliant.detect.detectors.brute_force import BruteForceDetector
 from pliant.kernels import jit
-from pliant.report.intersections import IntersectionCount
 from pliant.respond import RESPONSES
 from pliant.respond.geometric import FREE
 from pliant.scene import Body, Cloth, Scene
@@ -17,6 +16,7 @@ from pliant.scenes import SCENES
 from pliant.shapes import ball, cloth
 from pliant.simulation import Simulation
 from pliant.simulation.deformable_contact import DeformableContact
+from pliant.simulation.measure.intersections import IntersectionCount
 
 THICK = 0.004
 SOFT = [n for n, m in METHODS.items() if Finds.SELF | Finds.PAIR in m.finds and m.reports is not Reports.INSIDE]
@@ -64,7 +64,7 @@ def test_every_frame_that_is_shown_is_free_of_contact_if_anything_sets_apart(res
     sim = Simulation(two(speed=2.0), 0.002, substeps=2, self_method="tree", self_response=response)
     near = []
     for frame in sim.run(12):
-        near.append((sim.guard.look(sim.state)["distance"] < FREE * THICK * (1.0 - 1e-9)).sum())
+        near.append((sim.guard.detect(sim.state)["distance"] < FREE * THICK * (1.0 - 1e-9)).sum())
         assert frame.unresolved == 0
     assert (max(near) > 0) == (response == "penalty")
 
@@ -74,7 +74,7 @@ def test_bodies_are_kept_when_cloth_is_set_apart_before_a_frame_is_shown():
     sim = ribbon()
     for frame in sim.run(60):
         assert frame.unresolved == 0
-        on_floor = sim._look(sim.state)
+        on_floor = sim.detect(sim.state)
         assert on_floor["distance"].min(initial=1.0) > (FREE * THICK - THICK) + sim.scene.eps
     assert len(on_floor) > 0
 
@@ -122,7 +122,7 @@ def test_pairs_that_are_close_in_the_rest_shape_are_left_alone():
     soft = DeformableContact(scene, scene.start())
     everything = BruteForceDetector(soft._parts[0].detector.one.side, within=THICK).find(scene.start())
     assert len(everything) > 50
-    assert len(soft.look(scene.start())) == 0
+    assert len(soft.detect(scene.start())) == 0
 
 
 def test_bodies_far_apart_are_not_asked_about():
@@ -132,7 +132,7 @@ def test_bodies_far_apart_are_not_asked_about():
     for far in (1.0, -2.0):
         state.x[scene.rows(1), 1] += far
         state.x_start[:] = state.x
-        assert len(soft.look(state)) == 0
+        assert len(soft.detect(state)) == 0
 
 
 @pytest.mark.parametrize(

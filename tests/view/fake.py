@@ -92,7 +92,7 @@ class FakeSession:
         if self.held_by == client:
             self.held_by = self.held = None
 
-    def say(self, **words: str) -> None:
+    def say(self, **words: str | bool) -> None:
         number = self.said[-1][0] + 1 if self.said else 1
         self.said = (*self.said[-15:], (number, json.dumps(words)))
         self._tell()

@@ -286,6 +286,21 @@ def test_notes_and_problems_are_shown(visit, session):
     assert visit.page.inner_text("#problem") == "the cloth <flew> apart"
 
 
+def test_a_problem_disappears_after_a_while_unless_it_ended_the_simulation(browser, server, session):
+    visit = Visit(browser, server.url)
+    visit.page.clock.install()
+    session.say(problem="no room")
+    visit.page.wait_for_selector("#problem:visible")
+    visit.page.clock.fast_forward(13_000)
+    visit.page.wait_for_selector("#problem", state="hidden")
+    session.say(problem="the simulation ended: no memory", ended=True)
+    visit.page.wait_for_selector("#problem:visible")
+    visit.page.clock.fast_forward(13_000)
+    visit.page.wait_for_timeout(100)
+    assert visit.page.inner_text("#problem") == "the simulation ended: no memory"
+    visit.context.close()
+
+
 def test_a_second_page_only_watches(browser, visit, server):
     visit.page.keyboard.press("w")
     other = Visit(browser, server.url)

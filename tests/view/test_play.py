@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pliant.detect.methods import METHODS
-from pliant.report.referee import Referee
+from pliant.simulation.measure.referee import Referee
 from pliant.view.session import Session
 from pliant.view.stage import Choice
 from pliant.view.wire import decode

@@ -12,8 +12,8 @@ from pliant import shapes
 from pliant.detect.choose import method_for
 from pliant.detect.methods import METHODS
 from pliant.io.animation import load_clip
-from pliant.report.referee import Referee
 from pliant.scenes import SCENES, drape_scene
+from pliant.simulation.measure.referee import Referee
 from pliant.view.commands import Choose, Do, FreePins, Grab, LetGo, Pull, Set, Show
 from pliant.view.overlays import OVERLAYS, box_edges, depths_of
 from pliant.view.session import Session
@@ -366,6 +366,8 @@ def test_a_scene_that_cannot_be_made_is_told_and_ends():
     session.start()
     until(lambda: session.failed)
     assert "eps" in session.failed
+    until(lambda: problems(session))
+    assert json.loads(session.said[-1][1])["ended"] is True
     session.stop()
 
 

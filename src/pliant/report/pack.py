@@ -48,7 +48,7 @@ def pack(clip: Clip, heat: NDArray[np.uint8] | None = None, lowest: float = -np.
         "low": low.tolist(),
         "extent": extent.tolist(),
         "color": [float(c) for c in clip.color],
-        "open": bool(mesh.welded.topology.border.any()),
+        "open": bool(mesh.welded.topology.boundary.any()),
         "faces": planes(rows_apart(drawn_faces(mesh).astype(np.uint32))),
         "frames": planes(_steps(whole)),
     }
@@ -69,7 +69,7 @@ def pack(clip: Clip, heat: NDArray[np.uint8] | None = None, lowest: float = -np.
 
 def drawn_faces(mesh: Mesh) -> NDArray[np.int32]:
     """(m,3) faces for shading: those of a closed mesh that is inside out are flipped, else it would be black."""
-    inward = not mesh.welded.topology.border.any() and mesh.volume < 0.0
+    inward = not mesh.welded.topology.boundary.any() and mesh.volume < 0.0
     return mesh.faces[:, ::-1] if inward else mesh.faces
 
 

@@ -9,6 +9,8 @@ from ... import validate
 from ...arguments import check_arguments
 from ...contacts import Contacts, Pool
 from ...kernels.detectors import brute_force as _kernels
+from ...kernels.detectors.brute_force import Search
+from ...kernels.mesh.features import Segments
 from ...state import State
 from ..base import BaseDetector, Finds, Side
 from ..queries.closest_point import bin_boxes
@@ -61,7 +63,7 @@ class BruteForceDetector(BaseDetector):
             return _kernels.EMPTY
         corners, reach = b.x[mesh.faces], reach_of(self.within, a.x, b.x)
         cells = bin_boxes(corners.min(1) - reach, corners.max(1) + reach)
-        common = (cells, a.x, b.x, mesh.faces, self._rest, self.within)
+        common = (Search(cells, self._rest, self.within), a.x, b.x, mesh.faces)
         start = np.zeros(len(a.x) + 1, np.int64)
         _kernels.vertex_face_pairs(*common, start, _kernels.EMPTY)
         start = np.cumsum(start)
@@ -78,7 +80,7 @@ class BruteForceDetector(BaseDetector):
         reach, line = reach_of(self.within, a.x, b.x), b.x[e_b]
         low = line.min(1) - reach
         cells = bin_boxes(low, line.max(1) + reach)
-        common = (cells, a.x, e_a, b.x, e_b, low, self._rest, self.within)
+        common = (Search(cells, self._rest, self.within), Segments(a.x, e_a), Segments(b.x, e_b), low)
         start = np.zeros(len(e_a) + 1, np.int64)
         _kernels.edge_edge_pairs(*common, start, _kernels.EMPTY)
         start = np.cumsum(start)

@@ -124,8 +124,8 @@ class DistanceFieldDetector(BaseDetector):
             _pose.bring(x, state.pose[body], self._x)
             x = self._x
         vertices = self._touching(x, _EVERY, self._points, VERTEX_FIELD)
-        d, far = self._distance[: len(x)], (self.within, self._slack, self._known, longest)
-        m = _edges.edges_in_reach(self.edges, x, d, *far, self._near, self._middle)
+        d, reach = self._distance[: len(x)], _edges.Reach(self.within, self._slack, self._known, longest)
+        m = _edges.edges_in_reach(self.edges, x, d, reach, self._near, self._middle)
         midpoints = self._touching(self._middle[:m], self._near, self.edges, MIDPOINT_FIELD) if m else _contacts.empty()
         if standing == _pose.MOVED:
             for found in (vertices, midpoints):
@@ -137,8 +137,7 @@ class DistanceFieldDetector(BaseDetector):
         d, g, rows = self._distance[: len(p)], self._gradient[: len(p)], self._rows
         self.field.probe(p, d, g)
         out = _contacts.empty(_kernels.collect(d, self.within, rows))
-        weight = 1.0 / ends.shape[1]
-        lost = _kernels.fill_contacts(out, rows, p, d, g, elements, ends, self.deformable.first, kind, weight)
+        lost = _kernels.fill_contacts(out, rows, _kernels.Probes(p, d, g), elements, ends, self.deformable.first, kind)
         out["bodies"] = self.deformable.body, self.rigid.body
         if lost:
             c = np.flatnonzero(~out["normal"].any(1))

@@ -133,8 +133,8 @@ class HeightGridDetector(BaseDetector):
         answers = asked(self._columns, p, self._answers, self.grids.bound)
         distance, normal, which = answers.distance, answers.normal, answers.which
         out = _contacts.empty(_records.collect(distance, self.within, self._rows))
-        told = (self._rows, p, distance, normal, _EVERY, ends, self.deformable.first, kind, 1.0 / ends.shape[1])
-        _records.fill_contacts(out, *told)
+        probes = _records.Probes(p, distance, normal)
+        _records.fill_contacts(out, self._rows, probes, _EVERY, ends, self.deformable.first, kind)
         out["bodies"] = self.deformable.body, self.rigid.body
         for number, grid in enumerate(self._columns):
             if grid.velocity.size:

@@ -92,9 +92,8 @@ class ImageSpaceDetector(BaseDetector):
         pairs = np.stack([part.rows[rows], face], 1).astype(np.int32)
         pairs = pairs[np.argsort(pairs[:, 0], kind="stable")]
         out, unclear = self._pool.take(len(pairs)), np.empty(len(pairs), np.bool_)
-        first, bodies = numbers(pose, pose)
         side = -np.ones(len(x))
-        _records.fill_faces(x, x, part.side.mesh.faces, pairs, side, first, bodies, out, unclear)
+        _records.fill_faces(x, x, part.side.mesh.faces, pairs, side, numbers(pose, pose), out, unclear)
         clear_faces(pose, pose, pairs, side, unclear, out)
         return out
 

@@ -143,9 +143,9 @@ class ClosestPoints:
         p, guess = self._asked(points, guess)
         found, place = self._enclosure.found(p, guess)
         side, n = fronts(self._enclosure.surface, p, found, place), len(p)
-        distance, nearest, normal = np.empty(n), np.empty((n, 3)), np.empty((n, 3))
-        _nearest.signed_distances(self._enclosure.surface, p, found, place, side, distance, nearest, normal)
-        return distance, nearest, found[:, 0], normal
+        out = _nearest.Signed(np.empty(n), np.empty((n, 3)), np.empty((n, 3)))
+        _nearest.signed_distances(self._enclosure.surface, p, found, place, side, out)
+        return out.distance, out.nearest, found[:, 0], out.normal
 
     def _asked(self, points: Any, guess: Any) -> tuple[Floats, NDArray[Any] | None]:
         p = validate.floats("points", points, (None, 3))

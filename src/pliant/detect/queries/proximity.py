@@ -9,6 +9,7 @@ from ... import validate
 from ...kernels.queries import contact_records as _records
 from ...kernels.queries import drift as _drift
 from ...kernels.queries import proximity as _proximity
+from ...kernels.queries.proximity import Search, Side
 from ..bvh.leaf_mesh import LeafMesh
 from .contact_records import reach_of
 
@@ -56,13 +57,13 @@ class NearPairs:
         reach = reach_of(distance, a.x, b.x, *((a.drift.x, b.drift.x) if drifting else ()))
         begin = self._begin if self.cones is None else self.cones.begin(reach, a.drift.spread if drifting else None)
         counts = np.zeros(parts, np.int64)
+        one, two, search = Side(*a.leaves, *a.at), Side(*b.leaves, *b.at), Search(self.same, begin, reach)
         while True:
             found = np.empty((parts, self._room, 3), np.int32)
             if drifting:
-                sides = (a.leaves, a.at, a.drift, b.leaves, b.at, b.drift)
-                _drift.drifting_pairs(*sides, self.same, b.stands, begin, reach, found, counts)
+                _drift.drifting_pairs(one, a.drift, two, b.drift, b.stands, search, found, counts)
             else:
-                _proximity.near_pairs(a.leaves, a.at, b.leaves, b.at, self.same, begin, reach, within, found, counts)
+                _proximity.near_pairs(one, two, search, within, found, counts)
             if counts.max() < self._room:
                 return found, counts
             # the counts are complete even if the buffer overflowed: allocate enough and repeat

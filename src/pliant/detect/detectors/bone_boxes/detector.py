@@ -125,9 +125,7 @@ class BoneBoxesDetector(BaseDetector):
         if n:
             self._faces(one, state, out[:n])
         if len(two.rows):
-            first, bodies = self._numbers
-            middles = (two.rows, self.edges, self.body.mesh.faces, first, two.pairs, two.where)
-            _lookup.fill_middles(*middles, two.nearest, two.normal, two.distance, state.v, bodies, out[n:])
+            _lookup.fill_middles(two, self.edges, self.body.mesh.faces, state.v, *self._numbers, out[n:])
         return out
 
     @property

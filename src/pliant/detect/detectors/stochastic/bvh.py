@@ -11,8 +11,8 @@ from .... import validate
 from ....arguments import check_arguments
 from ....contacts import Contacts
 from ....kernels.detectors.stochastic import traversal as _kernels
-from ....kernels.detectors.stochastic.features import add_features
-from ....kernels.detectors.stochastic.traversal import Queue, Walker
+from ....kernels.detectors.stochastic.features import FacetQuery, add_features
+from ....kernels.detectors.stochastic.traversal import Queue, Traversal, Walker
 from ....state import State
 from ...base import BaseDetector, Finds, Side
 from ...bvh.tree import refit, tree_of
@@ -144,11 +144,11 @@ class StochasticBvhDetector(BaseDetector):
             hopes[0] = float(min(len(a.order), len(b.order)))
             _kernels.push(self._queue, 0, 0, 0, 0, 1.0, hopes[0])
             state[:2] = 1
-        reach = grown(self.within, x)
+        query = FacetQuery(self._whole.facets, x, self.same, grown(self.within, x), self.within)
         while True:
             work = WORK if self._left(int(state[2])) > SHORT else LITTLE
-            told = (a, b, self.same, self._whole.facets, x, reach, self.within, self.quality, work)
-            _kernels.advance(*told, self._queue, state, hopes, self._lot, self._out)
+            traversal = Traversal(self._queue, state, hopes, self._lot, self._out)
+            _kernels.advance(a, b, query, self.quality, work, traversal)
             if state[4] == 1 or self._left(int(state[2])) <= 0.0:
                 break
             if state[4] == 2:
@@ -157,8 +157,7 @@ class StochasticBvhDetector(BaseDetector):
         if state[3]:
             # the time is up: process the pairs that are still in the batch
             self._grow(int(state[0]), int(state[2]))
-            lot = (self._lot, 0, state[3], self.within, self._out, state[2])
-            state[2] = add_features(self._whole.facets, x, self.same, *lot)
+            state[2] = add_features(query, self._lot, 0, state[3], self._out, state[2])
         self._found = self._out[: state[2]]
         self.opened = int(state[1])
         rate = (state[2] + 1.0) / (hopes[1] + 1.0)

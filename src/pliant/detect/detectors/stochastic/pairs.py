@@ -11,6 +11,7 @@ from ....contacts import Contacts
 from ....kernels.detectors.stochastic import descent as _descent
 from ....kernels.detectors.stochastic import features as _features
 from ....kernels.detectors.stochastic import flood as _flood
+from ....kernels.detectors.stochastic.features import FacetQuery
 from ....kernels.detectors.stochastic.flood import Seen
 from ....state import State
 from ...base import BaseDetector, Finds, Side
@@ -166,9 +167,11 @@ class ActivePairsDetector(BaseDetector):
     def _flood_from(self, x: Floats, pairs: Ints, counts: NDArray[np.int64]) -> NDArray[np.int8]:
         status = np.zeros(len(pairs), np.int8)
         if len(pairs) and not counts[3]:
-            told = (self._whole.facets, x, self.same, self._reach, self.within, pairs, self.spread)
-            _flood.flood(*told, self._seen, self._now, counts, status)
+            _flood.flood(self._query(x), pairs, self.spread, self._seen, self._now, counts, status)
         return status
+
+    def _query(self, x: Floats) -> FacetQuery:
+        return FacetQuery(self._whole.facets, x, self.same, self._reach, self.within)
 
     def _descend(self, x: Floats, pairs: Ints, level: int, stop: float) -> Floats:
         apart = np.zeros(len(pairs))
@@ -204,7 +207,7 @@ class ActivePairsDetector(BaseDetector):
         room = 4 * len(near) + 16
         while True:
             out = np.empty((room, 3), np.int32)
-            count = _features.add_features(self._whole.facets, x, self.same, near, 0, len(near), self.within, out, 0)
+            count = _features.add_features(self._query(x), near, 0, len(near), out, 0)
             if count < room:
                 return out[:count]
             room = count + 1
