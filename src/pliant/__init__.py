@@ -4,6 +4,7 @@ import importlib
 import logging
 from typing import TYPE_CHECKING, Any
 
+from . import renamed
 from ._version import __version__
 
 if TYPE_CHECKING:  # the same names as below, for type checkers and editors
@@ -101,6 +102,7 @@ _HOME = {
 __all__ = ["__version__", *_HOME]
 
 logging.getLogger(__name__).addHandler(logging.NullHandler())
+renamed.register()
 
 
 def __getattr__(name: str) -> Any:
