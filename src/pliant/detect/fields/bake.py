@@ -188,7 +188,7 @@ def _bins(fan: _adjacency.Fan, grid: Grid, paper: bool, wanted: Bools) -> list[_
 
 def _binned(fan: _adjacency.Fan, kind: int, items: NDArray[np.int32], grid: Grid, wanted: Bools) -> _bake.Bins:
     tiling, boxes = grid.tiling, np.empty((len(items), 6), np.int16)
-    _bake.fill_boxes(fan, kind, items, grid.reach, True, tiling.shape, boxes)
+    _bake.fill_boxes(fan, kind, items, grid.reach, True, tiling.tiles, boxes)
     boxed = _bake.Items(kind, items, boxes)
     count = np.zeros((_PARTS, len(wanted)), np.int64)
     _bake.count_tiles(fan, boxed, tiling, wanted, count)

@@ -24,7 +24,7 @@ FEW = 8  # tiles; a box of more is tested tile by tile
 class Tiling(NamedTuple):
     """A grid of nodes divided into tiles, and the narrow band to be baked."""
 
-    shape: np.ndarray  # (3,) i8 tiles along each axis
+    tiles: np.ndarray  # (3,) i8 along each axis
     reach: float  # half the width of the band, cells
     h: float  # spacing of the nodes, metres
 
@@ -121,7 +121,7 @@ def is_far(fan, kind, item, i, j, k, reach):
 @kernel
 def count_range(fan, boxed, tiling, wanted, first, last, count):
     """Add to `count` (tiles,) the number of items first..last-1 that fall into each of the `wanted` tiles."""
-    kind, items, boxes, tiles, reach = boxed.kind, boxed.items, boxed.boxes, tiling.shape, tiling.reach
+    kind, items, boxes, tiles, reach = boxed.kind, boxed.items, boxed.boxes, tiling.tiles, tiling.reach
     for b in range(first, last):
         i_0, j_0, k_0, i_1, j_1, k_1 = boxes[b]
         many = (i_1 - i_0 + 1) * (j_1 - j_0 + 1) * (k_1 - k_0 + 1) > FEW
@@ -136,7 +136,7 @@ def count_range(fan, boxed, tiling, wanted, first, last, count):
 @kernel
 def fill_range(fan, boxed, tiling, wanted, first, last, cursor, out):
     """Write items first..last-1 of each of the `wanted` tiles to `out` from cursor (tiles,) on, which advances."""
-    kind, items, boxes, tiles, reach = boxed.kind, boxed.items, boxed.boxes, tiling.shape, tiling.reach
+    kind, items, boxes, tiles, reach = boxed.kind, boxed.items, boxed.boxes, tiling.tiles, tiling.reach
     for b in range(first, last):
         i_0, j_0, k_0, i_1, j_1, k_1 = boxes[b]
         many = (i_1 - i_0 + 1) * (j_1 - j_0 + 1) * (k_1 - k_0 + 1) > FEW
@@ -188,7 +188,9 @@ def touch_tiles(fan, reach, tiles, wanted, near):
 @kernel(parallel=True)
 def bake_tiles(fan, tiling, paper, order, faces, edges, vertices, out):
     """Bake tile order[s] into slot s of `out`."""
-    counts, examined, tiles, reach, h = out.counts, out.examined, tiling.shape, tiling.reach, tiling.h
+    # not in one assignment with scalars: Numba would then drop the writes to these arrays as dead code
+    counts, examined = out.counts, out.examined
+    tiles, reach, h = tiling.tiles, tiling.reach, tiling.h
     for s in prange(len(order)):
         t = order[s]
         corner = (t // (tiles[1] * tiles[2]) * TILE, t // tiles[2] % tiles[1] * TILE, t % tiles[2] * TILE)

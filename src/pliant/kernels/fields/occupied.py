@@ -163,9 +163,8 @@ def find_cones(fan, reach, first, last, occupied):
 @kernel(parallel=True)
 def find_occupied(fan, reach, chosen, first, last, chunks, occupied):
     """For parts first..last-1 of `chunks`: mark the edges of chosen faces, and the chosen vertices, that have nodes."""
-    m, n, faces, vertices = len(fan.faces), len(fan.x), chosen.faces, chosen.vertices
-    wedges, cones = occupied.wedges, occupied.cones
+    m, n = len(fan.faces), len(fan.x)
     for c in prange(first, last):
-        find_wedges(fan, reach, faces, c * m // chunks, (c + 1) * m // chunks, wedges)
-        find_needles(fan, reach, vertices, c * n // chunks, (c + 1) * n // chunks, cones)
-        find_cones(fan, reach, c * n // chunks, (c + 1) * n // chunks, cones)
+        find_wedges(fan, reach, chosen.faces, c * m // chunks, (c + 1) * m // chunks, occupied.wedges)
+        find_needles(fan, reach, chosen.vertices, c * n // chunks, (c + 1) * n // chunks, occupied.cones)
+        find_cones(fan, reach, c * n // chunks, (c + 1) * n // chunks, occupied.cones)

@@ -85,7 +85,7 @@ class BoneBoxesDetector(BaseDetector):
         self._way, self._moved = np.empty((len(self._rows), 3)), np.zeros((len(self.boxes.bones), 7))
         self._pool = Pool()
         rows, bodies = (soft.first, body.first), (soft.body, body.body)
-        self._numbers = np.array(rows, np.int32), np.array(bodies, np.int32)
+        self._numbers = _records.Owners(np.array(rows, np.int32), np.array(bodies, np.int32))
         self.looked = self.measured = self._asked = 0
 
     @property
@@ -154,7 +154,7 @@ class BoneBoxesDetector(BaseDetector):
         side[one.rows[one.distance < 0.0]] = -1.0
         unclear = np.empty(len(pairs), np.bool_)
         fill = worth(_records.fill_faces, len(pairs), SOME)
-        fill(x, x_b, self.body.mesh.faces, pairs, side, *self._numbers, out, unclear)
+        fill(x, x_b, self.body.mesh.faces, pairs, side, self._numbers, out, unclear)
         rows = np.flatnonzero(unclear)
         if len(rows):
             weights, normal, distance = np.empty((len(rows), 4)), np.empty((len(rows), 3)), np.empty(len(rows))
