@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ... import contacts as _contacts
 from ...contacts import Contacts
@@ -15,6 +16,8 @@ from ...kernels.motion import pose as _pose
 from ...state import State
 from ..base import BaseDetector
 from .distance_field import DistanceFieldDetector, joined
+
+Floats = NDArray[np.float64]
 
 
 class PartsDetector(BaseDetector):
@@ -42,6 +45,15 @@ class PartsDetector(BaseDetector):
         self._bodies = np.array([part.rigid.body for part in self.parts])
         self._standing = np.zeros(len(self.parts), np.int64)
         self._best = np.full(max(self.deformable.mesh.n_vertices, len(self.parts[0].edges)), -1, np.int64)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The largest bound of any part, metres."""
+        bound = max(max(part.bounds) for part in self.parts)
+        return bound, bound
+
+    def covers(self, distance: Floats) -> NDArray[np.bool_]:
+        return np.all([part.covers(distance) for part in self.parts], axis=0)
 
     def update(self, state: State) -> Self:
         """Do nothing: no data is kept between queries."""

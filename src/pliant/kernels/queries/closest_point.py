@@ -12,7 +12,6 @@ import numpy as np
 from .. import vec
 from ..geometry.triangle import nearest2
 from ..jit import kernel, prange
-from .intersections import spread
 from .surface import corners, pseudonormal, touching
 
 CHUNK = 512  # points per task of a thread
@@ -279,3 +278,16 @@ def any_normal(e):
     if n[0] == 0.0 and n[1] == 0.0 and n[2] == 0.0:
         return (0.0, 1.0, 0.0)
     return n
+
+
+@kernel
+def spread(n):
+    """Return a stride near the golden section of n that visits all of 0..n-1."""
+    step = max(1, int(0.618 * n))
+    while True:
+        a, b = n, step
+        while b:
+            a, b = b, a % b
+        if a == 1:
+            return step
+        step += 1

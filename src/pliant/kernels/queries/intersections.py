@@ -12,6 +12,7 @@ import numpy as np
 from ..geometry.triangle_pair import faces_cross
 from ..jit import kernel, prange
 from ..vec import load
+from .closest_point import spread
 
 WAITING = 2048  # pairs of overlapping boxes tested together
 
@@ -144,16 +145,3 @@ def find_intersections(a, b, same, room, start, out, found):
         elif not apart(a.nodes[i], nodes[0]):
             stack[0, 0], stack[0, 1], top = i, 0, 1
         found[t] = walk(a, b, same, stack, top, out, start[t], start[t + 1]) - start[t] if top else 0
-
-
-@kernel
-def spread(n):
-    """Return a stride near the golden section of n that visits all of 0..n-1."""
-    step = max(1, int(0.618 * n))
-    while True:
-        a, b = n, step
-        while b:
-            a, b = b, a % b
-        if a == 1:
-            return step
-        step += 1
