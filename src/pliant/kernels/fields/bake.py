@@ -188,7 +188,8 @@ def touch_tiles(fan, reach, tiles, wanted, near):
 @kernel(parallel=True)
 def bake_tiles(fan, tiling, paper, order, faces, edges, vertices, out):
     """Bake tile order[s] into slot s of `out`."""
-    counts, examined, tiles, reach, h = out.counts, out.examined, tiling.shape, tiling.reach, tiling.h
+    counts, examined, tiles = out.counts, out.examined, tiling.shape
+    reach, h = tiling.reach, tiling.h  # not in one tuple with the arrays: Numba would drop the loop that writes to them
     for s in prange(len(order)):
         t = order[s]
         corner = (t // (tiles[1] * tiles[2]) * TILE, t // tiles[2] % tiles[1] * TILE, t % tiles[2] * TILE)
