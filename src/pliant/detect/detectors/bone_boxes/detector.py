@@ -154,7 +154,7 @@ class BoneBoxesDetector(BaseDetector):
         side[one.rows[one.distance < 0.0]] = -1.0
         unclear = np.empty(len(pairs), np.bool_)
         fill = worth(_records.fill_faces, len(pairs), SOME)
-        fill(x, x_b, self.body.mesh.faces, pairs, side, *self._numbers, out, unclear)
+        fill(x, x_b, self.body.mesh.faces, pairs, side, _records.Owners(*self._numbers), out, unclear)
         rows = np.flatnonzero(unclear)
         if len(rows):
             weights, normal, distance = np.empty((len(rows), 4)), np.empty((len(rows), 3)), np.empty(len(rows))
