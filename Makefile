@@ -10,26 +10,26 @@ BIN := $(VENV)/bin
 endif
 UV     := $(BIN)/uv
 PYTEST := $(BIN)/python -m pytest
-# one more than the two cores of CI: a process that waits while another one compiles a kernel leaves its core free
+# one more than the two cores of CI: a process that waits while another one compiles a kernel leaves its core idle
 JOBS   ?= 3
 
-# what never reaches a loop over elements, or only such as others watch, need not run three times
+# tests that reach no kernel, or only kernels that other tests cover, run with the compiler only
 LOOPLESS := tests/cli tests/io tests/report tests/shapes tests/sweep tests/test_files.py tests/test_project.py tests/test_docs.py tests/test_validate.py  tests/simulation/test_clock.py \
             tests/mesh tests/test_contacts.py tests/kernels/test_jit.py benchmarks/tests \
             tests/view/test_commands.py tests/view/test_access.py tests/view/test_server.py \
             tests/view/test_clients.py
 WITHOUT  := $(addprefix --ignore=,$(LOOPLESS))
-# whole scenes, files and bad arrays run the loops that the tests beside them check
+# whole scenes and bad arrays run kernels that other tests cover
 SCENES   := $(addprefix --ignore=,tests/scenes tests/test_bad_arrays.py)
 
-# the compiler is switched off in CI for the loops themselves; `make test-long` does it for the whole suite
+# CI turns the compiler off for the tests of the kernels; `make test-long` does so for the whole suite
 PLAIN    ?= tests/kernels tests/respond tests/dynamics tests/test_geometry.py
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo bench test test-compiled test-plain test-bounds test-long fuzz attack lint types contracts format wheel docs docs-check constraints clean
 
-help:  ## this list
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+help:  ## list the targets
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(VENV)/.uv:
 	@$(PYTHON) -c "import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))" || \
@@ -54,7 +54,7 @@ $(VENV)/.fuzz: $(VENV)/.test
 	VIRTUAL_ENV=$(VENV) $(UV) pip install --quiet -c constraints.txt -e '.[fuzz]'
 	@touch $@
 
-setup: $(VENV)/.test  ## make .venv with everything that development needs
+setup: $(VENV)/.test  ## create .venv with everything that development needs
 
 demo: $(VENV)/.run  ## drape a cloth over a bust: out/drape.glb, out/drape.html, out/drape.png
 	$(BIN)/pliant drape -o out/drape.glb --replay out/drape.html --sheet out/drape.png
@@ -62,60 +62,61 @@ demo: $(VENV)/.run  ## drape a cloth over a bust: out/drape.glb, out/drape.html,
 # several processes share the cores: threads that spin while they wait made a launch 27 times slower (1155 against 43 us)
 test-compiled test-plain test-bounds test-long: export OMP_WAIT_POLICY := passive
 
-test: lint types contracts test-compiled test-plain wheel  ## everything CI runs
+test: lint types contracts test-compiled test-plain wheel  ## everything that CI runs: lint, types, contracts, tests, wheel
 
-test-compiled: $(VENV)/.test  ## the whole suite
+test-compiled: $(VENV)/.test  ## the whole test suite, with compiled kernels
 	$(PYTEST) -n $(JOBS) --dist loadfile --durations=20 --durations-min=3
 
-test-plain: $(VENV)/.test  ## the kernels with the compiler off, few random cases (PLAIN= for the whole suite)
+test-plain: $(VENV)/.test  ## kernels with the compiler off and few random cases (PLAIN= runs the whole suite)
 	PLIANT_COMPILE=0 PLIANT_CASES=10 $(PYTEST) -n $(JOBS) --dist loadfile -m "not compiled and not browser" $(WITHOUT) $(PLAIN)
 
-test-bounds: $(VENV)/.test  ## compiled loops with bounds checks and parallel off, fewer random cases
+test-bounds: $(VENV)/.test  ## compiled kernels with bounds checks, on one thread, with fewer random cases
 	NUMBA_BOUNDSCHECK=1 PLIANT_PARALLEL=0 PLIANT_MOST_CASES=60 $(PYTEST) -n $(JOBS) --dist loadfile -m "not browser" $(WITHOUT) $(SCENES) --durations=20 --durations-min=3
 
-test-long: test-bounds  ## the whole suite and the tests marked long, and the loops with bounds checks
+test-long: test-bounds  ## test-bounds, the whole suite with the compiler off, and the tests marked long
 	$(MAKE) test-plain PLAIN=
 	$(PYTEST) --long
 
-fuzz: $(VENV)/.fuzz  ## 20 000 mutants of small files, then RUNS=1000000 led by coverage for each of READERS (SEED=n for others)
+fuzz: $(VENV)/.fuzz  ## fuzz the file readers: 20 000 mutants, then RUNS=1000000 guided by coverage (READERS, SEED)
 	$(BIN)/python tests/io/fuzz.py --cases 20000 --seed $(or $(SEED),2003)
 	$(BIN)/python tests/io/fuzz_characters.py --cases 20000 --seed $(or $(SEED),2003)
 	$(BIN)/python tests/io/fuzz_coverage.py --runs $(or $(RUNS),1000000) --seed $(or $(SEED),2003) --only $(READERS)
 
-attack: $(VENV)/.test  ## random cases against every promise for MINUTES=120, judged by IPC Toolkit, libigl and fractions (SEED=1, ONLY=detect,safe)
+attack: $(VENV)/.test  ## random cases against every guarantee, for MINUTES=120 (SEED=1, ONLY=detect,safe)
 	$(BIN)/python tests/attack/run.py --minutes $(or $(MINUTES),120) --seed $(or $(SEED),1) --only "$(ONLY)"
 
-bench: $(VENV)/.test  ## everything pliant bench measures, on one page: out/bench.html
+bench: $(VENV)/.test  ## run all benchmarks and write one page: out/bench.html
 	$(BIN)/pliant bench --report out/bench.html
 
-lint: $(VENV)/.test  ## ruff: rules and format
+lint: $(VENV)/.test  ## check rules and format with ruff
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 
-types: $(VENV)/.test  ## mypy upstairs
+types: $(VENV)/.test  ## check types with mypy
 	$(BIN)/mypy
 
-contracts: $(VENV)/.test  ## imports go down only
+contracts: $(VENV)/.test  ## check that imports go down only
 	$(BIN)/lint-imports
 
-format: $(VENV)/.test  ## let ruff repair what it can
+format: $(VENV)/.test  ## reformat, and fix what ruff can fix
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-wheel: $(VENV)/.test  ## build the wheel and run it in a clean environment
+wheel: $(VENV)/.test  ## build the wheel, install it in a clean environment, and run it
 	rm -rf dist
 	$(UV) build --quiet --wheel --out-dir dist
 	$(BIN)/python tools/check_wheel.py dist
 
-docs: $(VENV)/.docs  ## the documentation as a site: out/docs/index.html (all pages each time: the contents stand on every one)
+# -E -a: the table of contents is on every page, so all pages are built each time
+docs: $(VENV)/.docs  ## build the documentation site with its charts: out/docs/index.html
 	$(BIN)/python -m sphinx -W --keep-going -q -E -a -j auto -d out/doctrees docs out/docs
 	@echo "open out/docs/index.html"
 
-docs-check: $(VENV)/.test  ## links in the documents lead somewhere, and their examples run
+docs-check: $(VENV)/.test  ## check links, paths and commands of the documentation, and run its examples
 	$(PYTEST) tests/test_docs.py
 
-constraints: $(VENV)/.uv  ## new versions of everything, for all platforms
+constraints: $(VENV)/.uv  ## update constraints.txt: the versions of all packages, for all platforms
 	$(UV) pip compile pyproject.toml --all-extras --universal --upgrade --no-header --no-annotate --python-version 3.11 -q -o constraints.txt
 
-clean:  ## remove what was built; .venv stays
-	rm -rf dist build out node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+clean:  ## remove build outputs; .venv stays
+	rm -rf benchmarks/results/*/*.svg dist build out node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,10 +1,11 @@
 """The site: `make docs`. Needs no network, and fetches nothing when it is read.
 
-Pages are plain Markdown that reads well without the site. Three things are added on the way: the table of contents,
-which follows the headings and links of index.md; the API, from the names in api.md; and replays, run by the product,
-where a page has a comment that asks for one.
+Pages are plain Markdown that reads well without the site. The build adds four things: the table of contents, which
+follows the headings and links of index.md; the API, from the names in api.md; charts, drawn from the tables in
+benchmarks/results; and replays, run by the product, where a page has a comment that asks for one.
 """
 
+import os
 import pathlib
 import re
 import subprocess
@@ -68,6 +69,15 @@ def framed(asked: re.Match[str]) -> str:
     )
 
 
+def draw_charts(app: Sphinx) -> None:
+    """Draw the charts of the pages beside their tables, in a process of its own that finds the benchmarks."""
+    folder = pathlib.Path(__file__).resolve().parents[1] / "benchmarks"
+    path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+    subprocess.run(
+        [sys.executable, folder / "studies" / "charts.py"], check=True, env=os.environ | {"PYTHONPATH": path}
+    )
+
+
 def prepare(app: Sphinx, name: str, source: list[str]) -> None:
     text = source[0]
     if name == "index":
@@ -93,6 +103,7 @@ def record(app: Sphinx, error: Exception | None) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_config_value("replays", True, "html", bool)  # -D replays=0 for a quick look without them
+    app.connect("builder-inited", draw_charts)
     app.connect("source-read", prepare)
     app.connect("build-finished", record)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

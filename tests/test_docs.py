@@ -18,7 +18,7 @@ from pliant.detect.methods import METHODS
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
-PAGES = [*sorted(DOCS.rglob("*.md")), *sorted(ROOT.glob("*.md"))]
+PAGES = [*sorted(DOCS.rglob("*.md")), *sorted(ROOT.glob("*.md")), ROOT / "benchmarks" / "README.md"]
 FENCE = re.compile(r"^(?:<!-- needs: (\w+) -->\n)?```(\{?\w*\}?)\n(.*?)^```$", re.M | re.S)
 # what `<!-- needs: NAME -->` above an example asks for
 NEEDS = {"usd": "pxr", "cluster": "distributed"}
@@ -88,16 +88,49 @@ def test_links_lead_somewhere(page: pathlib.Path) -> None:
             continue
         path, _, anchor = target.partition("#")
         there = (page.parent / path).resolve() if path else page
+        if there.suffix == ".svg":  # drawn from the table beside it; benchmarks/tests/test_charts.py draws each
+            there = there.with_suffix(".csv")
         headings = re.findall(r"^#+ (.*)", there.read_text("utf-8"), re.M) if anchor and there.is_file() else []
         if not there.exists() or (anchor and anchor not in map(slug, headings)):
             broken.append(target)
     assert broken == []
 
 
+def spelled_out(path: str) -> list[str]:
+    """Paths that `folder/{a,b}.py` stands for."""
+    head, brace, rest = path.partition("{")
+    names, _, tail = rest.partition("}")
+    return [end for name in names.split(",") for end in spelled_out(head + name + tail)] if brace else [path]
+
+
+NAMED = re.compile(r"(?<![\w./-])((?:src/pliant|tests|docs|tools|benchmarks)/[\w./{},-]*[\w/}])(?![\w/<*-])")
+
+
 def test_files_that_are_named_exist() -> None:
-    name = re.compile(r"(?:`|python )((?:src|tests|docs|tools|benchmarks)/[\w./-]+)(?=[`\s])")
-    named = {(page, path) for page in PAGES for path in name.findall(page.read_text("utf-8"))}
-    assert sorted(f"{page.name}: {path}" for page, path in named if not (ROOT / path).exists()) == []
+    named = {
+        (page, path) for page in PAGES for path in NAMED.findall(re.sub(r"https?:\S+", "", page.read_text("utf-8")))
+    }
+    absent = {
+        f"{page.name}: {path}" for page, some in named for path in spelled_out(some) if not (ROOT / path).exists()
+    }
+    assert sorted(absent) == []
+    assert len(named) > 300
+
+
+def test_tests_that_are_named_exist_and_are_in_the_file_named_before_them() -> None:
+    files = [*(ROOT / "tests").rglob("test_*.py"), *(ROOT / "benchmarks" / "tests").rglob("test_*.py")]
+    there = {p: set(re.findall(r"def (test_\w+)", p.read_text("utf-8"))) for p in files}
+    everywhere = set().union(*there.values())
+    wrong, judged = [], 0
+    for page in PAGES:
+        text = page.read_text("utf-8")
+        wrong += [f"{page.name}: {name}" for name in re.findall(r"`(test_\w+)`", text) if name not in everywhere]
+        for path, names in re.findall(r"`((?:benchmarks/)?tests/[\w/]+\.py)`: ((?:`test_\w+`(?:, | and )?)+)", text):
+            found = re.findall(r"`(test_\w+)`", names)
+            judged += len(found)
+            wrong += [f"{page.name}: {path}: {name}" for name in found if name not in there.get(ROOT / path, ())]
+    assert wrong == []
+    assert judged > 80
 
 
 def test_the_api_has_every_public_name_once() -> None:

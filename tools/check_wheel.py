@@ -6,9 +6,11 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 WINDOWS = sys.platform == "win32"
+HOW = "pip install ./benchmarks"
 
 
 def run(*command: str | os.PathLike[str], **options: object) -> str:
@@ -18,8 +20,21 @@ def run(*command: str | os.PathLike[str], **options: object) -> str:
     return str(result.stdout)
 
 
+def check_contents(wheel: pathlib.Path) -> None:
+    """Refuse a wheel with a file outside of the package, such as a benchmark, a test or a study."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    strange = [
+        name for name in names if not name.startswith(("pliant/", f"{'-'.join(wheel.name.split('-')[:2])}.dist-info/"))
+    ]
+    strange += [name for name in names if name.startswith(("pliant/bench/", "pliant/kernels/cubic_batches"))]
+    if strange:
+        raise SystemExit(f"{wheel.name} contains files that are not part of the package: {', '.join(strange)}")
+
+
 def main() -> None:
     (wheel,) = pathlib.Path(sys.argv[1]).resolve().glob("*.whl")
+    check_contents(wheel)
     here = pathlib.Path(sys.executable).parent
     uv = here / ("uv.exe" if WINDOWS else "uv")
     with tempfile.TemporaryDirectory() as folder:
@@ -36,6 +51,10 @@ def main() -> None:
         report = json.loads(run(pliant, "doctor", "--json", cwd=empty, env=env))
         if version != report["versions"]["pliant"] or not report["well"]:
             raise SystemExit(f"--version reports {version}, doctor reports {report}")
+        # the benchmarks are a package of their own; without it the command says so in one line
+        bench = subprocess.run([pliant, "bench", "peers"], text=True, capture_output=True, cwd=empty, env=env)
+        if (bench.returncode, bench.stdout, bench.stderr.count("\n")) != (2, "", 1) or HOW not in bench.stderr:
+            raise SystemExit(f"pliant bench without the benchmarks: exit code {bench.returncode}, {bench.stderr}")
         # the replay needs data files beside the modules, which the wheel must contain
         wanted = ["drape.glb", "drape.html", "drape.png"]
         outputs = [word for pair in zip(("--out", "--replay", "--sheet"), wanted) for word in pair]

@@ -11,7 +11,7 @@ import pliant
 from pliant.motion.clip import Clip
 from pliant.report.camera import Camera
 from pliant.report.picture import render
-from pliant.report.result import record
+from pliant.simulation.record import record
 from pliant.state import State
 
 Save = Callable[[str, Image.Image], None]
@@ -93,7 +93,7 @@ def draw_mesh(save: Save) -> None:
     issues = broken.issues
     words = [
         f"{soup.n_vertices} vertices of an STL file, {soup.welded.n_vertices} after welding",
-        f"edges: boundary (orange), flipped (red), non-manifold (blue): {len(issues.border)}, {len(issues.flipped)}, "
+        f"edges: boundary (orange), flipped (red), non-manifold (blue): {len(issues.boundary)}, {len(issues.flipped)}, "
         f"{len(issues.non_manifold)}",
     ]
     save("mesh", captioned(tiles, words))

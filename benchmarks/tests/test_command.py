@@ -1,9 +1,11 @@
 """`pliant bench`: what it measures, says and refuses; peers are absent here, which is no error."""
 
 import csv
+import inspect
 import json
 import pathlib
 import platform
+import re
 import sys
 
 import pytest
@@ -11,7 +13,7 @@ import pytest
 import pliant
 from pliant import cli
 from pliant.report.tables import Column, Report, Table
-from pliant_bench import openvdb, whole
+from pliant_bench import command, openvdb, suite, whole
 from pliant_bench.peers import PACKAGES
 
 
@@ -94,6 +96,12 @@ def test_tasks_of_trees_and_cloth_come_out_as_json_page_and_files(alone, capsys,
     assert "nearest point of a surface" in page
 
 
+def test_the_help_names_every_benchmark() -> None:
+    text = inspect.getsource(command)
+    names = [*suite.TASKS, *suite.REPORTS, *suite.PAPERS]
+    assert [name for name in names if not re.search(rf"(?<![\w-]){name}(?![\w-])", text)] == []
+
+
 BAD = [
     ([], "name a benchmark, one of: peers, growth, skins, stochastic, trees, --paper fuhrmann2003 | jung2005"),
     (["peers", "--paper", "fuhrmann2003"], "name a benchmark, one of:"),
@@ -128,7 +136,7 @@ def test_everything_on_one_page_goes_on_where_a_part_fails(alone, capsys, tmp_pa
     assert cli.run(["bench", "--report", "all.html", "--save", "results", *alone, "--json"]) == 1
     said = json.loads(capsys.readouterr().out)
     assert [row["chapter"] for row in said["tables"]["chapters"]] == ["growth", "peers T3", "neal"]
-    wanted = "neal could not be measured: FileNotFoundError: no such mesh: rabbit.ply (test_bench.py, line "
+    wanted = "neal could not be measured: FileNotFoundError: no such mesh: rabbit.ply (test_command.py, line "
     assert any(text.startswith(wanted) for text in said["findings"])
     assert "T3" not in said["findings"][0]  # nobody took part, and a task that was not measured says nothing
     page = (tmp_path / "work" / "all.html").read_text("utf-8")

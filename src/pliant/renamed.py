@@ -1,10 +1,152 @@
-"""Names of earlier versions: each still works for one version and warns with the new name."""
+"""Names of earlier versions: each still works for one version and warns with the new name.
 
+A finder at the end of `sys.meta_path` resolves old module paths. Python asks it only for modules that no other
+finder knows, so current imports do not pay for it.
+"""
+
+import importlib
+import importlib.util
+import sys
+import types
 import warnings
+from collections.abc import Callable
+from importlib.machinery import ModuleSpec
 from typing import Any
 
 # keyword arguments of public functions and classes
 KEYWORDS = {"elasticity": "restitution"}
+
+# modules, relative to `pliant`; the entry of a package also covers submodules that have no entry of their own
+MODULES = {
+    "animation": "pliant.motion.animation",
+    "audit.footage": "pliant.audit.recording",
+    "audit.questions": "pliant.audit.queries",
+    "audit.rulings": "pliant.audit.verdicts",
+    "bench": "pliant_bench",
+    "character": "pliant.motion.character",
+    "checkpoint": "pliant.simulation.checkpoint",
+    "clip": "pliant.motion.clip",
+    "clock": "pliant.simulation.clock",
+    "cutting": "pliant.simulation.cutting",
+    "deforming": "pliant.motion.deforming",
+    "detect.blocks": "pliant.detect.bvh.wide",
+    "detect.bone_boxes": "pliant.detect.detectors.bone_boxes",
+    "detect.brute_force": "pliant.detect.detectors.brute_force",
+    "detect.consistent_depth": "pliant.detect.queries.consistent_depth",
+    "detect.continuous": "pliant.detect.detectors.continuous",
+    "detect.distance_field": "pliant.detect.fields",
+    "detect.distance_field.bone_fields": "pliant.detect.detectors.bone_fields",
+    "detect.distance_field.detector": "pliant.detect.detectors.distance_field",
+    "detect.distance_field.parts": "pliant.detect.detectors.rigid_parts",
+    "detect.distance_field.truth": "pliant.detect.fields.exact",
+    "detect.features": "pliant.detect.queries.contact_records",
+    "detect.height_grid": "pliant.detect.fields",
+    "detect.height_grid.detector": "pliant.detect.detectors.height_grid",
+    "detect.height_grid.grid": "pliant.detect.fields.height_grid",
+    "detect.height_grid.grids": "pliant.detect.fields.height_grids",
+    "detect.height_grid.sequence": "pliant.detect.fields.height_sequence",
+    "detect.image_space": "pliant.detect.queries",
+    "detect.image_space.detector": "pliant.detect.detectors.image_space",
+    "detect.image_space.layers": "pliant.detect.queries.layers",
+    "detect.image_space.points": "pliant.detect.queries.points_inside",
+    "detect.image_space.standing": "pliant.detect.queries.static_layers",
+    "detect.image_space.volume": "pliant.detect.queries.overlap",
+    "detect.lifted": "pliant.detect.detectors.offset",
+    "detect.plain": "pliant.detect.queries.plain",
+    "detect.seams": "pliant.detect.queries.welding",
+    "detect.solid": "pliant.detect.queries.solid",
+    "detect.spatial_hash": "pliant.detect.detectors.spatial_hash",
+    "detect.sphere_surface": "pliant.detect.detectors.sphere_surface",
+    "detect.stochastic": "pliant.detect.detectors.stochastic",
+    "detect.stochastic.tree": "pliant.detect.detectors.stochastic.bvh",
+    "detect.surface": "pliant.detect.queries.closest_point",
+    "detect.tet_hash": "pliant.detect.queries.tet_hash",
+    "detect.tree": "pliant.detect.bvh",
+    "detect.tree.cover": "pliant.detect.bvh.leaf_mesh",
+    "detect.tree.crossings": "pliant.detect.queries.intersections",
+    "detect.tree.deform": "pliant.detect.bvh.blend",
+    "detect.tree.depth": "pliant.detect.queries.penetration",
+    "detect.tree.detector": "pliant.detect.detectors.bvh",
+    "detect.tree.near": "pliant.detect.queries.proximity",
+    "detect.tree.transversal": "pliant.detect.queries.transversal",
+    "detect.winding": "pliant.detect.queries.winding",
+    "door": "pliant.arguments",
+    "guard": "pliant.simulation.guard",
+    "guard.crossings": "pliant.simulation.guard.intersections",
+    "hand": "pliant.simulation.drag",
+    "io.footage": "pliant.io.animation",
+    "issues": "pliant.mesh.issues",
+    "last_look": "pliant.simulation.final_projection",
+    "report.audited": "pliant.report.check_view",
+    "report.crossings": "pliant.simulation.measure.intersections",
+    "scenes.pace": "pliant.scenes.defaults",
+    "scenes.reliefs": "pliant.scenes.height_fields",
+    "scenes.snug": "pliant.scenes.attachment",
+    "soft_contact": "pliant.simulation.deformable_contact",
+    "sweep.apart": "pliant.sweep.worker",
+    "topology": "pliant.mesh.topology",
+    "view.ear": "pliant.view.log_relay",
+    "view.face": "pliant.view.protocol",
+    "view.gate": "pliant.view.access",
+    "view.looks": "pliant.view.overlays",
+    "view.tempo": "pliant.view.frame_statistics",
+}
+
+_FIELDS, _QUERIES, _DETECTORS = "pliant.detect.fields", "pliant.detect.queries", "pliant.detect.detectors"
+
+# names of these modules that have another name, or are in another module than the one above
+NAMES = {
+    "audit.footage": {"Footage": "pliant.audit.recording.Recording"},
+    "audit.rulings": {"Ruling": "pliant.audit.verdicts.Verdict"},
+    "deforming": {"sewn": "pliant.motion.deforming.welds"},
+    "detect.distance_field": {
+        "AdaptiveField": f"{_FIELDS}.octree.AdaptiveField",
+        "DistanceField": f"{_FIELDS}.field.DistanceField",
+        "DistanceFieldDetector": f"{_DETECTORS}.distance_field.DistanceFieldDetector",
+        "FilledField": f"{_FIELDS}.fill.FilledField",
+        "PlanarField": f"{_FIELDS}.bsp.PlanarField",
+        "baked": f"{_FIELDS}.cache.baked",
+        "compare_fields": f"{_FIELDS}.survey.compare_fields",
+        "filled": f"{_FIELDS}.fill.filled",
+    },
+    "detect.height_grid": {
+        "DIRECTIONS": f"{_FIELDS}.height_grid.DIRECTIONS",
+        "HeightGrid": f"{_FIELDS}.height_grid.HeightGrid",
+        "HeightGridDetector": f"{_DETECTORS}.height_grid.HeightGridDetector",
+        "HeightGrids": f"{_FIELDS}.height_grids.HeightGrids",
+        "HeightSequence": f"{_FIELDS}.height_sequence.HeightSequence",
+    },
+    "detect.image_space": {
+        "DepthCamera": f"{_QUERIES}.layers.DepthCamera",
+        "ImageSpaceDetector": f"{_DETECTORS}.image_space.ImageSpaceDetector",
+        "Layers": f"{_QUERIES}.layers.Layers",
+        "Overlap": f"{_QUERIES}.overlap.Overlap",
+        "Overlaps": f"{_QUERIES}.overlap.Overlaps",
+        "PointsInside": f"{_QUERIES}.points_inside.PointsInside",
+        "StandingCamera": f"{_QUERIES}.static_layers.StaticDepthCamera",
+        "layered_depth_image": f"{_QUERIES}.layers.layered_depth_image",
+        "overlap": f"{_QUERIES}.overlap.overlap",
+        "points_inside": f"{_QUERIES}.points_inside.points_inside",
+    },
+    "detect.image_space.standing": {"StandingCamera": f"{_QUERIES}.static_layers.StaticDepthCamera"},
+    "detect.lifted": {
+        "Lifted": f"{_DETECTORS}.offset.OffsetDetector",
+        "raised": f"{_DETECTORS}.offset.offset",
+    },
+    "detect.stochastic": {"StochasticTreeDetector": f"{_DETECTORS}.stochastic.StochasticBvhDetector"},
+    "detect.stochastic.tree": {"StochasticTreeDetector": f"{_DETECTORS}.stochastic.bvh.StochasticBvhDetector"},
+    "detect.tree.cover": {"Cover": "pliant.detect.bvh.leaf_mesh.LeafMesh"},
+    "detect.tree.crossings": {"Crossings": f"{_QUERIES}.intersections.Intersections"},
+    "detect.tree.detector": {"TreeDetector": f"{_DETECTORS}.bvh.BvhDetector"},
+    "door": {"door": "pliant.arguments.check_arguments"},
+    "guard": {"CrossingCount": "pliant.simulation.guard.IntersectionCount"},
+    "guard.crossings": {"CrossingCount": "pliant.simulation.guard.intersections.IntersectionCount"},
+    "hand": {"Hand": "pliant.simulation.drag.DragConstraint"},
+    "last_look": {"LastLook": "pliant.simulation.final_projection.FinalProjection"},
+    "report.audited": {"Audited": "pliant.report.check_view.CheckView"},
+    "report.crossings": {"CrossingCount": "pliant.simulation.guard.IntersectionCount"},
+    "soft_contact": {"SoftContact": "pliant.simulation.deformable_contact.DeformableContact"},
+}
 
 
 def warn(old: str, new: str, level: int = 3) -> None:
@@ -26,9 +168,85 @@ def attribute(old: str, new: str) -> Any:
     return property(get, put, doc=f"Deprecated: use `{new}`.")
 
 
+def module(name: str, moved: dict[str, str]) -> Callable[[str], Any]:
+    """Return a module `__getattr__` for the module `name`: each name in `moved` is found in the module it maps to."""
+
+    def get(wanted: str) -> Any:
+        if wanted not in moved:
+            raise AttributeError(f"module {name!r} has no attribute {wanted!r}")
+        warn(f"{name}.{wanted}", f"{moved[wanted]}.{wanted}")
+        return getattr(importlib.import_module(moved[wanted]), wanted)
+
+    return get
+
+
+def state(old: str) -> Any:
+    """Return a property under an old name that reads and writes a detector's state by `state` and `restore`."""
+
+    def get(self: Any) -> Any:
+        warn(f"{type(self).__name__}.{old}", "state()")
+        return self.state()
+
+    def put(self: Any, value: Any) -> None:
+        warn(f"{type(self).__name__}.{old}", "restore(state) or reset()")
+        self.restore(value)
+
+    return property(get, put, doc="Deprecated: use `state()`, `restore(state)` and `reset()`.")
+
+
 def keywords(named: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
     """Return keyword arguments with the old names that `known` does not contain replaced by the new ones."""
     for old in [name for name in named if name in KEYWORDS and name not in known]:
         warn(old, KEYWORDS[old], 4)
         named[KEYWORDS[old]] = named.pop(old)
     return named
+
+
+def module_now(old: str) -> str | None:
+    """Return the module that replaces `old` (relative to `pliant`), or None if there was no such module."""
+    package, _, rest = old.rpartition(".")
+    if old in MODULES:
+        return MODULES[old]
+    above = module_now(package) if package else None
+    return f"{above}.{rest}" if above else None
+
+
+class Finder:
+    """A finder and loader of modules under their old paths; the values are those of the new modules."""
+
+    @staticmethod
+    def find_spec(fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        """Return the spec of a module of `MODULES`, and None for everything else."""
+        root, _, old = fullname.partition(".")
+        new = module_now(old) if root == "pliant" else None
+        if new is None or (old not in MODULES and importlib.util.find_spec(new) is None):
+            return None
+        return ModuleSpec(fullname, Finder, origin=new, is_package=True)  # type: ignore[arg-type]
+
+    @staticmethod
+    def create_module(spec: ModuleSpec) -> None:
+        """Let the import system create the module."""
+
+    @staticmethod
+    def exec_module(module: types.ModuleType) -> None:
+        """Give the module a `__getattr__` that warns and returns the attribute of the new module."""
+        old, new = module.__name__.partition(".")[2], str(module.__spec__ and module.__spec__.origin)
+        if importlib.util.find_spec(new.partition(".")[0]) is None:
+            raise ModuleNotFoundError(f"{module.__name__} is now {new}, which is not installed", name=new)
+
+        def value(name: str) -> Any:
+            if name.startswith("__"):
+                raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+            home, _, known = NAMES.get(old, {}).get(name, f"{new}.{name}").rpartition(".")
+            found = getattr(importlib.import_module(home), known)
+            warn(f"{module.__name__}.{name}", f"{home}.{known}")
+            return found
+
+        module.__doc__ = f"Deprecated: use `{new}`."
+        module.__getattr__ = value  # type: ignore[method-assign]
+
+
+def register() -> None:
+    """Let Python find modules under their old paths."""
+    if Finder not in sys.meta_path:
+        sys.meta_path.append(Finder)

@@ -9,7 +9,7 @@ import pliant
 from attack import meshes
 from detect.boned import Tube, made, posed
 from pliant.detect import METHODS
-from pliant.detect.base import Finds, Forgetting, Remembering
+from pliant.detect.base import Finds
 
 NAMES = tuple(METHODS)
 
@@ -122,11 +122,7 @@ class Query:
 
 def reset(loose):
     """Reset the state that a method is documented to keep; everything else must equal that of a new detector."""
-    own = loose._detector
-    if isinstance(own, Forgetting):
-        own.forget()
-    if isinstance(own, Remembering):
-        own.memory = np.zeros((0, 10))
+    loose.reset()
 
 
 def pose(rng, x, earlier, scale):

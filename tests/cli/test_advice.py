@@ -12,9 +12,9 @@ from pliant import cli, shapes
 from pliant.cli.diagnostics import run_warnings
 from pliant.io import save_animation
 from pliant.io.named import parts_of
-from pliant.report.result import record
 from pliant.scenes import drape_scene
 from pliant.simulation import Simulation
+from pliant.simulation.record import record
 
 pytestmark = pytest.mark.compiled
 BODY = dataclasses.replace(shapes.ball(0.3, 3), name="body")

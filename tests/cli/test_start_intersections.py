@@ -11,9 +11,9 @@ import pytest
 import pliant
 from pliant import Mesh, cli, shapes
 from pliant.cli.diagnostics import Sources, run_warnings
-from pliant.report.causes import deepest_of
-from pliant.report.result import record
 from pliant.simulation import Simulation
+from pliant.simulation.measure.causes import deepest_of
+from pliant.simulation.record import record
 
 pytestmark = pytest.mark.compiled
 BALL = dataclasses.replace(shapes.ball(0.3, 3), name="body")

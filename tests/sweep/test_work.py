@@ -80,7 +80,7 @@ def test_a_drape_takes_the_method_that_pliant_drape_takes(tmp_path, monkeypatch,
     small = {"resolution": 3, "frames": 1, "substeps": 1, "eps": 1e-4, "measure": False}
     table = {"run": "drape", "bodies": ["ball"], "thumbnails": False, "fixed": small | said}
     assert done(tmp_path, table)[0]["error"] is None
-    assert taken == [("tree", "tree")]  # a field of that ball would be coarser than eps
+    assert taken == [("bvh", "bvh")]  # a field of that ball would be coarser than eps
 
 
 @pytest.mark.compiled

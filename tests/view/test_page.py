@@ -227,7 +227,7 @@ def test_another_method_keeps_the_camera_and_says_why_some_do_not_apply(visit, s
     assert visit.page.locator("#method-height-grid").count() == 0
     assert visit.page.locator("#menus details dd").all_text_contents() == ["needs a relief <b>"]
     visit.page.keyboard.press("m")
-    visit.page.wait_for_function("() => pliant.state.chosen.method === 'tree' && !pliant.state.waiting")
+    visit.page.wait_for_function("() => pliant.state.chosen.method === 'bvh' && !pliant.state.waiting")
 
 
 def test_sliders_send_their_number_and_a_double_click_brings_it_back(visit, session, since):

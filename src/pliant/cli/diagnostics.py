@@ -102,7 +102,7 @@ def _fix_commands(result: Any, sources: Sources) -> str:
 
 def _advice(result: Any) -> str:
     """The remedy against cloth inside the body, chosen by its cause."""
-    from ..report.causes import FAST, deepest_of
+    from ..simulation.measure.causes import FAST, deepest_of
 
     worst, eps = deepest_of(result), result.scene.eps
     if result.deepest[0] < 0.0 and -result.deepest[0] >= 0.5 * result.summary["penetration_m"]:

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from .. import contacts as _contacts
 from ..kernels.jit import set_threads, threads
-from ..report.referee import Referee
 from ..simulation import Frame
 from ..simulation.drag import DragConstraint
+from ..simulation.measure.referee import Referee
 from .commands import Choose, Command, Do, FreePins, Grab, Known, LetGo, Pull, Set, Show, moves_on
 from .frame_statistics import Tempo
 from .log_relay import hearing

@@ -1,0 +1,192 @@
+"""BVH traversal by collision probability: likely contacts first, up to a quality or a time budget."""
+
+import time
+from collections.abc import Callable
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .... import validate
+from ....arguments import check_arguments
+from ....contacts import Contacts
+from ....kernels.detectors.stochastic import traversal as _kernels
+from ....kernels.detectors.stochastic.features import FacetQuery, add_features
+from ....kernels.detectors.stochastic.traversal import Queue, Traversal, Walker
+from ....state import State
+from ...base import BaseDetector, Finds, Side
+from ...bvh.tree import refit, tree_of
+from ...queries.contact_records import Part, Pose, contacts_of
+from ...queries.penetration import Depths
+from ...queries.welding import Seams
+from .facets import joined, sorted_pairs
+from .records import Recorder
+from .sides import grown
+
+Floats = NDArray[np.float64]
+LEAF = 8  # triangles per leaf
+WORK = 4000  # tests between two readings of the clock: about 0.1 ms and some hundred contacts
+LITTLE = 500  # the same when less than SHORT remains
+SHORT = 5e-4  # seconds
+_BYTES = 260  # peak memory per contact during detection
+
+
+@check_arguments
+class StochasticBvhDetector(BaseDetector):
+    """Find contacts closer than `within`, the most probable ones first; `other=None` finds self-contact.
+
+    `quality` 0 to 1: stop when about this share of the contacts is found; 1 finds all, as method "bvh". `budget_ms`:
+    stop so that `update` and `find` together take this many milliseconds by `clock`. Without a budget the result is
+    deterministic and independent of earlier queries; with one, the number of contacts depends on the machine.
+    """
+
+    name = "stochastic-bvh"
+    finds = Finds.OBSTACLE | Finds.PAIR | Finds.SELF
+    guarantee = "C"
+    needs = "any triangle meshes"
+    gives = "distance, normal, depth (closed obstacle)"
+    source = "Teschner et al. 2005, section 3.1"
+    follows = True
+    variants = ({"quality": 0.9},)  # the default finds all contacts
+
+    def __init__(
+        self,
+        one: Side,
+        other: Side | None = None,
+        *,
+        within: float,
+        quality: float = 1.0,
+        budget_ms: float | None = None,
+        clock: Callable[[], float] = time.perf_counter,
+        max_bytes: float | None = None,
+        arity: int = 4,
+        split: str = "longest-least",
+    ) -> None:
+        self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
+        self.quality = validate.number("quality", quality, low=0.0, high=1.0)
+        self.budget_ms = None if budget_ms is None else validate.number("budget_ms", budget_ms, above=0.0)
+        self.max_bytes, self._clock = max_bytes, clock
+        sides = [one] if other is None else [one, other]
+        self.same = other is None
+        self._seams = Seams(one, other)
+        self._exact = self.quality == 1.0 and self.budget_ms is None
+        self._sew()
+        self._walkers, self._trees = [], []
+        for k, side in enumerate(sides):
+            mesh = side.mesh
+            made = tree_of(mesh.vertices, mesh.faces, leaf=LEAF, arity=arity, split=split)
+            fill = np.empty(len(made.nodes))
+            _kernels.fill_cells(made.nodes, made.order, mesh.vertices, mesh.faces, fill)
+            self._trees.append(made)
+            rest = np.ascontiguousarray(made.nodes["bounds"])
+            self._walkers.append(Walker(made.nodes, made.items, made.order, fill, rest, k * self._whole.faces))
+        self._queue = _queue(1 << 10)
+        self._out = np.empty((1 << 14, 3), np.int32)
+        self._lot = np.empty((LEAF * LEAF + _kernels.BATCH + 64, 2), np.int32)
+        self._found = self._out[:0]
+        self._recording, self._began = 1e-6, 0.0  # seconds per contact record, and start time of this step
+        self._recall = float("nan")
+        self.opened = 0
+
+    def _sew(self) -> None:
+        """Rebuild all data that depend on the welding."""
+        self._parts = [Part.of(side) for side in self._seams.sides]
+        self._whole = joined(self._parts)
+        self._recorder = Recorder(self._parts)
+        apart = self._exact and not self.same
+        self._depths = [Depths(part.side.mesh) if part.solid and apart else None for part in self._parts]
+
+    def update(self, state: State) -> Self:
+        """Refit to the positions and traverse."""
+        self._began = self._clock()
+        if self._seams.follow(state.x):
+            self._sew()
+        for part, tree in zip(self._parts, self._trees, strict=True):
+            refit(tree, state.x[part.side.rows], part.side.mesh.faces)
+        for part, depths in zip(self._parts, self._depths, strict=True):
+            if depths is not None:
+                depths.update(state.x[part.side.rows])
+        self._walk(state.x)
+        return self
+
+    def find(self, state: State) -> Contacts:
+        if self._exact:
+            x = [state.x[part.side.rows] for part in self._parts]
+            poses = [Pose(*given) for given in zip(self._parts, x, self._depths, strict=True)]
+            pairs = sorted_pairs(self._found, self._whole, self.same)
+            return contacts_of(poses[0], poses[-1], *pairs, self._recorder.pool)
+        if self.budget_ms is None:
+            return self._recorder.make(state, self._found, self._whole)
+        began, spare = self._clock(), 0
+        # reserve time for the work that follows the search for deep vertices
+        until = self._began + 1e-3 * self.budget_ms - 0.7 * self._recording * (len(self._found) + FIXED)
+
+        def go_on() -> bool:
+            nonlocal spare
+            more = self._clock() < until
+            spare += more
+            return more
+
+        made = self._recorder.make(state, self._found, self._whole, go_on)
+        if not spare:
+            each = (self._clock() - began) / (len(self._found) + FIXED)
+            self._recording += 0.2 * (each - self._recording)
+        return made
+
+    @property
+    def estimated_recall(self) -> float:
+        return self._recall
+
+    def _walk(self, x: Floats) -> None:
+        a, b = self._walkers[0], self._walkers[-1]
+        state, hopes = np.zeros(5, np.int64), np.zeros(2)
+        if all(len(walker.nodes) for walker in (a, b)):
+            hopes[0] = float(min(len(a.order), len(b.order)))
+            _kernels.push(self._queue, 0, 0, 0, 0, 1.0, hopes[0])
+            state[:2] = 1
+        query = FacetQuery(self._whole.facets, x, self.same, grown(self.within, x), self.within)
+        while True:
+            work = WORK if self._left(int(state[2])) > SHORT else LITTLE
+            traversal = Traversal(self._queue, state, hopes, self._lot, self._out)
+            _kernels.advance(a, b, query, self.quality, work, traversal)
+            if state[4] == 1 or self._left(int(state[2])) <= 0.0:
+                break
+            if state[4] == 2:
+                self._grow(int(state[0]), int(state[2]))
+                state[4] = 0
+        if state[3]:
+            # the time is up: process the pairs that are still in the batch
+            self._grow(int(state[0]), int(state[2]))
+            state[2] = add_features(query, self._lot, 0, state[3], self._out, state[2])
+        self._found = self._out[: state[2]]
+        self.opened = int(state[1])
+        rate = (state[2] + 1.0) / (hopes[1] + 1.0)
+        self._recall = float((state[2] + 1.0) / (state[2] + 1.0 + rate * max(hopes[0], 0.0)))
+        if not state[0]:
+            self._recall = 1.0
+
+    def _left(self, found: int) -> float:
+        """Return the remaining seconds of the budget, minus the expected time for the records of the pairs found."""
+        if self.budget_ms is None:
+            return np.inf
+        spent = self._clock() - self._began
+        return 1e-3 * self.budget_ms - spent - 1.3 * self._recording * (found + FIXED)
+
+    def _grow(self, size: int, found: int) -> None:
+        """Double the capacity of the buffers that are nearly full."""
+        if size + _kernels.OPENED > len(self._queue.key):
+            more = _queue(2 * len(self._queue.key))
+            for old, new in zip(self._queue, more, strict=True):
+                new[:size] = old[:size]
+            self._queue = more
+        if found + 16 * len(self._lot) > len(self._out):
+            advice = "reduce the detection distance or raise max_bytes"
+            validate.budget(f"{found} contacts", 2 * _BYTES * found, advice, self.max_bytes)
+            self._out = np.concatenate([self._out[:found], np.empty((len(self._out) + found, 3), np.int32)])
+
+
+FIXED = 300  # fixed cost of creating records, in contacts
+
+
+def _queue(size: int) -> Queue:
+    return Queue(np.empty(size, np.int64), np.empty((size, 2), np.int32), np.empty(size))

@@ -1,0 +1,85 @@
+"""Find the cause of a penetration, so that warnings can name a fitting remedy."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...detect.queries.closest_point import ClosestPoints
+from ...detect.queries.intersections import intersections
+from ...mesh import Mesh
+from ...motion.rigid import placed
+from ...report.result import Result
+from .referee import PINCH
+
+Floats = NDArray[np.float64]
+FAST = 0.5  # motion per substep in units of eps above which contacts may be detected too late
+
+
+class Deepest(NamedTuple):
+    """The deepest penetration of all frames, at a vertex or an edge midpoint."""
+
+    frame: int
+    body: int
+    depth: float  # m
+    pinched: bool  # the body intersects itself there and leaves no room
+    pairs: int  # self-intersecting triangle pairs of the body in that frame
+    step: float  # m, motion relative to the body per substep
+
+
+def deepest_of(result: Result) -> Deepest | None:
+    """The deepest penetration of a run; None where nothing was measured or nothing is inside."""
+    if np.isnan(result.deepest).all() or not np.nanmin(result.deepest) < 0.0:
+        return None
+    t = int(np.nanargmin(result.deepest))
+    found: tuple[float, int, Floats, Floats, Mesh] | None = None
+    for b, x in result.x.items():
+        points, before = (_points(result, b, x[k]) for k in (t, max(t - 1, 0)))
+        for f in result.scene.fixed:
+            skin = _placed(result, f, t)
+            distance = ClosestPoints(skin).query(points)[0]
+            k = int(np.argmin(distance))
+            if found is None or distance[k] < found[0]:
+                found = float(distance[k]), f, points[k], before[k], skin
+    if found is None or not found[0] < 0.0:
+        return None
+    away, f, p, was, skin = found
+    face = skin.faces[ClosestPoints(skin).query(p[None])[2][0]]
+    moved = skin.vertices[face].mean(0) - _placed(result, f, max(t - 1, 0)).vertices[face].mean(0)
+    step = float(np.linalg.norm(p - was - moved)) / max(result.substeps, 1)
+    # common motion cancels in the relative step, so a fast body is counted by its own motion too
+    step = max(step, float(np.linalg.norm(moved)) / max(result.substeps, 1))
+    own = np.unique(pairs := intersections(skin))
+    return Deepest(t, f, -away, _is_pinched(result, skin, own, p, -away), len(pairs), step)
+
+
+def _is_pinched(result: Result, skin: Mesh, own: NDArray[np.int32], p: Floats, depth: float) -> bool:
+    if not len(own):
+        return False
+    if _winding(skin, p) > 1.5:
+        return True
+    overlap = ClosestPoints(Mesh(skin.vertices, skin.faces[own], name="overlap"))
+    return bool(abs(overlap.query(p[None])[0][0]) <= max(PINCH * result.scene.eps, depth))
+
+
+def _winding(mesh: Mesh, p: Floats) -> float:
+    """Winding number of the surface at a point (van Oosterom and Strackee): 2 where two parts overlap."""
+    a, b, c = (mesh.vertices[mesh.faces[:, k]] - p for k in range(3))
+    la, lb, lc = (np.linalg.norm(v, axis=1) for v in (a, b, c))
+    det = np.einsum("ij,ij->i", a, np.cross(b, c))
+    rest = la * lb * lc + (a * b).sum(1) * lc + (b * c).sum(1) * la + (c * a).sum(1) * lb
+    return float(np.arctan2(det, rest).sum() / (2.0 * np.pi))
+
+
+def _placed(result: Result, f: int, t: int) -> Mesh:
+    """The welded mesh of a fixed body in a frame."""
+    mesh = result.scene.bodies[f].mesh.welded
+    if f in result.shapes:
+        return mesh.moved(result.shapes[f][t].astype(np.float64))
+    pose = result.poses[t, f]
+    return mesh if np.array_equal(pose, np.eye(3, 4)) else mesh.moved(placed(mesh.vertices, pose))
+
+
+def _points(result: Result, b: int, x: Floats) -> Floats:
+    mesh = result.scene.bodies[b].mesh.welded
+    return np.concatenate([x[np.unique(mesh.faces)], x[mesh.topology.edges].mean(1)])

@@ -1,0 +1,58 @@
+"""Count intersecting triangle pairs of a run: cloth with bodies in each frame, and all pairs at the start."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...detect.queries.closest_point import ClosestPoints
+from ...detect.queries.transversal import crossing
+from ...mesh import Mesh
+from ...report.result import Meeting
+from ...scene import Scene
+from ..guard import intersections as _exact
+from .referee import PINCH
+
+Floats = NDArray[np.float64]
+Pairs = NDArray[np.int32]
+
+
+class IntersectionCount(_exact.IntersectionCount):
+    """The exact count of the guard, split up for reports."""
+
+    def __init__(self, scene: Scene, x: Floats) -> None:
+        super().__init__(scene, x)
+        self._bending, self._reach = set(scene.shapes), PINCH * scene.eps
+
+    def cuts(self) -> tuple[int, int]:
+        """Pairs of cloth and body triangles that cross (not only touch) at the last positions, and the pinched ones.
+
+        Pinched pairs lie near self-intersections of a deforming body, which may leave the cloth no room; they are not
+        part of the first count.
+        """
+        cut, pinched = 0, 0
+        for c in self.fixed:
+            faces = np.concatenate([self._crossing(b, c)[:, 1] for b in self.deformable])
+            near = self._pinched(c, faces) if c in self._bending and len(faces) else 0
+            cut, pinched = cut + len(faces) - near, pinched + near
+        return cut, pinched
+
+    def meetings(self) -> tuple[Meeting, ...]:
+        """Intersections at the last positions: cloth with itself, with other cloth, and with bodies."""
+        found = []
+        for k, b in enumerate(self.deformable):
+            found += [Meeting((b, c), len(self.between(b, c))) for c in self.deformable[k:]]
+            found += [Meeting((b, c), len(self._crossing(b, c))) for c in self.fixed]
+        return tuple(each for each in found if each.pairs)
+
+    def _pinched(self, c: int, faces: Pairs) -> int:
+        """Number of the given faces of a body that are near its self-intersections."""
+        body, own = self.parts[c], np.unique(self.between(c, c))
+        if not len(own):
+            return 0
+        overlap = ClosestPoints(Mesh(body.x, body.faces[own], name="overlap"))
+        away = np.abs(overlap.query(body.x[body.faces[faces]].reshape(-1, 3))[0])
+        return int((away.reshape(-1, 3).min(1) <= self._reach).sum())
+
+    def _crossing(self, b: int, c: int) -> Pairs:
+        """(k,2) faces of two bodies that cross."""
+        one, two, pairs = self.parts[b], self.parts[c], self.between(b, c)
+        return pairs[crossing(one.x, one.faces, two.x, two.faces, pairs)] if len(pairs) else pairs

@@ -1,0 +1,58 @@
+"""What the repository tells contributors agrees with what it contains."""
+
+import pathlib
+import re
+import tomllib
+
+import pytest
+
+import pliant
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
+TARGETS = set(re.findall(r"^\.PHONY: (.*)$", MAKEFILE, re.M)[0].split())
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+def test_make_help_has_one_line_for_each_target() -> None:
+    lines = re.findall(r"^([a-z-]+):.*?## (.*)$", MAKEFILE, re.M)
+    assert sorted(name for name, _ in lines) == sorted(TARGETS)
+    assert [text for _, text in lines if len(text) > 100] == []
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda p: p.name)
+def test_workflows_call_make_targets_on_three_systems_with_pinned_actions(path: pathlib.Path) -> None:
+    text = path.read_text("utf-8")
+    runs = re.findall(r"run: (.*)$", text, re.M)
+    assert runs
+    assert {re.match(r"make ([a-z-]+)", run)[1] for run in runs} <= TARGETS  # type: ignore[index]
+    assert [action for action in re.findall(r"uses: (\S+)", text) if not re.search(r"@v\d+$", action)] == []
+    assert {"ubuntu", "windows", "macos"} <= set(re.findall(r"(\w+)-latest", text))
+
+
+def test_the_citation_has_the_version_of_the_package() -> None:
+    assert f"\nversion: {pliant.__version__}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
+
+
+def test_the_conventions_list_the_layers_that_the_contracts_prove() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+    layers, storeys = ([re.split(r" [|:] ", line) for line in part["layers"]] for part in contracts[:2])
+    text = (ROOT / "docs" / "conventions.md").read_text("utf-8")
+    told = [re.findall(r"`(\w+)`", line) for line in re.findall(r"^\d+\. (.*)$", text, re.M)]
+    assert told == layers
+    assert len(layers) <= 12
+    order = re.search(r"Within `detect`, the order is (.*)\.", text)
+    assert order is not None
+    assert [[name] for name in re.findall(r"`(\w+)`", order[1])] == storeys
+
+
+def test_the_conventions_show_every_room() -> None:
+    text = (ROOT / "docs" / "conventions.md").read_text("utf-8")
+    tree = text[text.index("```text\nsrc/pliant/") : text.index("Imports go down only")]
+    rooms = [p.parent.name for p in (ROOT / "src" / "pliant").glob("*/__init__.py")]
+    rooms += [
+        p.parent.name for p in (ROOT / "src" / "pliant").glob("*/*/__init__.py") if "detectors" not in p.parts[-4]
+    ]
+    modules = [p.name for p in (ROOT / "src" / "pliant").glob("[!_]*.py")]
+    absent = [room for room in rooms if f"{room}/" not in tree and room not in ("guard", "static")]
+    assert absent + [name for name in modules if name not in tree] == []

@@ -1,0 +1,101 @@
+"""Names of earlier versions still work and warn with the new name."""
+
+import importlib
+import subprocess
+import sys
+import warnings
+
+import pytest
+
+from pliant import renamed
+
+# the imports that the documentation of the version before the rooms showed: (old module, name, where it is now)
+SHOWN = [
+    ("pliant.detect.continuous", "Sweep", "pliant.detect.detectors.continuous"),
+    ("pliant.detect.distance_field", "AdaptiveField", "pliant.detect.fields.octree"),
+    ("pliant.detect.distance_field", "PlanarField", "pliant.detect.fields.bsp"),
+    ("pliant.detect.distance_field", "baked", "pliant.detect.fields.cache"),
+    ("pliant.detect.distance_field", "filled", "pliant.detect.fields.fill"),
+    ("pliant.detect.distance_field.reconstruct", "fidelity", "pliant.detect.fields.reconstruct"),
+    ("pliant.detect.distance_field.reconstruct", "reconstruct", "pliant.detect.fields.reconstruct"),
+    ("pliant.detect.image_space", "Overlaps", "pliant.detect.queries.overlap"),
+    ("pliant.detect.image_space", "StandingCamera", "pliant.detect.queries.static_layers"),
+    ("pliant.detect.image_space", "layered_depth_image", "pliant.detect.queries.layers"),
+    ("pliant.detect.image_space", "points_inside", "pliant.detect.queries.points_inside"),
+    ("pliant.detect.stochastic", "measured_recall", "pliant.detect.detectors.stochastic"),
+    ("pliant.detect.surface", "ClosestPoints", "pliant.detect.queries.closest_point"),
+    ("pliant.detect.tet_hash", "TetHash", "pliant.detect.queries.tet_hash"),
+    ("pliant.detect.tree.crossings", "Crossings", "pliant.detect.queries.intersections"),
+    ("pliant.detect.tree.deform", "BlendTree", "pliant.detect.bvh.blend"),
+    ("pliant.detect.tree.depth", "Depths", "pliant.detect.queries.penetration"),
+    ("pliant.detect.tree.tree", "find_pairs", "pliant.detect.bvh.tree"),
+    ("pliant.detect.tree.tree", "refit", "pliant.detect.bvh.tree"),
+    ("pliant.detect.tree.tree", "tree_of", "pliant.detect.bvh.tree"),
+    ("pliant.detect.tree.update", "MovingTree", "pliant.detect.bvh.update"),
+]
+# and those that did not move
+KEPT = [
+    ("pliant.detect", "METHODS"),
+    ("pliant.detect.base", "Finds"),
+    ("pliant.motion", "Motion"),
+    ("pliant.mesh", "Mesh"),
+    ("pliant.report.camera", "Camera"),
+    ("pliant.report.picture", "render"),
+    ("pliant.report.replay", "write_replay"),
+    ("pliant.report.result", "drape"),
+    ("pliant.report.result", "record"),
+    ("pliant.report.sheet", "contact_sheet"),
+    ("pliant.scenes", "SCENES"),
+    ("pliant.scenes.dressing", "dress_scene"),
+    ("pliant.simulation", "Simulation"),
+]
+
+
+@pytest.mark.parametrize(("module", "name", "home"), SHOWN, ids=lambda text: text)
+def test_an_import_that_the_documentation_showed_works_and_names_the_new_place(
+    module: str, name: str, home: str
+) -> None:
+    with pytest.warns(DeprecationWarning, match=rf"{module}\.{name} is now {home}\.") as told:
+        exec(f"from {module} import {name}", names := {})
+    assert {warning.filename for warning in told} == {"<string>"}  # the place that imports, not pliant
+    now = renamed.NAMES.get(module.removeprefix("pliant."), {}).get(name, f"{home}.{name}").rpartition(".")
+    assert names[name] is getattr(importlib.import_module(now[0]), now[2])
+
+
+@pytest.mark.parametrize(("module", "name"), KEPT, ids=lambda text: text)
+def test_a_path_that_the_documentation_showed_is_still_there(module: str, name: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        assert getattr(importlib.import_module(module), name) is not None
+
+
+@pytest.mark.parametrize("old", renamed.MODULES)
+def test_an_old_module_has_every_name_of_the_table_and_of_the_new_module(old: str) -> None:
+    new = importlib.import_module(renamed.MODULES[old])
+    former = importlib.import_module(f"pliant.{old}")
+    own = [name for name, value in vars(new).items() if getattr(value, "__module__", "") == new.__name__]
+    for name in [*own, *renamed.NAMES.get(old, {})]:
+        if not name.startswith("_"):
+            with pytest.warns(DeprecationWarning, match=rf"pliant\.{old}\.{name} is now "):
+                assert getattr(former, name) is not None
+
+
+def test_every_renamed_name_belongs_to_a_module_that_moved() -> None:
+    assert [old for old in renamed.NAMES if renamed.module_now(old) is None] == []
+
+
+def test_a_submodule_of_a_moved_package_is_found_and_one_that_never_was_is_not() -> None:
+    with pytest.warns(DeprecationWarning, match="detectors.bone_boxes.boxes"):
+        from pliant.detect.bone_boxes.boxes import BoneBoxes  # type: ignore[import-not-found] # noqa: F401
+    with pytest.raises(ModuleNotFoundError, match=r"pliant\.detect\.bone_boxes\.never"):
+        importlib.import_module("pliant.detect.bone_boxes.never")
+    with pytest.raises(ModuleNotFoundError, match=r"pliant\.never"):
+        importlib.import_module("pliant.never")
+    with pytest.raises(ImportError, match="never"):
+        exec("from pliant.detect.surface import never")
+
+
+def test_old_paths_of_the_benchmarks_without_them_say_what_is_missing() -> None:
+    code = "import sys; sys.modules['pliant_bench'] = None; import pliant.bench.suite"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.stderr.splitlines()[-1].endswith("pliant.bench is now pliant_bench, which is not installed")
