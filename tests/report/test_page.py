@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from pliant.report.page import filled, script_data, static
+from pliant.report.page import fill_template, script_data, static
 
 STATIC = importlib.resources.files("pliant.report").joinpath("static")
 BODIES = sorted(p.name for p in STATIC.iterdir() if p.name.endswith(".html") and p.name != "head.html")
@@ -15,7 +15,7 @@ HOLES = {name: set(re.findall(r"\{\{(\w+)\}\}", static(name))) for name in BODIE
 
 def empty(name: str, **options: object) -> str:
     parts = dict.fromkeys(HOLES[name] - {"title", "script", "made"}, "")
-    return filled(name, "a <b> & c", (), parts, **options)  # type: ignore[arg-type]
+    return fill_template(name, "a <b> & c", (), parts, **options)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", BODIES)
@@ -38,12 +38,12 @@ def test_a_page_may_run_scripts_only_where_it_has_some() -> None:
 
 def test_what_fills_a_hole_is_not_looked_at_again() -> None:
     parts = dict.fromkeys(HOLES["tables.html"] - {"title", "made"}, "") | {"notes": "{{title}} {{nothing}}"}
-    assert "{{title}} {{nothing}}" in filled("tables.html", "t", (), parts)
+    assert "{{title}} {{nothing}}" in fill_template("tables.html", "t", (), parts)
 
 
 def test_a_part_that_every_page_fills_alike_is_refused() -> None:
     with pytest.raises(ValueError, match="'style'"):
-        filled("tables.html", "t", (), {"style": ""})
+        fill_template("tables.html", "t", (), {"style": ""})
 
 
 def test_no_text_in_the_data_of_a_script_can_close_it() -> None:

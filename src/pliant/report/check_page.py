@@ -15,7 +15,7 @@ from ..motion.clip import Clip
 from .camera import open_elevation
 from .check_view import COLOURS, CheckView, PlaceView, angles, srgb_to_linear
 from .pack import check, pack, planes
-from .page import filled, script_data, static
+from .page import fill_template, script_data, static
 
 SCRIPTS = (
     "decode.js", "matrix.js", "shaders.js", "scene.js", "heat.js", "view.js", "player.js", "check.js",
@@ -68,7 +68,7 @@ def stage_page(
         "more": "",
         "run": script_data(run),
     }
-    return filled("check.html", found.title, styles, common | parts, scripts=scripts)
+    return fill_template("check.html", found.title, styles, common | parts, scripts=scripts)
 
 
 def row(name: str, *values: str) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from ..files import atomic_write
-from .page import filled
+from .page import fill_template
 from .tables import Table
 
 
@@ -61,7 +61,7 @@ def compare_page(shown: Shown) -> str:
         "notes": "".join(f"<p>{html.escape(text)}</p>" for text in shown.notes),
     }
     styles = "report.css", "tables.css", "compare.css"
-    return filled("compare.html", shown.title, styles, parts, scripts=("compare.js",))
+    return fill_template("compare.html", shown.title, styles, parts, scripts=("compare.js",))
 
 
 def write_compare_page(path: str | os.PathLike[str], shown: Shown) -> None:

@@ -15,7 +15,7 @@ from ..files import atomic_write
 from .camera import Camera
 from .heat import RAMP, Heat, heat_pictures, still
 from .histogram import histogram_svg
-from .page import filled, script_data
+from .page import fill_template, script_data
 from .slices import AXES, Pixels, Scale, legend, place_text, positions, slice_picture
 
 COLORS = 48  # palette size of a slice, enough for bands, lines and hatching
@@ -55,7 +55,7 @@ def field_page(
             {AXES[axis]: {"images": images, "places": places} for axis, (images, places, _) in cut.items()}
         ),
     }
-    return filled("field.html", title, ("report.css", "field.css"), parts, scripts=("field.js",))
+    return fill_template("field.html", title, ("report.css", "field.css"), parts, scripts=("field.js",))
 
 
 def write_field_page(

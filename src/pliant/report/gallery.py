@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ..files import atomic_write
 from ..validate import size_text
-from .page import ALONE, filled, script_data
+from .page import SELF_CONTAINED, fill_template, script_data
 
 _MISSING = "–"
 _SHARES = ("stretch_most", "stretch_mean", "share_most")  # fractions, shown in percent
@@ -47,8 +47,8 @@ def gallery_html(
         "keys": script_data(keys),
     }
     styles = "report.css", "tables.css", "gallery.css"
-    beside = {"images": "data: file: 'self'", "made": _alone(cards)}
-    return filled("gallery.html", title, styles, parts, scripts=("gallery.js",), **beside)
+    beside = {"images": "data: file: 'self'", "made": _footer(cards)}
+    return fill_template("gallery.html", title, styles, parts, scripts=("gallery.js",), **beside)
 
 
 def write_gallery(path: str | os.PathLike[str], **given: Any) -> None:
@@ -58,9 +58,9 @@ def write_gallery(path: str | os.PathLike[str], **given: Any) -> None:
         stream.write(page)
 
 
-def _alone(cards: Sequence[Card]) -> str:
+def _footer(cards: Sequence[Card]) -> str:
     if all(card.picture.startswith("data:") for card in cards if card.picture):
-        return ALONE
+        return SELF_CONTAINED
     return "pictures are read from the folder next to this page; it makes no network requests."
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from .. import __version__
 
-ALONE = "this page is self-contained and makes no network requests."
+SELF_CONTAINED = "this page is self-contained and makes no network requests."
 
 
-def filled(
+def fill_template(
     template: str,
     title: str,
     styles: Sequence[str],
@@ -20,7 +20,7 @@ def filled(
     *,
     scripts: Sequence[str] = (),
     images: str = "data:",
-    made: str = ALONE,
+    made: str = SELF_CONTAINED,
 ) -> str:
     """A page as text: the common head, and the body `template` with `parts` by the names of its placeholders.
 

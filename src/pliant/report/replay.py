@@ -10,7 +10,7 @@ from ..motion.clip import Clip
 from .camera import lowest_seen, open_elevation
 from .overlay import Overlay, pack_overlay
 from .pack import check, pack
-from .page import filled, script_data
+from .page import fill_template, script_data
 
 # in page order; each script may use the names of the earlier ones
 SCRIPTS = ("decode.js", "matrix.js", "shaders.js", "scene.js", "view.js", "player.js")
@@ -41,7 +41,7 @@ def replay_html(
         "overlays": [pack_overlay(overlay) for overlay in overlays],
         "readings": [[str(name), [str(value) for value in values]] for name, values in (readings or {}).items()],
     }
-    return filled("replay.html", title, ("replay.css",), {"run": script_data(run)}, scripts=SCRIPTS)
+    return fill_template("replay.html", title, ("replay.css",), {"run": script_data(run)}, scripts=SCRIPTS)
 
 
 def write_replay(

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 
 from ..files import atomic_write
-from .page import filled
+from .page import fill_template
 from .tables import Chart, Report, Table
 
 
@@ -20,7 +20,7 @@ def tables_page(report: Report) -> str:
         "tables": "".join(map(_table, report.tables)),
         "notes": "".join(f"<p>{html.escape(text)}</p>" for text in [*report.notes, _about(report)] if text),
     }
-    return filled("tables.html", report.title, ("report.css", "tables.css"), parts)
+    return fill_template("tables.html", report.title, ("report.css", "tables.css"), parts)
 
 
 def book_page(first: Report, chapters: Mapping[str, Report]) -> str:
@@ -32,7 +32,7 @@ def book_page(first: Report, chapters: Mapping[str, Report]) -> str:
         "tables": "".join(map(_table, first.tables)) + "".join(_chapter(n, r) for n, r in chapters.items()),
         "notes": f"<p>{html.escape(_about(next(iter(chapters.values()))))}</p>" if chapters else "",
     }
-    return filled("tables.html", first.title, ("report.css", "tables.css"), parts)
+    return fill_template("tables.html", first.title, ("report.css", "tables.css"), parts)
 
 
 def write_book_page(path: str | os.PathLike[str], first: Report, chapters: Mapping[str, Report]) -> None:
