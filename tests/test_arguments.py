@@ -65,7 +65,7 @@ WRONG = {
         lambda: pliant.Simulation.load(pliant.Scene([pliant.Body(SHEET)]), "a.npz"),
         "path and scene of Simulation.load are swapped; write Simulation.load(path, scene)",
     ),
-    "swapped detector": (lambda: pliant.detector(SHEET, "tree"), "method and a of detector are swapped"),
+    "swapped detector": (lambda: pliant.detector(SHEET, "bvh"), "method and a of detector are swapped"),
     "a path": (lambda: pliant.find_contacts("a.obj"), "not the name of a file: pliant.load('a.obj')"),
     "a pathlib path": (lambda: pliant.check(pathlib.Path("a.obj")), "garment = PosixPath('a.obj'); expected a mesh"),
     "a body": (lambda: pliant.find_contacts(pliant.Body(SHEET)), "a is a Body; expected a Mesh: give its .mesh"),
@@ -79,19 +79,19 @@ WRONG = {
         "unknown self_contact 'save'; did you mean 'safe'?",
     ),
     "a method": (
-        lambda: pliant.Simulation(pliant.Scene([pliant.Body(SHEET)]), method="tre"),
-        "unknown method 'tre'; did you mean 'tree'?",
+        lambda: pliant.Simulation(pliant.Scene([pliant.Body(SHEET)]), method="bv"),
+        "unknown method 'bv'; did you mean 'bvh'?",
     ),
     "an option": (
-        lambda: pliant.detector("tree", SHEET, arty=4),
-        "method 'tree' has no option 'arty'; did you mean 'arity'? one of: arity, cull, leaf, max_bytes, split, volume",
+        lambda: pliant.detector("bvh", SHEET, arty=4),
+        "method 'bvh' has no option 'arty'; did you mean 'arity'? one of: arity, cull, leaf, max_bytes, split, volume",
     ),
     "an option of a scene": (lambda: pliant.Scene([], frictoin=1), "Scene has no option 'frictoin'; did you mean"),
     "options of a run": (
         lambda: pliant.Simulation(
-            pliant.Scene([pliant.Body(SHEET), pliant.Body(BOX, fixed=True)]), method="tree", options={"within": 1.0}
+            pliant.Scene([pliant.Body(SHEET), pliant.Body(BOX, fixed=True)]), method="bvh", options={"within": 1.0}
         ),
-        "method 'tree' has no option 'within'",
+        "method 'bvh' has no option 'within'",
     ),
     "options that nobody reads": (
         lambda: pliant.Simulation(pliant.Scene([pliant.Body(SHEET)]), detectors=[], options={"cull": False}),
@@ -101,7 +101,7 @@ WRONG = {
         lambda: pliant.find_contacts(SHEET, within="2mm"),
         "within = '2mm' is not a number; lengths are in metres: 0.002",
     ),
-    "a flag": (lambda: pliant.detector("tree", SHEET, cull="no"), "cull = 'no'; expected True or False"),
+    "a flag": (lambda: pliant.detector("bvh", SHEET, cull="no"), "cull = 'no'; expected True or False"),
     "a number": (lambda: pliant.load(123), "path = 123; expected the name of a file"),
     "a field": (
         lambda: pliant.detector("distance-field", SHEET, BOX, field=BOX),

@@ -104,7 +104,7 @@ def settled(name: str) -> State:
 def started(case: Case, state: State | None) -> Simulation:
     scene = scene_of(case.scene)
     pace = pace_of(scene)
-    quick = "tree" if case.self_method or case.self_response else AUTO  # a field is not made for every case
+    quick = "bvh" if case.self_method or case.self_response else AUTO  # a field is not made for every case
     return Simulation(
         scene,
         substeps=min(pace.substeps, 4),

@@ -60,6 +60,77 @@ def test_kernels_are_made_by_the_one_decorator_and_without_fastmath() -> None:
     assert [f.name for f in files if wrong.search(f.read_text("utf-8"))] == []
 
 
+MOST_ARGUMENTS = 8
+# kernels with more, which remain to be bundled; this list may only become shorter
+MANY_ARGUMENTS = {
+    "fields/bake.py count_range",
+    "fields/bake.py fill_range",
+    "fields/bake.py fill_tiles",
+    "fields/bake.py bake_tiles",
+    "fields/bricks.py locate",
+    "fields/bricks.py fetch",
+    "fields/bsp.py decide_range",
+    "fields/bsp.py decide",
+    "fields/dense.py fill_contacts",
+    "fields/edges.py edges_in_reach",
+    "fields/occupied.py find_occupied",
+    "geometry/impact.py first_touch",
+    "geometry/impact.py vertex_face",
+    "geometry/impact.py edge_edge",
+    "geometry/impact_motion.py relative_motion",
+    "queries/closest_point.py sign_range",
+    "queries/contact_records.py fill_faces",
+    "queries/contact_records.py fill_edges",
+    "queries/drift.py flush_meets",
+    "queries/drift.py flush_rest",
+    "queries/drift.py still_range",
+    "queries/drift.py drifting_range",
+    "queries/drift.py drifting_pairs",
+    "queries/layer_order.py order",
+    "queries/layers.py _fetch",
+    "queries/layers.py _search",
+    "queries/layers.py _fill",
+    "queries/overlap.py doubts",
+    "queries/overlap.py all_doubts",
+    "queries/overlap.py _meet",
+    "queries/overlap.py _meet_range",
+    "queries/proximity.py keep_near",
+    "queries/proximity.py flush_faces",
+    "queries/proximity.py flush_edges",
+    "queries/proximity.py near_range",
+    "queries/proximity.py near_pairs",
+    "queries/slow_turn.py hold_back",
+    "queries/static_layers.py _project",
+    "queries/static_layers.py _fetch",
+    "queries/static_layers.py _search",
+    "queries/static_layers.py _search_some",
+    "queries/static_layers.py search",
+    "queries/strips.py _walk",
+    "queries/transversal.py share_a_segment",
+}
+
+
+def kernels_with_many_arguments() -> set[str]:
+    """The kernels with more than MOST_ARGUMENTS arguments, as "file function", relative to the kernels' folder."""
+    found: set[str] = set()
+    for folder in (SRC / "kernels", ROOT / "benchmarks" / "pliant_bench" / "kernels"):
+        for path in sorted(folder.rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+                if not isinstance(node, ast.FunctionDef):
+                    continue
+                decorators = [d.func if isinstance(d, ast.Call) else d for d in node.decorator_list]
+                count = len(node.args.posonlyargs) + len(node.args.args) + len(node.args.kwonlyargs)
+                if count > MOST_ARGUMENTS and any(isinstance(d, ast.Name) and d.id == "kernel" for d in decorators):
+                    found.add(f"{path.relative_to(folder).as_posix()} {node.name}")
+    return found
+
+
+def test_no_kernel_takes_more_than_eight_arguments() -> None:
+    many = kernels_with_many_arguments()
+    assert many - MANY_ARGUMENTS == set(), "bundle arguments that belong together in a NamedTuple"
+    assert MANY_ARGUMENTS - many == set(), "these are bundled now: take them off the list"
+
+
 def test_only_cli_talks_to_the_terminal() -> None:
     talkative = [f.name for f in SOURCES if imports(f) & {"rich", "cyclopts"} and f.parent != SRC / "cli"]
     assert talkative == []

@@ -257,13 +257,13 @@ TREE = {"arity": "whole", "split": "choice", "volume": "choice", "leaf": "whole"
 OPTIONS: dict[str, dict[str, str]] = {
     "brute-force": {"max_bytes": "number?"},
     "distance-field": {"field": "instance?", "midpoints": "flag", "cache": "flag", "max_bytes": "number?", "progress": "called?"},
-    "tree": {"cull": "flag", "max_bytes": "number?", **TREE},
+    "bvh": {"cull": "flag", "max_bytes": "number?", **TREE},
     "continuous": {"solver": "choice", "tolerance": "number", "max_bytes": "number?", **TREE},
     "height-grid": {"grids": "instance?", "directions": "several?", "resolution": "whole?", "midpoints": "flag", "max_bytes": "number?"},
     "bone-boxes": {"slabs": "whole", "midpoints": "flag", "exact": "flag", "deep": "flag", "every": "number"},
     "sphere-surface": {"levels": "whole?", "tolerance": "number?", "camera": "array?", "cull": "flag", "max_bytes": "number?", **TREE},
     "spatial-hash": {"cell": "number?", "depth": "choice", "max_bytes": "number?"},
-    "stochastic-tree": {
+    "stochastic-bvh": {
         "quality": "number", "budget_ms": "number?", "clock": "called", "max_bytes": "number?", "arity": "whole", "split": "choice",
     },
     "active-pairs": {"fresh": "whole", "seed": "whole", "far": "number?", "spread": "whole?", "max_bytes": "number?"},

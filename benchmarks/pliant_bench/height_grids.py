@@ -12,10 +12,10 @@ from scipy.ndimage import map_coordinates
 from pliant.detect.fields.height_grid import HeightGrid, blank
 from pliant.kernels.fields import height_grid as _kernels
 from pliant.report.charts import curves_svg
-from pliant.report.result import record
 from pliant.report.tables import BYTES, Chart, Column, Table
 from pliant.scenes import SCENES
 from pliant.simulation import Simulation
+from pliant.simulation.record import record
 
 from .timing import alternate, threads, timed
 

@@ -234,7 +234,7 @@ def _begin(progress: Progress, fields: bool = True) -> tuple[dict[str, Any], flo
     for options in ({}, {"sign": "face"}, {"storage": "dense"}) if fields else ():
         field = DistanceField.bake(ball(0.1, 1), 16, **options)  # type: ignore[arg-type]
         field.sample(field.mesh.vertices.repeat(1000, 0))
-    return machine.about(), load
+    return machine.about() | {"load": load}, load
 
 
 @contextlib.contextmanager

@@ -136,11 +136,8 @@ def _verdict(rows: Sequence[dict[str, Any]], tasks: Sequence[Chapter]) -> list[s
 
 
 def _load(chapter: Chapter) -> float | None:
-    """Load of the machine at the start of a chapter, from its notes."""
-    for note in chapter.report.notes if chapter.report else ():
-        if note.startswith("Load of the machine"):
-            return float(note.split(":")[1].split()[0])
-    return None
+    """Load of the machine at the start of a chapter; None where it is unknown."""
+    return chapter.report.about.get("load") if chapter.report else None
 
 
 def _rivals(table: Table) -> Iterator[dict[str, Any]]:

@@ -9,8 +9,9 @@ import numpy as np
 import pliant
 from pliant.report.camera import Camera
 from pliant.report.picture import render
-from pliant.report.result import Result, record
+from pliant.report.result import Result
 from pliant.scenes import SCENES
+from pliant.simulation.record import record
 
 # the frames and views that are shown; the character first stands, then a stride takes 33 frames
 SHOWN: dict[str, tuple[tuple[int, ...], dict[str, Any], dict[str, float]]] = {

@@ -10,8 +10,8 @@ import numpy as np
 
 import pliant
 from pliant.motion.rigid import placed
-from pliant.report.result import record
 from pliant.scenes import SCENES
+from pliant.simulation.record import record
 
 G = 9.81
 

@@ -20,9 +20,9 @@ from pliant.kernels import jit
 from pliant.report.camera import Camera
 from pliant.report.overlay import painted
 from pliant.report.picture import render
-from pliant.report.result import record
 from pliant.scenes import SCENES
 from pliant.simulation import Simulation
+from pliant.simulation.record import record
 from pliant_bench.models import bumpy_torus
 
 PAPER, INK, QUIET, RED = (255, 255, 255), (35, 38, 45), (120, 126, 140), (206, 44, 38)

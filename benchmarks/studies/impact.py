@@ -29,8 +29,8 @@ def points(t: float) -> np.ndarray:
 
 def steps() -> list[tuple[float, float, np.ndarray]]:
     """(start, end, direction) of each step of conservative advancement, as in the kernel `impact`, to a gap of 1e-6."""
-    tuples = [tuple(map(float, x)) for x in (*START, *END)]
-    motion, t, out = relative_motion(*tuples, True), 0.0, []
+    start, end = (tuple(tuple(map(float, x)) for x in p) for p in (START, END))
+    motion, t, out = relative_motion(start, end, True), 0.0, []
     while True:
         gap = nearest_gap(motion, True, t)
         x = points(t)

@@ -11,7 +11,7 @@ import pliant
 from pliant.motion.clip import Clip
 from pliant.report.camera import Camera
 from pliant.report.picture import render
-from pliant.report.result import record
+from pliant.simulation.record import record
 from pliant.state import State
 
 Save = Callable[[str, Image.Image], None]

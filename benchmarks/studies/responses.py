@@ -15,10 +15,11 @@ import pliant
 from pliant.kernels.respond.penalty import spring
 from pliant.report.camera import Camera
 from pliant.report.picture import render
-from pliant.report.result import Result, record
+from pliant.report.result import Result
 from pliant.respond import RESPONSES, Geometric, Response
 from pliant.scenes import SCENES
 from pliant.simulation.deformable_contact import DeformableContact
+from pliant.simulation.record import record
 from pliant.state import State
 
 PAPER, INK, QUIET, GRID = (255, 255, 255), (35, 38, 45), (120, 126, 140), (232, 234, 238)
@@ -121,7 +122,7 @@ def cost() -> None:
         pass
     soft, dt = sim.guard, sim.dt / sim.substeps
     assert isinstance(soft, DeformableContact)
-    found = soft.look(sim.state)
+    found = soft.detect(sim.state)
 
     def best(act: Callable[[State], object], count: int = 30) -> float:
         spent = []
@@ -132,7 +133,7 @@ def cost() -> None:
             spent.append(time.process_time() - begin)
         return 1e6 * min(spent)
 
-    print(f"{len(found)} contacts; detection {best(soft.look):.0f} us")
+    print(f"{len(found)} contacts; detection {best(soft.detect):.0f} us")
     for name in ("projection", "penalty", "geometric"):
         response = RESPONSES[name](scene, eps=soft.thickness)
 
@@ -143,8 +144,8 @@ def cost() -> None:
 
         print(f"{name}: {1e3 * best(act) / len(found):.0f} ns per contact and substep")
     last = Geometric(scene, eps=soft.thickness)
-    last.look = soft.look
-    print(f"until separated: {best(lambda state: last.show(state, dt), 5):.0f} us, {last.looks} detection passes")
+    spent = best(lambda state: last.end_frame(state, dt, soft.detect), 5)
+    print(f"until separated: {spent:.0f} us, {last.passes} detection passes")
 
 
 if __name__ == "__main__":

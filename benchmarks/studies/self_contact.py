@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 import pliant
-from pliant.report.intersections import IntersectionCount
 from pliant.scenes import SCENES
+from pliant.simulation.measure.intersections import IntersectionCount
 
 NAMES = ("ribbon", "twist", "stack", "pinch", "curtain", "spinning-ball")
 
@@ -41,7 +41,7 @@ def measure(name: str, mode: str, frames: int, thick: dict[str, float], between:
                 f"frame {frame.index}: {seen[-1][0]} + {seen[-1][1]} intersections, {frame.unresolved} remain too near"
             )
     own, bodies = np.array(seen).T
-    passes, failed_substeps = (sim.guard.looks / frames, sim.guard.failed_substeps) if sim.guard else (0.0, 0)
+    passes, failed_substeps = sim.guard.passes / frames, sim.guard.failed_substeps
     median, high = np.percentile(spent[1:], (50, 95))
     print(
         f"{name:13}  {mode:4}  {sum(scene.bodies[b].mesh.n_vertices for b in scene.soft):9}  {contacts:8}"

@@ -34,8 +34,8 @@ def draw_geometric(save: Save) -> None:
     for rounds in (0, 1, 40):
         state, last = start.copy(), Geometric(scene, eps=soft.thickness, rounds=max(rounds, 1))
         if rounds:
-            last.show(state, sim.dt, soft.look)
-        found = soft.look(state)
+            last.end_frame(state, sim.dt, soft.detect)
+        found = soft.detect(state)
         near = found[found["distance"] < 0.9 * soft.thickness]
         tile = Tile(292, 160, (-0.084, -0.028), (0.084, 0.04))
         for b, color in zip(range(3), (BLUE, ORANGE, LINE)):
@@ -50,7 +50,7 @@ def draw_geometric(save: Save) -> None:
             if abs(parts[up].sum(0)[2]) < 0.004:
                 tile.line([parts[up].sum(0), -parts[~up].sum(0)], (*RED, 200), 1.3)
         tiles.append(tile.small())
-        said = ("before", "after one pass", f"after {last.looks} passes")[len(tiles) - 1]
+        said = ("before", "after one pass", f"after {last.passes} passes")[len(tiles) - 1]
         words.append(f"{said}: {len(near)} too near")
     save("geometric", captioned(tiles, words))
 

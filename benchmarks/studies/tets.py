@@ -14,10 +14,10 @@ import numpy as np
 import pliant
 from pliant.motion.clip import Clip
 from pliant.report.camera import Camera
-from pliant.report.intersections import IntersectionCount
 from pliant.report.picture import render
-from pliant.report.result import record
 from pliant.scenes import SCENES
+from pliant.simulation.measure.intersections import IntersectionCount
+from pliant.simulation.record import record
 
 WIDE, HIGH, GAP = 294, 270, 8
 LENGTH, SIDE, DENSITY, G = 0.4, 0.05, 400.0, 9.81
@@ -126,7 +126,7 @@ def cylinders(frames: int = 300) -> None:
         tets = sum(len(scene.bodies[b].mesh.tets) for b in scene.solids)
         fastest = float(np.linalg.norm(sim.state.v[scene.deformable_rows], axis=1).max())
         print(
-            f"{resolution:10}  {mode}  {tets:5}  {np.median(spent[1:]):4.1f}  {sim.guard.looks / frames:6.1f}"
+            f"{resolution:10}  {mode}  {tets:5}  {np.median(spent[1:]):4.1f}  {sim.guard.passes / frames:6.1f}"
             f"  {contacts:8}  {soft:11}  {tray:4}  {bent:.2f}  {min(volume):.3f} to {max(volume):.3f}"
             f"  {fastest:.3f} m/s",
             flush=True,

@@ -16,6 +16,8 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from .audit.fix import fix as fix
     from .detect import detector as detector
     from .detect import find_contacts as find_contacts
+    from .detect import register as register
+    from .detect import unregister as unregister
     from .detect.choose import choose_method as choose_method
     from .detect.detectors.continuous import collision_free_step as collision_free_step
     from .detect.fields.field import DistanceField as DistanceField
@@ -41,7 +43,6 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from .motion.deforming import Recorded as Recorded
     from .motion.deforming import Skinned as Skinned
     from .motion.rigid import Motion as Motion
-    from .report.result import drape as drape
     from .scene import Body as Body
     from .scene import Cloth as Cloth
     from .scene import Grip as Grip
@@ -49,6 +50,7 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from .scene import Solid as Solid
     from .simulation import Simulation as Simulation
     from .simulation.cutting import cut as cut
+    from .simulation.record import drape as drape
 
 # public name -> its module, imported at first use, so that `import pliant` takes milliseconds and does not load Numba
 _HOME = {
@@ -78,7 +80,7 @@ _HOME = {
     "contacts": "contacts",
     "cut": "simulation.cutting",
     "detector": "detect",
-    "drape": "report.result",
+    "drape": "simulation.record",
     "fill_with_tets": "fill",
     "find_contacts": "detect",
     "fix": "audit.fix",
@@ -89,10 +91,12 @@ _HOME = {
     "load_clip": "io.animation",
     "load_heights": "io.height_map",
     "overlap": "detect.queries.overlap",
+    "register": "detect",
     "save": "io",
     "save_animation": "io",
     "save_character": "io",
     "shapes": "shapes",
+    "unregister": "detect",
 }
 
 __all__ = ["__version__", *_HOME]

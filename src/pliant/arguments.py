@@ -125,9 +125,14 @@ def unknown_option(called: str, name: str, known: Iterable[str]) -> TypeError:
     return TypeError(f"{called} has no option {name!r}; {hint}one of: {', '.join(options)}")
 
 
+def _is_literal(value: Any) -> bool:
+    """True for scalars, strings and paths, which error messages show by their repr."""
+    return value is None or isinstance(value, (bool, numbers.Number, np.generic, os.PathLike, *_TEXTS))
+
+
 def shown(value: Any) -> str:
     """Format a value for an error message: scalars and strings by their repr, others by their type."""
-    if value is None or isinstance(value, (bool, numbers.Number, np.generic, os.PathLike, *_TEXTS)):
+    if _is_literal(value):
         text = repr(value)
         return text if len(text) <= 60 else text[:57] + "..."
     if isinstance(value, np.ndarray):
@@ -140,9 +145,8 @@ def shown(value: Any) -> str:
 
 def wrong(name: str, value: Any, wanted: str, advice: str = "") -> ValueError:
     """Return the error `name = value; expected ...`."""
-    told = shown(value)
-    equals = "is" if told.startswith(("a ", "an ")) or told.endswith(" itself") else "="
-    return ValueError(f"{name} {equals} {told}; expected {wanted}{': ' + advice if advice else ''}")
+    equals = "=" if _is_literal(value) else "is"
+    return ValueError(f"{name} {equals} {shown(value)}; expected {wanted}{': ' + advice if advice else ''}")
 
 
 # -- checks derived from annotations ---------------------------------------------------------------------------------

@@ -20,13 +20,16 @@ from numpy.typing import NDArray
 
 from . import validate
 from .arguments import wrong
+from .kernels.kinds import EDGE_EDGE as EDGE_EDGE
+from .kernels.kinds import MIDPOINT_FIELD as MIDPOINT_FIELD
+from .kernels.kinds import VERTEX_FACE as VERTEX_FACE
+from .kernels.kinds import VERTEX_FIELD as VERTEX_FIELD
 
-VERTEX_FACE, EDGE_EDGE, VERTEX_FIELD, MIDPOINT_FIELD = 0, 1, 2, 3
 KINDS = ("vertex-face", "edge-edge", "vertex-field", "midpoint-field")
 
 CONTACT = np.dtype(
     [
-        ("kind", "u1"),  # one of the constants above
+        ("kind", "u1"),  # one of the constants of kernels/kinds.py, imported above
         ("spare", "u1", 7),  # zero; explicit padding, so that equal records have equal bytes
         ("elements", "i4", 2),  # vertex and face, or edge and edge; -1 where the other side is a field
         ("vertices", "i4", 4),  # unused ones are last and -1

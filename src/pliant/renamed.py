@@ -4,10 +4,12 @@ A finder at the end of `sys.meta_path` resolves old module paths. Python asks it
 finder knows, so current imports do not pay for it.
 """
 
+import importlib
 import importlib.util
 import sys
 import types
 import warnings
+from collections.abc import Callable
 from importlib.machinery import ModuleSpec
 from typing import Any
 
@@ -56,6 +58,7 @@ MODULES = {
     "detect.spatial_hash": "pliant.detect.detectors.spatial_hash",
     "detect.sphere_surface": "pliant.detect.detectors.sphere_surface",
     "detect.stochastic": "pliant.detect.detectors.stochastic",
+    "detect.stochastic.tree": "pliant.detect.detectors.stochastic.bvh",
     "detect.surface": "pliant.detect.queries.closest_point",
     "detect.tet_hash": "pliant.detect.queries.tet_hash",
     "detect.tree": "pliant.detect.bvh",
@@ -75,7 +78,7 @@ MODULES = {
     "issues": "pliant.mesh.issues",
     "last_look": "pliant.simulation.final_projection",
     "report.audited": "pliant.report.check_view",
-    "report.crossings": "pliant.report.intersections",
+    "report.crossings": "pliant.simulation.measure.intersections",
     "scenes.pace": "pliant.scenes.defaults",
     "scenes.reliefs": "pliant.scenes.height_fields",
     "scenes.snug": "pliant.scenes.attachment",
@@ -128,11 +131,10 @@ NAMES = {
     "detect.image_space.standing": {"StandingCamera": f"{_QUERIES}.static_layers.StaticDepthCamera"},
     "detect.lifted": {
         "Lifted": f"{_DETECTORS}.offset.OffsetDetector",
-        "bare": f"{_DETECTORS}.offset.unwrapped",
         "raised": f"{_DETECTORS}.offset.offset",
     },
     "detect.stochastic": {"StochasticTreeDetector": f"{_DETECTORS}.stochastic.StochasticBvhDetector"},
-    "detect.stochastic.tree": {"StochasticTreeDetector": f"{_DETECTORS}.stochastic.tree.StochasticBvhDetector"},
+    "detect.stochastic.tree": {"StochasticTreeDetector": f"{_DETECTORS}.stochastic.bvh.StochasticBvhDetector"},
     "detect.tree.cover": {"Cover": "pliant.detect.bvh.leaf_mesh.LeafMesh"},
     "detect.tree.crossings": {"Crossings": f"{_QUERIES}.intersections.Intersections"},
     "detect.tree.detector": {"TreeDetector": f"{_DETECTORS}.bvh.BvhDetector"},
@@ -142,7 +144,7 @@ NAMES = {
     "hand": {"Hand": "pliant.simulation.drag.DragConstraint"},
     "last_look": {"LastLook": "pliant.simulation.final_projection.FinalProjection"},
     "report.audited": {"Audited": "pliant.report.check_view.CheckView"},
-    "report.crossings": {"CrossingCount": "pliant.report.intersections.IntersectionCount"},
+    "report.crossings": {"CrossingCount": "pliant.simulation.guard.IntersectionCount"},
     "soft_contact": {"SoftContact": "pliant.simulation.deformable_contact.DeformableContact"},
 }
 
@@ -164,6 +166,32 @@ def attribute(old: str, new: str) -> Any:
         setattr(self, new, value)
 
     return property(get, put, doc=f"Deprecated: use `{new}`.")
+
+
+def module(name: str, moved: dict[str, str]) -> Callable[[str], Any]:
+    """Return a module `__getattr__` for the module `name`: each name in `moved` is found in the module it maps to."""
+
+    def get(wanted: str) -> Any:
+        if wanted not in moved:
+            raise AttributeError(f"module {name!r} has no attribute {wanted!r}")
+        warn(f"{name}.{wanted}", f"{moved[wanted]}.{wanted}")
+        return getattr(importlib.import_module(moved[wanted]), wanted)
+
+    return get
+
+
+def state(old: str) -> Any:
+    """Return a property under an old name that reads and writes a detector's state by `state` and `restore`."""
+
+    def get(self: Any) -> Any:
+        warn(f"{type(self).__name__}.{old}", "state()")
+        return self.state()
+
+    def put(self: Any, value: Any) -> None:
+        warn(f"{type(self).__name__}.{old}", "restore(state) or reset()")
+        self.restore(value)
+
+    return property(get, put, doc="Deprecated: use `state()`, `restore(state)` and `reset()`.")
 
 
 def keywords(named: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:

@@ -3,13 +3,13 @@
 import numpy as np
 
 import pliant
-from attack import bodies, judges, meshes
-from pliant.audit.findings import Limits
+from attack import bodies, meshes, referees
+from pliant.audit.findings import Limits, NoteKind
 
 
 def attack(trial):
     rng = trial.rng
-    name, x, faces = bodies.any_body(rng)
+    kind, name, x, faces = bodies.any_body(rng)
     cloth, own = meshes.grid(rng, int(rng.integers(2, 6)), int(rng.integers(2, 6)))
     if rng.random() < 0.3:
         cloth = cloth * [1.0, 0.1, 1.0] + 0.3 * rng.normal(size=cloth.shape) * rng.choice([0.0, 0.3])
@@ -18,12 +18,12 @@ def attack(trial):
     cloth = size * cloth @ meshes.rotation(rng).T + at
     scale = 10.0 ** rng.uniform(-3, 3) if rng.random() < 0.3 else 1.0
     x, cloth = scale * x, scale * cloth
-    trial.note(name.split(" with ")[0])
+    trial.note(kind)
     given = {"cloth": cloth, "own": own, "x": x, "faces": faces}
     garment, body = pliant.Mesh(cloth, own, name="garment"), pliant.Mesh(x, faces, name="body")
     report = pliant.check(garment, body)
     # a body that is inside out is judged as if its faces were reversed, which the report notes
-    turned = any("body 'body' is inside out" in text for text in report.unchecked)
+    turned = any(note.kind is NoteKind.FLIPPED for note in report.notes)
     truth = Truth(x, faces[:, ::-1] if turned else faces, cloth, own)
     found = report.frames[0]
     trial.check(
@@ -39,7 +39,7 @@ def attack(trial):
     trial.check(not verdict or bad, f"check, {name}: reports no defect; {truth.words}", **given)
     clean = not truth.cuts and truth.own == 0 and truth.maybe_inside == 0
     trial.check(not clean or not bad, f"check, {name}: reports {bad}, but there is none: {truth.words}", **given)
-    if truth.sided and report.sided:
+    if truth.sided and report.has_inside:
         trial.check(
             truth.sure_inside <= found.inside <= truth.maybe_inside,
             f"check, {name}: {found.inside} vertices inside, {truth.words}",
@@ -55,12 +55,12 @@ class Truth:
 
     def __init__(self, x, faces, cloth, own):
         self.x, self.faces = x, faces
-        self.cuts = judges.crossing_pairs(cloth, own, x, faces)
-        self.own = len(judges.crossing_pairs(cloth, own))
+        self.cuts = referees.crossing_pairs(cloth, own, x, faces)
+        self.own = len(referees.crossing_pairs(cloth, own))
         # pairs that only touch may pass; crossing pairs may not
-        self.crossing = any(judges.goes_through(cloth[own[f]], x[faces[g]]) for f, g in self.cuts)
-        number = judges.winding(x, faces, cloth)
-        away = judges.unsigned(x, faces, cloth)
+        self.crossing = any(referees.goes_through(cloth[own[f]], x[faces[g]]) for f, g in self.cuts)
+        number = referees.winding(x, faces, cloth)
+        away = referees.unsigned(x, faces, cloth)
         sure = (np.abs(number - 0.5) > 0.1) & (away > 1e-9 * np.ptp(x, axis=0).max())
         self.sided = bodies.is_closed(x, faces)
         self.sure_inside = int((sure & (number > 0.5)).sum())

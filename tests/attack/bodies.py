@@ -111,16 +111,16 @@ KINDS = (
 
 
 def any_body(rng):
-    """(name, x, faces): a body of about 1 m; sometimes with slivers or split seams."""
+    """(kind, description, x, faces): a body of about 1 m; sometimes with slivers or split seams."""
     kind = KINDS[int(rng.integers(len(KINDS)))]
     x, faces = joined(kind(rng))
     name = kind.__name__
-    for wound in (meshes.t_junctions, meshes.slivers, meshes.seams, meshes.permuted):
+    for damage in (meshes.t_junctions, meshes.slivers, meshes.seams, meshes.permuted):
         if rng.random() < 0.15:
-            x, faces = wound(rng, x, faces)
-            name += f" with {wound.__name__}"
+            x, faces = damage(rng, x, faces)
+            name += f" with {damage.__name__}"
     turn = meshes.rotation(rng) if rng.random() < 0.7 else np.eye(3)
-    return name, x @ turn.T, faces
+    return kind.__name__, name, x @ turn.T, faces
 
 
 def is_closed(x, faces):

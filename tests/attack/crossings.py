@@ -3,7 +3,7 @@
 import numpy as np
 
 import pliant
-from attack import judges, meshes
+from attack import meshes, referees
 from attack.trial import Trial
 
 
@@ -31,12 +31,12 @@ def judge(trial, given):
     a, b = pliant.Mesh(x, faces), None if alone else pliant.Mesh(y, other)
     found = {tuple(pair) for pair in pliant.intersections(a, b).tolist()}
     if alone:
-        judged = [k for k, f in enumerate(judges.same_places(x)[faces]) if len(set(f.tolist())) == 3]
+        judged = [k for k, f in enumerate(referees.same_places(x)[faces]) if len(set(f.tolist())) == 3]
         keep = set(judged)  # faces that list a vertex twice are ignored
         found = {pair for pair in found if keep.issuperset(pair)}
-        truth = {pair for pair in judges.crossing_pairs(x, faces) if keep.issuperset(pair)}
+        truth = {pair for pair in referees.crossing_pairs(x, faces) if keep.issuperset(pair)}
     else:
-        truth = judges.crossing_pairs(x, faces, y, other)
+        truth = referees.crossing_pairs(x, faces, y, other)
     trial.note("intersecting pairs", len(truth))
     missed, extra = truth - found, found - truth
     kind = "of one mesh" if alone else "of two meshes"
@@ -57,9 +57,9 @@ def small(rng):
         x = rng.integers(-2, 3, (3 * k, 3)).astype(float)
         return x, np.arange(3 * k).reshape(-1, 3)
     if rng.random() < 0.5:
-        x, faces = meshes.wounded(rng, *meshes.soup(rng), most=1)
+        x, faces = meshes.damaged(rng, *meshes.soup(rng), most=1)
     else:
-        x, faces = meshes.wounded(rng, *meshes.grid(rng, int(rng.integers(1, 3)), int(rng.integers(1, 3))), most=1)
+        x, faces = meshes.damaged(rng, *meshes.grid(rng, int(rng.integers(1, 3)), int(rng.integers(1, 3))), most=1)
     if rng.random() < 0.3:
         x = np.round(4 * x) / 4
     return x, faces

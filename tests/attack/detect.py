@@ -3,11 +3,12 @@
 import numpy as np
 
 import pliant
-from attack import judges, meshes
+from attack import meshes, referees
 from attack.trial import Trial
 from pliant.contacts import EDGE_EDGE, VERTEX_FACE, gap
 
-EXACT = ("brute-force", "tree", "continuous", "spatial-hash", "stochastic-tree")  # the last at its quality of 1
+STOCHASTIC = "stochastic-tree"  # at its quality of 1
+EXACT = ("brute-force", "tree", "continuous", "spatial-hash", STOCHASTIC)
 
 
 def attack(trial):
@@ -74,21 +75,23 @@ class Truth:
         other = a if self.alone else b
         x_b = x_a if self.alone else (b.vertices if x_b is None else x_b)
         self.x, self.y = np.asarray(x_a), np.asarray(x_b)
-        self.e_a, self.e_b = judges.edges_of(a.faces), judges.edges_of(other.faces)
-        self.there = judges.vertex_face(self.x, self.y[other.faces])
-        self.back = None if self.alone else judges.vertex_face(self.y, self.x[a.faces])
-        self.edges = judges.edge_edge(self.x[self.e_a], self.y[self.e_b])
-        self.margin = judges.margin(within, self.x, self.y)
+        self.e_a, self.e_b = referees.edges_of(a.faces), referees.edges_of(other.faces)
+        self.there = referees.vertex_face(self.x, self.y[other.faces])
+        self.back = None if self.alone else referees.vertex_face(self.y, self.x[a.faces])
+        self.edges = referees.edge_edge(self.x[self.e_a], self.y[self.e_b])
+        self.margin = referees.margin(within, self.x, self.y)
         self.other = other
         if self.alone:  # features that share a vertex, or a position at rest or now, are adjacent
-            places = [np.arange(a.n_vertices), judges.same_places(a.vertices), judges.same_places(self.x)]
+            places = [np.arange(a.n_vertices), referees.same_places(a.vertices), referees.same_places(self.x)]
             f, e = a.faces, self.e_a
             self.near_faces = np.any([(p[:, None, None] == p[f][None]).any(2) for p in places], 0)
             shared = [(p[e][:, None, :, None] == p[e][None, :, None, :]).any((2, 3)) for p in places]
             self.near_edges = np.any(shared, 0)
 
-    def judge(self, trial, method, hits):
-        self.method = method.split(" ")[0]
+    def judge(self, trial, method, hits, variant=""):
+        """Check the contacts of a method; `variant` says in messages how the input was changed."""
+        self.method = method
+        method += variant
         first = self.meshes[0].n_vertices
         vertex = hits["kind"] == VERTEX_FACE
         forward = vertex & (hits["bodies"][:, 0] == 0)
@@ -110,7 +113,7 @@ class Truth:
         trial.check(named.all(), f"{method}: {what}: vertices do not match elements", **self._input())
         trial.check(len(set(zip(*map(np.ndarray.tolist, rows)))) == len(hits), f"{method}: {what}: a duplicate pair")
         must, may = high < self.within - self.margin, low <= self.within + self.margin
-        if "stochastic" in method:  # it ignores vertices without faces, as documented
+        if self.method == STOCHASTIC:  # it ignores vertices without faces, as documented
             owner = self.meshes[0] if first == 0 else self.meshes[1]
             must = must & np.isin(np.arange(len(must)), owner.faces)[:, None]
         if self.alone:
@@ -188,4 +191,4 @@ def metamorphic(trial, a, b, within, method):
         a, b = (pliant.Mesh(*meshes.permuted(rng, mesh.vertices, mesh.faces)) for mesh in (a, b))
     hits = pliant.detector(method, a, b, within=within).find()
     truth = Truth(a, b, a.vertices, None if b is None else b.vertices, within)
-    truth.judge(trial, f"{method} ({('scaled', 'swapped', 'permuted')[kind]})", hits)
+    truth.judge(trial, method, hits, f" ({('scaled', 'swapped', 'permuted')[kind]})")

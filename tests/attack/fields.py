@@ -12,13 +12,13 @@ from attack.sides import DOUBT, Sides, around
 
 def attack(trial):
     rng = trial.rng
-    name, x, faces = bodies.any_body(rng)
+    kind, name, x, faces = bodies.any_body(rng)
     scale, far = meshes.scale_and_offset(rng)
     far = far if np.abs(far).max() < 1e4 * scale else 0.0 * far  # fields are single precision about their origin
     points = around(rng, x, faces)
     x, points = scale * x + far, scale * points + far
     body, size = pliant.Mesh(x, faces), float(np.ptp(x, axis=0).max())
-    trial.note(name.split(" with ")[0])
+    trial.note(kind)
     given = {"x": x, "faces": faces, "points": points}
     try:
         field = pliant.DistanceField.bake(

@@ -148,20 +148,20 @@ def permuted(rng, x, faces):
     return x[order], np.take_along_axis(faces, (np.arange(3) + roll[:, None]) % 3, 1)
 
 
-WOUNDS = (t_junctions, cracks, needles, slivers, duplicates, seams, collapsed, permuted)
+DEFECTS = (t_junctions, cracks, needles, slivers, duplicates, seams, collapsed, permuted)
 
 
-def wounded(rng, x, faces, most=2):
+def damaged(rng, x, faces, most=2):
     """The mesh with up to `most` kinds of defects."""
-    for k in rng.permutation(len(WOUNDS))[: rng.integers(0, most + 1)]:
-        x, faces = WOUNDS[k](rng, x, faces)
+    for k in rng.permutation(len(DEFECTS))[: rng.integers(0, most + 1)]:
+        x, faces = DEFECTS[k](rng, x, faces)
     return x, faces
 
 
 def any_mesh(rng):
     """Any mesh of about 1 m: open, closed or soup, with defects."""
     make = (grid, grid, solid, soup)[rng.integers(4)]
-    return wounded(rng, *make(rng))
+    return damaged(rng, *make(rng))
 
 
 def scale_and_offset(rng):

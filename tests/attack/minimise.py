@@ -7,9 +7,9 @@ import numpy as np
 ROUNDS = 6
 
 
-def minimised(promise, arrays):
+def minimised(guarantee, arrays):
     """The input without the faces that the failure does not need; unchanged if the attack cannot judge it again."""
-    fails = getattr(importlib.import_module(f"attack.{promise}"), "fails", None)
+    fails = getattr(importlib.import_module(f"attack.{guarantee}"), "fails", None)
     if fails is None or not _fails(fails, arrays):
         return arrays
     for _ in range(ROUNDS):

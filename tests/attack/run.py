@@ -21,8 +21,8 @@ import numpy as np
 # the folder above instead of this one, whose files share names with other packages
 sys.path[0] = str(pathlib.Path(__file__).resolve().parents[1])
 
+from attack.guarantees import GUARANTEES  # noqa: E402
 from attack.minimise import minimised  # noqa: E402
-from attack.promises import PROMISES  # noqa: E402
 from attack.worker import Worker, run_case  # noqa: E402
 
 FIRST = 900.0  # seconds for the first case of a guarantee, which includes compilation
@@ -56,10 +56,10 @@ def main() -> int:
     parser.add_argument("--json", default="out/attack.json", help="Default: out/attack.json.")
     parser.add_argument("--keep", default="out/attack", help="folder for failing input. Default: out/attack.")
     args = parser.parse_args()
-    chosen = [name.strip() for name in args.only.split(",") if name.strip()] or list(PROMISES)
-    unknown = set(chosen) - set(PROMISES)
+    chosen = [name.strip() for name in args.only.split(",") if name.strip()] or list(GUARANTEES)
+    unknown = set(chosen) - set(GUARANTEES)
     if unknown:
-        parser.error(f"unknown guarantees {', '.join(sorted(unknown))}; expected some of {', '.join(PROMISES)}")
+        parser.error(f"unknown guarantees {', '.join(sorted(unknown))}; expected some of {', '.join(GUARANTEES)}")
     if args.case:
         return again(chosen, args.case, pathlib.Path(args.keep))
     attack = Attack(chosen, args)
@@ -76,13 +76,13 @@ def again(chosen: list[str], case: str, folder: pathlib.Path) -> int:
     """Repeat one case in this process, for a debugger; its input is saved with as few faces as still fail."""
     seed, index = (int(part) for part in case.split(":"))
     failed = False
-    for promise in chosen:
-        found = run_case(promise, seed, index)
-        print(f"{promise} {case}: {found['checks']} checks, {found['seconds']:.2f} s, {found['notes']}")
+    for guarantee in chosen:
+        found = run_case(guarantee, seed, index)
+        print(f"{guarantee} {case}: {found['checks']} checks, {found['seconds']:.2f} s, {found['notes']}")
         for text in found["failures"]:
             print(f"  FAILED {text}")
-        found["kept"] = [minimised(promise, arrays) for arrays in found["kept"]]
-        keep(folder, promise, seed, index, found)
+        found["kept"] = [minimised(guarantee, arrays) for arrays in found["kept"]]
+        keep(folder, guarantee, seed, index, found)
         failed |= bool(found["failures"])
     return int(failed)
 
@@ -131,31 +131,31 @@ class Attack:
         open_ = [p for p in self.tallies if (most is None or self.next[p] < most) and p not in self.busy]
         if not open_:
             return None
-        promise = min(open_, key=lambda p: self.spent[p] / PROMISES[p][0])
+        guarantee = min(open_, key=lambda p: self.spent[p] / GUARANTEES[p][0])
         if peek:
-            return promise, self.next[promise], False
-        index = self.next[promise]
-        self.next[promise] += 1
-        if promise not in self.warm:
-            self.busy.add(promise)
-        return promise, index, False
+            return guarantee, self.next[guarantee], False
+        index = self.next[guarantee]
+        self.next[guarantee] += 1
+        if guarantee not in self.warm:
+            self.busy.add(guarantee)
+        return guarantee, index, False
 
     def _limit(self, case) -> float:
-        promise, _, second = case
-        if promise not in self.warm:
+        guarantee, _, second = case
+        if guarantee not in self.warm:
             return FIRST
-        return PROMISES[promise][1] * (PATIENCE if second else 1.0)
+        return GUARANTEES[guarantee][1] * (PATIENCE if second else 1.0)
 
     def _count(self, worker, found) -> None:
-        promise, seed, index = worker.case
+        guarantee, seed, index = worker.case
         # the first case of a guarantee compiles and is not counted towards its share
-        self.spent[promise] += found["seconds"] if promise in self.warm else 0.0
-        self.warm.add(promise)
-        self.busy.discard(promise)
-        if found.get("broken") == "timed out" and not worker.again:
-            self.late.append((promise, index))
+        self.spent[guarantee] += found["seconds"] if guarantee in self.warm else 0.0
+        self.warm.add(guarantee)
+        self.busy.discard(guarantee)
+        if found["timed_out"] and not worker.again:
+            self.late.append((guarantee, index))
             return
-        tally = self.tallies[promise]
+        tally = self.tallies[guarantee]
         tally.cases += 1
         tally.checks += found["checks"]
         tally.seconds += found["seconds"]
@@ -169,7 +169,7 @@ class Attack:
             tally.lines.append({"line": found["line"], "failures": found["failures"][:8]})
             if tally.failed_cases <= SHOWN:
                 print(f"FAILED {found['failures'][0]}\n       {found['line']}", flush=True)
-            keep(self.folder, promise, seed, index, found)
+            keep(self.folder, guarantee, seed, index, found)
 
     def _tell(self) -> None:
         self.told = time.monotonic()
@@ -185,7 +185,7 @@ class Attack:
         path.parent.mkdir(parents=True, exist_ok=True)
         told = {name: vars(tally) for name, tally in self.tallies.items()}
         minutes = (time.monotonic() - self.began) / 60.0
-        path.write_text(json.dumps({"seed": self.args.seed, "minutes": minutes, "promises": told}, indent=1))
+        path.write_text(json.dumps({"seed": self.args.seed, "minutes": minutes, "guarantees": told}, indent=1))
 
     def report(self) -> int:
         self._write()
@@ -203,13 +203,13 @@ class Attack:
             worker.close()
 
 
-def keep(folder: pathlib.Path, promise: str, seed: int, index: int, found: dict) -> None:
+def keep(folder: pathlib.Path, guarantee: str, seed: int, index: int, found: dict) -> None:
     """Save the input of failures, up to 200 files per guarantee."""
     for k, arrays in enumerate(found["kept"]):
         if arrays:
             folder.mkdir(parents=True, exist_ok=True)
-            if len(list(folder.glob(f"{promise}-*.npz"))) < 200:
-                np.savez(folder / f"{promise}-{seed}-{index}-{k}.npz", **arrays)
+            if len(list(folder.glob(f"{guarantee}-*.npz"))) < 200:
+                np.savez(folder / f"{guarantee}-{seed}-{index}-{k}.npz", **arrays)
 
 
 if __name__ == "__main__":

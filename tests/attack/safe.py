@@ -6,7 +6,7 @@ so is a reported one where the scene leaves the cloth enough space.
 
 import numpy as np
 
-from attack import judges, scenes
+from attack import referees, scenes
 from pliant import Simulation
 from pliant.simulation.drag import DragConstraint
 
@@ -20,27 +20,27 @@ def attack(trial):
         sim.state.v[: len(made.kick)] += made.kick
     faces = [body.mesh.welded.faces + int(scene.first[b]) for b, body in enumerate(scene.bodies)]
     n_soft = int(scene.first[len(scene.deformable)])
-    meets = judges.Meetings(sim.state.x, np.concatenate(faces), n_soft)
-    if meets(sim.state.x):
+    intersects = referees.IntersectionReferee(sim.state.x, np.concatenate(faces), n_soft)
+    if intersects(sim.state.x):
         trial.note("start intersects")
         return
     # cracks closed by zero-area faces
-    if meets.gap(sim.state.x) <= 1e-12 * float(np.ptp(sim.state.x, axis=0).max()):
+    if intersects.gap(sim.state.x) <= 1e-12 * float(np.ptp(sim.state.x, axis=0).max()):
         trial.note("starts that touch within rounding")
     told_before = 0
     for k in range(made.frames):
         for frame, face, target in made.drags:
             if frame == k:
-                hand = DragConstraint.at_point(scene, sim.state, 0, face, (1 / 3, 1 / 3, 1 / 3))
-                hand.to = target
-                sim.drags.append(hand)
+                drag = DragConstraint.at_point(scene, sim.state, 0, face, (1 / 3, 1 / 3, 1 / 3))
+                drag.to = target
+                sim.drags.append(drag)
         shown = sim.step()
         given = {"x": shown.x, "frame": k}
         if not trial.check(np.isfinite(shown.x).all(), f"{made.what}: frame {k} is not finite", **given):
             return
         trial.check(np.isfinite(sim.state.v).all(), f"{made.what}: velocities of frame {k} are not finite", **given)
         told = reported(sim)
-        cut = meets(shown.x)
+        cut = intersects(shown.x)
         trial.check(not cut or told, f"{made.what}: frame {k} intersects without a report", **given)
         if cut:
             trial.check(not made.room, f"{made.what}: frame {k} intersects, reported, but there is space", **given)

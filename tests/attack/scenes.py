@@ -48,7 +48,7 @@ class Builder:
     def vector(self, v):
         return tuple((self.scale * self.turn @ np.asarray(v, float)).tolist())
 
-    def sheet(self, at=(0.0, 0.0, 0.0), size=0.4, n=None, wounds=True):
+    def sheet(self, at=(0.0, 0.0, 0.0), size=0.4, n=None, damages=True):
         """Faces and vertices of a sheet in the plane y = 0 around `at`, sometimes with slivers or T-junctions."""
         rng = self.rng
         n = n or int(rng.integers(3, 7))
@@ -57,9 +57,9 @@ class Builder:
         inner = (np.abs(x[:, [0, 2]]) < 0.49).all(1)
         x[inner] += rng.choice([0.0, 0.15 / n]) * rng.uniform(-1, 1, (int(inner.sum()), 3)) * [1, 0, 1]
         x = size * x + np.asarray(at)
-        if wounds and rng.random() < 0.4:
-            wound = (meshes.t_junctions, meshes.cracks, meshes.needles)[int(rng.integers(3))]
-            x, faces = wound(rng, x, faces, 0.3)
+        if damages and rng.random() < 0.4:
+            damage = (meshes.t_junctions, meshes.cracks, meshes.needles)[int(rng.integers(3))]
+            x, faces = damage(rng, x, faces, 0.3)
         return x, faces
 
     def cloth(self, x, faces, velocity=(0.0, 0.0, 0.0), **more):

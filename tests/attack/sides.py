@@ -7,7 +7,7 @@ number is near 1/2; a wrong side never is.
 import numpy as np
 
 import pliant
-from attack import bodies, judges, meshes
+from attack import bodies, meshes, referees
 from pliant.contacts import VERTEX_FACE
 from pliant.detect.queries.closest_point import ClosestPoints
 
@@ -18,14 +18,14 @@ SOLID = ("brute-force", "tree", "continuous", "spatial-hash", "stochastic-tree",
 
 def attack(trial):
     rng = trial.rng
-    name, x, faces = bodies.any_body(rng)
+    kind, name, x, faces = bodies.any_body(rng)
     scale, far = meshes.scale_and_offset(rng)
     points = around(rng, x, faces)
     x, points = scale * x + far, scale * points + far
     body = pliant.Mesh(x, faces)
     size = float(np.ptp(x, axis=0).max())
     truth = Sides(x, faces, points, size)
-    trial.note(name.split(" with ")[0])
+    trial.note(kind)
     given = {"x": x, "faces": faces, "points": points}
     distance, nearest = pliant.closest_point(body, points)
     exact = ClosestPoints(body)
@@ -53,12 +53,12 @@ class Sides:
     def __init__(self, x, faces, points, size):
         self.x, self.faces, self.points, self.size = x, faces, points, size
         self.closed = bodies.is_closed(x, faces)
-        self.number = judges.winding(x, faces, points)
-        self.away = judges.unsigned(x, faces, points)
+        self.number = referees.winding(x, faces, points)
+        self.away = referees.unsigned(x, faces, points)
         largest = max(float(np.abs(x).max()), float(np.abs(points).max()))
-        clear = (self.away > 1e-6 * size + 1e3 * judges.EPS * largest) & (np.abs(self.number - 0.5) > DOUBT)
+        clear = (self.away > 1e-6 * size + 1e3 * referees.EPS * largest) & (np.abs(self.number - 0.5) > DOUBT)
         self.clear, self.inside = clear, self.number > 0.5
-        self.slack = 1e-9 * size + 64 * judges.EPS * largest
+        self.slack = 1e-9 * size + 64 * referees.EPS * largest
 
     def judge(self, trial, what, distance, **given):
         unknown = np.isnan(distance)
@@ -91,7 +91,7 @@ class Sides:
             way /= np.linalg.norm(way, axis=1, keepdims=True)
             ball = p + (0.999 * r) * rng.uniform(0, 1, (24, 1)) ** 0.2 * way
             close = self._beside(nearest[k], way)
-            number = judges.winding(self.x, self.faces, np.concatenate([ball, close]))
+            number = referees.winding(self.x, self.faces, np.concatenate([ball, close]))
             other = (number > 0.5) != self.inside[k]
             sure = np.abs(number - 0.5) > DOUBT
             trial.check(
@@ -111,7 +111,7 @@ class Sides:
         for count in (4_000, 400_000):
             way = rng.normal(size=(count, 3))
             way *= reach / np.linalg.norm(way, axis=1, keepdims=True)
-            if (judges.winding(self.x, self.faces, q + way) < 0.5).any():
+            if (referees.winding(self.x, self.faces, q + way) < 0.5).any():
                 return True
         return False
 
@@ -119,7 +119,7 @@ class Sides:
         """Points around q and on both sides of every face there, as random points miss sharp corners."""
         reach = max(1e-4 * self.size, 1e3 * self.slack)
         corners = self.x[self.faces]
-        near = corners[judges.vertex_face(q[None], corners)[1][0] <= 0.01 * reach]
+        near = corners[referees.vertex_face(q[None], corners)[1][0] <= 0.01 * reach]
         way_in = near.mean(1) - q
         far = np.linalg.norm(way_in, axis=1, keepdims=True)
         there = q + way_in * np.minimum(1.0, reach / np.maximum(far, 1e-300))

@@ -7,7 +7,7 @@ during the step decides.
 import numpy as np
 
 import pliant
-from attack import judges, meshes
+from attack import meshes, referees
 
 SAMPLES = 100
 
@@ -34,8 +34,8 @@ def meshes_that_move(trial):
     scale, far = meshes.scale_and_offset(rng)
     x, end = scale * x + far, scale * end + far
     mesh = pliant.Mesh(x, faces)
-    judge = ipctk.CollisionMesh(np.asfortranarray(x), ipctk.edges(faces.astype(np.int32)), faces.astype(np.int32))
-    if ipctk.has_intersections(judge, np.asfortranarray(x)):
+    referee = ipctk.CollisionMesh(np.asfortranarray(x), ipctk.edges(faces.astype(np.int32)), faces.astype(np.int32))
+    if ipctk.has_intersections(referee, np.asfortranarray(x)):
         trial.note("start intersects")
         return
     step = pliant.collision_free_step(mesh, x, end)
@@ -45,10 +45,10 @@ def meshes_that_move(trial):
     last = x + step * (end - x)
     late, when = touched(x, last, faces)
     trial.check(not late, f"a step of {step:.6g} has a contact at {when:.6g} of it", **given)
-    cut = ipctk.has_intersections(judge, np.asfortranarray(last))
+    cut = ipctk.has_intersections(referee, np.asfortranarray(last))
     trial.check(not cut, f"after a step of {step:.6g} triangles intersect", **given)
     # efficiency: the step should not be much shorter than that of Tight Inclusion
-    other = ipctk.compute_collision_free_stepsize(judge, np.asfortranarray(x), np.asfortranarray(end))
+    other = ipctk.compute_collision_free_stepsize(referee, np.asfortranarray(x), np.asfortranarray(end))
     trial.note("steps", 1)
     if step < 0.5 * other and other > 1e-6:
         trial.note("less than half of Tight Inclusion's step")
@@ -56,7 +56,7 @@ def meshes_that_move(trial):
 
 def touched(x, last, faces):
     """Whether any vertex-face or edge-edge pair touches during the step, and when."""
-    edges = judges.edges_of(faces)
+    edges = referees.edges_of(faces)
     v = np.arange(len(x))
     a, f = np.meshgrid(v, np.arange(len(faces)), indexing="ij")
     free = (faces[f] != a[..., None]).all(-1)
@@ -82,9 +82,9 @@ def first_contacts(p, q, face):
     A contact is a change of sign of the volume spanned by the four points, with the touching points inside both
     features at that time. Grazing contacts without a change of sign are not counted.
     """
-    p, q = np.asarray(p, judges.Long), np.asarray(q, judges.Long)
+    p, q = np.asarray(p, referees.Long), np.asarray(q, referees.Long)
     p, q = p - p[:, :1], q - q[:, :1]
-    times = np.linspace(judges.Long(0), judges.Long(1), SAMPLES)
+    times = np.linspace(referees.Long(0), referees.Long(1), SAMPLES)
     volume = np.stack([_volume(p + t * (q - p)) for t in times], 1)
     out = np.full(len(p), np.inf)
     row, m = np.nonzero(volume[:, :-1] * volume[:, 1:] < 0)
@@ -94,7 +94,7 @@ def first_contacts(p, q, face):
         before = _volume(_between(p[row], q[row], half)) * sign > 0
         lo, hi = np.where(before, half, lo), np.where(before, hi, half)
     for k, t, at in zip(row, hi, _between(p[row], q[row], hi)):
-        bounds = judges.vertex_face(at[:1], at[None, 1:]) if face else judges.edge_edge(at[None, :2], at[None, 2:])
+        bounds = referees.vertex_face(at[:1], at[None, 1:]) if face else referees.edge_edge(at[None, :2], at[None, 2:])
         if bounds[0][0, 0] <= 1e-15 * float(np.abs(at).max()):
             out[k] = min(out[k], float(t))
     return out

@@ -9,7 +9,7 @@ import pliant
 from attack import meshes
 from detect.boned import Tube, made, posed
 from pliant.detect import METHODS
-from pliant.detect.base import Finds, Forgetting, Remembering
+from pliant.detect.base import Finds
 
 NAMES = tuple(METHODS)
 
@@ -22,7 +22,7 @@ def attack(trial):
         return boned(trial)
     kind, rng = METHODS[method], trial.rng
     try:
-        question = Question(rng, method, kind)
+        question = Query(rng, method, kind)
     except ValueError as error:
         trial.note(f"{method} refused: {error}"[:90])
         return None
@@ -30,7 +30,7 @@ def attack(trial):
     return None
 
 
-class Question:
+class Query:
     """A query on two meshes, or one, with a new or an existing detector."""
 
     def __init__(self, rng, method, kind):
@@ -52,7 +52,7 @@ class Question:
         if closed or (self.alone and self.method == "image-space"):
             return meshes.ball(rng, 0.2, 1)
         make = (meshes.grid, meshes.solid, meshes.soup)[int(rng.integers(3))]
-        return meshes.wounded(rng, *make(rng), most=1)
+        return meshes.damaged(rng, *make(rng), most=1)
 
     def _made(self, x, faces):
         """A mesh; for the spatial hash often one of tets."""
@@ -122,11 +122,7 @@ class Question:
 
 def reset(loose):
     """Reset the state that a method is documented to keep; everything else must equal that of a new detector."""
-    own = loose._detector
-    if isinstance(own, Forgetting):
-        own.forget()
-    if isinstance(own, Remembering):
-        own.memory = np.zeros((0, 10))
+    loose.reset()
 
 
 def pose(rng, x, earlier, scale):

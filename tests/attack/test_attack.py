@@ -10,8 +10,8 @@ import pytest
 
 import pliant
 from attack import detect, meshes
+from attack.guarantees import GUARANTEES
 from attack.minimise import minimised
-from attack.promises import PROMISES
 from attack.worker import Worker, run_case
 from conftest import SEED, cases
 from pliant.contacts import VERTEX_FACE
@@ -37,12 +37,12 @@ SHORT = {
 MENDED = [("audit", 2, 74), ("audit", 2, 169), ("restart", 5, 35)]
 
 
-def assert_nothing_breaks(promise: str, first: int, count: int) -> None:
-    if promise in NEEDS:
-        pytest.importorskip(NEEDS[promise], reason="needs `pip install 'pliant[attack]'`")
+def assert_nothing_breaks(guarantee: str, first: int, count: int) -> None:
+    if guarantee in NEEDS:
+        pytest.importorskip(NEEDS[guarantee], reason="needs `pip install 'pliant[attack]'`")
     broken, checks = [], 0
     for index in range(first, first + count):
-        found = run_case(promise, SEED, index)
+        found = run_case(guarantee, SEED, index)
         checks += found["checks"]
         broken += [f"{text}\n  {found['line']}" for text in found["failures"][:1]]
     assert not broken, f"{len(broken)} of {count} cases failed:\n" + "\n".join(broken[:10])
@@ -59,8 +59,10 @@ def answer_of(worker: Worker, index: int, limit: float) -> dict:
 def test_a_case_that_ends_its_process_or_never_ends_is_a_finding_and_the_worker_goes_on():
     worker = Worker()
     try:
-        assert answer_of(worker, 0, 60.0)["failures"][0].startswith("the process ended with exit code 3")
-        assert answer_of(worker, 1, 1.0)["failures"][0].startswith("timed out")
+        ended, late = answer_of(worker, 0, 60.0), answer_of(worker, 1, 1.0)
+        assert ended["failures"][0].startswith("the process ended with exit code 3")
+        assert late["failures"][0].startswith("timed out")
+        assert (ended["timed_out"], late["timed_out"]) == (False, True)
         assert answer_of(worker, 2, 60.0)["failures"] == ["KeyError: 'nobody expected this' (broken.py:11)"]
     finally:
         worker.close()
@@ -94,26 +96,26 @@ def test_contacts_that_are_lost_are_noticed_and_the_input_shrinks_to_the_faces_t
     assert (len(small["faces"]), len(small["faces_b"])) == (1, 1)
 
 
-def test_every_promise_that_is_attacked_has_a_short_form():
-    assert SHORT.keys() == PROMISES.keys()
+def test_every_guarantee_that_is_attacked_has_a_short_form():
+    assert SHORT.keys() == GUARANTEES.keys()
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("promise", PROMISES)
-def test_a_promise_holds_in_random_cases(promise):
-    assert_nothing_breaks(promise, 0, cases(SHORT[promise]))
+@pytest.mark.parametrize("guarantee", GUARANTEES)
+def test_a_guarantee_holds_in_random_cases(guarantee):
+    assert_nothing_breaks(guarantee, 0, cases(SHORT[guarantee]))
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize(("promise", "seed", "index"), MENDED)
-def test_a_case_that_was_mended_stays_so(promise, seed, index):
-    if promise in NEEDS:
-        pytest.importorskip(NEEDS[promise], reason="needs `pip install 'pliant[attack]'`")
-    assert run_case(promise, seed, index)["failures"] == []
+@pytest.mark.parametrize(("guarantee", "seed", "index"), MENDED)
+def test_a_case_that_was_mended_stays_so(guarantee, seed, index):
+    if guarantee in NEEDS:
+        pytest.importorskip(NEEDS[guarantee], reason="needs `pip install 'pliant[attack]'`")
+    assert run_case(guarantee, seed, index)["failures"] == []
 
 
 @pytest.mark.compiled
 @pytest.mark.long
-@pytest.mark.parametrize("promise", PROMISES)
-def test_a_promise_holds_in_many_random_cases(promise):
-    assert_nothing_breaks(promise, 1000, 40 * cases(SHORT[promise]))
+@pytest.mark.parametrize("guarantee", GUARANTEES)
+def test_a_guarantee_holds_in_many_random_cases(guarantee):
+    assert_nothing_breaks(guarantee, 1000, 40 * cases(SHORT[guarantee]))

@@ -44,7 +44,7 @@ def contacts(rng):
 
 def questions(rng):
     """Nearest points, intersecting pairs, a distance field, the largest collision-free step."""
-    _, x, faces = bodies.any_body(rng)
+    _, _, x, faces = bodies.any_body(rng)
     body = pliant.Mesh(x, faces)
     points = rng.uniform(x.min(0) - 0.1, x.max(0) + 0.1, (200, 3))
     out = [a.tobytes() for a in pliant.closest_point(body, points)]

@@ -15,9 +15,9 @@ class Trial:
     counts anything else that the table shows.
     """
 
-    def __init__(self, promise: str, seed: int, index: int) -> None:
-        self.promise, self.seed, self.index = promise, seed, index
-        self.rng = np.random.default_rng([seed, zlib.crc32(promise.encode()), index])
+    def __init__(self, guarantee: str, seed: int, index: int) -> None:
+        self.guarantee, self.seed, self.index = guarantee, seed, index
+        self.rng = np.random.default_rng([seed, zlib.crc32(guarantee.encode()), index])
         self.checks = 0
         self.failures: list[str] = []
         self.kept: list[dict[str, np.ndarray]] = []
@@ -43,4 +43,4 @@ class Trial:
     @property
     def line(self) -> str:
         """The command that reproduces the case."""
-        return f"python tests/attack/run.py --only {self.promise} --case {self.seed}:{self.index}"
+        return f"python tests/attack/run.py --only {self.guarantee} --case {self.seed}:{self.index}"

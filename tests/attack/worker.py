@@ -17,13 +17,13 @@ MOST_CASES = 4000  # cases after which the process is replaced
 MOST_MEMORY = 3 * 2**30  # bytes above which the process is replaced
 
 
-def run_case(promise: str, seed: int, index: int) -> dict:
+def run_case(guarantee: str, seed: int, index: int) -> dict:
     """The results of a case as plain values. An unexpected exception is a failure."""
-    trial, began = Trial(promise, seed, index), time.perf_counter()
+    trial, began = Trial(guarantee, seed, index), time.perf_counter()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", RuntimeWarning)
-            importlib.import_module(f"attack.{promise}").attack(trial)
+            importlib.import_module(f"attack.{guarantee}").attack(trial)
     except Exception as error:
         where = traceback.extract_tb(error.__traceback__)[-1]
         trial.failures.append(f"{type(error).__name__}: {error} ({os.path.basename(where.filename)}:{where.lineno})")
@@ -37,6 +37,7 @@ def run_case(promise: str, seed: int, index: int) -> dict:
         "remarks": trial.remarks,
         "seconds": time.perf_counter() - began,
         "line": trial.line,
+        "timed_out": False,
     }
 
 
@@ -66,8 +67,8 @@ class Worker:
         other.close()
         self.done = 0
 
-    def ask(self, promise: str, seed: int, index: int, limit: float) -> None:
-        self.case, self.limit, self.began = (promise, seed, index), limit, time.monotonic()
+    def ask(self, guarantee: str, seed: int, index: int, limit: float) -> None:
+        self.case, self.limit, self.began = (guarantee, seed, index), limit, time.monotonic()
         self.pipe.send(self.case)
 
     def answer(self) -> dict | None:
@@ -85,12 +86,12 @@ class Worker:
             return self._broken(f"the process ended with exit code {self.process.exitcode}", took)
         if took <= self.limit:
             return None
-        return self._broken("timed out", took)
+        return self._broken("timed out", took, timed_out=True)
 
-    def _broken(self, why: str, took: float) -> dict:
-        promise, seed, index = self.case
+    def _broken(self, why: str, took: float, timed_out: bool = False) -> dict:
+        guarantee, seed, index = self.case
         self._again()
-        line = Trial(promise, seed, index).line
+        line = Trial(guarantee, seed, index).line
         text = f"{why} ({took:.0f} s)"
         return {
             "checks": 1,
@@ -100,7 +101,7 @@ class Worker:
             "remarks": [],
             "seconds": took,
             "line": line,
-            "broken": why,
+            "timed_out": timed_out,
         }
 
     def _again(self) -> None:

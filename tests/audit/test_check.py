@@ -61,7 +61,7 @@ def test_on_the_walking_human_it_finds_the_referees_vertices_and_pairs_in_every_
     for k, found in enumerate(report.frames):
         cloth, skin = (clip.mesh.moved(clip.at(found.frame)) for clip in (worn, body))
         distance = pliant.closest_point(skin, cloth.vertices)[0]
-        assert np.array_equal(np.flatnonzero(report.away[k] < 0.0), np.flatnonzero(distance < 0.0))
+        assert np.array_equal(np.flatnonzero(report.distances[k] < 0.0), np.flatnonzero(distance < 0.0))
         assert found.inside == (distance < 0.0).sum()
         assert found.deepest == pytest.approx(max(0.0, -distance.min()), abs=1e-12)
         least = min(distance.min(), -found.between, 0.0) if found.crossings else distance.min()
@@ -69,8 +69,8 @@ def test_on_the_walking_human_it_finds_the_referees_vertices_and_pairs_in_every_
         own, cut = pliant.intersections(cloth), pliant.intersections(cloth, skin)
         assert (found.self_pairs, found.body_pairs) == (len(own), len(cut))
         # each segment lies on the two triangles that the referee names, so the pairs are the same ones
-        assert on_both(report.cuts[k].own, own, cloth, cloth) < 1e-6
-        assert on_both(report.cuts[k].body, cut, cloth, skin) < 1e-6
+        assert on_both(report.curves[k].own, own, cloth, cloth) < 1e-6
+        assert on_both(report.curves[k].body, cut, cloth, skin) < 1e-6
 
 
 def test_the_deepest_vertex_the_way_out_and_the_share_are_those_of_a_sheet_in_a_ball():
@@ -97,7 +97,11 @@ def test_the_shared_volume_of_two_balls_is_that_of_two_caps():
 def test_an_open_garment_has_no_volume_and_the_report_says_so():
     report = check(sheet(), BODY)
     assert np.isnan(report.worst.overlap)
-    assert [text for text in report.unchecked if "overlap volume" in text and "boundary edges" in text]
+    (note,) = report.notes
+    assert note.kind == "no-overlap"
+    assert note.text.startswith("overlap volume")
+    assert "boundary edges" in note.text
+    assert note.line == f"not checked: {note.text}"
 
 
 def test_a_body_that_is_inside_out_is_judged_as_if_turned():
@@ -105,13 +109,16 @@ def test_a_body_that_is_inside_out_is_judged_as_if_turned():
     assert inward.frames[0]._replace(overlap=0.0, overlap_bound=0.0) == plain.frames[0]._replace(
         overlap=0.0, overlap_bound=0.0
     )
-    assert "inside out" in inward.unchecked[0]
+    note, _ = inward.notes
+    assert [each.kind for each in inward.notes] == ["flipped", "no-overlap"]
+    assert "inside out" in note.text
+    assert note.line == f"note: {note.text}"
 
 
 def test_an_open_body_is_cut_but_has_no_inside():
     report = check(sheet(), opened(BODY))
-    assert not report.sided
-    assert (report.away >= 0.0).all()
+    assert not report.has_inside
+    assert (report.distances >= 0.0).all()
     assert report.worst.inside == 0
     assert report.worst.body_pairs > 0
     assert {place.kind for place in report.places} == {"body"}
@@ -119,7 +126,8 @@ def test_an_open_body_is_cut_but_has_no_inside():
     assert said["penetrating"] is True  # triangles cross; how deep is unknown
     assert said["worst_depth_m"] is None
     assert said["frames"][0]["inside"] is None
-    assert "no inside" in said["unjudged"][0]
+    assert said["notes"][0]["kind"] == "no-inside"
+    assert "no inside" in said["notes"][0]["text"] == said["unchecked"][0] == said["unjudged"][0]
     assert "their depth is undefined" in report.broken(Limits())[0]
     assert report.broken(Limits(body_pairs=10_000)) == []
 
@@ -150,7 +158,7 @@ def test_what_stands_still_is_the_same_as_what_does_not_move():
     still, played = check(moving, BODY), check(moving, Clip(BODY, BODY.vertices[None].repeat(4, 0)))
     for a, b in zip(still.frames, played.frames, strict=True):
         assert str(a) == str(b)  # nan is not equal to itself
-    assert np.array_equal(still.away, played.away)
+    assert np.array_equal(still.distances, played.distances)
 
 
 def test_every_second_frame_is_every_second_row():
@@ -185,7 +193,7 @@ def test_new_numbers_another_place_and_another_size_change_only_the_unit(rng):
 def test_without_a_body_only_the_mesh_itself_is_judged():
     report = check(at(shapes.ball(0.5, 1), 5.0, 0.0, 0.0))
     assert (report.penetrating, report.worst_depth, report.self_intersections) == (False, 0.0, 0)
-    assert np.isnan(report.away).all()
+    assert np.isnan(report.distances).all()
     assert "least clearance" not in report.facts
     assert report.broken(Limits()) == []
 
@@ -245,3 +253,13 @@ def test_where_the_body_comes_through_between_vertices_is_a_place():
     assert [place.kind for place in report.places] == ["body"]
     assert report.places[0].length == pytest.approx(report.worst.loop_length)
     assert report.places[0].length == pytest.approx(2.0 * np.pi * np.sqrt(0.25 - 0.47**2), rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("away", "distances"), ("cuts", "curves"), ("sided", "has_inside"), ("unjudged", "unchecked")]
+)
+def test_the_earlier_names_of_a_report_still_work_and_warn(old, new):
+    report = check(sheet())
+    with pytest.warns(DeprecationWarning, match=f"Report.{old} is now {new}"):
+        found = getattr(report, old)
+    assert found is getattr(report, new) or found == getattr(report, new)

@@ -10,7 +10,7 @@ from conftest import cases
 from pliant import Mesh, cli, shapes
 from pliant.audit.check import check
 from pliant.audit.findings import Limits
-from pliant.audit.shown import verdict
+from pliant.audit.views import verdict
 from pliant.motion.clip import Clip
 
 pytestmark = pytest.mark.compiled

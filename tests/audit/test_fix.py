@@ -5,7 +5,7 @@ import pytest
 
 from conftest import cases
 from pliant import Clip, Mesh, closest_point, intersections, shapes
-from pliant.audit.fix import _Fixing, _Judged, fix
+from pliant.audit.fix import _Repair, _Score, fix
 from pliant.audit.layers import Layers
 from pliant.audit.untangle import PASSES, Untangler
 
@@ -115,7 +115,7 @@ def test_vertices_below_are_counted_once_and_only_those_of_faces():
     copied = Mesh(np.concatenate([x, x, 1.01 * x]), faces)  # and some vertices of no face
     below = [
         Layers(mesh, [Clip(inner, inner.vertices[None])], lambda t: None, lambda p: np.linalg.norm(p, axis=1) - 0.1)
-        .judge(mesh.vertices[None])[0]
+        .measure(mesh.vertices[None])[0]
         .below
         for mesh in (outer, copied)
     ]
@@ -149,15 +149,20 @@ def test_a_crumpled_sheet_comes_out_of_itself_near_where_it_was(seed):
 
 
 def test_a_frame_that_cannot_be_made_better_is_left_alone(monkeypatch):
-    monkeypatch.setattr(Untangler, "freed", lambda self, x: None)
+    monkeypatch.setattr(Untangler, "smoothed_free", lambda self, x: None)
     sheet = crumpled(1)
     fixed = fix(sheet)
-    assert fixed.kept == (0,)
+    assert fixed.unchanged == (0,)
+    assert fixed.to_json()["unchanged"] == fixed.to_json()["kept"] == [0]
+    with pytest.warns(DeprecationWarning, match="Fixed.kept is now unchanged"):
+        assert fixed.kept == (0,)
+    with pytest.warns(DeprecationWarning, match="Fixed.compared is now comparison"):
+        assert fixed.compared == fixed.comparison
     assert np.array_equal(fixed.garment.frames[0], sheet.vertices)
 
 
 def test_a_frame_is_not_replaced_by_one_that_is_worse(monkeypatch):
-    monkeypatch.setattr(Untangler, "back", lambda self, x, target, **_: np.zeros_like(x))
+    monkeypatch.setattr(Untangler, "move_back", lambda self, x, target, **_: np.zeros_like(x))
     sheet = crumpled(1)
     fixed = fix(sheet)
     assert fixed.after.self_intersections <= fixed.before.self_intersections
@@ -177,11 +182,11 @@ LIFTED = shifted(shapes.cloth(1.0, 1.0, 20), (0.0, 2.9, 0.0))
 )
 def test_a_tangle_is_not_undone_at_the_cost_of(monkeypatch, body, inner):
     sheet = crumpled(1)
-    monkeypatch.setattr(_Fixing, "_untangled", lambda self, t, x, u, last: (LIFTED.vertices - x, last))
+    monkeypatch.setattr(_Repair, "_untangled", lambda self, t, x, u, last: (LIFTED.vertices - x, last))
     fixed = fix(sheet, body, inner=inner)
-    assert fixed.kept == (0,)
+    assert fixed.unchanged == (0,)
     assert np.array_equal(fixed.garment.frames[0], sheet.vertices)
-    monkeypatch.setattr(_Judged, "worse", lambda self, given: False)
+    monkeypatch.setattr(_Score, "worse", lambda self, given: False)
     assert np.allclose(fix(sheet, body, inner=inner).garment.frames[0], LIFTED.vertices)
 
 
@@ -192,7 +197,7 @@ def test_a_sheet_is_ironed_as_often_as_allowed_with_one_factorisation_for_each_s
     monkeypatch.setattr(linalg, "splu", lambda matrix: asked.append("made") or splu(matrix))
     monkeypatch.setattr(Untangler, "pairs", lambda self, x: asked.append("looked") or np.zeros((1, 2), np.int32))
     sheet = crumpled(1, 6)
-    assert Untangler(sheet)._ironed(sheet.vertices) is None
+    assert Untangler(sheet)._flattened(sheet.vertices) is None
     assert (asked.count("made"), asked.count("looked")) == (4, 3 + PASSES)
 
 

@@ -9,12 +9,12 @@ import pytest
 
 import pliant
 from pliant import cli, shapes
-from pliant.cli.diagnostics import complaints
+from pliant.cli.diagnostics import run_warnings
 from pliant.io import save_animation
 from pliant.io.named import parts_of
-from pliant.report.result import record
 from pliant.scenes import drape_scene
 from pliant.simulation import Simulation
+from pliant.simulation.record import record
 
 pytestmark = pytest.mark.compiled
 BODY = dataclasses.replace(shapes.ball(0.3, 3), name="body")
@@ -94,12 +94,12 @@ def test_cloth_that_slid_down_is_told(here):
     for down, word in ((0.0, ""), (0.4, "slid down the body by 0.4 m"), (0.1, "")):
         frames = {0: np.stack([start, start, start - np.array([0.0, down, 0.0])])}
         lies = dataclasses.replace(result, x=frames, contacts=np.array([0, 5, 5]))
-        assert word in " ".join(complaints(lies))
-        assert bool(word) == bool(complaints(lies))
+        assert word in " ".join(run_warnings(lies))
+        assert bool(word) == bool(run_warnings(lies))
     high = {0: np.stack([start + 0.3, start + 0.3, start - 0.3])}  # dropped on it from above, not worn
-    assert complaints(dataclasses.replace(lies, x=high)) == []
+    assert run_warnings(dataclasses.replace(lies, x=high)) == []
     held = drape_scene(tube(), BODY)
-    assert complaints(dataclasses.replace(lies, scene=held, x={0: np.stack([start, start - 1.0])})) == []
+    assert run_warnings(dataclasses.replace(lies, scene=held, x={0: np.stack([start, start - 1.0])})) == []
 
 
 @pytest.mark.parametrize(

@@ -38,16 +38,16 @@ def test_json_has_a_row_for_every_method_and_reasons_for_the_others(here, capsys
     assert code == 0
     assert told["kept"]
     assert role["within_m"] == pytest.approx(0.006)
-    assert [row["method"] for row in role["methods"]] == ["tree", "image-space"]
+    assert [row["method"] for row in role["methods"]] == ["bvh", "image-space"]
     assert [(row["recall"], row["missed"], row["extra"]) for row in role["methods"]] == [(1.0, 0, 0)] * 2
-    assert told["auto"]["obstacle"]["name"] == "tree"
+    assert told["auto"]["obstacle"]["name"] == "bvh"
 
 
 @pytest.mark.compiled
 def test_the_table_says_who_does_not_apply_and_what_auto_picks(here, capsys):
     assert cli.run(["compare", "cloth.obj", "--methods", "tree,bone-boxes"]) == 0
     out = capsys.readouterr().out
-    for word in ("tree", "recall", "1.0000", "does not apply", "finds obstacle only", "auto picks tree"):
+    for word in ("bvh", "recall", "1.0000", "does not apply", "finds obstacle only", "auto picks bvh"):
         assert word in out
 
 
@@ -66,7 +66,7 @@ def test_a_broken_promise_is_exit_code_1_and_said(here, capsys, monkeypatch):
         (["tablecloth-on-bal"], "unknown scene 'tablecloth-on-bal'; did you mean 'tablecloth-on-ball'?"),
         (["rod", "ball.ply"], "scene rod has its own bodies; give either a scene or two files"),
         (["none.obj"], "none.obj: no such file"),
-        (["cloth.obj", "ball.ply", "--methods", "tre"], "unknown method 'tre'; did you mean 'tree'?"),
+        (["cloth.obj", "ball.ply", "--methods", "bv"], "unknown method 'bv'; did you mean 'bvh'?"),
         (["cloth.obj", "ball.ply", "--methods", ","], "methods is empty; one or more of: brute-force"),
         (["cloth.obj", "ball.ply", "--within", "2 bananas"], "--within is '2 bananas'; expected a length"),
         (["cloth.obj", "ball.ply", "--within", "0"], "--within"),

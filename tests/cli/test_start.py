@@ -1,9 +1,11 @@
 """The command line starts quickly, fails politely and keeps stdout for results."""
 
+import importlib
 import inspect
 import json
 import logging
 import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -243,6 +245,18 @@ def test_compiling_is_announced_until_the_kernels_are_on_disk(capsys, monkeypatc
     (tmp_path / "xpbd.relax_serial-9.py311.1.nbc").touch()
     output.say_if_compiling("dynamics.xpbd.relax_serial")
     assert capsys.readouterr() == ("", "")
+
+
+def test_every_command_that_announces_compiling_names_a_kernel() -> None:
+    from pliant.cli.sweep import KERNELS
+
+    named = [*KERNELS.values()]
+    for file in pathlib.Path(cli.__file__).parent.glob("*.py"):
+        named += re.findall(r'say_if_compiling\("([^"]*)"\)', file.read_text())
+    assert len(named) >= 9
+    for name in named:
+        module, _, function = name.rpartition(".")
+        assert hasattr(importlib.import_module(f"pliant.kernels.{module}"), function), name
 
 
 def test_tables_that_are_piped_are_not_cut(capsys, monkeypatch) -> None:

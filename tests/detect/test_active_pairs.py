@@ -14,6 +14,7 @@ from pliant.detect.detectors.stochastic.facets import levels_of
 from pliant.detect.queries.contact_records import Part
 from pliant.kernels import jit
 from pliant.kernels.detectors.stochastic import descent as descent
+from pliant.kernels.detectors.stochastic.features import FacetQuery
 from pliant.kernels.detectors.stochastic.flood import BATCH, flood
 from pliant.mesh import Mesh
 from pliant.state import State
@@ -172,7 +173,8 @@ def test_more_faces_around_two_tips_than_the_table_holds_make_it_grow():
         state, status, size = np.zeros(4, np.int64), np.zeros(1, np.int8), len(pairs._seen.keys)
         ends = np.array([[0, tip.n_vertices]], np.int32)
         assert size < faces**2 + BATCH * 2
-        flood(pairs._whole.facets, x, False, 0.02, 0.02, ends, 10**9, pairs._seen, 1, state, status)
+        query = FacetQuery(pairs._whole.facets, x, False, 0.02, 0.02)
+        flood(query, ends, 10**9, pairs._seen, 1, state, status)
         assert state[3] == 1
         assert state[1] <= size // 2 + BATCH
         if whole:

@@ -18,8 +18,8 @@ def sheet(height: float) -> Mesh:
 @pytest.mark.parametrize(
     ("a", "b", "name"),
     [
-        (sheet(0.1), BALL, "tree"),
-        (sheet(0.1), None, "tree"),
+        (sheet(0.1), BALL, "bvh"),
+        (sheet(0.1), None, "bvh"),
         (Mesh([[0.0, 0.0, 0.0]], np.zeros((0, 3), int)), BALL, "brute-force"),
     ],
 )
@@ -34,7 +34,7 @@ def test_auto_finds_what_the_referee_finds():
     found = pliant.find_contacts(sheet(0.09), BALL, within=0.012)
     exact = pliant.find_contacts(sheet(0.09), BALL, within=0.012, method="brute-force")
     assert found.tobytes() == exact.tobytes()
-    assert pliant.detector("auto", sheet(0.09), BALL).chosen.name == "tree"
+    assert pliant.detector("auto", sheet(0.09), BALL).chosen.name == "bvh"
 
 
 @pytest.mark.compiled
@@ -43,8 +43,8 @@ def test_auto_picks_by_what_the_bodies_do():
     moved = pliant.Recorded([0.0, 1.0], np.stack([BALL.vertices, BALL.vertices * 1.1]))
     still, bends = pliant.Body(BALL, fixed=True), pliant.Body(BALL, fixed=True, motion=moved)
     assert method_for(pliant.Scene([cloth, still])).name == "distance-field"
-    assert method_for(pliant.Scene([cloth, still], eps=1e-4)).name == "tree"
-    assert method_for(pliant.Scene([cloth, still, bends])).name == "tree"
+    assert method_for(pliant.Scene([cloth, still], eps=1e-4)).name == "bvh"
+    assert method_for(pliant.Scene([cloth, still, bends])).name == "bvh"
     assert method_for(SCENES["walking-skirt"](resolution=12, eps=None)).name == "bone-boxes"
 
 
@@ -83,12 +83,12 @@ def character_of(mesh: Mesh, bones: int, morphs: bool = False) -> pliant.Charact
 @pytest.mark.parametrize(
     ("bones", "morphs", "name", "why"),
     [
-        (1, False, "tree", "1 bone moves a body alone"),
-        (2, False, "tree", "2 bones move a body"),
-        (6, False, "tree", "6 bones move a body"),
+        (1, False, "bvh", "1 bone moves a body alone"),
+        (2, False, "bvh", "2 bones move a body"),
+        (6, False, "bvh", "6 bones move a body"),
         (20, False, "bone-boxes", "a body is skinned; exact, with bone-attached bounding boxes"),
-        (20, True, "tree", "morph targets deform a body"),
-        (1, True, "tree", "morph targets deform a body"),
+        (20, True, "bvh", "morph targets deform a body"),
+        (1, True, "bvh", "morph targets deform a body"),
     ],
 )
 def test_auto_takes_boxes_on_bones_only_where_bones_part_the_body(bones, morphs, name, why):
@@ -106,5 +106,5 @@ def test_auto_takes_no_boxes_on_bones_for_a_large_body_without_bones_beside_one_
     cloth, floor = pliant.Body(sheet(0.5)), pliant.Body(shapes.box((3.0, 0.1, 3.0), 1), fixed=True)
     rock = pliant.Body(body.moved(body.vertices + np.array([2.0, 0.0, 0.0])), fixed=True)
     assert method_for(pliant.Scene([cloth, walker, floor])).name == "bone-boxes"
-    assert method_for(pliant.Scene([cloth, walker, rock])).name == "tree"
+    assert method_for(pliant.Scene([cloth, walker, rock])).name == "bvh"
     assert "a body has no bones" in method_for(pliant.Scene([cloth, walker, rock])).why

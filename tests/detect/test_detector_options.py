@@ -13,7 +13,7 @@ from pliant.detect.fields.bsp import PlanarField
 from pliant.detect.fields.fill import filled
 from pliant.detect.fields.octree import AdaptiveField
 
-WALKERS = ("tree", "continuous", "sphere-surface")  # those that traverse trees of boxes
+WALKERS = ("bvh", "continuous", "sphere-surface")  # those that traverse trees of boxes
 CLOTH = pliant.shapes.cloth(1.0, 1.0, 6)
 BALL = pliant.shapes.ball(0.3, 1)
 
@@ -39,7 +39,7 @@ def test_the_script_of_the_defect_ends_in_an_error_and_not_in_the_system():
     code = """
 import pliant
 a, b = pliant.shapes.cloth(1.0, 1.0, 4), pliant.shapes.ball(0.3, 0)
-for method in ("tree", "continuous", "sphere-surface"):
+for method in ("bvh", "continuous", "sphere-surface"):
     for volume in ("sphere", "oriented", "26-dop"):
         try:
             pliant.detector(method, a, b, volume=volume).update(a.vertices, b.vertices).find()
@@ -72,7 +72,7 @@ def _shapes_of_trees(rng: np.random.Generator, count: int) -> None:
         within, arity, split = 0.05 * a.size, int(rng.choice(ARITIES)), str(rng.choice(BUILDS))
         for other in (b, None):
             plain = pliant.detector("brute-force", a, other, within=within).find()
-            same(pliant.detector("tree", a, other, within=within, arity=arity, split=split).find(), plain)
+            same(pliant.detector("bvh", a, other, within=within, arity=arity, split=split).find(), plain)
             same(pliant.detector("continuous", a, other, within=within, arity=arity, split=split).find(), plain)
             ball = pliant.detector("sphere-surface", a, other, within=within).find()
             same(pliant.detector("sphere-surface", a, other, within=within, arity=arity, split=split).find(), ball)

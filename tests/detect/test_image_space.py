@@ -206,7 +206,7 @@ def test_contacts_of_two_bodies_are_the_deep_ones_of_the_tree(rng):
     for k in range(3):  # nothing is rebuilt when both deform
         x_a, x_b = a.vertices * (1.0 + 0.2 * k), b.vertices + 0.05 * np.sin(5.0 * b.vertices[:, [1, 2, 0]] + k)
         hits = ours.update(x_a, x_b).find()
-        theirs = pliant.detector("tree", a, b, within=0.0).update(x_a, x_b).find()
+        theirs = pliant.detector("bvh", a, b, within=0.0).update(x_a, x_b).find()
         theirs = theirs[(theirs["kind"] == 0) & (theirs["distance"] < 0.0)]
         assert len(hits) > 20
         assert hits.tobytes() == theirs.tobytes()

@@ -12,7 +12,7 @@ from pliant.detect.queries.closest_point import ClosestPoints
 from pliant.detect.queries.penetration import Depths
 from pliant.detect.queries.points_inside import points_inside
 
-EXACT = ("brute-force", "tree", "continuous", "image-space")
+EXACT = ("brute-force", "bvh", "continuous", "image-space")
 
 
 def points_around(x, f, rng, count=40):

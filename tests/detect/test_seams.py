@@ -16,7 +16,7 @@ from pliant.detect.queries.intersections import Intersections
 from pliant.detect.queries.penetration import Depths
 from pliant.mesh import topology
 
-EXACT = ("brute-force", "tree", "continuous", "spatial-hash", "stochastic-tree")
+EXACT = ("brute-force", "bvh", "continuous", "spatial-hash", "stochastic-bvh")
 FIELDS = ("kind", "elements", "bodies", "vertices", "weights", "normal", "distance")
 
 
@@ -121,7 +121,7 @@ def test_pieces_that_come_apart_are_no_neighbours_and_are_again_when_they_come_b
 @pytest.mark.compiled
 def test_pieces_that_move_have_the_contacts_of_looking_at_every_pair():
     for k in range(cases(5)):
-        assert wrong_in([SEED, k], ("brute-force", "tree", "stochastic-tree")) == [], (SEED, k)
+        assert wrong_in([SEED, k], ("brute-force", "bvh", "stochastic-bvh")) == [], (SEED, k)
 
 
 @pytest.mark.long
@@ -136,7 +136,7 @@ def test_a_box_whose_sides_come_apart_has_no_inside_until_they_are_back():
     x = six.vertices.copy()
     x[:6] += [-3.0, 0, 0]
     point = Mesh([[0, 0, 0], [0.01, 0, 0], [0, 0.01, 0]], [[0, 1, 2]])
-    for method in ("brute-force", "tree", "image-space", "stochastic-tree"):
+    for method in ("brute-force", "bvh", "image-space", "stochastic-bvh"):
         detector = pliant.detector(method, point, six, within=0.001)
         assert (detector.find()["distance"] < 0).any(), method
         assert len(detector.update(point.vertices, x).find()) == 0, method

@@ -13,10 +13,11 @@ from pliant.detect.detectors.sphere_surface import SphereSurfaceDetector
 from pliant.kernels import jit
 from pliant.kernels.detectors import sphere_pairs as kernels
 from pliant.kernels.jit import COMPILED
+from pliant.kernels.mesh.features import Segments, Triangles
 from pliant.state import State
 
 COUNT = cases(20_000 if COMPILED else 60)
-ZERO = np.zeros(2, np.int32)
+OWNERS = np.zeros(2, np.int32), np.zeros(2, np.int32)
 
 
 def of_faces(points, level):
@@ -30,7 +31,8 @@ def of_faces(points, level):
     )
     faces.flags.writeable = False  # like those of a mesh: one compiled kernel serves both
     levels, tips = np.full(n, level, np.int32), np.ascontiguousarray(points[:, 0])
-    kernels.fill_faces(tips, corners, faces, here, levels, level, np.zeros(0), ZERO, ZERO, out, unclear)
+    faces, fine = Triangles(corners, faces), kernels.FaceLevels(levels, level)
+    kernels.fill_faces(tips, faces, here, fine, np.zeros(0), OWNERS, out, unclear)
     return out
 
 
@@ -41,7 +43,8 @@ def of_edges(points, level):
     one, two = (np.ascontiguousarray(points[:, s]).reshape(-1, 3) for s in (slice(0, 2), slice(2, 4)))
     ends, here = np.arange(2 * n, dtype=np.int32).reshape(-1, 2), np.arange(n, dtype=np.int32)[:, None].repeat(2, 1)
     levels = np.full(n, level, np.int32)
-    kernels.fill_edges(one, ends, two, ends, here, levels, levels, level, ZERO, ZERO, out, unclear)
+    fine = kernels.EdgeLevels(levels, levels, level)
+    kernels.fill_edges(Segments(one, ends), Segments(two, ends), here, fine, OWNERS, out, unclear)
     return out
 
 

@@ -11,6 +11,7 @@ from pliant.detect.detectors.stochastic import StochasticBvhDetector, measured_r
 from pliant.detect.detectors.stochastic import tree as walked
 from pliant.kernels import jit
 from pliant.kernels.detectors.stochastic import traversal as kernels
+from pliant.kernels.detectors.stochastic.features import FacetQuery
 from pliant.state import State
 from pliant_bench.stochastic import folded_cloth, gut, sliding_tori
 
@@ -167,9 +168,9 @@ def test_a_node_of_eight_that_is_opened_with_itself_stays_within_the_queue():
     for size in (20, 35):
         queue = kernels.Queue(*(part[:size] for part in room))
         kernels.push(queue, 0, 0, 0, 0, 1.0, 1.0)
-        walker, facets = mine._walkers[0], mine._whole.facets
-        told = (walker, walker, True, facets, x, 2.0, 2.0, 1.0, 1)
-        kernels.advance(*told, queue, state, hopes, mine._lot, mine._out)
+        walker, query = mine._walkers[0], FacetQuery(mine._whole.facets, x, True, 2.0, 2.0)
+        traversal = kernels.Traversal(queue, state, hopes, mine._lot, mine._out)
+        kernels.advance(walker, walker, query, 1.0, 1, traversal)
         assert state[0] == 1
         assert state[4] == 2, "more room is asked for"
         assert all((part[size:] == -7).all() for part in room)

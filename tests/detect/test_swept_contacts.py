@@ -15,7 +15,7 @@ from pliant_bench.cloths import pile, stepped
 @pytest.mark.compiled
 def test_at_rest_the_contacts_are_those_of_the_tree():
     mesh = pile(8, 24, "folded")
-    still = pliant.find_contacts(mesh, method="tree", within=0.006)
+    still = pliant.find_contacts(mesh, method="bvh", within=0.006)
     assert len(still) > 100
     assert pliant.find_contacts(mesh, method="continuous", within=0.006).tobytes() == still.tobytes()
 
@@ -50,7 +50,7 @@ def test_nothing_that_ends_near_the_other_side_is_dragged_on():
 @pytest.mark.compiled
 def test_what_does_not_get_through_is_near_as_in_the_tree():
     cloth, body, end, hits = through(drop=0.07)
-    still = pliant.detector("tree", cloth, body, within=0.05).update(end).find()
+    still = pliant.detector("bvh", cloth, body, within=0.05).update(end).find()
     assert len(still) > 0
     assert hits.tobytes() == still.tobytes()
 

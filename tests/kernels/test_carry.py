@@ -9,6 +9,7 @@ from scipy.spatial.transform import Rotation
 import naive
 from conftest import cases
 from pliant.kernels.simulation import carry
+from pliant.kernels.simulation.guard import FeaturePairs
 
 SAMPLES = [fractions.Fraction(k, 16) for k in range(17)]
 
@@ -36,7 +37,8 @@ def distance2(kind, x):
 def share_of(kind, n, x, u, kept):
     vertices = np.arange(4, dtype=np.int32)[None]
     most = np.empty(1)
-    carry.shares(vertices, np.array([kind], np.uint8), n[None], np.array([kept]), x, u, most)
+    pairs = FeaturePairs(vertices, np.array([kind], np.uint8), n[None])
+    carry.shares(pairs, np.array([kept]), x, u, most)
     return float(most[0])
 
 

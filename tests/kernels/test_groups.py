@@ -67,11 +67,11 @@ def test_an_image_of_groups_is_that_of_all_faces(rng):
 def test_boxes_are_never_smaller_than_the_corners_of_their_faces(rng):
     for kind in range(cases(12)):
         camera = StaticDepthCamera(some_mesh(rng, kind))
-        corner, ends, box = camera.groups
+        corner, ends, box, origin, step = camera.groups
         used = ends[:, None] >> np.arange(10) & 1
         used = (used[:, :8] | used[:, 1:9] | used[:, 2:]).astype(bool)[:, None]
         x = corner.reshape(-1, 3, 8)
-        low, high = (camera.origin[:, None] + box[k : k + 3] * camera.step[:, None] for k in (0, 3))
+        low, high = (origin[:, None] + box[k : k + 3] * step[:, None] for k in (0, 3))
         slack = 1e-15 * np.abs(camera.x).max()  # of these very sums
         assert (low - slack <= np.where(used, x, np.inf).min(2).T).all()
         assert (high + slack >= np.where(used, x, -np.inf).max(2).T).all()
@@ -81,8 +81,7 @@ def test_boxes_are_never_smaller_than_the_corners_of_their_faces(rng):
 def test_groups_between_pixel_centres_are_not_asked():
     camera = StaticDepthCamera(octahedron(4))
     few, many = (screen_of(camera._camera.mesh.bounds, 2, size) for size in (4, 256))
-    told = camera.groups, camera.origin, camera.step
-    parts = [groups.share(*told, screen, camera._chosen) for screen in (few, many)]
+    parts = [groups.share(camera.groups, screen, camera._chosen) for screen in (few, many)]
     assert parts[0] < 0.2
     assert parts[1] > 0.9
 
@@ -111,7 +110,7 @@ def test_a_screen_far_beyond_what_boxes_tell_is_drawn_by_all_faces():
     mesh = Mesh(np.array([[-1e7, -1e7, 0.0], [1e7, -1e7, 0.0], [0.0, 1e7, 1.0]]), np.array([[0, 1, 2]]))
     screen = Screen(2, 0.0, 0.0, 1.0, 1.0, 4, 4)
     camera = asked(mesh)
-    assert groups.share(camera.groups, camera.origin, camera.step, screen, camera._chosen) == np.inf
+    assert groups.share(camera.groups, screen, camera._chosen) == np.inf
     expected = DepthCamera(mesh).take(mesh.vertices, screen, mesh.bounds)
     assert bits(camera.take(screen, mesh.bounds)) == bits(expected)
     assert len(expected.face) == 16

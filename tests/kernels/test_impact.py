@@ -195,8 +195,8 @@ def test_a_scene_of_any_size_has_the_same_times_to_the_bit(rng, kind, power):
 
 
 def touch(kind, p_0, p_1, until):
-    points = [tuple(map(float, x)) for x in (*p_0, *p_1)]
-    return first_touch(*points, FACE if kind == "vertex-face" else EDGES, until, 1e-6)
+    start, end = (tuple(tuple(map(float, x)) for x in p) for p in (p_0, p_1))
+    return first_touch(start, end, FACE if kind == "vertex-face" else EDGES, until, 1e-6)
 
 
 @pytest.mark.parametrize("kind", KINDS)

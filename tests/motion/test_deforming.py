@@ -118,7 +118,7 @@ def test_attached_points_start_where_they_were_and_keep_their_height_over_the_fa
     np.testing.assert_allclose(height(moved, late), height(x, points), atol=1e-12)
 
 
-@pytest.mark.parametrize("method", ["bone-boxes", "tree"])
+@pytest.mark.parametrize("method", ["bone-boxes", "bvh"])
 def test_a_body_that_bends_carries_cloth_and_its_velocity_is_known(elbow, method):
     cloth = shapes.cloth(0.3, 0.3, 7, centre=(0.0, 0.52, 0.0))
     up = np.array([0.0, 0.5, 0.0])

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from pliant import Mesh, check, shapes
-from pliant.audit.shown import audited
+from pliant.audit.views import check_view
 from pliant.motion.clip import Clip
 from pliant.report.check_page import check_page
-from pliant.report.check_sheet import check_sheet, heat_picture, worst_spots
+from pliant.report.check_sheet import check_sheet, heat_picture, worst_places
 from report.test_replay import Visit, browser
 
 __all__ = ["browser"]  # a fixture
@@ -34,16 +34,16 @@ def hot(pixels: np.ndarray) -> np.ndarray:
 
 
 def test_heat_is_128_on_the_surface_and_255_at_the_end_of_the_scale(report):
-    found = audited(report)
-    deep, heat = report.away < 0.0, found.heat(found.top)
+    found = check_view(report)
+    deep, heat = report.distances < 0.0, found.heat(found.top)
     assert ((heat > 128) <= deep).all()
     assert (heat[deep] >= 128).all()
-    assert heat[report.away < -found.top].min(initial=255) == 255
+    assert heat[report.distances < -found.top].min(initial=255) == 255
     assert found.top == pytest.approx(0.2)
 
 
 def test_places_of_several_frames_are_one_spot_in_its_worst_frame(report):
-    spots = audited(report).spots
+    spots = check_view(report).places
     assert len(spots) == 1
     assert spots[0].frame == 4
     assert "worst of 4 frames" in spots[0].detail
@@ -52,8 +52,8 @@ def test_places_of_several_frames_are_one_spot_in_its_worst_frame(report):
 
 @pytest.mark.compiled
 def test_the_picture_is_hot_where_the_cloth_is_inside_though_the_ball_is_before_it(report):
-    found = audited(report)
-    camera = found.camera_on(found.spots[0])
+    found = check_view(report)
+    camera = found.camera_on(found.places[0])
     before, after = (heat_picture(found, frame, camera, 96, 80) for frame in (0, 4))
     assert hot(before).mean() < 0.01
     assert hot(after)[30:50, 38:58].mean() > 0.5
@@ -61,23 +61,23 @@ def test_the_picture_is_hot_where_the_cloth_is_inside_though_the_ball_is_before_
 
 @pytest.mark.compiled
 def test_the_sheet_has_a_column_for_each_of_the_worst_places(report):
-    assert check_sheet(audited(report), (96, 80)).size[0] > 2 * 96
+    assert check_sheet(check_view(report), (96, 80)).size[0] > 2 * 96
     cloth = shapes.cloth(1.0, 1.0, 9)
     twice = Mesh(
         np.concatenate([cloth.vertices, cloth.vertices[:, [1, 0, 2]] + (0.013, 0.017, 0.019)]),
         np.concatenate([cloth.faces, cloth.faces + cloth.n_vertices]),
     )
-    both = audited(check(twice, BALL))
-    assert [spot.kind for spot in worst_spots(both)][:1] == ["inside"]
-    assert "self" in [spot.kind for spot in worst_spots(both)]
-    fine = audited(check(shapes.ball(0.2, 1)))
+    both = check_view(check(twice, BALL))
+    assert [spot.kind for spot in worst_places(both)][:1] == ["inside"]
+    assert "self" in [spot.kind for spot in worst_places(both)]
+    fine = check_view(check(shapes.ball(0.2, 1)))
     assert fine.verdict == "No problems were found."
     assert check_sheet(fine, (96, 80)).size[0] < 2 * 96
 
 
 def test_text_of_the_mesh_cannot_break_the_page():
     named = Mesh(BALL.vertices, BALL.faces[1:], name="</script><b>x")
-    page = check_page(audited(check(falling(2), named)))
+    page = check_page(check_view(check(falling(2), named)))
     assert "</script><b>" not in page
     assert page.count("{{") == 0
 

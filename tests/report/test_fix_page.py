@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pliant import Clip, Mesh, fix, shapes
-from pliant.audit.shown import mended
+from pliant.audit.views import fix_view
 from pliant.report.fix_page import fix_page
 from report.test_check_page import hot, picture
 from report.test_replay import Visit, browser
@@ -29,7 +29,7 @@ def fixed():
 
 
 def test_rows_and_changes_are_those_of_the_two_checks(fixed):
-    rows = {name: (before, after) for name, before, after in fixed.compared}
+    rows = {name: (before, after) for name, before, after in fixed.comparison}
     assert rows["deepest"] == (f"{1e3 * fixed.before.worst_depth:.3g} mm", "0 mm")
     assert rows["vertices inside, most in a frame"][1] == "0"
     assert set(fixed.facts) == set(rows) | {"moved", "edge strain", "bending", "jitter"}
@@ -37,13 +37,13 @@ def test_rows_and_changes_are_those_of_the_two_checks(fixed):
 
 def test_text_of_the_mesh_cannot_break_the_page():
     named = Mesh(shapes.cloth(0.2, 0.2, 5).vertices, shapes.cloth(0.2, 0.2, 5).faces, name="</script><b>x")
-    page = fix_page(mended(fix(named)))
+    page = fix_page(fix_view(fix(named)))
     assert "</script><b>" not in page
     assert page.count("{{") == 0
 
 
 def test_a_series_that_only_one_check_has_is_shown_alone(fixed):
-    found = mended(fixed)
+    found = fix_view(fixed)
     less = {name: some for name, some in found.after.series.items() if name != "intersects itself"}
     page = fix_page(dataclasses.replace(found, after=dataclasses.replace(found.after, series=less)))
     series = re.search(r'"series": ?(\[.*?\]\}\])', page)[1]

@@ -110,13 +110,14 @@ JUDGED = [
     {"number": 1, "garment": "goodskirt.obj", "penetration_m": 0.0, "self_pairs_most": 0, "within_limits": True,
      "error": None},
     {"number": 2, "garment": "skirt.obj", "self_pairs_most": 3, "within_limits": False, "broken": "3 <pairs>",
-     "unjudged": "body 'b' is inside out", "error": None},
+     "error": None},
 ]  # fmt: skip
+CHECK_NOTES = [(), ("body 'b' is inside out",)]
 
 
 def judged():
     columns = ["number", "garment", "self_pairs_most", "penetration_m", "within_limits", "broken", "error"]
-    cards = [Card(row, PIXEL, {}) for row in JUDGED]
+    cards = [Card(row, PIXEL, {}, notes) for row, notes in zip(JUDGED, CHECK_NOTES, strict=True)]
     return {"title": "x", "lines": [], "columns": columns, "shown": columns[1:5], "cards": cards}
 
 

@@ -7,7 +7,7 @@ import pliant
 from conftest import cases
 from pliant import contacts, shapes
 from pliant.detect.queries.closest_point import ClosestPoints
-from pliant.kernels.respond.projection import FARTHEST, mobility, project, settle
+from pliant.kernels.respond.projection import FARTHEST, Friction, Substep, mobility, project, settle
 from pliant.motion.deforming import Attached
 from pliant.scene import Grip
 from pliant.simulation import Simulation
@@ -28,7 +28,8 @@ def test_the_free_end_of_a_held_edge_does_not_fly(rng):
     for _ in range(cases(200)):
         found, x, w = near_a_held_end(rng)
         start, pushed, rubbed = x.copy(), np.zeros(1), np.zeros((1, 3))
-        project(found, x, start - [[0.0, 0.0, 0.0]] * 4, w, 0.005, 0.3, False, 2.0, 0.01, pushed, rubbed)
+        substep = Substep(x, start - [[0.0, 0.0, 0.0]] * 4, w, 0.01)
+        project(found, substep, 0.005, Friction(0.3, False), 2.0, pushed, rubbed)
         moved = np.linalg.norm(x - start, axis=1)
         assert moved[[0, 2, 3]].max() == 0.0
         assert moved[1] <= FARTHEST * pushed[0] * (1.0 + 1e-12)
@@ -42,7 +43,8 @@ def test_where_all_can_move_the_gap_opens_as_far_as_ever(rng):
     for _ in range(cases(200)):
         found, x, _ = near_a_held_end(rng)
         w, start = np.array([5.0, 5.0, 0.0, 0.0]), x.copy()
-        project(found, x, start, w, 0.005, 0.0, False, 2.0, 0.01, np.zeros(1), np.zeros((1, 3)))
+        substep = Substep(x, start, w, 0.01)
+        project(found, substep, 0.005, Friction(0.0, False), 2.0, np.zeros(1), np.zeros((1, 3)))
         assert float(contacts.gap(found, x)[0, 1]) == pytest.approx(0.005, rel=1e-9)
         assert mobility(found[0], w) >= 2.5
 

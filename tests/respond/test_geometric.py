@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pliant import contacts as _contacts
-from pliant.detect import METHODS
+from pliant.detect import METHODS, Reports
 from pliant.detect.base import Finds, Side
 from pliant.detect.detectors.brute_force import BruteForceDetector
 from pliant.kernels import jit
@@ -17,7 +17,7 @@ from pliant.simulation import Simulation
 
 G, EPS = 9.81, 0.005
 SETTING = ("geometric", "penalty+geometric")
-OBSTACLES = [n for n, m in METHODS.items() if m.finds & Finds.OBSTACLE and not getattr(m, "inner", False)]
+OBSTACLES = [n for n, m in METHODS.items() if m.finds & Finds.OBSTACLE and m.reports is not Reports.INSIDE]
 
 
 def patch(angle: float = 0.0, friction: float = 0.3, restitution: float = 0.0, **options) -> Simulation:
@@ -55,7 +55,7 @@ def test_with_every_detector_each_frame_is_free_of_contact_and_says_so(method, r
     sim = Simulation(Scene(bodies, eps=EPS), substeps=4, method=method, response=response)
     most = 0
     for frame in sim.run(20):
-        found = sim._look(sim.state)
+        found = sim.detect(sim.state)
         assert frame.unresolved == (found["distance"] < FREE * EPS * (1.0 - 1e-9)).sum() == 0, frame.index
         most = max(most, len(frame.contacts))
     assert most >= 4
@@ -66,11 +66,10 @@ def test_with_every_detector_each_frame_is_free_of_contact_and_says_so(method, r
 def test_layers_that_lie_through_each_other_end_apart_and_momentum_cancels(rng):
     scene, state, look = layers(rng)
     response = Geometric(scene)
-    response.look = look
     state.v[:] = rng.normal(size=state.v.shape)
     x, v = state.x.copy(), state.v.copy()
     assert least(look(state)) < 0.1 * EPS
-    response.show(state, 1e-3)
+    response.end_frame(state, 1e-3, look)
     assert response.unresolved == 0
     assert least(look(state)) >= FREE * EPS * (1.0 - 1e-9)
     for before, after in ((x, state.x), (v, state.v)):
@@ -85,12 +84,11 @@ def test_what_there_is_no_room_for_remains_and_is_counted(rng):
     # nothing of the outer sheets can move, and they are nearer to each other than twice eps
     scene.inverse_masses[:36] = scene.inverse_masses[-36:] = 0.0
     response = Geometric(scene, rounds=6)
-    response.look = look
-    response.show(state, 1e-3)
+    response.end_frame(state, 1e-3, look)
     found = look(state)
     held = np.isin(found["bodies"], (0, 3)).all(1)
     assert response.unresolved == (found["distance"][~held] < FREE * EPS).sum() > 0
-    assert response.looks == 6
+    assert response.passes == 6
 
 
 def test_nobody_to_look_means_the_contacts_that_were_given(rng):
@@ -98,7 +96,7 @@ def test_nobody_to_look_means_the_contacts_that_were_given(rng):
     found, response = look(state), Geometric(scene)
     response.begin(found, state)
     response.apply(found, state, 1e-3)
-    assert response.looks == 0
+    assert response.passes == 0
     gaps = (_contacts.gap(found, state.x) * found["normal"]).sum(1)
     assert response.unresolved == (gaps < FREE * EPS).sum()
 

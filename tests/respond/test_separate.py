@@ -46,7 +46,7 @@ def test_bodies_that_start_deep_in_each_other_part_smoothly_until_no_vertex_is_i
     sim = Simulation(scene, substeps=8, **HASHED)
     assert isinstance(sim.guard, DeformableContact)
     speed, common, m = sim.guard.response.speed, [shared(scene, sim.state.x)], scene.masses
-    fastest, inside = 0.0, len(sim.guard.look(sim.state))
+    fastest, inside = 0.0, len(sim.guard.detect(sim.state))
     assert inside > 50
     assert common[0] > 0.05
     for frame in sim.run(frames):
@@ -56,7 +56,7 @@ def test_bodies_that_start_deep_in_each_other_part_smoothly_until_no_vertex_is_i
             mesh = scene.bodies[b].mesh.welded
             assert mesh.moved(frame.x[scene.rows(b)]).tet_volumes.sum() > 0.95 * mesh.volume
         common.append(shared(scene, frame.x))
-        inside = len(sim.guard.look(sim.state))
+        inside = len(sim.guard.detect(sim.state))
         if not inside:
             break
     assert inside == 0
@@ -78,7 +78,7 @@ def test_other_responses_throw_them(response):
 def contacts_of(scene: Scene) -> tuple[np.ndarray, object]:
     state = scene.start()
     sides = DeformableContact(scene, state, "spatial-hash", None, "separate")
-    return sides.look(state), state
+    return sides.detect(state), state
 
 
 def test_no_vertex_is_led_faster_than_the_speed_and_none_keeps_it():

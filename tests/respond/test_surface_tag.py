@@ -98,7 +98,7 @@ def test_what_is_tagged_is_not_moved_towards_its_surface_and_may_leave_it():
     for way, kept in ((-1.0, 0.0), (1.0, 1.0)):
         state.x_start[:] = state.x
         state.x[rows] += [0.001, way * 0.001, 0.0]
-        tag.hold(state, 1e-3)
+        tag.constrain_prediction(state, 1e-3)
         np.testing.assert_allclose((state.x - state.x_start)[rows], np.tile([1e-3, kept * 1e-3, 0], (9, 1)), atol=1e-15)
 
 
@@ -163,7 +163,7 @@ def test_contacts_that_nothing_can_move_are_left_alone():
     response.begin(found, state)
     response.apply(found, state, 1e-3)
     response.finish(found, state, 1e-3)
-    response.hold(state, 1e-3)
+    response.constrain_prediction(state, 1e-3)
     assert len(found) > 0
     assert (state.x == before).all()
     assert len(response.tagged) == 0

@@ -6,10 +6,10 @@ import pytest
 from pliant.detect.queries.closest_point import ClosestPoints
 from pliant.detect.queries.tet_hash import TetHash
 from pliant.kernels import jit
-from pliant.report.intersections import IntersectionCount
 from pliant.scene import Scene
 from pliant.scenes import SCENES
 from pliant.simulation import Simulation
+from pliant.simulation.measure.intersections import IntersectionCount
 from scenes.test_self_contact import digest
 
 pytestmark = pytest.mark.compiled

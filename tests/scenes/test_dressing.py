@@ -8,11 +8,12 @@ import pytest
 
 from characters import post, sleeve
 from pliant import closest_point, shapes
-from pliant.report.result import Result, record
+from pliant.report.result import Result
 from pliant.scene import Scene
 from pliant.scenes import SCENES
 from pliant.scenes.dressing import dress_scene
 from pliant.simulation import Simulation
+from pliant.simulation.record import record
 
 TOP, BOTTOM = slice(-16, None), slice(0, 16)  # rows of a sleeve's rings
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from pliant.report.result import record
 from pliant.scenes import SCENES
 from pliant.simulation import Simulation
+from pliant.simulation.record import record
 
 pytestmark = pytest.mark.compiled
 

@@ -7,12 +7,13 @@ import pytest
 
 from pliant.kernels import jit
 from pliant.motion.rigid import Motion, placed
-from pliant.report.result import Referee, record
 from pliant.scene import Body, Cloth, Scene
 from pliant.scenes import SCENES
 from pliant.scenes.waving import mannequin_parts
 from pliant.shapes import ball, box, cloth
 from pliant.simulation import Simulation
+from pliant.simulation.measure.referee import Referee
+from pliant.simulation.record import record
 from pliant.state import State
 from scenes.test_scenes import digest
 

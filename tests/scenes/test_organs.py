@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from conftest import DATA
-from pliant.report.intersections import IntersectionCount
-from pliant.report.result import record
 from pliant.scenes import SCENES
 from pliant.scenes.organs import liver
 from pliant.simulation import Simulation
+from pliant.simulation.measure.intersections import IntersectionCount
+from pliant.simulation.record import record
 
 pytestmark = pytest.mark.compiled
 

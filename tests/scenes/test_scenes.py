@@ -11,12 +11,13 @@ from pliant.detect.base import Side
 from pliant.detect.detectors.distance_field import DistanceFieldDetector
 from pliant.errors import MeshFileError
 from pliant.kernels import jit
-from pliant.report.result import Referee, drape, record
 from pliant.scene import Body, Scene
 from pliant.scenes import SCENES
 from pliant.scenes.drape import above, drape_scene
 from pliant.shapes import ball, box, cloth
 from pliant.simulation import Simulation
+from pliant.simulation.measure.referee import Referee
+from pliant.simulation.record import drape, record
 from pliant.state import State
 
 pytestmark = pytest.mark.compiled

@@ -5,9 +5,9 @@ import hashlib
 import pytest
 
 from pliant.kernels import jit
-from pliant.report.result import Referee
 from pliant.scenes import SCENES
 from pliant.simulation import Simulation
+from pliant.simulation.measure.referee import Referee
 from scenes.test_scenes import DRAPED
 
 pytestmark = [pytest.mark.long, pytest.mark.compiled]

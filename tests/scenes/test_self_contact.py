@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from pliant.kernels import jit
-from pliant.report.intersections import IntersectionCount
 from pliant.respond import Projection
 from pliant.scene import Body, Cloth, Scene
 from pliant.scenes import SCENES
 from pliant.shapes import cloth
 from pliant.simulation import Simulation
+from pliant.simulation.measure.intersections import IntersectionCount
 
 pytestmark = pytest.mark.compiled
 

@@ -5,11 +5,11 @@ import pytest
 
 from pliant import Mesh
 from pliant.motion.deforming import Recorded
-from pliant.report.result import record
 from pliant.scene import Body, Scene
 from pliant.scenes import SCENES
 from pliant.shapes import box
 from pliant.simulation import Simulation
+from pliant.simulation.record import record
 
 pytestmark = pytest.mark.compiled
 

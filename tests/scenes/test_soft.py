@@ -5,12 +5,12 @@ import pytest
 
 from pliant.dynamics import SoftDynamics
 from pliant.kernels import jit
-from pliant.report.intersections import IntersectionCount
-from pliant.report.result import record
 from pliant.scene import Body, Cloth, Scene, Solid
 from pliant.scenes import SCENES
 from pliant.shapes import bar, box, cloth
 from pliant.simulation import Simulation
+from pliant.simulation.measure.intersections import IntersectionCount
+from pliant.simulation.record import record
 from scenes.test_self_contact import Watched, digest
 
 pytestmark = pytest.mark.compiled

@@ -108,7 +108,7 @@ def test_what_a_detector_remembers_goes_on_too(tmp_path):
     digest(sim, 4)
     sim.save(tmp_path / "a.npz")
     back = Simulation.load(tmp_path / "a.npz", crossed())
-    kept, known = (run.guard.detectors[0].memory for run in (back, sim))
+    kept, known = (run.guard.detectors[0].state() for run in (back, sim))
     assert len(kept) > 20
     assert kept.tobytes() == known.tobytes()
     assert digest(back, 4) == digest(sim, 4)

@@ -5,11 +5,10 @@ import hashlib
 import numpy as np
 import pytest
 
-from pliant.detect import METHODS
+from pliant.detect import METHODS, Reports
 from pliant.detect.base import Finds
 from pliant.detect.detectors.brute_force import BruteForceDetector
 from pliant.kernels import jit
-from pliant.report.intersections import IntersectionCount
 from pliant.respond import RESPONSES
 from pliant.respond.geometric import FREE
 from pliant.scene import Body, Cloth, Scene
@@ -17,9 +16,10 @@ from pliant.scenes import SCENES
 from pliant.shapes import ball, cloth
 from pliant.simulation import Simulation
 from pliant.simulation.deformable_contact import DeformableContact
+from pliant.simulation.measure.intersections import IntersectionCount
 
 THICK = 0.004
-SOFT = [n for n, m in METHODS.items() if Finds.SELF | Finds.PAIR in m.finds and not getattr(m, "inner", False)]
+SOFT = [n for n, m in METHODS.items() if Finds.SELF | Finds.PAIR in m.finds and m.reports is not Reports.INSIDE]
 BETWEEN = [name for name, response in RESPONSES.items() if response.between]
 
 
@@ -64,7 +64,7 @@ def test_every_frame_that_is_shown_is_free_of_contact_if_anything_sets_apart(res
     sim = Simulation(two(speed=2.0), 0.002, substeps=2, self_method="tree", self_response=response)
     near = []
     for frame in sim.run(12):
-        near.append((sim.guard.look(sim.state)["distance"] < FREE * THICK * (1.0 - 1e-9)).sum())
+        near.append((sim.guard.detect(sim.state)["distance"] < FREE * THICK * (1.0 - 1e-9)).sum())
         assert frame.unresolved == 0
     assert (max(near) > 0) == (response == "penalty")
 
@@ -74,7 +74,7 @@ def test_bodies_are_kept_when_cloth_is_set_apart_before_a_frame_is_shown():
     sim = ribbon()
     for frame in sim.run(60):
         assert frame.unresolved == 0
-        on_floor = sim._look(sim.state)
+        on_floor = sim.detect(sim.state)
         assert on_floor["distance"].min(initial=1.0) > (FREE * THICK - THICK) + sim.scene.eps
     assert len(on_floor) > 0
 
@@ -109,7 +109,7 @@ def test_one_and_two_threads_and_a_restart_change_no_bit(tmp_path):
             found.append((begin, digest(sim, 15)))
         back = Simulation.load(tmp_path / "1.npz", SCENES["ribbon"](resolution=20, self_contact="push"))
         assert isinstance(back.guard, DeformableContact)
-        assert (back.guard.method, back.guard.responds) == ("tree", "penalty+geometric")
+        assert (back.guard.method, back.guard.responds) == ("bvh", "penalty+geometric")
         found.append((found[0][0], digest(back, 15)))
     finally:
         jit.set_threads(before)
@@ -122,7 +122,7 @@ def test_pairs_that_are_close_in_the_rest_shape_are_left_alone():
     soft = DeformableContact(scene, scene.start())
     everything = BruteForceDetector(soft._parts[0].detector.one.side, within=THICK).find(scene.start())
     assert len(everything) > 50
-    assert len(soft.look(scene.start())) == 0
+    assert len(soft.detect(scene.start())) == 0
 
 
 def test_bodies_far_apart_are_not_asked_about():
@@ -132,7 +132,7 @@ def test_bodies_far_apart_are_not_asked_about():
     for far in (1.0, -2.0):
         state.x[scene.rows(1), 1] += far
         state.x_start[:] = state.x
-        assert len(soft.look(state)) == 0
+        assert len(soft.detect(state)) == 0
 
 
 @pytest.mark.parametrize(
@@ -161,4 +161,4 @@ def test_without_a_name_the_guard_works_as_ever_and_one_name_brings_the_other():
     one = Simulation(scene, method="brute-force", self_method="brute_force").guard
     two = Simulation(scene, method="brute-force", self_response="penalty").guard
     assert (one.method, one.responds) == ("brute-force", "penalty+geometric")
-    assert (two.method, two.responds) == ("tree", "penalty")
+    assert (two.method, two.responds) == ("bvh", "penalty")

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.report.referee import Referee
 from pliant.scene import Body, Scene
 from pliant.scenes import drape_scene
 from pliant.simulation import Simulation
 from pliant.simulation.drag import DragConstraint, grab
+from pliant.simulation.measure.referee import Referee
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,11 @@ import pliant
 from characters import post, sleeve
 from pliant import closest_point, shapes
 from pliant.motion.rigid import IDENTITY_POSE, Motion
-from pliant.report.referee import Referee
 from pliant.respond.projection import Projection
 from pliant.scene import Body, Cloth, Grip, Scene
 from pliant.scenes.dressing import dress_scene
 from pliant.simulation import Simulation
+from pliant.simulation.measure.referee import Referee
 
 
 @pytest.fixture

@@ -11,12 +11,12 @@ from pliant.contacts import EDGE_EDGE, VERTEX_FACE
 from pliant.kernels.simulation import guard as kernels
 from pliant.mesh import Mesh
 from pliant.motion.rigid import Motion, brought, placed
-from pliant.report.intersections import IntersectionCount
 from pliant.scene import Body, Grip, Scene
 from pliant.shapes import ball, box, cloth
 from pliant.simulation import Simulation
 from pliant.simulation.guard import Guard
 from pliant.simulation.guard.pairs import GuardedPairs
+from pliant.simulation.measure.intersections import IntersectionCount
 
 GAP = 0.004  # metres between layers
 
@@ -101,7 +101,7 @@ def test_cloth_that_goes_on_as_it_did_is_looked_at_once_a_frame(rng):
         wanted = state.x.copy()
         guard.keep(state, 0.002)
         assert (state.x == wanted).all()
-    assert guard.looks == 1
+    assert guard.passes == 1
 
 
 def test_a_body_that_is_driven_into_cloth_pushes_it_along_and_never_meets_it(rng):
@@ -139,7 +139,7 @@ def test_cloth_that_follows_a_body_which_has_to_wait_for_its_fastest_part_waits_
 def test_vertices_that_go_no_farther_than_their_contacts_allow_leave_every_pair_apart(rng):
     scene = pile()
     guard, x = Guard(scene, scene.start()), seen(scene, rng)
-    guard.look(x, 0.001)
+    guard.detection_pass(x, 0.001)
     found = guard.contacts
     assert {*found["kind"]} == {VERTEX_FACE, EDGE_EDGE}
     part = np.ones(len(x))
@@ -175,7 +175,7 @@ def test_no_vertex_leaves_the_ball_around_where_it_was_seen(rng):
 def test_pairs_that_are_not_expected_near_are_farther_away_at_every_moment(rng):
     scene = pile()
     guard, x = Guard(scene, scene.start()), seen(scene, rng)
-    guard.look(x, 0.01)
+    guard.detection_pass(x, 0.01)
     found = guard.contacts
     faces, near, rejected = found["kind"] == VERTEX_FACE, np.empty(len(found), np.bool_), 0
     for _ in range(cases(10)):
@@ -206,7 +206,7 @@ def test_a_vertex_strays_when_it_leaves_the_ball_around_where_it_is_expected(rng
 def test_a_pair_that_is_looked_at_again_keeps_its_side(rng):
     scene = pile()
     guard, x = Guard(scene, scene.start()), seen(scene, rng)
-    guard.look(x, 0.001)
+    guard.detection_pass(x, 0.001)
     found = guard.contacts.copy()
     kernels.refresh(found, x)
     assert np.abs(found["distance"] - guard.contacts["distance"]).max() < 1e-15

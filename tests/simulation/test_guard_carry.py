@@ -97,7 +97,7 @@ def test_bodies_that_leave_no_room_are_counted_and_the_run_goes_on():
     for frame in sim.run(5):
         assert np.isfinite(frame.x).all()
         assert np.isfinite(sim.state.v).all()
-        assert (frame.cut > 0) == judge.meets(frame.x)
+        assert (frame.intersections > 0) == judge.meets(frame.x)
     assert sim.guard.failed_substeps > 0
     assert sim.guard.given_up_pairs > 0
 

@@ -14,8 +14,8 @@ import pytest
 
 import pliant
 from pliant import cli
-from pliant.report.result import record
 from pliant.scenes import tablecloth_scene
+from pliant.simulation.record import record
 from pliant.sweep.plan import read_plan
 from pliant.sweep.sweep import sweep
 from pliant.sweep.work import RECORD

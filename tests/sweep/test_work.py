@@ -51,6 +51,22 @@ def test_a_check_records_what_pliant_check_finds(tmp_path):
     assert Image.open(folder / "thumbnail.jpg").size == (288, 216)
 
 
+@pytest.mark.compiled
+def test_the_table_has_every_note_of_a_check_and_the_gallery_all_but_the_overlap_volume(tmp_path):
+    body = pliant.shapes.ball(0.2, 2)
+    pliant.save(tmp_path / "worn.ply", pliant.shapes.cloth(0.1, 0.1, 4))
+    pliant.save(tmp_path / "body.ply", pliant.Mesh(body.vertices, body.faces[:, ::-1]))
+    table = {"run": "check", "garments": ["worn.ply"], "bodies": ["body.ply"], "files": []}
+    finished = sweep(plan_of(table, "x", tmp_path), tmp_path / "out")
+    (record,) = finished.records.values()
+    assert [note["kind"] for note in record["check_notes"]] == ["flipped", "no-overlap"]
+    (row,) = json.loads((tmp_path / "out" / "table.json").read_text("utf-8"))["rows"]
+    assert row["unchecked"] == row["unjudged"] == "; ".join(note["text"] for note in record["check_notes"])
+    card = (tmp_path / "out" / "gallery.html").read_text("utf-8").split("</article>")[0]
+    assert "it was checked as if flipped" in card
+    assert "overlap volume" not in card
+
+
 @pytest.mark.parametrize("said", [{}, {"method": "auto"}], ids=["nothing", "auto"])
 def test_a_drape_takes_the_method_that_pliant_drape_takes(tmp_path, monkeypatch, said):
     taken = []
@@ -64,7 +80,7 @@ def test_a_drape_takes_the_method_that_pliant_drape_takes(tmp_path, monkeypatch,
     small = {"resolution": 3, "frames": 1, "substeps": 1, "eps": 1e-4, "measure": False}
     table = {"run": "drape", "bodies": ["ball"], "thumbnails": False, "fixed": small | said}
     assert done(tmp_path, table)[0]["error"] is None
-    assert taken == [("tree", "tree")]  # a field of that ball would be coarser than eps
+    assert taken == [("bvh", "bvh")]  # a field of that ball would be coarser than eps
 
 
 @pytest.mark.compiled

@@ -14,7 +14,7 @@ from pliant.view.commands import Choose, Command, Do, FreePins, Grab, Known, Let
 from pliant.view.protocol import News
 
 KNOWN = Known(
-    choices={"scene": ("wave", "calm"), "method": ("tree", "distance-field"), "speed": ("1", "0.5")},
+    choices={"scene": ("wave", "calm"), "method": ("bvh", "distance-field"), "speed": ("1", "0.5")},
     ranges={"friction": (0.0, 1.0), "gravity": (0.0, 20.0), "wind_x": (-20.0, 20.0)},
     overlays={"contacts": 0, "boxes": 8},
     box=((-0.5, -0.5, -0.5), (0.5, 0.5, 0.5)),
@@ -36,7 +36,7 @@ class FakeSession:
         self.held: int | None = None  # vertex
         self.target, self.pins = np.zeros(3, np.float32), np.zeros((0, 3), np.float32)
         self.paused = False
-        self.chosen = {"scene": "wave", "method": "tree", "speed": "1"}
+        self.chosen = {"scene": "wave", "method": "bvh", "speed": "1"}
         self.values = {"friction": 0.3, "gravity": 9.81, "wind_x": 0.0}
         self.shown = dict.fromkeys(KNOWN.overlays, False)
         self.levels = dict.fromkeys(KNOWN.overlays, 0)
@@ -92,7 +92,7 @@ class FakeSession:
         if self.held_by == client:
             self.held_by = self.held = None
 
-    def say(self, **words: str) -> None:
+    def say(self, **words: str | bool) -> None:
         number = self.said[-1][0] + 1 if self.said else 1
         self.said = (*self.said[-15:], (number, json.dumps(words)))
         self._tell()

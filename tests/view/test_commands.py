@@ -27,7 +27,8 @@ from view.fake import KNOWN
 GOOD = [
     ({"do": "pause"}, Do("pause")),
     ({"do": "keep"}, Do("keep")),
-    ({"choose": "method", "to": "tree"}, Choose("method", "tree")),
+    ({"choose": "method", "to": "bvh"}, Choose("method", "bvh")),
+    ({"choose": "method", "to": "tree"}, Choose("method", "bvh")),  # its earlier name
     ({"set": "friction", "to": 0.5}, Set("friction", 0.5)),
     ({"set": "friction", "to": 1}, Set("friction", 1.0)),
     ({"set": "wind_x", "to": 20.000000000000004}, Set("wind_x", 20.0)),
@@ -56,8 +57,8 @@ BAD = {
     "an unknown action": '{"do": "explode"}',
     "an action that is a number": '{"do": 1}',
     "an action that is a list": '{"do": ["pause"]}',
-    "an unknown thing to choose": '{"choose": "colour", "to": "tree"}',
-    "an unknown name": '{"choose": "method", "to": "bvh"}',
+    "an unknown thing to choose": '{"choose": "colour", "to": "bvh"}',
+    "an unknown name": '{"choose": "method", "to": "octree"}',
     "a name of another choice": '{"choose": "method", "to": "wave"}',
     "a name that is no name": '{"choose": "method", "to": {}}',
     "an unknown slider": '{"set": "mass", "to": 1}',

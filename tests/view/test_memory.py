@@ -20,7 +20,7 @@ from pliant.view.recording import SPARSEST, Recording
 from pliant.view.session import Session
 from pliant.view.stage import RECENT, Choice, Stage
 
-SMALL = Choice(scene="tablecloth-on-ball", method="tree", options={"resolution": 8})
+SMALL = Choice(scene="tablecloth-on-ball", method="bvh", options={"resolution": 8})
 
 
 @contextlib.contextmanager
@@ -67,15 +67,15 @@ def test_a_run_that_begins_again_knows_nothing_of_the_one_before():
     scene = Scene([soft, Body(shapes.bar((0.06, 0.06, 0.16), (3, 3, 8)), fixed=True)], gravity=(0.0, 0.0, 0.0))
     stage = Stage(Choice(own=scene, method="spatial-hash"))
     first = [stage.step().x.tobytes() for _ in range(6)]
-    kept = [len(one.memory) for one in stage.sim.detectors]
+    kept = [len(one.state()) for one in stage.sim.detectors]
     stage.tune("friction", 0.4)
-    assert [len(one.memory) for one in stage.sim.detectors] == kept != [0]
+    assert [len(one.state()) for one in stage.sim.detectors] == kept != [0]
     stage.tune("friction", 0.3)
     stage.reset()
     assert [stage.step().x.tobytes() for _ in range(6)] == first
-    stage.use("tree", lambda _: None)
+    stage.use("bvh", lambda _: None)
     stage.use("spatial-hash", lambda _: None)
-    assert [len(one.memory) for one in stage.sim.detectors] == [0]
+    assert [len(one.state()) for one in stage.sim.detectors] == [0]
 
 
 @pytest.mark.compiled

@@ -227,7 +227,7 @@ def test_another_method_keeps_the_camera_and_says_why_some_do_not_apply(visit, s
     assert visit.page.locator("#method-height-grid").count() == 0
     assert visit.page.locator("#menus details dd").all_text_contents() == ["needs a relief <b>"]
     visit.page.keyboard.press("m")
-    visit.page.wait_for_function("() => pliant.state.chosen.method === 'tree' && !pliant.state.waiting")
+    visit.page.wait_for_function("() => pliant.state.chosen.method === 'bvh' && !pliant.state.waiting")
 
 
 def test_sliders_send_their_number_and_a_double_click_brings_it_back(visit, session, since):
@@ -284,6 +284,21 @@ def test_notes_and_problems_are_shown(visit, session):
     visit.page.wait_for_selector("#problem:visible")
     assert visit.page.inner_text("#note") == "written: play-1.glb"
     assert visit.page.inner_text("#problem") == "the cloth <flew> apart"
+
+
+def test_a_problem_disappears_after_a_while_unless_it_ended_the_simulation(browser, server, session):
+    visit = Visit(browser, server.url)
+    visit.page.clock.install()
+    session.say(problem="no room")
+    visit.page.wait_for_selector("#problem:visible")
+    visit.page.clock.fast_forward(13_000)
+    visit.page.wait_for_selector("#problem", state="hidden")
+    session.say(problem="the simulation ended: no memory", ended=True)
+    visit.page.wait_for_selector("#problem:visible")
+    visit.page.clock.fast_forward(13_000)
+    visit.page.wait_for_timeout(100)
+    assert visit.page.inner_text("#problem") == "the simulation ended: no memory"
+    visit.context.close()
 
 
 def test_a_second_page_only_watches(browser, visit, server):

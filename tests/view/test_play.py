@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pliant.detect.methods import METHODS
-from pliant.report.referee import Referee
+from pliant.simulation.measure.referee import Referee
 from pliant.view.session import Session
 from pliant.view.stage import Choice
 from pliant.view.wire import decode
@@ -39,7 +39,7 @@ class Watched(Session):
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory):
-    choice = Choice(scene="tablecloth-on-ball", method="tree", options={"resolution": 20})
+    choice = Choice(scene="tablecloth-on-ball", method="bvh", options={"resolution": 20})
     return Watched(choice, tmp_path_factory.mktemp("play"))
 
 

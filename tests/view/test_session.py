@@ -12,8 +12,8 @@ from pliant import shapes
 from pliant.detect.choose import method_for
 from pliant.detect.methods import METHODS
 from pliant.io.animation import load_clip
-from pliant.report.referee import Referee
 from pliant.scenes import SCENES, drape_scene
+from pliant.simulation.measure.referee import Referee
 from pliant.view.commands import Choose, Do, FreePins, Grab, LetGo, Pull, Set, Show
 from pliant.view.overlays import OVERLAYS, box_edges, depths_of
 from pliant.view.session import Session
@@ -21,7 +21,7 @@ from pliant.view.stage import Choice, Stage, tuned, value_of
 from pliant.view.wire import decode, encode
 
 pytestmark = pytest.mark.compiled
-SMALL = Choice(scene="tablecloth-on-ball", method="tree", options={"resolution": 16})
+SMALL = Choice(scene="tablecloth-on-ball", method="bvh", options={"resolution": 16})
 
 
 def until(what, seconds=200.0):
@@ -109,7 +109,7 @@ def test_a_slider_changes_the_run_and_not_where_the_cloth_is():
 
 def test_a_scene_begins_with_the_method_that_pliant_drape_takes():
     own = SCENES["tablecloth-on-ball"](resolution=4, eps=1e-4)
-    assert Stage(Choice(own=own)).method == method_for(own).name == "tree"
+    assert Stage(Choice(own=own)).method == method_for(own).name == "bvh"
 
 
 def test_smaller_frames_are_the_same_run():
@@ -305,10 +305,10 @@ def test_a_box_has_twelve_edges_along_its_sides():
 
 
 def test_what_is_typed_is_for_the_scene_it_was_typed_for():
-    choice = Choice(scene="tablecloth-on-ball", method="tree", options={"resolution": 12, "eps": 0.02, "friction": 0.0})
+    choice = Choice(scene="tablecloth-on-ball", method="bvh", options={"resolution": 12, "eps": 0.02, "friction": 0.0})
     stage = Stage(choice)
     assert (stage.scene.eps, stage.scene.friction) == (0.02, 0.0)
-    stage.put_on("curtain", "tree")
+    stage.put_on("curtain", "bvh")
     assert stage.scene.friction > 0.0
     assert len(stage.sim.state.x) > 200
 
@@ -327,13 +327,13 @@ def test_every_slider_can_be_drawn_to_its_ends(end):
 def test_a_method_that_cannot_be_used_changes_nothing():
     sheet = shapes.cloth(0.8, 0.8, 9)
     own = drape_scene(shapes.cloth(0.5, 0.5, 9), sheet.moved(sheet.vertices - [0.0, 0.2, 0.0]), eps=0.005)
-    stage = Stage(Choice(method="tree", own=own))
+    stage = Stage(Choice(method="bvh", own=own))
     stage.cut(16)
     sim = stage.sim
     with pytest.raises(ValueError, match="closed"):
         stage.use("image-space", lambda _: None)
     assert stage.sim is sim
-    assert (stage.small, stage.method) == (16, "tree")
+    assert (stage.small, stage.method) == (16, "bvh")
     assert "closed" in stage.methods()["image-space"]
 
 
@@ -366,6 +366,8 @@ def test_a_scene_that_cannot_be_made_is_told_and_ends():
     session.start()
     until(lambda: session.failed)
     assert "eps" in session.failed
+    until(lambda: problems(session))
+    assert json.loads(session.said[-1][1])["ended"] is True
     session.stop()
 
 

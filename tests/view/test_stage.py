@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from pliant import Motion, shapes
-from pliant.detect.detectors.offset import bare
 from pliant.scene import Body, Scene
 from pliant.scenes import SCENES, tablecloth_scene
 from pliant.simulation import Simulation
@@ -15,7 +14,7 @@ from pliant.view.overlays import Looks
 from pliant.view.stage import Choice, Stage
 
 pytestmark = pytest.mark.compiled
-SMALL = Choice(scene="tablecloth-on-ball", method="tree", options={"resolution": 16})
+SMALL = Choice(scene="tablecloth-on-ball", method="bvh", options={"resolution": 16})
 
 
 def quiet(_: str) -> None:
@@ -33,11 +32,11 @@ def test_fields_on_bones_begin_again_where_the_bones_begin():
     walked(stage, 12)
     stage.reset()
     assert walked(stage) == first
-    stage.use("tree", quiet)
+    stage.use("bvh", quiet)
     walked(stage, 12)
     stage.use("distance-field", quiet)
     stage.step()
-    seen = [one for one in stage.sim.detectors if hasattr(one, "_before")]
+    seen = [one for one in stage.sim.detectors if one.follows]
     # from where the bones were a small step ago, not from where they were when it was used last
     assert all(np.abs(one.poses - one._before).max() < 0.02 for one in seen)
     assert seen
@@ -50,9 +49,9 @@ def test_active_pairs_guess_anew_after_a_reset_and_go_on_after_a_slider(layer):
     stage = Stage(Choice(own=own, method="active-pairs"))
     stage.cut(16)
     first = walked(stage, 12)
-    followed = sum(bare(one).followed for one in stage.sim.detectors)
+    followed = sum((one.detector if layer else one).followed for one in stage.sim.detectors)
     stage.tune("friction", 0.4)
-    assert sum(bare(one).followed for one in stage.sim.detectors) == followed > 0
+    assert sum((one.detector if layer else one).followed for one in stage.sim.detectors) == followed > 0
     stage.tune("friction", 0.3)
     stage.reset()
     stage.cut(16)
@@ -62,13 +61,13 @@ def test_active_pairs_guess_anew_after_a_reset_and_go_on_after_a_slider(layer):
 def test_what_lies_far_from_the_origin_can_be_played():
     ball = shapes.ball(0.1, 2)
     far = ball.moved(ball.vertices + np.array([4e5, 0.0, 5.5e6]))
-    stage = Stage(Choice(own=tablecloth_scene(far, resolution=9), method="tree"))
+    stage = Stage(Choice(own=tablecloth_scene(far, resolution=9), method="bvh"))
     walked(stage, 3)
 
 
 @pytest.mark.parametrize("error", [MemoryError, ValueError])
 def test_a_scene_that_there_is_no_memory_for_leaves_the_one_there_is(monkeypatch, error):
-    stage = Stage(Choice(scene="tablecloth-on-ball", method="tree", options={"resolution": 8}))
+    stage = Stage(Choice(scene="tablecloth-on-ball", method="bvh", options={"resolution": 8}))
     stage.cut(16)
     stage.step()
 
@@ -78,10 +77,10 @@ def test_a_scene_that_there_is_no_memory_for_leaves_the_one_there_is(monkeypatch
     with monkeypatch.context() as patch:
         patch.setattr(stages, "Simulation", fails)
         with pytest.raises(error, match="no room"):
-            stage.put_on("curtain", "tree")
+            stage.put_on("curtain", "bvh")
         with pytest.raises(error, match="no room"):
             stage.use("brute-force", quiet)
-    assert (stage.name, stage.method, stage.small) == ("tablecloth-on-ball", "tree", 16)
+    assert (stage.name, stage.method, stage.small) == ("tablecloth-on-ball", "bvh", 16)
     assert stage.sim.scene is stage.scene
     stage.step()
 
@@ -90,7 +89,7 @@ def test_a_slice_through_what_moves_follows_it_although_frames_are_counted_anew(
     turns = Motion.hinge((0, 0, 1), (0, 0, 0), (0.0, 2.0), (0.0, 3.0))
     sheet = shapes.cloth(0.3, 0.3, 6, centre=(0.0, 0.3, 0.0))
     scene = Scene([Body(sheet), Body(shapes.box((0.3, 0.1, 0.1), 2), fixed=True, motion=turns)])
-    stage = Stage(Choice(own=scene, method="tree"))
+    stage = Stage(Choice(own=scene, method="bvh"))
     looks = Looks(scene)
     looks.on["slice"] = True
     drawn = []
@@ -106,7 +105,7 @@ def test_a_slice_through_what_moves_follows_it_although_frames_are_counted_anew(
 
 def test_sliders_hold_the_stiffness_of_a_large_tablecloth_with_room_above():
     body = shapes.ball(1.5, 2)
-    stage = Stage(Choice(own=tablecloth_scene(body, resolution=8), method="tree"))
+    stage = Stage(Choice(own=tablecloth_scene(body, resolution=8), method="bvh"))
     for name in ("bend", "damping"):
         assert stage.ranges[name].high >= 10.0 * stage.at_rest[name] > stage.ranges[name].low
 
@@ -142,6 +141,6 @@ def test_detectors_of_a_distance_that_is_kept_no_more_are_forgotten():
     for k in range(4):
         stage.tune("eps", 0.004 + 0.001 * k)
         stage.use("brute-force", quiet)
-        stage.use("tree", quiet)
-    assert sorted(stage._made) == ["brute-force", "tree"]
+        stage.use("bvh", quiet)
+    assert sorted(stage._made) == ["brute-force", "bvh"]
     assert stage.sim.detectors[0].within == pytest.approx(0.007)

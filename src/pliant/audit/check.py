@@ -13,14 +13,14 @@ from ..detect.queries.penetration import Depths
 from ..detect.queries.transversal import crossing
 from ..mesh import Mesh
 from ..motion.clip import Clip
-from .between import MARGIN, Between, deepest_between, reach_inside
 from .contours import Contours, contours
-from .findings import Cuts, Finding, Place, Report
+from .face_depth import MARGIN, DeepestPoint, deepest_point, reach_inside
+from .findings import Curves, Finding, Note, NoteKind, Place, Report
 
 Floats = NDArray[np.float64]
 MOST_PLACES = 200  # most locations kept of each kind, the worst over all frames; the report has the total number
-NO_CUTS = np.zeros((0, 2, 3), np.float32)
-NOTHING = Between(0.0, np.zeros(3), np.zeros(0))
+NO_CURVES = np.zeros((0, 2, 3), np.float32)
+NO_POINT = DeepestPoint(0.0, np.zeros(3), np.zeros(0))
 
 
 @check_arguments
@@ -36,7 +36,7 @@ def check(
 
     Both may be animated (`Clip`, with the same number of frames) or static. Depths are exact distances from the body's
     surface; pairs are the exact lists of intersecting triangles. Meshes may be open, non-manifold, inside out or
-    self-intersecting; what could not be checked is listed in `Report.unchecked`.
+    self-intersecting; what could not be checked is listed in `Report.notes`.
     """
     one = as_clip("garment", garment)
     two = None if body is None else as_clip("body", body)
@@ -47,31 +47,31 @@ def check(
             f"garment has {len(one)} frames and body has {len(two)}; expected the same number, or a static one"
         )
     count = max(len(one), len(two) if two else 1)
-    audit = _Audit(one.mesh, two.mesh if two else None)
-    found, places, depths, cuts = [], [], [], []
-    shown = range(0, count, every)
-    for k, t in enumerate(shown):
+    checker = _Checker(one.mesh, two.mesh if two else None)
+    found, places, distances, curves = [], [], [], []
+    checked = range(0, count, every)
+    for k, t in enumerate(checked):
         x = np.asarray(one.at(t), np.float64)
         # a static body is updated only once
         y = None if two is None or (two.still and k) else np.asarray(two.at(t), np.float64)
-        finding, spots, depth, cut = audit.look(t, t / fps, x, y)
-        found.append(finding)
-        places += spots
-        depths.append(depth)
-        cuts.append(cut)
+        frame = checker.check_frame(t, t / fps, x, y)
+        found.append(frame.finding)
+        places += frame.places
+        distances.append(frame.distances)
+        curves.append(frame.curves)
         if progress is not None:
-            progress((k + 1) / len(shown))
+            progress((k + 1) / len(checked))
     return Report(
-        one,
-        two,
-        fps,
-        tuple(found),
-        _worst(places),
-        len(places),
-        tuple(audit.unchecked),
-        np.stack(depths),
-        tuple(cuts),
-        two is None or audit.closed,
+        garment=one,
+        body=two,
+        fps=fps,
+        frames=tuple(found),
+        places=_worst(places),
+        place_count=len(places),
+        notes=tuple(checker.notes),
+        distances=np.stack(distances),
+        curves=tuple(curves),
+        has_inside=two is None or checker.closed,
     )
 
 
@@ -97,36 +97,42 @@ def as_clip(name: str, what: Any) -> Clip:
     return what.welds
 
 
-class _Audit:
+class _Frame(NamedTuple):
+    """Everything that was found in one frame."""
+
+    finding: Finding
+    places: list[Place]
+    distances: NDArray[np.float32]  # (n,) signed distance of each vertex from the body
+    curves: Curves
+
+
+class _Checker:
     """BVHs of both meshes, refitted from frame to frame."""
 
     def __init__(self, garment: Mesh, body: Mesh | None) -> None:
-        self.garment, self.unchecked = garment, []  # type: Mesh, list[str]
+        self.garment, self.notes = garment, []  # type: Mesh, list[Note]
         self.own = Intersections(garment)
         self.weld, self.skin = garment.weld_index, garment.welded
         self.first = np.unique(self.weld, return_index=True)[1]
         self.used = np.zeros(garment.n_vertices, np.bool_)
         self.used[garment.faces] = True
         self.closed = False
-        self.body = None if body is None else _WornBody(garment, body, self.unchecked)
+        self.body = None if body is None else _BodyChecker(garment, body, self.notes)
         if self.body is not None:
             self.closed = self.body.closed
 
-    def look(
-        self, t: int, time: float, x: Floats, y: Floats | None
-    ) -> tuple[Finding, list[Place], NDArray[np.float32], Cuts]:
-        """Check frame t: the findings, their locations, the signed distance of each vertex from the body, and the
-        intersection curves. y: the body's vertices, None where they have not moved."""
+    def check_frame(self, t: int, time: float, x: Floats, y: Floats | None) -> "_Frame":
+        """Check frame t at the garment's vertices x. y: the body's vertices, None where they have not moved."""
         own = self.own.update(x).pairs()
         x_w = x[self.first]
         self_curves = contours(x_w, self.skin.topology, own)
-        spots = _curve_places(t, "self", self_curves)
-        away, direction, worn = np.full(len(x), np.nan), np.zeros((len(x), 3)), None
-        between = NOTHING
+        places = _curve_places(t, "self", self_curves)
+        distance, direction, worn = np.full(len(x), np.nan), np.zeros((len(x), 3)), None
+        between = NO_POINT
         if self.body is not None:
-            worn = self.body.look(x, x_w, self.skin, y)
-            away, direction = worn.away, worn.direction
-        known = np.where(self.used, away, np.nan)
+            worn = self.body.query(x, x_w, self.skin, y)
+            distance, direction = worn.distance, worn.direction
+        known = np.where(self.used, distance, np.nan)
         inside = np.flatnonzero(known < 0.0)
         worst = int(inside[np.argmin(known[inside])]) if len(inside) else -1
         deepest = -float(known[worst]) if worst >= 0 else 0.0
@@ -138,8 +144,8 @@ class _Audit:
             between, depth = self.body.between(x, self.garment.faces, worn, deepest)
             known_by_vertex = np.unique(label[touched])
             known_by_vertex = known_by_vertex[depth[known_by_vertex] <= (1.0 + MARGIN) * deepest]
-            spots += _curve_places(t, "body", worn.curves, np.union1d(known_by_vertex, apart), depth)
-        spots += self._depth_places(t, x, known, direction, inside)
+            places += _curve_places(t, "body", worn.curves, np.union1d(known_by_vertex, apart), depth)
+        places += self._depth_places(t, x, known, direction, inside)
         finding = Finding(
             frame=t,
             time=time,
@@ -161,10 +167,11 @@ class _Audit:
             overlap_bound=float("nan") if worn is None else worn.overlap_bound,
             crossings=0 if worn is None else int(worn.crosses.sum()),
             between=between.depth,
-            between_at=_point(between.place) if between.depth > 0.0 else None,
+            between_at=_point(between.position) if between.depth > 0.0 else None,
         )
-        cuts = Cuts(self_curves.ends.astype(np.float32), NO_CUTS if worn is None else worn.curves.ends.astype("f4"))
-        return finding, spots, away.astype(np.float32), cuts
+        body_ends = NO_CURVES if worn is None else worn.curves.ends.astype(np.float32)
+        curves = Curves(own=self_curves.ends.astype(np.float32), body=body_ends)
+        return _Frame(finding, places, distance.astype(np.float32), curves)
 
     def _share(self, x: Floats, inside: NDArray[np.int64]) -> float:
         """Fraction 0..1 of the surface area at these vertices, with a third of each face assigned to each corner."""
@@ -179,24 +186,33 @@ class _Audit:
         return float((twice * deep[faces].sum(1)).sum() / (3.0 * total)) if total > 0.0 else 0.0
 
     def _depth_places(
-        self, t: int, x: Floats, away: Floats, direction: Floats, inside: NDArray[np.int64]
+        self, t: int, x: Floats, distance: Floats, direction: Floats, inside: NDArray[np.int64]
     ) -> list[Place]:
         """Patches of neighbouring vertices inside the body, each with its deepest vertex."""
         if not len(inside):
             return []
         label = _patches(self.weld, self.skin.topology.edges, inside)
-        order = np.lexsort((away[inside], label))
+        order = np.lexsort((distance[inside], label))
         _, start, size = np.unique(label[order], return_index=True, return_counts=True)
         return [
-            Place(t, "inside", -float(away[v]), 0.0, int(count), int(v), _point(x[v]), _point(direction[v]))
+            Place(
+                frame=t,
+                kind="inside",
+                depth=-float(distance[v]),
+                length=0.0,
+                size=int(count),
+                vertex=int(v),
+                place=_point(x[v]),
+                direction=_point(direction[v]),
+            )
             for v, count in zip(inside[order[start]], size)
         ]
 
 
-class _Worn(NamedTuple):
+class _BodyFindings(NamedTuple):
     """A garment on a body in one frame."""
 
-    away: Floats  # (n,) signed distance of each vertex
+    distance: Floats  # (n,) signed distance of each vertex
     direction: Floats  # (n,3) unit separation direction
     pairs: NDArray[np.int32]  # (k,2) faces of garment and body that intersect
     crosses: NDArray[np.bool_]  # (k,) mask of pairs that cross; the others only touch
@@ -206,10 +222,10 @@ class _Worn(NamedTuple):
     overlap_bound: float
 
 
-class _WornBody:
+class _BodyChecker:
     """The body, with the data structures for queries about a garment on it."""
 
-    def __init__(self, garment: Mesh, body: Mesh, unchecked: list[str]) -> None:
+    def __init__(self, garment: Mesh, body: Mesh, notes: list[Note]) -> None:
         self.cross, self.other = Intersections(garment, body), Intersections(body)
         self.skin, self.first = body.welded, np.unique(body.weld_index, return_index=True)[1]
         self.y_w, self.own_pairs, self.size = body.vertices[self.first], -1, body.size
@@ -218,12 +234,11 @@ class _WornBody:
         turned = issues.inward
         self.depths = Depths(turned_outward(body))
         if not self.closed:
-            unchecked.append(
-                f"vertices inside, depth and overlap: body {body.name!r} has no inside ({issues.words()}); "
-                "only distances and intersections are checked"
-            )
+            text = f"vertices inside, depth and overlap: body {body.name!r} has no inside ({issues.words()}); "
+            notes.append(Note(NoteKind.NO_INSIDE, f"{text}only distances and intersections are checked"))
         elif turned:
-            unchecked.append(f"body {body.name!r} is inside out (its faces point inward); it was checked as if flipped")
+            text = f"body {body.name!r} is inside out (its faces point inward); it was checked as if flipped"
+            notes.append(Note(NoteKind.FLIPPED, text))
         self.volume = None
         if issues.closed and garment.issues.closed:
             from ..detect.queries.overlap import Overlaps
@@ -231,14 +246,15 @@ class _WornBody:
             self.volume = Overlaps(_outward(garment), _outward(body))
         elif self.closed:
             what, mesh = ("body", body) if garment.issues.closed else ("garment", garment)
-            unchecked.append(f"overlap volume: {what} {mesh.name!r} is not closed: {mesh.issues.words()}")
+            text = f"overlap volume: {what} {mesh.name!r} is not closed: {mesh.issues.words()}"
+            notes.append(Note(NoteKind.NO_OVERLAP, text))
 
-    def look(self, x: Floats, x_w: Floats, garment: Mesh, y: Floats | None) -> _Worn:
+    def query(self, x: Floats, x_w: Floats, garment: Mesh, y: Floats | None) -> _BodyFindings:
         if y is not None:
             self.depths.update(y)
             self.y_w = y[self.first]
             self.own_pairs = self.other.update(y).count
-        away, _, _, direction = self.depths.query(x)
+        distance, _, _, direction = self.depths.query(x)
         pairs = self.cross.update(x, y).pairs()
         crosses = self._crosses(x_w, garment.faces, pairs)
         curves = contours(x_w, garment.topology, pairs, self.y_w, self.skin.topology)
@@ -247,8 +263,8 @@ class _WornBody:
             a, b = (len(surface.vertices) for surface in self.volume.surfaces)
             shared = self.volume.at(x_w[:a], self.y_w[:b])
             overlap, bound = shared.volume, shared.bound
-        known = away if self.closed else np.abs(away)
-        return _Worn(known, direction, pairs, crosses, curves, self.own_pairs, overlap, bound)
+        known = distance if self.closed else np.abs(distance)
+        return _BodyFindings(known, direction, pairs, crosses, curves, self.own_pairs, overlap, bound)
 
     def _crosses(self, x: Floats, faces: NDArray[np.int32], pairs: NDArray[np.int32]) -> NDArray[np.bool_]:
         """(k,) mask of pairs that cross, including faces that reach inside only through edges or corners."""
@@ -256,29 +272,29 @@ class _WornBody:
         if self.closed and not crosses.all():
             touching = np.unique(pairs[~crosses, 0])
             reach = np.zeros(len(faces), np.bool_)
-            reach[touching] = reach_inside(x[faces[touching]], self._ask, self.size)
+            reach[touching] = reach_inside(x[faces[touching]], self._distance, self.size)
             crosses |= reach[pairs[:, 0]]
         return crosses
 
     def between(
-        self, x: Floats, faces: NDArray[np.int32], worn: _Worn, deepest: float
-    ) -> tuple[Between, NDArray[np.float64]]:
+        self, x: Floats, faces: NDArray[np.int32], worn: _BodyFindings, deepest: float
+    ) -> tuple[DeepestPoint, NDArray[np.float64]]:
         """The deepest point between vertices, and the depth of the deepest sample beside each curve (c,)."""
         depth = np.zeros(worn.curves.n_curves)
         cut, row = np.unique(worn.pairs[worn.crosses, 0], return_inverse=True)
         if not self.closed or not len(cut):
-            return NOTHING, depth
-        found = deepest_between(x[faces[cut]], self._ask, deepest, self.size)
-        np.maximum.at(depth, worn.curves.label[worn.crosses], found.faces[row])
+            return NO_POINT, depth
+        found = deepest_point(x[faces[cut]], self._distance, deepest, self.size)
+        np.maximum.at(depth, worn.curves.label[worn.crosses], found.face_depths[row])
         return found, depth
 
-    def _ask(self, points: Floats) -> Floats:
+    def _distance(self, points: Floats) -> Floats:
         return self.depths.query(points)[0]
 
 
-def _clearance(away: Floats, worn: _Worn, between: Between) -> float:
+def _clearance(distance: Floats, worn: _BodyFindings, between: DeepestPoint) -> float:
     """The least signed distance of vertices and of points found between them; at most 0 where faces cross."""
-    least = float(np.nanmin(away, initial=np.inf))
+    least = float(np.nanmin(distance, initial=np.inf))
     return min(least, -between.depth) if worn.crosses.any() else least
 
 
@@ -314,7 +330,16 @@ def _curve_places(
     left = np.setdiff1d(np.arange(curves.n_curves), [] if without is None else without)
     lengths, deep = curves.lengths, np.zeros(curves.n_curves) if depth is None else depth
     return [
-        Place(t, kind, float(deep[c]), float(lengths[c]), int(size[c]), -1, _point(middle[nearest[c]]), None)
+        Place(
+            frame=t,
+            kind=kind,
+            depth=float(deep[c]),
+            length=float(lengths[c]),
+            size=int(size[c]),
+            vertex=-1,
+            place=_point(middle[nearest[c]]),
+            direction=None,
+        )
         for c in left
     ]
 

@@ -1,7 +1,7 @@
 """Compare: run all applicable detection methods on the same states and compare them with the exact contacts."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,20 +9,18 @@ import numpy as np
 from .. import validate
 from ..arguments import check_arguments
 from ..contacts import Contacts
-from ..detect.base import Finds
+from ..detect.base import BaseDetector, Finds
 from ..detect.choose import Chosen, choose_method, method_for
-from ..detect.detectors.bone_fields import BoneFieldsDetector
-from ..detect.methods import METHODS, method_name
+from ..detect.methods import METHODS, method_name, option_names
 from ..errors import TooBigError
 from ..mesh import Mesh
 from ..motion.clip import Clip
-from ..motion.deforming import Skinned
 from ..scene import Scene
 from ..state import State
 from .check import as_clip
 from .compared import ROLES, Comparison, Role, Row, Unfit, row_of
 from .footprint import nbytes
-from .judge import judge, kind_of
+from .judge import judge
 from .queries import Facts, Question
 from .recording import Recording, of_clips, of_scene
 from .verdicts import Verdict
@@ -31,8 +29,6 @@ FRAMES = 8
 PASSES = 5  # least number of timed passes per method
 _BUILD_TWICE = 10.0  # s; detectors that build faster than this are built twice
 _RUN_SHARE = 0.3  # approximate share of the simulation in the total time, for progress
-# options of methods that get a row of their own besides the default
-VARIANTS: dict[str, dict[str, Any]] = {"stochastic-tree": {"quality": 0.9}}
 FLAGS = {"obstacle": Finds.OBSTACLE, "pair": Finds.PAIR, "self": Finds.SELF}
 
 
@@ -70,7 +66,7 @@ def compare(
     else:
         seen = of_clips(as_clip("a", a), None if b is None else as_clip("b", b), frames, every)
     trials = [(name, name, _options(name, seed)) for name in names]
-    trials += [(f"{name} {_words(more)}", name, more) for name, more in VARIANTS.items() if name in names]
+    trials += [(f"{name} {_words(more)}", name, dict(more)) for name in names for more in METHODS[name].variants]
     asked = [(role, *_near(seen, role, within)) for role in ROLES]
     asked = [each for each in asked if each[1]]
     if not asked:
@@ -103,11 +99,11 @@ def _between(tell: Callable[[float], None], first: float, last: float) -> Callab
 
 def _options(name: str, seed: int) -> dict[str, Any]:
     # a cached field would hide the cost of baking
-    options: dict[str, dict[str, Any]] = {"active-pairs": {"seed": seed}, "distance-field": {"cache": False}}
-    return options.get(name, {})
+    options = {"seed": seed, "cache": False}
+    return {key: value for key, value in options.items() if key in option_names(name)}
 
 
-def _words(options: dict[str, Any]) -> str:
+def _words(options: Mapping[str, Any]) -> str:
     return ", ".join(f"{key} {value:g}" for key, value in options.items())
 
 
@@ -167,7 +163,7 @@ class _Trials:
         return row_of(
             label,
             list(detectors.values()),
-            kind_of(detectors[first], self.questions[first]),
+            detectors[first].reports,
             rulings,
             # the first answer is left out: it may include loading compiled code
             seconds=float(np.median(seconds[1:])),
@@ -193,8 +189,7 @@ class _Trials:
                     told.append(judge(detector, self._fact(k, t), np.array(found)))
                 except (TooBigError, MemoryError) as error:
                     raise _RefusedError(f"cannot be verified: {error}") from error
-                if hasattr(detector, "estimated_recall"):
-                    recalls.append(detector.estimated_recall)
+                recalls.append(detector.estimated_recall)
             rulings.append(told)
             seconds.append(spent)
             tell((t + 1) / len(self.states))
@@ -237,16 +232,15 @@ def _given(question: Question) -> tuple[Mesh, ...]:
     return tuple(side.mesh for side in sides if side is not None)
 
 
-def fitting(name: str, question: Question, within: float, options: dict[str, Any]) -> Any:
+def fitting(name: str, question: Question, within: float, options: dict[str, Any]) -> BaseDetector:
     """Build a detector for a question as a simulation would; ValueError states why it does not apply."""
     made = METHODS[name]
     if not made.finds & FLAGS[question.role]:
         does = " and ".join(str(flag.name).lower() for flag in Finds if flag in made.finds)
         raise ValueError(f"finds {does} only")
-    if made.name == BoneFieldsDetector.name and isinstance(question.two.motion, Skinned):
-        made = BoneFieldsDetector
+    made = made.against(question.two.motion)
     if (question.bends or question.glides) and not made.follows:
         how = "deforms" if question.bends else "is animated by its vertices, without a pose"
         raise ValueError(f"needs a rigid body; {question.two.mesh.name!r} {how}")
-    one, other = question.whole if getattr(made, "volume", False) else (question.one, question.other)
+    one, other = question.whole if made.volume else (question.one, question.other)
     return made(one, *(() if other is None else (other,)), within=within, **options)

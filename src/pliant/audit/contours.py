@@ -52,7 +52,7 @@ def contours(
             for j in range(3):
                 e = t.face_edges[f, j]
                 c = 3 * side + j
-                points[:, c], hits[rows, c] = _through(at[t.edges[e]], to[u.faces[g]])
+                points[:, c], hits[rows, c] = _edge_face_points(at[t.edges[e]], to[u.faces[g]])
                 nodes[rows, c] = e.astype(np.int64) * len(u.faces) + g + side * shift
         if same:
             _share_vertices(x, top, some, points, hits[rows], nodes[rows])
@@ -60,7 +60,7 @@ def contours(
     return _chained(ends, hits, nodes)
 
 
-def _through(edge: Floats, face: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+def _edge_face_points(edge: Floats, face: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     """Intersection points of segments (k,2,3) with triangles (k,3,3), and a mask (k,) of those that intersect."""
     a, b = edge[:, 0], edge[:, 1]
     u, v = face[:, 1] - face[:, 0], face[:, 2] - face[:, 0]

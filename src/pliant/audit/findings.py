@@ -1,6 +1,7 @@
 """Result of a check: findings per frame and in total, the worst locations, and the comparison with limits."""
 
 import dataclasses
+import enum
 import functools
 import os
 from typing import Any, NamedTuple
@@ -8,9 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import renamed
 from ..motion.clip import Clip
 
 Point = tuple[float, float, float]
+# kind of a location -> what is wrong there
+KIND_TEXT = {"inside": "inside the body", "self": "intersects itself", "body": "intersects the body"}
 
 
 class Finding(NamedTuple):
@@ -62,11 +66,31 @@ class Place(NamedTuple):
     direction: Point | None
 
 
-class Cuts(NamedTuple):
+class Curves(NamedTuple):
     """Segments (k,2,3), metres, of the intersection curves in one frame."""
 
     own: NDArray[np.float32]  # garment with itself
     body: NDArray[np.float32]  # garment with body
+
+
+class NoteKind(enum.StrEnum):
+    """What a note of a check is about."""
+
+    NO_INSIDE = "no-inside"  # the body encloses no volume: vertices inside, depth and overlap are undefined
+    NO_OVERLAP = "no-overlap"  # garment or body is not closed: the overlap volume is undefined
+    FLIPPED = "flipped"  # the faces of the body point inward; they were reversed for the check
+
+
+class Note(NamedTuple):
+    """A property that could not be checked, or a remark on how it was checked."""
+
+    kind: NoteKind
+    text: str
+
+    @property
+    def line(self) -> str:
+        """The note as one line of output."""
+        return f"{'note' if self.kind is NoteKind.FLIPPED else 'not checked'}: {self.text}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,11 +108,11 @@ class Limits:
     clearance: float | None = None  # m, at least
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class Report:
-    """frames: a `Finding` each. places: worst first, out of `place_count`. unjudged: what could not be checked, and
-    why. away: (T,n) single precision, signed distance of every vertex of the garment from the body; nan without one.
-    cuts: intersection curves per frame. sided: whether the body has a defined inside.
+    """frames: a `Finding` each. places: worst first, out of `place_count`. notes: what could not be checked, and why.
+    distances: (T,n) single precision, signed distance of every vertex of the garment from the body; nan without one.
+    curves: intersection curves per frame. has_inside: whether the body has a defined inside.
     """
 
     garment: Clip
@@ -97,10 +121,20 @@ class Report:
     frames: tuple[Finding, ...]
     places: tuple[Place, ...]
     place_count: int
-    unchecked: tuple[str, ...]
-    away: NDArray[np.float32]
-    cuts: tuple[Cuts, ...] = ()
-    sided: bool = True
+    notes: tuple[Note, ...]
+    distances: NDArray[np.float32]
+    curves: tuple[Curves, ...] = ()
+    has_inside: bool = True
+
+    unjudged = renamed.attribute("unjudged", "unchecked")
+    away = renamed.attribute("away", "distances")
+    cuts = renamed.attribute("cuts", "curves")
+    sided = renamed.attribute("sided", "has_inside")
+
+    @property
+    def unchecked(self) -> tuple[str, ...]:
+        """The texts of the notes."""
+        return tuple(note.text for note in self.notes)
 
     @property
     def penetrating(self) -> bool:
@@ -134,7 +168,7 @@ class Report:
 
     def broken(self, limits: Limits) -> list[str]:
         """A sentence for each exceeded limit."""
-        told = []
+        messages = []
         most, worst = max(self.frames, key=lambda f: f.inside), self.worst
         cut, own = (max(self.frames, key=lambda f: getattr(f, name)) for name in ("crossings", "self_pairs"))
         if limits.body_pairs is not None:  # penetration between vertices has its own limit
@@ -145,32 +179,32 @@ class Report:
         if deep and limits.depth is not None:
             between = ", between vertices," if depth > worst.deepest else ""
             with_them = f"; {many}" if cut.crossings and not limits.body_pairs else ""
-            told.append(
+            messages.append(
                 f"{size_words(depth)} deep{between} in frame {worst.frame}, "
                 f"{size_words(limits.depth)} allowed{with_them}"
             )
         if limits.inside is not None and most.inside > limits.inside:
-            told.append(f"{most.inside} vertices inside in frame {most.frame}, {limits.inside} allowed")
+            messages.append(f"{most.inside} vertices inside in frame {most.frame}, {limits.inside} allowed")
         if limits.self_pairs is not None and own.self_pairs > limits.self_pairs:
             pairs = f"{own.self_pairs} pair{_s(own.self_pairs)}"
-            told.append(
+            messages.append(
                 f"{pairs} of the garment's own triangles intersect in frame {own.frame}, {limits.self_pairs} allowed"
             )
         if limits.body_pairs is not None and cut.crossings > limits.body_pairs and not (deep and not limits.body_pairs):
-            told.append(f"{many}, {limits.body_pairs} allowed")
-        elif limits.body_pairs is None and limits.depth is not None and cut.crossings and not self.sided:
-            told.append(f"{many}; their depth is undefined, the body has no inside (allow them with --max-cuts)")
+            messages.append(f"{many}, {limits.body_pairs} allowed")
+        elif limits.body_pairs is None and limits.depth is not None and cut.crossings and not self.has_inside:
+            messages.append(f"{many}; their depth is undefined, the body has no inside (allow them with --max-cuts)")
         elif limits.body_pairs is None and limits.depth == 0.0 and cut.crossings and not deep:
-            told.append(f"{many}, 0 allowed")
-        if not self.sided and limits.inside is not None:
-            told.append("vertices inside cannot be counted: the body has no inside")
-        if not self.sided and limits.clearance is not None:
-            told.append("clearance is undefined: the body has no inside")
+            messages.append(f"{many}, 0 allowed")
+        if not self.has_inside and limits.inside is not None:
+            messages.append("vertices inside cannot be counted: the body has no inside")
+        if not self.has_inside and limits.clearance is not None:
+            messages.append("clearance is undefined: the body has no inside")
         least = min(self.frames, key=lambda f: f.clearance)
         if limits.clearance is not None and self.body is not None and least.clearance < limits.clearance:
             wanted = f"at least {size_words(limits.clearance)} required"
-            told.append(f"clearance {size_words(least.clearance)} in frame {least.frame}, {wanted}")
-        return told
+            messages.append(f"clearance {size_words(least.clearance)} in frame {least.frame}, {wanted}")
+        return messages
 
     @property
     def facts(self) -> dict[str, str]:
@@ -194,10 +228,10 @@ class Report:
 
     def _body_facts(self, many: bool) -> dict[str, str]:
         out: dict[str, str] = {}
-        if self.sided:
+        if self.has_inside:
             most, worst = max(self.frames, key=lambda f: f.inside), self.worst
-            through = f"; {self.crossings:,} pair{_s(self.crossings)} of triangles cross between them"
-            out["vertices inside"] = f"none{through if self.crossings else ''}"
+            crossing = f"; {self.crossings:,} pair{_s(self.crossings)} of triangles cross between them"
+            out["vertices inside"] = f"none{crossing if self.crossings else ''}"
             if most.inside:
                 total = sum(1 for f in self.frames if f.inside)
                 frames = f", in {total} of {len(self.frames)} frames" if many else ""
@@ -227,31 +261,33 @@ class Report:
     def to_html(self, path: str | os.PathLike[str]) -> None:
         """Write a self-contained HTML page: frames coloured by depth, charts over time, the worst locations."""
         from ..report.check_page import write_check_page
-        from .shown import audited
+        from .views import check_view
 
-        write_check_page(path, audited(self))
+        write_check_page(path, check_view(self))
 
     def to_png(self, path: str | os.PathLike[str]) -> None:
         """Write a picture of the worst locations, each in its whole frame and in close-up."""
         from ..report.check_sheet import write_check_sheet
-        from .shown import audited
+        from .views import check_view
 
-        write_check_sheet(path, audited(self))
+        write_check_sheet(path, check_view(self))
 
     def to_json(self) -> dict[str, Any]:
         """All results except the distances of vertices, as plain values; None for what could not be checked."""
         worst = self.worst
-        unknown = {} if self.sided else dict.fromkeys(("inside", "deepest", "share", "between"))
+        unknown = {} if self.has_inside else dict.fromkeys(("inside", "deepest", "share", "between"))
         return {
             "garment": self.garment.mesh.name,
             "body": None if self.body is None else self.body.mesh.name,
-            "penetrating": True if self.penetrating else False if self.sided else None,
-            "worst_depth_m": self.worst_depth if self.sided else None,
+            "penetrating": True if self.penetrating else False if self.has_inside else None,
+            "worst_depth_m": self.worst_depth if self.has_inside else None,
             "worst_frame": worst.frame,
             "crossings": self.crossings,
             "crossings_total": sum(f.crossings for f in self.frames),
             "self_intersections": self.self_intersections,
-            "unjudged": list(self.unchecked),
+            "notes": [note._asdict() for note in self.notes],
+            "unchecked": list(self.unchecked),
+            "unjudged": list(self.unchecked),  # the earlier name of "unchecked", for one version
             "issues": self.garment.mesh.issues.summary(),
             "place_count": self.place_count,
             "places": [place._asdict() for place in self.places],

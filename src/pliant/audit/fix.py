@@ -14,17 +14,17 @@ from ..detect.queries.transversal import crossing
 from ..mesh import Mesh
 from ..motion.clip import Clip
 from .check import as_clip, check, turned_outward
-from .clear import Clearing
 from .findings import Report
 from .fixed import Fixed
 from .layers import Layer, Layers
+from .project_out import Projector
 from .untangle import Untangler
 
 Floats = NDArray[np.float64]
 CLEARANCE = 0.001  # m
-NEARLY = 1e-4  # m, tolerance of the penetration depth when frames are compared
-UNSEEN = 1e-3  # relative to the edge length; smaller displacements are dropped
-TURNS = 4  # most rounds of untangling and projecting out of the body
+DEPTH_TOLERANCE = 1e-4  # m, tolerance of the penetration depth when frames are compared
+NEGLIGIBLE = 1e-3  # relative to the edge length; smaller displacements are dropped
+MOST_ROUNDS = 4  # most rounds of untangling and projecting out of the body
 WEIGHTS = np.array([1.0, 4.0, 6.0, 4.0, 1.0]) / 16.0  # temporal filter of displacements
 
 
@@ -57,17 +57,29 @@ def fix(
             raise ValueError(f"inner garment {each.mesh.name!r} has {len(each)} frames; expected {count}, or one")
     if below and two is None:
         raise ValueError("inner garments need a body from which their height is measured; give a body, too")
-    tell = progress or (lambda share: None)
-    before = check(one, two, fps=fps, progress=lambda share: tell(0.1 * share))
-    work = _Fixing(one, two, below, clearance, untangle, max_strain, before)
-    order = work.order(None)
-    frames, kept = work.run(lambda share: tell(0.1 + 0.8 * share))
+    report_progress = progress or (lambda share: None)
+    before = check(one, two, fps=fps, progress=lambda share: report_progress(0.1 * share))
+    work = _Repair(one, two, below, clearance, untangle, max_strain, before)
+    layering = work.layering(None)
+    frames, unchanged = work.run(lambda share: report_progress(0.1 + 0.8 * share))
     done = Clip(one.mesh.moved(frames[0]), frames, one.color)
-    after = check(done, two, fps=fps, progress=lambda share: tell(0.9 + 0.1 * share))
-    return Fixed(done, before, after, *work.changes(frames), tuple(kept), work.tangles.steps, order, work.order(frames))
+    after = check(done, two, fps=fps, progress=lambda share: report_progress(0.9 + 0.1 * share))
+    moved, strain, bend = work.changes(frames)
+    return Fixed(
+        garment=done,
+        before=before,
+        after=after,
+        moved=moved,
+        strain=strain,
+        bend=bend,
+        unchanged=tuple(unchanged),
+        steps=work.untangler.steps,
+        layers_before=layering,
+        layers_after=work.layering(frames),
+    )
 
 
-class _Fixing:
+class _Repair:
     """All frames of one garment."""
 
     def __init__(
@@ -86,16 +98,16 @@ class _Fixing:
         if len(mesh.tets):
             mesh = Mesh(mesh.vertices, mesh.faces, name=mesh.name, groups=mesh.groups)  # only its surface
         self.mesh, self.first = mesh, np.unique(garment.mesh.weld_index, return_index=True)[1]
-        self.tangles = Untangler(mesh)
+        self.untangler = Untangler(mesh)
         self.untangle = untangle
-        self.clearing = Clearing(mesh, self.tangles.links, self.tangles.degree)
+        self.projector = Projector(mesh, self.untangler.links, self.untangler.degree)
         self.depths = None if body is None else Depths(turned_outward(body.mesh))
         self.cross = None if body is None else Intersections(mesh, body.mesh)
-        self._placed = np.zeros((0, 3))
+        self._body_x = np.zeros((0, 3))
         self.count = len(before.frames)
-        self.layers = Layers(garment.mesh, below, self._place, lambda x: self._ask(x)[0])
+        self.layers = Layers(garment.mesh, below, self._move_body, lambda x: self._query(x)[0])
 
-    def run(self, tell: Callable[[float], None]) -> tuple[Floats, list[int]]:
+    def run(self, report_progress: Callable[[float], None]) -> tuple[Floats, list[int]]:
         """(T,n,3) positions of the unwelded vertices, and the frames that were left unchanged."""
         given = np.stack([np.asarray(self.garment.at(t), np.float64) for t in range(self.count)])
         x = given[:, self.first]
@@ -105,15 +117,15 @@ class _Fixing:
         def advance() -> None:
             nonlocal done
             done += 1
-            tell(done / max(steps, 1))
+            report_progress(done / max(steps, 1))
 
         if self.depths is not None:
             for t in range(self.count):
-                u[t] = self._cleared(t, x[t], None)
+                u[t] = self._projected_out(t, x[t], None)
                 advance()
             even = _smoothed_in_time(u)
             for t in range(self.count):
-                u[t] = self._cleared(t, x[t], even[t]) if self.count > 2 else u[t]
+                u[t] = self._projected_out(t, x[t], even[t]) if self.count > 2 else u[t]
                 advance()
         plain = u.copy()
         if self.untangle:
@@ -122,58 +134,58 @@ class _Fixing:
                 u[t], last = self._untangled(t, x[t], u[t], last)
                 u[t] = self._limit_strain(x[t], u[t])
                 advance()
-        out, kept = given.copy(), []
+        out, unchanged = given.copy(), []
         for t in range(self.count):
             best = self._best(t, x[t], [self._without_negligible(each[t]) for each in (u, plain)] + [u[t], plain[t]])
             if best is not None:
                 # seams may open in later frames, so each copy of a vertex gets the same displacement
                 out[t] += best[self.garment.mesh.weld_index]
             elif any(self._evaluate(t, x[t])[:4]):
-                kept.append(t)
-        return out, kept
+                unchanged.append(t)
+        return out, unchanged
 
-    def _cleared(self, t: int, x: Floats, u: Floats | None) -> Floats:
-        self._place(t)
-        need = self._need(t, x)
-        u = self.clearing.clear(x, need, self._ask, u)
-        u = self.clearing.past(x, u, need, self._ask, self._cut)
+    def _projected_out(self, t: int, x: Floats, u: Floats | None) -> Floats:
+        self._move_body(t)
+        required = self._required(t, x)
+        u = self.projector.project(x, required, self._query, u)
+        u = self.projector.uncross(x, u, required, self._query, self._crossing_faces)
         for _ in range(10 if self.max_strain is not None else 0):
-            u = self.clearing.clear(x, need, self._ask, self._limit_strain(x, u), rounds=1)
+            u = self.projector.project(x, required, self._query, self._limit_strain(x, u), rounds=1)
         return self._limit_strain(x, u)
 
-    def _cut(self, x: Floats) -> NDArray[np.int32]:
+    def _crossing_faces(self, x: Floats) -> NDArray[np.int32]:
         """Faces of the garment that cross the body at its current position."""
         assert self.cross is not None
         assert self.body is not None
-        pairs = self.cross.update(x, self._placed).pairs()
-        crosses = crossing(x, self.mesh.faces, self._placed, self.body.mesh.faces, pairs)
+        pairs = self.cross.update(x, self._body_x).pairs()
+        crosses = crossing(x, self.mesh.faces, self._body_x, self.body.mesh.faces, pairs)
         return np.unique(pairs[crosses, 0])
 
-    def _place(self, t: int) -> None:
+    def _move_body(self, t: int) -> None:
         if self.depths is not None and self.body is not None:
             x = np.asarray(self.body.at(t), np.float64)
             self.depths.update(x)
-            self._placed = x
+            self._body_x = x
 
-    def _ask(self, points: Floats) -> tuple[Floats, Floats]:
+    def _query(self, points: Floats) -> tuple[Floats, Floats]:
         assert self.depths is not None
         away, _, _, out = self.depths.query(points)
         return away, out
 
-    def _need(self, t: int, x: Floats) -> Floats:
+    def _required(self, t: int, x: Floats) -> Floats:
         """(n,) required distance of each vertex from the body: outside of the inner garments."""
-        need = np.full(len(x), self.clearance)
+        required = np.full(len(x), self.clearance)
         for clip in self.below:
             from scipy.spatial import cKDTree
 
             y = np.asarray(clip.at(t), np.float64)
-            height = np.maximum(self._ask(y)[0], 0.0)
+            height = np.maximum(self._query(y)[0], 0.0)
             edges = clip.mesh.topology.edges
             longest = float(np.linalg.norm(y[edges[:, 1]] - y[edges[:, 0]], axis=1).max(initial=0.0))
-            around = cKDTree(y).query_ball_point(x, max(1.5 * self.tangles.edge, longest))
+            around = cKDTree(y).query_ball_point(x, max(1.5 * self.untangler.edge, longest))
             top = np.array([height[rows].max() if rows else -np.inf for rows in around])
-            need = np.maximum(need, top + self.clearance)
-        return need
+            required = np.maximum(required, top + self.clearance)
+        return required
 
     def _limit_strain(self, x: Floats, u: Floats) -> Floats:
         """Displacements limited so that no edge exceeds `max_strain`, where it is given."""
@@ -189,7 +201,7 @@ class _Fixing:
             total = np.zeros_like(y)
             np.add.at(total, edges[:, 0], pull)
             np.add.at(total, edges[:, 1], -pull)
-            y += 1.5 * total / np.maximum(self.tangles.degree, 1.0)[:, None]
+            y += 1.5 * total / np.maximum(self.untangler.degree, 1.0)[:, None]
         # if the sweeps leave edges beyond the bound, all displacements are scaled down
         u = y - x
         if _strain(x, x + u, edges).max(initial=0.0) <= self.max_strain:
@@ -203,18 +215,18 @@ class _Fixing:
 
     def _untangled(self, t: int, x: Floats, u: Floats, last: Floats) -> tuple[Floats, Floats]:
         """Displacements without self-intersections, and their difference from u as initial guess for the next frame."""
-        aim, work = x + u, self.tangles
+        aim, work = x + u, self.untangler
         if not len(work.pairs(aim)):
             return u, np.zeros_like(u)
         begin = aim + last if last.any() else aim
-        free = begin if last.any() and not len(work.pairs(begin)) else work.freed(aim)
-        self._place(t)
+        free = begin if last.any() and not len(work.pairs(begin)) else work.smoothed_free(aim)
+        self._move_body(t)
         bend = self._outside(t, x) if self.depths is not None else None
         best, left = u, np.inf
-        for _ in range(TURNS):
+        for _ in range(MOST_ROUNDS):
             if free is None:
                 break
-            y = work.back(free, aim, bend=bend)
+            y = work.move_back(free, aim, bend=bend)
             out = self._projected(t, x, y - x)
             pairs = len(work.pairs(x + out))
             if pairs < left:
@@ -222,34 +234,34 @@ class _Fixing:
             if not pairs:
                 break
             # intersections that the projection created are smoothed out again
-            free = work.freed(x + out)
+            free = work.smoothed_free(x + out)
         return best, best - u
 
     def _projected(self, t: int, x: Floats, u: Floats) -> Floats:
         """Displacements projected out of the body, with as much clearance as there is room."""
         if self.depths is None:
             return u
-        return self.clearing.clear(x, self._need(t, x) - 0.9 * self.clearance, self._ask, u, rounds=0)
+        return self.projector.project(x, self._required(t, x) - 0.9 * self.clearance, self._query, u, rounds=0)
 
     def _outside(self, t: int, x: Floats) -> Callable[[Floats, int], Floats]:
-        need = self._need(t, x)
+        required = self._required(t, x)
 
         def bend(aim: Floats, k: int) -> Floats:
-            away, out = self._ask(aim)
-            missing = np.maximum(need - away, 0.0)
+            away, out = self._query(aim)
+            missing = np.maximum(required - away, 0.0)
             return aim + missing[:, None] * out
 
         return bend
 
     def _without_negligible(self, u: Floats) -> Floats:
         """Displacements with negligible ones set to zero."""
-        small = np.linalg.norm(u, axis=1) < UNSEEN * self.tangles.edge
+        small = np.linalg.norm(u, axis=1) < NEGLIGIBLE * self.untangler.edge
         return np.where(small[:, None], 0.0, u)
 
     def _best(self, t: int, x: Floats, tried: list[Floats]) -> Floats | None:
         """The best of the displacements `tried` that improves the frame and is worse in nothing; None without one. Ties
         are broken by fewer intersections with the body and inner garments, then by clearance."""
-        self._place(t)
+        self._move_body(t)
         given = self._evaluate(t, x)
         best, least = None, (*given.rank, 0.0)
         for u in tried:
@@ -261,26 +273,34 @@ class _Fixing:
                 best, least = u, score
         return best
 
-    def _evaluate(self, t: int, x: Floats, given: Floats | None = None) -> "_Judged":
+    def _evaluate(self, t: int, x: Floats, given: Floats | None = None) -> "_Score":
         """Evaluate positions x in frame t; the required distances are taken at the positions `given`."""
-        pairs = len(self.tangles.pairs(x))
+        pairs = len(self.untangler.pairs(x))
         if self.depths is None or self.cross is None:
-            return _Judged(0, pairs, 0, 0, 0, 0.0)
-        cuts = self.cross.update(x, self._placed).count
-        away = self._ask(x)[0]
-        need = self._need(t, x if given is None else given)
+            return _Score(inside=0, self_pairs=pairs, body_pairs=0, layer_problems=0, too_close=0, deepest=0.0)
+        body_pairs = self.cross.update(x, self._body_x).count
+        away = self._query(x)[0]
+        required = self._required(t, x if given is None else given)
         every = x[self.garment.mesh.weld_index]
-        under = sum(sum(self.layers.counts(k, t, every)) for k in range(len(self.below)))
-        close = int((away < 0.5 * need).sum())
-        return _Judged(int((away < -NEARLY).sum()), pairs, cuts, under, close, -float(away.min()))
+        layer_problems = sum(sum(self.layers.counts(k, t, every)) for k in range(len(self.below)))
+        too_close = int((away < 0.5 * required).sum())
+        inside = int((away < -DEPTH_TOLERANCE).sum())
+        return _Score(
+            inside=inside,
+            self_pairs=pairs,
+            body_pairs=body_pairs,
+            layer_problems=layer_problems,
+            too_close=too_close,
+            deepest=-float(away.min()),
+        )
 
-    def order(self, frames: Floats | None) -> tuple[Layer, ...]:
+    def layering(self, frames: Floats | None) -> tuple[Layer, ...]:
         """The layering over the inner garments: as given, or with other frames (T,n,3)."""
         if not self.below:
             return ()
         if frames is None:
             frames = np.stack([np.asarray(self.garment.at(t), np.float64) for t in range(self.count)])
-        return self.layers.judge(frames)
+        return self.layers.measure(frames)
 
     def changes(self, frames: Floats) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
         """The arrays `moved`, `strain` and `bend` of `Fixed`, over all frames."""
@@ -296,29 +316,31 @@ class _Fixing:
         return tuple(np.stack(part).astype(np.float32) for part in (moved, strain, bend))  # type: ignore
 
 
-class _Judged(NamedTuple):
+class _Score(NamedTuple):
     """Numbers of problems of the garment in one frame."""
 
     inside: int  # vertices inside the body
-    own: int  # self-intersecting face pairs
-    cuts: int  # intersecting face pairs with the body
-    under: int  # vertices below inner garments, and intersecting face pairs with them
-    close: int  # vertices nearer to the body than half the required distance
+    self_pairs: int  # self-intersecting face pairs
+    body_pairs: int  # intersecting face pairs with the body
+    layer_problems: int  # vertices below inner garments, and intersecting face pairs with them
+    too_close: int  # vertices nearer to the body than half the required distance
     deepest: float  # m
 
     @property
     def rank(self) -> tuple[int, int, int]:
-        return self.inside + self.own, self.cuts + self.under, self.close
+        return self.inside + self.self_pairs, self.body_pairs + self.layer_problems, self.too_close
 
-    def worse(self, given: "_Judged") -> bool:
+    def worse(self, given: "_Score") -> bool:
         """True if worse than `given`. Cloth that is moved out may create intersections with the body or inner garments,
         so their number may grow, but by no more than the number of resolved problems."""
-        deeper = self.deepest > max(given.deepest, NEARLY)
-        return self.inside > given.inside or self.own > given.own or deeper or self.wrong > given.wrong
+        deeper = self.deepest > max(given.deepest, DEPTH_TOLERANCE)
+        return (
+            self.inside > given.inside or self.self_pairs > given.self_pairs or deeper or self.problems > given.problems
+        )
 
     @property
-    def wrong(self) -> int:
-        return self.inside + self.own + self.cuts + self.under
+    def problems(self) -> int:
+        return self.inside + self.self_pairs + self.body_pairs + self.layer_problems
 
 
 def _strain(x: Floats, y: Floats, edges: NDArray[np.int32]) -> Floats:

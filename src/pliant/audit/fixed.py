@@ -8,17 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import renamed
 from ..motion.clip import Clip
 from .findings import Report, size_words
 from .layers import Layer
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class Fixed:
     """A garment after `fix`, with the results of `check` before and after.
 
     moved: (T,n) displacement of each vertex, metres. strain: (T,k) relative change of length of each edge. bend: (T,h)
-    change of the dihedral angle of each hinge, radians. kept: frames left unchanged because nothing better was found.
+    change of the dihedral angle of each hinge, radians. unchanged: frames for which nothing better was found.
     steps: number of guarded steps from the smoothed shapes back to the original one. layers_before, layers_after: the
     layering over each inner garment.
     """
@@ -29,10 +30,13 @@ class Fixed:
     moved: NDArray[np.float32]
     strain: NDArray[np.float32]
     bend: NDArray[np.float32]
-    kept: tuple[int, ...]
+    unchanged: tuple[int, ...]
     steps: int = 0
     layers_before: tuple[Layer, ...] = ()
     layers_after: tuple[Layer, ...] = ()
+
+    kept = renamed.attribute("kept", "unchanged")
+    compared = renamed.attribute("compared", "comparison")
 
     @property
     def jitter(self) -> tuple[float, float]:
@@ -41,22 +45,25 @@ class Fixed:
         return one, two
 
     @property
-    def compared(self) -> list[tuple[str, str, str]]:
+    def comparison(self) -> list[tuple[str, str, str]]:
         """Rows of the results of `check`: (name, before, after)."""
         one, two = self.before, self.after
         many = len(one.frames) > 1
         at, rows = ", most in a frame" if many else "", []
 
-        def add(name: str, tell: Callable[[Report], str]) -> None:
-            rows.append((name, tell(one), tell(two)))
+        def add(name: str, text: Callable[[Report], str]) -> None:
+            rows.append((name, text(one), text(two)))
 
-        if one.body is not None and one.sided:
+        if one.body is not None and one.has_inside:
             add(f"vertices inside{at}", lambda report: f"{max(f.inside for f in report.frames):,}")
             add("deepest", _deepest)
         if one.body is not None:
             add("least clearance", lambda report: size_words(min(f.clearance for f in report.frames)))
-            add(f"garment intersects body{at}", lambda report: _cut(report, "crossings", "loops", "loop_length"))
-        add(f"intersects itself{at}", lambda report: _cut(report, "self_pairs", "self_loops", "self_length"))
+            add(
+                f"garment intersects body{at}",
+                lambda report: _intersections(report, "crossings", "loops", "loop_length"),
+            )
+        add(f"intersects itself{at}", lambda report: _intersections(report, "self_pairs", "self_loops", "self_length"))
         if many:
             add("intersects itself, all frames", lambda report: f"{sum(f.self_pairs for f in report.frames):,} pairs")
         for first, last in zip(self.layers_before, self.layers_after, strict=True):
@@ -79,21 +86,22 @@ class Fixed:
             a, b = self.jitter
             ratio = f", {b / a:.2f} times" if a > 1e-9 * self.garment.mesh.size else ""  # below that it is rounding
             out["jitter"] = f"{size_words(a)} before, {size_words(b)} after, per frame squared{ratio}"
-        if self.kept:
-            out["left unchanged"] = f"{len(self.kept)} frames, the first {self.kept[0]}: nothing better was found"
+        if self.unchanged:
+            first = self.unchanged[0]
+            out["left unchanged"] = f"{len(self.unchanged)} frames, the first {first}: nothing better was found"
         return out
 
     @property
     def facts(self) -> dict[str, str]:
         """Results before and after as readable text, by row heading."""
-        return {name: f"{a} -> {b}" for name, a, b in self.compared} | self.changes
+        return {name: f"{a} -> {b}" for name, a, b in self.comparison} | self.changes
 
     def to_html(self, path: str | os.PathLike[str]) -> None:
         """Write a self-contained HTML page: before and after side by side, coloured by depth, and the changes."""
         from ..report.fix_page import write_fix_page
-        from .shown import mended
+        from .views import fix_view
 
-        write_fix_page(path, mended(self))
+        write_fix_page(path, fix_view(self))
 
     def to_json(self) -> dict[str, Any]:
         """Figures, and both reports."""
@@ -107,7 +115,8 @@ class Fixed:
             "strain_99": float(np.quantile(self.strain, 0.99)),
             "bend_mean_rad": float(self.bend.mean()) if self.bend.size else 0.0,
             "jitter_m": [a, b],
-            "kept": list(self.kept),
+            "unchanged": list(self.unchanged),
+            "kept": list(self.unchanged),  # the earlier name of "unchanged", for one version
             "steps": self.steps,
             "layers_before": [layer._asdict() for layer in self.layers_before],
             "layers_after": [layer._asdict() for layer in self.layers_after],
@@ -123,7 +132,7 @@ def _deepest(report: Report) -> str:
     return size_words(report.worst_depth) + words
 
 
-def _cut(report: Report, pairs: str, loops: str, length: str) -> str:
+def _intersections(report: Report, pairs: str, loops: str, length: str) -> str:
     """Pairs and curves as text, in the frame with most intersecting pairs."""
     most = max(report.frames, key=lambda f: getattr(f, pairs))
     count, curves = getattr(most, pairs), getattr(most, loops)

@@ -12,7 +12,7 @@ from ..mesh import Mesh
 from ..motion.clip import Clip
 
 Floats = NDArray[np.float64]
-STRAIGHT = 0.7  # least ratio of height difference over the body to gap: else the inner garment is beside, not above
+ABOVE = 0.7  # least ratio of height difference over the body to gap: else the inner garment is beside, not above
 
 
 class Layer(NamedTuple):
@@ -34,26 +34,26 @@ class Layer(NamedTuple):
 
 
 class Layers:
-    """One outer garment and the inner ones. away: signed distance (k,) of points (k,3) from the body at its current
-    position; place: moves the body to a frame."""
+    """One outer garment and the inner ones. distance: signed distance (k,) of points (k,3) from the body at its current
+    position; move_body: moves the body to a frame."""
 
     def __init__(
-        self, outer: Mesh, inner: list[Clip], place: Callable[[int], None], away: Callable[[Floats], Floats]
+        self, outer: Mesh, inner: list[Clip], move_body: Callable[[int], None], distance: Callable[[Floats], Floats]
     ) -> None:
-        self.inner, self.place, self.away = inner, place, away
+        self.inner, self.move_body, self.distance = inner, move_body, distance
         self.depths = [Depths(clip.mesh) for clip in inner]
         self.cross = [Intersections(outer, clip.mesh) for clip in inner]
         first = np.unique(outer.weld_index, return_index=True)[1]
         self.rows = first[np.unique(outer.weld_index[outer.faces])]
 
-    def judge(self, frames: Floats) -> tuple[Layer, ...]:
+    def measure(self, frames: Floats) -> tuple[Layer, ...]:
         """The layering for vertices (T,n,3) of the outer garment, one `Layer` per inner garment."""
-        return tuple(self._judged(k, frames) for k in range(len(self.inner)))
+        return tuple(self._measured(k, frames) for k in range(len(self.inner)))
 
-    def _judged(self, k: int, frames: Floats) -> Layer:
+    def _measured(self, k: int, frames: Floats) -> Layer:
         below, pairs = [], []
         for t, x in enumerate(frames):
-            self.place(t)
+            self.move_body(t)
             found = self.counts(k, t, x)
             below.append(found[0])
             pairs.append(found[1])
@@ -64,5 +64,5 @@ class Layers:
         the body was already moved."""
         y, points = np.asarray(self.inner[k].at(t), np.float64), x[self.rows]
         nearest = self.depths[k].update(y).query(points)[1]
-        rise, gap = self.away(nearest) - self.away(points), np.linalg.norm(nearest - points, axis=1)
-        return int(((rise > STRAIGHT * gap) & (gap > 0.0)).sum()), self.cross[k].update(x, y).count
+        rise, gap = self.distance(nearest) - self.distance(points), np.linalg.norm(nearest - points, axis=1)
+        return int(((rise > ABOVE * gap) & (gap > 0.0)).sum()), self.cross[k].update(x, y).count

@@ -1,13 +1,12 @@
 """Comparison of methods that report pairs of features: vertex and face, edge and edge."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..contacts import EDGE_EDGE, Contacts
-from ..detect.detectors.continuous import ContinuousDetector
-from ..detect.detectors.sphere_surface import SphereSurfaceDetector
+from ..detect.base import BaseDetector
 from .queries import Facts
 from .verdicts import CLEAR, Verdict, added, repeated, turns
 
@@ -24,21 +23,21 @@ class _Claims(NamedTuple):
     pairs: Rows
 
 
-def features(detector: Any, facts: Facts, found: Contacts) -> Verdict:
+def features(detector: BaseDetector, facts: Facts, found: Contacts) -> Verdict:
     """Compare pairs within the distance, each once, and deep vertices of a closed side with a nearest face."""
-    bounds = detector.bounds if isinstance(detector, SphereSurfaceDetector) else (0.0, 0.0)
+    bounds = detector.bounds
     parts = [_sort(detector, facts, k, claims, bounds[k == EDGES]) for k, claims in enumerate(_claims(found, facts))]
-    if detector.guarantee == "A" or max(bounds):
-        return added(parts)._replace(bound=max(bounds))
-    return added(parts)._replace(bound=float("nan"), beyond=0)
+    if np.isnan(bounds).any():  # none is stated
+        return added(parts)._replace(bound=float("nan"), beyond=0)
+    return added(parts)._replace(bound=max(bounds))
 
 
-def _sort(detector: Any, facts: Facts, sort: int, claims: _Claims, bound: float) -> Verdict:
+def _sort(detector: BaseDetector, facts: Facts, sort: int, claims: _Claims, bound: float) -> Verdict:
     slack, near, (records, pairs) = facts.slack, facts.near[sort], claims
     d, truth, own = near.distance, _keys(near.pairs), _keys(pairs)
     at = np.minimum(np.searchsorted(truth, own), max(len(truth) - 1, 0))
     known = np.isin(own, truth)
-    away, deep = _deep(facts, sort, not isinstance(detector, SphereSurfaceDetector))
+    away, deep = _deep(facts, sort, detector.finds_deep)
     # a deep vertex needs exactly one face, any that is as near as the nearest
     fits = ~known & deep[pairs[:, 0]] if len(deep) else np.zeros(len(own), np.bool_)
     fits[fits] = np.abs(records["distance"][fits] - away[pairs[fits, 0]]) <= CLEAR * slack
@@ -104,10 +103,10 @@ def _sides(facts: Facts, sort: int, claims: _Claims) -> Floats:
     return np.where(facts.vertices[sort].distance[claims.pairs[:, 0]] < 0.0, -1.0, 1.0)
 
 
-def _met(detector: Any, facts: Facts, sort: int) -> tuple[Rows, Rows, Rows]:
+def _met(detector: BaseDetector, facts: Facts, sort: int) -> tuple[Rows, Rows, Rows]:
     """Pairs that certainly and possibly collide during the step, and all vertices of the latter; empty without CCD."""
     none = np.zeros((0, 2), np.int64)
-    if not isinstance(detector, ContinuousDetector):
+    if not detector.swept:
         return none, none, none[:, 0]
     touched = [_vertices(facts, k, perhaps).ravel() for k, (_, perhaps) in enumerate(facts.met)]
     return *facts.met[sort], np.unique(np.concatenate(touched))

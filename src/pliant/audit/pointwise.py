@@ -1,15 +1,10 @@
 """Comparison of methods that report points: near a surface, inside a closed mesh, inside tetrahedra."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ..contacts import MIDPOINT_FIELD, Contacts
-from ..detect.detectors.bone_boxes import BoneBoxesDetector
-from ..detect.detectors.bone_fields import BoneFieldsDetector
-from ..detect.detectors.distance_field import DistanceFieldDetector
-from ..detect.detectors.height_grid import HeightGridDetector
+from ..detect.base import BaseDetector
 from ..detect.fields.exact import Truth
 from ..detect.fields.field import DistanceField
 from ..mesh import Mesh
@@ -21,29 +16,24 @@ from .verdicts import CLEAR, Verdict, added, repeated, turns
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Rows = NDArray[np.int64]
-CELL = 0.8661  # error bound of a trilinear field, relative to the spacing (docs/detectors/distance-field.md)
 _NODES = 1e-6  # tolerance of node values, relative to the size of the mesh
 _CORNERS = np.stack(np.meshgrid(*[[0.0, 1.0]] * 3, indexing="ij"), -1).reshape(8, 3)
-POINTWISE = (DistanceFieldDetector, BoneFieldsDetector, HeightGridDetector, BoneBoxesDetector)
 
 
-def points(detector: Any, facts: Facts, found: Contacts) -> Verdict:
+def points(detector: BaseDetector, facts: Facts, found: Contacts) -> Verdict:
     """Compare vertices and edge midpoints of the first side within the distance of the second, or inside it."""
     slack, within, d = facts.slack, facts.within, facts.points.distance
     at = np.concatenate([facts.x, facts.middles])
     rows = found["elements"][:, 0] + np.where(found["kind"] == MIDPOINT_FIELD, len(facts.x), 0)
-    if isinstance(detector, BoneBoxesDetector) and not facts.question.solid[1]:
-        # an open mesh has unsigned distances
-        far = np.abs(d)
-    else:
-        far = d
-    bound, seen = _bound(detector, facts, at)
+    # an open mesh has unsigned distances, unless the method distinguishes its sides
+    far = d if detector.signed_if_open or facts.question.solid[1] else np.abs(d)
+    bound, seen = max(detector.bounds), _covered(detector, facts, at)
     got, there = _marked(rows, len(d)), far <= within - slack
     missed, extra = there & seen & ~got, got & (far > within + slack)
     fine = far[rows] <= within + slack
     again = repeated(rows)
     error = np.abs(found["distance"][fine] - d[rows[fine]])
-    if isinstance(detector, HeightGridDetector):
+    if detector.views:
         # only sides are guaranteed, and only beyond the bound; distances are estimates
         beyond = int((missed & (d < -bound)).sum()) if facts.question.solid[1] else 0
         beyond += _count_false(detector, facts, np.flatnonzero(extra), at)
@@ -64,24 +54,18 @@ def points(detector: Any, facts: Facts, found: Contacts) -> Verdict:
     )
 
 
-def _bound(detector: Any, facts: Facts, at: Floats) -> tuple[float, Bools]:
-    """The stated bound, metres, nan without one; and a mask of the points in the method's stated range."""
-    seen = np.ones(len(at), np.bool_)
-    if isinstance(detector, BoneFieldsDetector):
-        return float("nan"), seen
-    if isinstance(detector, HeightGridDetector):
-        return float(detector.grids.bound), seen
-    if not isinstance(detector, DistanceFieldDetector):
-        return 0.0, seen
+def _covered(detector: BaseDetector, facts: Facts, at: Floats) -> Bools:
+    """Mask of the points in the method's stated range."""
     field, d, first = detector.field, facts.points.distance, len(facts.x)
-    seen = np.abs(d) < (field.band - 2.0 * CELL) * field.spacing
+    seen = detector.covers(d)
     # the midpoint of an edge inside is not tested where both ends are out of range
     seen[first:] &= seen[facts.question.one.mesh.topology.edges].any(1) | (d[first:] >= -facts.within)
-    body, pose = detector.rigid.body, facts.state.pose
-    at = brought(at, pose[body]) if body < len(pose) else at
-    silent = np.flatnonzero(seen & np.isnan(field.sample(at)[0]))
-    seen[silent[_without_sign(field, at[silent])]] = False
-    return CELL * field.spacing, seen
+    if isinstance(field, DistanceField):
+        body, pose = facts.question.two.body, facts.state.pose
+        at = brought(at, pose[body]) if body < len(pose) else at
+        silent = np.flatnonzero(seen & np.isnan(field.sample(at)[0]))
+        seen[silent[_without_sign(field, at[silent])]] = False
+    return seen
 
 
 def _without_sign(field: DistanceField, p: Floats) -> Bools:
@@ -109,15 +93,15 @@ def _boundary_distance(mesh: Mesh, p: Floats, reach: float) -> Floats:
     return out
 
 
-def _count_false(detector: HeightGridDetector, facts: Facts, rows: Rows, at: Floats) -> int:
-    """Number of `rows` of points (n,3) that are false in every grid direction: farther than sqrt(3) (within + 3 cells)
-    from the volume below the height field."""
-    limit = np.sqrt(3.0) * (facts.within + 3.0 * detector.grids.bound)
+def _count_false(detector: BaseDetector, facts: Facts, rows: Rows, at: Floats) -> int:
+    """Number of `rows` of points (n,3) that are false in every direction of projection: farther than
+    sqrt(3) (within + 3 cells) from the volume below the height field."""
+    limit = np.sqrt(3.0) * (facts.within + 3.0 * max(detector.bounds))
     suspects = at[rows[np.abs(facts.points.distance[rows]) > limit]]
     corners = facts.y[facts.question.two.mesh.faces]
     low, high, held = corners.min(1) - limit, corners.max(1) + limit, np.zeros(len(suspects), np.bool_)
-    for grid in detector.grids.grids:
-        axis, across = grid.axis, [k for k in range(3) if k != grid.axis]
+    for axis, sign in detector.views:
+        across = [k for k in range(3) if k != axis]
         flat = corners.copy()
         flat[:, :, axis] = 0.0
         for k in np.flatnonzero(~held):
@@ -126,19 +110,19 @@ def _count_false(detector: HeightGridDetector, facts: Facts, rows: Rows, at: Flo
             foot = np.where(np.arange(3) == axis, 0.0, p)
             gap = from_triangles(np.broadcast_to(foot, (int(near.sum()), 3)), flat[near])
             near[near] = np.linalg.norm(gap, axis=1) <= limit
-            below = high[near, axis] >= p[axis] if grid.sign > 0.0 else low[near, axis] <= p[axis]
+            below = high[near, axis] >= p[axis] if sign > 0.0 else low[near, axis] <= p[axis]
             held[k] = bool(below.any())
     return int((~held).sum())
 
 
-def inside(detector: Any, facts: Facts, found: Contacts) -> Verdict:
+def inside(detector: BaseDetector, facts: Facts, found: Contacts) -> Verdict:
     """Compare vertices inside the other, closed, side; for self-contact, those inside another part of the side."""
     question, slack = facts.question, facts.slack
     if question.other is None:
         asked, sure, perhaps = facts.inside_itself
         told = found["elements"][:, 0].astype(np.int64)
-        return _sets(told[np.isin(told, asked)], sure, perhaps, facts.x)
-    parts = []
+        return _stated(detector, _sets(told[np.isin(told, asked)], sure, perhaps, facts.x))
+    bound, parts = max(detector.bounds), []
     for which, (x, exact) in enumerate(zip((facts.x, facts.y), facts.vertices, strict=True)):
         records = found[found["bodies"][:, 0] == (question.one, question.two)[which].body]
         rows = records["elements"][:, 0].astype(np.int64)
@@ -146,13 +130,13 @@ def inside(detector: Any, facts: Facts, found: Contacts) -> Verdict:
         part = _sets(rows, np.flatnonzero(d < -slack), np.flatnonzero(d <= slack), x)
         fine = d[rows] <= slack
         error = np.abs(records["distance"] - d[rows])[fine]
-        beyond = part.beyond + int((error > CLEAR * slack).sum())
+        beyond = part.beyond + int((error > bound + CLEAR * slack).sum())
         turn = _turns(records[fine], exact, rows[fine], slack)
         parts.append(part._replace(beyond=beyond, depth=error, turn=turn))
-    return added(parts)
+    return _stated(detector, added(parts))
 
 
-def in_tets(detector: Any, facts: Facts, found: Contacts) -> Verdict:
+def in_tets(detector: BaseDetector, facts: Facts, found: Contacts) -> Verdict:
     """Compare vertices inside tetrahedra of the other side, or of their own. The separation direction is not the
     shortest, so its length is reported but not part of the guarantee."""
     question, parts = facts.question, []
@@ -160,7 +144,7 @@ def in_tets(detector: Any, facts: Facts, found: Contacts) -> Verdict:
     for (side, other, y), (x, sure, perhaps) in zip(sides, facts.in_tets):
         records = found[found["bodies"][:, 0] == side.body]
         rows = records["elements"][:, 0].astype(np.int64)
-        part = _sets(rows, sure, perhaps, x)._replace(bound=float("nan"))  # no bound of the depth; membership is exact
+        part = _sets(rows, sure, perhaps, x)
         if question.other is not None:
             # interior vertices count as well
             exact = exact_from(other, y, x[rows])
@@ -168,7 +152,13 @@ def in_tets(detector: Any, facts: Facts, found: Contacts) -> Verdict:
             error = np.abs(records["distance"] - exact.distance)
             part = part._replace(depth=error, turn=_turns(records, exact, every, facts.slack))
         parts.append(part)
-    return added(parts)
+    return _stated(detector, added(parts))
+
+
+def _stated(detector: BaseDetector, verdict: Verdict) -> Verdict:
+    """The verdict with the stated bound of the depth. Membership is exact for classes A and B; class C states none."""
+    beyond = 0 if detector.guarantee == "C" else verdict.beyond
+    return verdict._replace(bound=max(detector.bounds), beyond=beyond)
 
 
 def _sets(told: Rows, sure: Rows, perhaps: Rows, x: Floats) -> Verdict:

@@ -20,11 +20,11 @@ from ..simulation.guard import Guard
 Floats = NDArray[np.float64]
 Pairs = NDArray[np.int32]
 RINGS = (2, 4)  # rings of edges around the curves that are smoothed; then the whole mesh
-IRON, PASSES = 0.01, 60  # anchor stiffness and most passes when the whole mesh is smoothed
-HOLDS = 10.0 ** np.arange(-0.5, -4.6, -0.5)  # anchor stiffness of smoothed vertices relative to edges
+FLATTENING, PASSES = 0.01, 60  # anchor stiffness and most passes when the whole mesh is smoothed
+ANCHORS = 10.0 ** np.arange(-0.5, -4.6, -0.5)  # anchor stiffness of smoothed vertices relative to edges
 STIFF = 1e4  # anchor stiffness of the other vertices
-THIN = 0.05  # thickness of the cloth on the way back, relative to the median edge
-STEP = 0.3  # fraction of the remaining displacement per step of the way back
+THICKNESS = 0.05  # thickness of the cloth while it moves back, relative to the median edge
+STEP = 0.3  # fraction of the remaining displacement per step of moving back
 SLOW, PATIENCE = 0.98, 3  # stop after this many steps in a row that leave more than this fraction of the displacement
 
 
@@ -44,18 +44,18 @@ class Untangler:
         self._stiffness = (diags_array(self.degree) - self.links).tocsc()
         span = mesh.vertices[top.edges[:, 1]] - mesh.vertices[top.edges[:, 0]]
         self.edge = float(np.median(np.linalg.norm(span, axis=1)))
-        self.thickness = THIN * self.edge
+        self.thickness = THICKNESS * self.edge
         options: dict[str, Any] = {"gravity": (0.0, 0.0, 0.0), "friction": 0.0, "self_contact": "safe"}
         body = Body(mesh, material=Cloth())
         self._scene = Scene([body], eps=self.thickness, thickness=self.thickness, **options)
         self._guard: Guard | None = None
-        self.steps = 0  # total number of steps in `back`
+        self.steps = 0  # total number of steps in `move_back`
 
     def pairs(self, x: Floats) -> Pairs:
         """(k,2) intersecting faces of the shape x (n,3)."""
         return self.cross.update(x).pairs()
 
-    def freed(self, x: Floats) -> Floats | None:
+    def smoothed_free(self, x: Floats) -> Floats | None:
         """A smoothed shape near x without intersections; None where none was found."""
         pairs = self.pairs(x)
         if not len(pairs):
@@ -63,26 +63,26 @@ class Untangler:
         patch = np.zeros(len(x), np.bool_)
         for rings in (*RINGS, None):
             patch[self.mesh.faces[np.unique(pairs)]] = True
-            around = np.ones(len(x), np.bool_) if rings is None else self._grown(patch, rings)
-            for hold in HOLDS:
-                y = self._smoothed(x, np.where(around, hold, STIFF))
+            around = np.ones(len(x), np.bool_) if rings is None else self._dilated(patch, rings)
+            for anchor in ANCHORS:
+                y = self._smoothed(x, np.where(around, anchor, STIFF))
                 found = self.pairs(y)
                 if not len(found):
                     return y
             # faces that the smoothed patch intersects are smoothed too
             pairs = np.concatenate([pairs, found])
-            if rings == RINGS[-1] and (flat := self._ironed(x)) is not None:
+            if rings == RINGS[-1] and (flat := self._flattened(x)) is not None:
                 return flat
             if around.all():
                 break
         return None
 
-    def _ironed(self, x: Floats) -> Floats | None:
+    def _flattened(self, x: Floats) -> Floats | None:
         """Smooth the whole of x repeatedly, rescaling every part to its size, until no faces intersect; None where some
         remain. A sheet converges to its two lowest modes, which are flat."""
         y = x
-        for hold, times in (*((hold, 1) for hold in HOLDS[:3]), (IRON, PASSES)):
-            everywhere = np.full(len(x), hold)
+        for anchor, times in (*((anchor, 1) for anchor in ANCHORS[:3]), (FLATTENING, PASSES)):
+            everywhere = np.full(len(x), anchor)
             solve = self._springs(everywhere)
             for _ in range(times):
                 y = self._rescaled(np.asarray(solve(everywhere[:, None] * y)), x)
@@ -100,23 +100,23 @@ class Untangler:
         factor = np.sqrt(was / np.maximum(now, 1e-300))
         return np.asarray(middle[part] + factor[part, None] * (y - middle[part]))
 
-    def _grown(self, patch: NDArray[np.bool_], rings: int) -> NDArray[np.bool_]:
+    def _dilated(self, patch: NDArray[np.bool_], rings: int) -> NDArray[np.bool_]:
         for _ in range(rings):
             patch = patch | (self.links @ patch > 0)
         return patch
 
-    def _smoothed(self, x: Floats, hold: Floats) -> Floats:
-        """The equilibrium of springs along all edges and anchor springs to x of stiffness `hold` (n,)."""
-        return np.asarray(self._springs(hold)(hold[:, None] * x))
+    def _smoothed(self, x: Floats, anchor: Floats) -> Floats:
+        """The equilibrium of springs along all edges and anchor springs to x of stiffness `anchor` (n,)."""
+        return np.asarray(self._springs(anchor)(anchor[:, None] * x))
 
-    def _springs(self, hold: Floats) -> Callable[[Floats], Floats]:
+    def _springs(self, anchor: Floats) -> Callable[[Floats], Floats]:
         """The solver from anchor forces to equilibrium positions, factorised once."""
         from scipy.sparse import diags_array
         from scipy.sparse.linalg import splu
 
-        return splu((self._stiffness + diags_array(hold)).tocsc()).solve
+        return splu((self._stiffness + diags_array(anchor)).tocsc()).solve
 
-    def back(
+    def move_back(
         self, x: Floats, target: Floats, steps: int = 40, bend: Callable[[Floats, int], Floats] | None = None
     ) -> Floats:
         """Move from x, free of intersections, towards `target` as far as the guard allows. `bend` may modify the target

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from . import output
-from .reading import PLAIN, FileOptions, check_apart, check_length, check_sources, lasting, read_clip, warn_of_pair
+from .reading import PLAIN, FileOptions, check_distinct, check_length, check_sources, extended, read_clip, warn_of_pair
 from .writing import check_targets
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def check(
     """
     body = body_of(file, body, frames)
     check_sources(file, body, frames.points, frames.body_points)
-    from ..audit.check import check as audit
+    from ..audit.check import check as check_clips
 
     allowed = _limits(limits)
     about = {"max-inside": limits.max_inside, "max-cuts": limits.max_cuts, "min-clearance": limits.min_clearance}
@@ -112,9 +112,9 @@ def check(
         ("--min-clearance", limits.min_clearance, allowed.clearance),
     ]
     worn, under, fps = read_pair(file, body, frames, files, lengths)
-    output.say_if_compiling("queries.intersections.find_crossings")
-    with output.shares(f"checking {file.name}") as done:
-        report = audit(worn, under, fps=fps, every=frames.every, progress=done)
+    output.say_if_compiling("queries.intersections.find_intersections")
+    with output.fraction_bar(f"checking {file.name}") as done:
+        report = check_clips(worn, under, fps=fps, every=frames.every, progress=done)
     broken = report.broken(allowed)
     written = _write(report, show)
     if json:
@@ -125,8 +125,8 @@ def check(
         _show_frames(report)
     if report.places:
         _show_places(report)
-    for text in report.unchecked:
-        output.say(f"note: {text}" if "as if flipped" in text else f"not checked: {text}")
+    for note in report.notes:
+        output.say(note.line)
     if report.crossings and not broken:
         by = "--max-depth" if limits.max_cuts is None else "--max-cuts"
         output.say(f"note: {report.crossings:,} pairs of triangles of garment and body cross, within {by}")
@@ -148,13 +148,13 @@ def read_pair(
     """
     from ..io.animation import pair_clips
 
-    clip, body_clip, told = frames.clip, frames.body_clip, ""
+    clip, body_clip, notice = frames.clip, frames.body_clip, ""
     if frames.rest and (clip is not None or body_clip is not None):
         raise ValueError("--rest reads the rest pose without a clip; leave out --clip and --body-clip")
     if body is not None and not frames.rest and frames.points is None and frames.body_points is None:
-        clip, body_clip, told = pair_clips(file, body, clip, body_clip)
-    if told:
-        output.warn(told)
+        clip, body_clip, notice = pair_clips(file, body, clip, body_clip)
+    if notice:
+        output.warn(notice)
     worn, fps = read_clip(file, frames.points, clip, frames.fps, files, frames.part, rest=frames.rest)
     under = None
     if body is not None:
@@ -164,11 +164,11 @@ def read_pair(
         )
         fps = rate if worn.still else fps
         if body.resolve() == file.resolve() and clip == body_clip:
-            worn, under = lasting(worn, under), lasting(under, worn)
+            worn, under = extended(worn, under), extended(under, worn)
         for option, given, value in lengths:
             if given is not None and value is not None:
                 check_length(option, given, value, under)
-        check_apart(file, worn, body, under)
+        check_distinct(file, worn, body, under)
     warn_of_pair(worn, under)
     return worn, under, fps
 
@@ -236,14 +236,13 @@ def _show_frames(report: Any) -> None:
 
 
 def _show_places(report: Any) -> None:
-    from ..audit.findings import size_words
+    from ..audit.findings import KIND_TEXT, size_words
 
-    words = {"inside": "inside the body", "self": "intersects itself", "body": "intersects the body"}
     rows = []
     for p in report.places[:5]:
         deep = f"{size_words(p.depth)} deep, " if p.depth > 0.0 else ""
         count = f"{p.size} vertex" if p.size == 1 else f"{p.size} vertices"
         how = f"{deep}{count}" if p.kind == "inside" else f"{deep}{size_words(p.length)} long"
         at = ", ".join(f"{v:.3f}" for v in p.place)
-        rows.append((p.frame, words[p.kind], how, f"({at}) m"))
+        rows.append((p.frame, KIND_TEXT[p.kind], how, f"({at}) m"))
     output.table(("frame", "what", "how much", "where"), rows, title=f"worst locations, of {report.place_count}")

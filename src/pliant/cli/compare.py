@@ -87,7 +87,7 @@ def compare(
     check_targets([("--report", report, HTML)], inputs)
     one, other = _inputs(scene_or_a, b, states, files)
     output.say_if_compiling("detectors.stochastic.traversal.advance")
-    with output.shares(f"comparing on {scene_or_a or 'tablecloth-on-bust'}") as done:
+    with output.fraction_bar(f"comparing on {scene_or_a or 'tablecloth-on-bust'}") as done:
         found = audit(
             one,
             other,

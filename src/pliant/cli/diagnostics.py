@@ -18,35 +18,35 @@ class Sources:
     files: FileOptions = PLAIN
 
 
-MADE = Sources()
+GENERATED = Sources()
 
 
-def complaints(result: Any, sources: Sources = MADE) -> list[str]:
+def run_warnings(result: Any, sources: Sources = GENERATED) -> list[str]:
     """Return one warning per problem of the run, each with its remedy."""
-    said: list[str] = []
+    lines: list[str] = []
     bodies = result.scene.bodies
     if not result.scene.deformable:
-        return said
+        return lines
     hung = any(len(bodies[b].pins) or len(bodies[b].grips) for b in result.scene.deformable)
     if result.start:
-        said.append(start_line(result, sources))
+        lines.append(start_line(result, sources))
     if result.penetrates:
         deep = 1e3 * result.summary["penetration_m"]
-        said.append(f"cloth was up to {deep:.3g} mm inside the body; {_advice(result)}")
+        lines.append(f"cloth was up to {deep:.3g} mm inside the body; {_advice(result)}")
     elif result.scene.fixed and not result.contacts.any() and not hung:
-        said.append(f"the cloth never touched the body; {_contact_advice(result)}")
+        lines.append(f"the cloth never touched the body; {_contact_advice(result)}")
     elif result.scene.fixed and not result.contacts[-1] and not hung:
-        said.append("the cloth is off the body at the end; more --friction or another --place may hold it")
+        lines.append("the cloth is off the body at the end; more --friction or another --place may hold it")
     elif not hung and (fell := _slid(result)):
-        said.append(
+        lines.append(
             f"the cloth has slid down the body by {fell:.2g} m; more --friction, or pinned vertices, would hold it"
         )
     elif result.cut and result.scene.self_contact != "safe":
-        said.append(_crossing_warning(result, sources))
+        lines.append(_crossing_warning(result, sources))
     if result.tangled:
         count = int(result.crossings[-1, 0])
         why = "" if not result.start else "; some did so at the start"
-        said.append(
+        lines.append(
             f"{count:,} pairs of cloth triangles intersect at the end{why}; --self-contact safe keeps cloth free of "
             "self-intersections if it starts without any"
         )
@@ -62,11 +62,11 @@ def complaints(result: Any, sources: Sources = MADE) -> list[str]:
         if result.crossings is not None:
             bad = result.summary["frames_with_crossings"]
             counted = f"{result.crossings.sum()} pairs of triangles intersect in {bad} frames of safe mode"
-        said.append(f"{counted}; {why}")
-    return said
+        lines.append(f"{counted}; {why}")
+    return lines
 
 
-def start_line(result: Any, sources: Sources = MADE) -> str:
+def start_line(result: Any, sources: Sources = GENERATED) -> str:
     """The intersections at the start, and the command that removes them."""
     safe = "; --self-contact safe does not cover these pairs" if result.scene.self_contact == "safe" else ""
     return f"the start has intersections: {result.start_words} intersect{safe}; {_fix_commands(result, sources)}"
@@ -102,7 +102,7 @@ def _fix_commands(result: Any, sources: Sources) -> str:
 
 def _advice(result: Any) -> str:
     """The remedy against cloth inside the body, chosen by its cause."""
-    from ..report.causes import FAST, deepest_of
+    from ..simulation.measure.causes import FAST, deepest_of
 
     worst, eps = deepest_of(result), result.scene.eps
     if result.deepest[0] < 0.0 and -result.deepest[0] >= 0.5 * result.summary["penetration_m"]:

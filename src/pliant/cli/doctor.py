@@ -39,11 +39,11 @@ def examine() -> dict[str, Any]:
     versions = {name: _version(name) for name in PACKAGES}
     checks = [_packages(versions), _python()]
     threads: dict[str, Any] = {"cores": os.cpu_count(), "used": None, "layer": None}
-    folder = None
+    folder, parallel = None, False
     try:
         from ..kernels import jit
 
-        folder = jit.cache_root() / "kernels"
+        folder, parallel = jit.cache_root() / "kernels", jit.COMPILED and jit.PARALLEL
         threads |= {"used": jit.threads(), "layer": jit.threading_layer()}
         ran = f"works; a loop ran on {threads['used']} threads"
         checks.append(_check("compiler", True, ran if jit.COMPILED else "turned off (PLIANT_COMPILE=0)"))
@@ -51,7 +51,7 @@ def examine() -> dict[str, Any]:
         why = " ".join(str(error).split()) or type(error).__name__
         checks.append(_check("compiler", False, why, "pip install --force-reinstall numba llvmlite"))
     cache = _cache(folder)
-    checks += [_cache_check(cache), _openmp(threads["layer"]), _browser(), _cuda()]
+    checks += [_cache_check(cache), _openmp(threads["layer"], parallel), _browser(), _cuda()]
     return {
         "well": all(c["fine"] for c in checks if c["essential"]),
         "versions": versions,
@@ -128,12 +128,13 @@ def _writable(folder: pathlib.Path) -> bool:
         return False
 
 
-def _openmp(layer: str | None) -> dict[str, Any]:
-    """Other threading layers give the same results but start a parallel loop 70 to 190 times slower.
+def _openmp(layer: str | None, parallel: bool) -> dict[str, Any]:
+    """Check for OpenMP where loops run in parallel.
 
-    See docs/decisions/0001-numba.md.
+    Other threading layers give the same results but start a parallel loop 70 to 190 times slower, see
+    docs/decisions/0001-numba.md.
     """
-    fine = layer is None or layer == "omp" or layer.startswith("none")
+    fine = layer is None or layer == "omp" or not parallel
     how = {"linux": "install libgomp (Debian, Ubuntu: apt-get install libgomp1)", "darwin": "brew install libomp"}
     advice = f"loops start faster with OpenMP: {how.get(sys.platform, 'install an OpenMP runtime')}"
     return _check("OpenMP threads", fine, str(layer), advice, essential=False)

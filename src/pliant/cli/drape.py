@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from . import output
-from .diagnostics import Sources, complaints
+from .diagnostics import Sources, run_warnings
 from .reading import PLAIN, FileOptions, check_sources, metres
 from .staging import WearOptions, stage
 from .writing import check_targets
@@ -38,8 +38,8 @@ class BetweenOptions:
     """Detection and response between deformable bodies, in addition to the guard."""
 
     self_method: str | None = None
-    """Detection method between deformable bodies and within each: tree, sphere-surface, continuous, spatial-hash,
-    stochastic-tree, active-pairs, brute-force, image-space (closed bodies). Default: the guard's own detection."""
+    """Detection method between deformable bodies and within each: bvh, sphere-surface, continuous, spatial-hash,
+    stochastic-bvh, active-pairs, brute-force, image-space (closed bodies). Default: the guard's own detection."""
     self_response: str | None = None
     "Response between layers of cloth: projection, penalty, geometric, penalty+geometric, separate."
     levels: int | None = None
@@ -140,7 +140,7 @@ def drape(
         above: centre the cloth over the body; as-is: leave it; auto: move it only if it starts inside or far away.
     method
         Detection method, see pliant methods. Default: auto, which takes distance-field for rigid bodies, bone-boxes for
-        a character with many bones and tree for other deforming bodies; the table says which and why.
+        a character with many bones and bvh for other deforming bodies; the table says which and why.
     measure
         Measure every frame with the exact referee.
     cache
@@ -150,11 +150,10 @@ def drape(
     """
     check_sources(cloth, body, *wear.layer)
     from .. import validate
-    from ..detect.choose import AUTO, Chosen, method_for
-    from ..detect.methods import method_name
     from ..io import FORMATS, check_libraries
-    from ..report.result import record
     from ..simulation import Simulation
+    from ..simulation.build import choose
+    from ..simulation.record import record
 
     if frames is not None:
         frames = validate.whole("frames", frames, low=1)
@@ -186,9 +185,9 @@ def drape(
     output.say_if_compiling("dynamics.xpbd.relax_serial")
     made, pace = stage(cloth, body, scene, place, files, wear, options)
     frames, substeps = frames or pace.frames, substeps or pace.substeps
-    picked = method_for(made) if method in (None, AUTO) else Chosen(method_name(str(method)), "asked for")
+    picked = choose(made, method)
     fielded = picked.name == "distance-field"
-    with output.shares("baking the field" if fielded else "preparing") as baked:
+    with output.fraction_bar("baking the field" if fielded else "preparing") as baked:
         chosen = {"progress": baked, "cache": cache} if fielded else None
         sim = Simulation(made, dt, substeps=substeps, method=picked.name, options=chosen, **self_contact_options)
     with output.progress(f"draping {made.name}", frames) as advance:
@@ -204,10 +203,10 @@ def drape(
     if json:
         output.print_json(result.summary | {"eps_m": made.eps, "method": picked._asdict(), "files": written})
     else:
-        told = [("method", f"{picked.name} ({picked.why})"), *(("written", name) for name in _shortened(written))]
-        output.table(("", made.name), [*result.facts.items(), *told])
+        rows = [("method", f"{picked.name} ({picked.why})"), *(("written", name) for name in _shortened(written))]
+        output.table(("", made.name), [*result.facts.items(), *rows])
     worn = () if scene is not None or body is None else (cloth, *wear.layer)
-    for line in complaints(result, Sources(worn, body, files)):
+    for line in run_warnings(result, Sources(worn, body, files)):
         output.warn(line)
     return int(result.penetrates or result.cut or result.broken or result.tangled)
 

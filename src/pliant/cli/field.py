@@ -77,7 +77,7 @@ def field(
     surface = read_mesh(mesh, files)
     output.say_if_compiling("fields.bake.bake_tiles")
     options: dict[str, Any] = {"spacing": metres("--spacing", spacing), "band": band, "sign": sign}
-    with output.shares(f"baking {mesh.name}") as baked:
+    with output.fraction_bar(f"baking {mesh.name}") as baked:
         made, fetched = fetch_or_bake(surface, resolution, cache=cache, progress=baked, **options)
     figures: dict[str, Any] = {
         "mesh": str(mesh),

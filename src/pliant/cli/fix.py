@@ -55,9 +55,9 @@ def fix(
     body = body_of(garment, body, frames)
     check_sources(garment, body, frames.points, frames.body_points, *(inner or []))
     from .. import validate
-    from ..audit.findings import Limits, size_words
-    from ..audit.fix import NEARLY
-    from ..audit.fix import fix as mend
+    from ..audit.findings import Limits, NoteKind, size_words
+    from ..audit.fix import DEPTH_TOLERANCE
+    from ..audit.fix import fix as repair
     from ..io import FORMATS, check_libraries
 
     apart = validate.length("--clearance", clearance, low=0.0)
@@ -75,9 +75,9 @@ def fix(
         raise ValueError(f"--out {out}: there are {count} frames, and {out.suffix} holds one; one of: {able}")
     _check_sequence_names(out, count, inputs)
     layers = [read_clip(path, None, None, frames.fps or fps, files, option="")[0] for path in below]
-    output.say_if_compiling("queries.intersections.find_crossings")
-    with output.shares(f"fixing {garment.name}") as done:
-        fixed = mend(
+    output.say_if_compiling("queries.intersections.find_intersections")
+    with output.fraction_bar(f"fixing {garment.name}") as done:
+        fixed = repair(
             worn, under, clearance=apart, inner=layers, untangle=tangles, max_strain=max_strain, fps=fps, progress=done
         )
     written = _write(out, fixed.garment, fps)
@@ -85,20 +85,20 @@ def fix(
         with output.progress(f"writing {report.name}"):
             fixed.to_html(report)
         written.append(str(report))
-    depth = NEARLY if fixed.after.sided else None
+    depth = DEPTH_TOLERANCE if fixed.after.has_inside else None
     left = fixed.after.broken(Limits(depth=depth, self_pairs=0 if tangles else None, body_pairs=0))
     left += [f"below {layer.name}: {layer.words()}" for layer in fixed.layers_after if layer.wrong]
     if json:
         output.print_json(fixed.to_json() | {"remains": left, "written": written})
     else:
         output.table(("", garment.name), [*fixed.facts.items(), *(("written", name) for name in written)])
-        told = [f"remains: {text}" for text in left]
+        warnings = [f"remains: {text}" for text in left]
         if under is not None and (near := min(frame.clearance for frame in fixed.after.frames)) < 0.99 * apart:
-            told.append(f"the clearance is {size_words(near)}, {size_words(apart)} was requested")
-        for text in fixed.after.unchecked:
-            if not text.startswith("overlap volume"):  # not requested, and garments are open
-                output.say(f"note: {text}" if "as if flipped" in text else f"not checked: {text}")
-        for text in told:
+            warnings.append(f"the clearance is {size_words(near)}, {size_words(apart)} was requested")
+        for note in fixed.after.notes:
+            if note.kind is not NoteKind.NO_OVERLAP:  # not requested, and garments are open
+                output.say(note.line)
+        for text in warnings:
             output.warn(text)
     if files != PLAIN:
         output.say("note: written in metres, y up; read it without --units and --up")

@@ -119,17 +119,17 @@ def _blocks(widths: Sequence[int], keys: int, room: int) -> list[list[int]]:
 
 
 @contextlib.contextmanager
-def shares(what: str) -> Iterator[Callable[[float], None]]:
+def fraction_bar(what: str) -> Iterator[Callable[[float], None]]:
     """A progress bar; the yielded function sets the completed fraction, 0..1."""
     with progress(what, 100) as advance:
         done = 0.0
 
-        def tell(share: float) -> None:
+        def set_fraction(share: float) -> None:
             nonlocal done
             advance(100.0 * (share - done))
             done = share
 
-        yield tell
+        yield set_fraction
 
 
 @contextlib.contextmanager

@@ -68,7 +68,7 @@ def check_length(option: str, given: str, value: float, body: "Clip") -> None:
         raise ValueError(f"{option} {given} is {value:g} m, and {large}; write {given}mm, or {given}m for metres")
 
 
-def check_apart(file: pathlib.Path, worn: "Clip", body: pathlib.Path, under: "Clip") -> None:
+def check_distinct(file: pathlib.Path, worn: "Clip", body: pathlib.Path, under: "Clip") -> None:
     """Raise ValueError where garment and body come from one file and share faces or nodes."""
     from ..io.gltf import GltfSource
     from ..io.obj import ObjSource
@@ -107,7 +107,7 @@ def warn_of_pair(worn: "Clip", under: "Clip | None") -> None:
     output.warn(f"{said}; are both files in the same units, with the same axis up?")
 
 
-def lasting(one: "Clip", other: "Clip") -> "Clip":
+def extended(one: "Clip", other: "Clip") -> "Clip":
     """The clip `one`, with its last frame repeated until it is as long as `other`."""
     import numpy as np
 

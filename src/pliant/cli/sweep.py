@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from ..sweep.plan import Plan, Run
     from ..sweep.sweep import Progress, Swept
 
+# kind of a run -> the kernel whose presence in the cache tells that its kernels are compiled
+KERNELS = {
+    "drape": "dynamics.xpbd.relax_serial",
+    "check": "queries.intersections.find_intersections",
+    "bake": "fields.bake.bake_tiles",
+}
 _INTERVAL = 5.0  # seconds between two progress lines where stderr is not a terminal
 _SHOWN = 12  # most rows in the table of failed runs
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
@@ -85,9 +91,7 @@ def sweep(
     if plan:
         return _show_plan(wanted, target, json)
     if scheduler is None:
-        output.say_if_compiling(
-            {"drape": "xpbd.relax_serial", "check": "crossings.find_crossings"}.get(wanted.kind, "bake.bake_tiles")
-        )
+        output.say_if_compiling(KERNELS[wanted.kind])
     with _ProgressDisplay(wanted.name) as watch:
         done = carry_out(
             wanted,

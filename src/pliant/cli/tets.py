@@ -45,7 +45,7 @@ def tets(
 
     check_targets([("--out", out, (".msh", ".mesh", ".vtk", ".npz"))], [surface])
     mesh = outward(read_mesh(surface, files))
-    output.say_if_compiling("nearest.find_nearest")
+    output.say_if_compiling("queries.closest_point.find_nearest")
     start = time.perf_counter()
     with output.progress(f"filling {surface.name}") as advance:
         made, loss = filled(mesh, size, progress=lambda points: advance(points, "points processed"))

@@ -1,15 +1,26 @@
-"""The protocol of all detectors: construct once, `update` with positions, `find` contacts."""
+"""The protocol of all detectors: construct once, `update` with positions, `find` contacts.
+
+`Detector` is the minimum that a simulation needs. `BaseDetector` adds, with defaults, everything that the rest of the
+library asks a detector: its error bound, what it can see, what it needs, and its state between queries.
+"""
 
 import enum
-from typing import Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..contacts import Contacts
 from ..mesh import Mesh
-from ..motion.deforming import Deforming
 from ..state import State
+
+if TYPE_CHECKING:
+    from ..motion.deforming import Deforming
+
+Floats = NDArray[np.float64]
+STATE_WIDTH = 10  # columns of `BaseDetector.state`
+_NAN = float("nan")
 
 
 class Finds(enum.Flag):
@@ -18,6 +29,15 @@ class Finds(enum.Flag):
     OBSTACLE = enum.auto()  # deformable against a static or kinematic obstacle
     PAIR = enum.auto()  # deformable against deformable
     SELF = enum.auto()  # self-contact
+
+
+class Reports(enum.StrEnum):
+    """What the records of a detector stand for, and hence the exact set with which `compare` compares them."""
+
+    FEATURES = "features"  # pairs of vertex and face or of two edges within the distance, and vertices inside
+    POINTS = "points"  # vertices and edge midpoints within the distance, or inside
+    INSIDE = "inside"  # vertices inside a closed mesh
+    TETS = "tets"  # vertices inside tetrahedra
 
 
 class Side(NamedTuple):
@@ -29,45 +49,11 @@ class Side(NamedTuple):
     mesh: Mesh
     first: int = 0
     body: int = 0
-    motion: Deforming | None = None
+    motion: "Deforming | None" = None
 
     @property
     def rows(self) -> slice:
         return slice(self.first, self.first + self.mesh.n_vertices)
-
-
-@runtime_checkable
-class Detector(Protocol):
-    """`update` takes new positions and is the only method that changes internal state; `find` returns the contacts.
-
-    guarantee: A never misses, B bounded error, C measured recall. follows: the second side may move.
-    """
-
-    name: ClassVar[str]
-    finds: ClassVar[Finds]
-    guarantee: ClassVar[str]
-    needs: ClassVar[str]
-    gives: ClassVar[str]
-    source: ClassVar[str]
-    follows: ClassVar[bool]
-
-    def update(self, state: State) -> Self: ...
-
-    def find(self, state: State) -> Contacts: ...
-
-
-@runtime_checkable
-class Remembering(Protocol):
-    """A detector whose results depend on earlier ones; checkpoints store its memory."""
-
-    memory: NDArray[np.float64]  # (k,10); k = 0 if nothing is stored
-
-
-@runtime_checkable
-class Forgetting(Protocol):
-    """A detector with temporal coherence; `forget` resets it at the start of another run."""
-
-    def forget(self) -> None: ...
 
 
 class Inside(NamedTuple):
@@ -91,3 +77,158 @@ class InsideQuery(Protocol):
     def inside(self, points: Any, which: NDArray[np.int64] | None = None) -> Inside:
         """The points (n,3) inside; `which` (n,): their vertex indices on the deformable side, to warm-start queries."""
         ...
+
+
+@runtime_checkable
+class Detector(Protocol):
+    """`update` takes new positions and is the only method that changes internal state; `find` returns the contacts.
+
+    guarantee: A never misses, B bounded error, C measured recall. follows: the second side may move.
+    """
+
+    name: str
+    finds: Finds
+    guarantee: str
+    needs: str
+    gives: str
+    source: str
+    follows: bool
+
+    def update(self, state: State) -> Self: ...
+
+    def find(self, state: State) -> Contacts: ...
+
+
+class BaseDetector:
+    """Base class of detectors. A subclass sets the first seven attributes, `__init__`, `update` and `find`; it
+    overrides of the rest what differs for it. The defaults are those of a method that reports pairs of features and
+    keeps nothing between queries.
+
+    The constructor takes one `Side`, or two (the second is the obstacle in contacts with obstacles), and the keyword
+    `within`, metres. Further keyword-only parameters are options of the method.
+    """
+
+    name: str = ""  # as users type it, lower case with hyphens
+    finds: Finds = Finds.OBSTACLE
+    guarantee: str = "C"  # A never misses, B bounded error, C measured recall
+    needs: str = "any triangle meshes"
+    gives: str = "distance, normal"
+    source: str = ""
+    follows: bool = True  # the second side may move or deform vertex by vertex
+
+    # what it reports and sees
+    reports: Reports = Reports.FEATURES
+    signed_if_open: bool = False  # distances behind an open mesh are negative
+    finds_deep: bool = True  # reports vertices deeper than `within` inside a closed side
+    swept: bool = False  # also reports pairs that touch during the step (CCD)
+    views: tuple[tuple[int, float], ...] = ()  # axis and sign of its directions of projection; it sees no further
+
+    # what it takes
+    volume: bool = False  # meshes with tets, not their surfaces
+    many: bool = False  # any number of bodies in one query, by the option `more`
+    needs_closed: bool = False  # an obstacle that is a closed mesh
+    more_options: ClassVar[frozenset[str]] = frozenset()  # options besides the keyword-only parameters of __init__
+    variants: ClassVar[tuple[Mapping[str, Any], ...]] = ()  # options that get a row of their own in `compare`
+
+    remembers: bool = False  # results depend on earlier ones; checkpoints contain its `state`
+    field: Any = None  # the distance field of the obstacle that it samples
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *sides: Any, within: float, **options: Any) -> None: ...
+
+    @classmethod
+    def against(cls, motion: "Deforming | None") -> "type[BaseDetector]":
+        """Return the class to construct for an obstacle with this motion."""
+        return cls
+
+    def update(self, state: State) -> Self:
+        """Set the positions of the vertices; the only method that changes internal state."""
+        return self
+
+    def find(self, state: State) -> Contacts:
+        """Return the contact records at the positions of the last update."""
+        raise NotImplementedError(f"{type(self).__name__} does not implement find")
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Largest errors of distances in metres, of vertices and of edges at the last update; nan: none is stated."""
+        return (0.0, 0.0) if self.guarantee == "A" else (_NAN, _NAN)
+
+    def covers(self, distance: Floats) -> NDArray[np.bool_]:
+        """Mask (n,) of the points within the stated range, given their exact distances (n,) from the obstacle."""
+        return np.ones(len(distance), np.bool_)
+
+    @property
+    def estimated_recall(self) -> float:
+        """The method's own estimate of its recall at the last update; nan: it makes none."""
+        return _NAN
+
+    @property
+    def inside_query(self) -> InsideQuery | None:
+        """The exact query for points inside the obstacle, if the method has one."""
+        return None
+
+    def box_corners(self) -> Floats | None:
+        """Corners (k,2,2,2,3) of its bounding boxes at the last update, for display; None if it has none to show."""
+        return None
+
+    def state(self) -> Floats:
+        """Return (k,10) the state besides positions on which results depend; no rows if there is none."""
+        return np.zeros((0, STATE_WIDTH))
+
+    def restore(self, state: Floats) -> None:
+        """Set the state to one returned by `state`."""
+        if len(state):
+            raise ValueError(f"method {self.name!r} has no state; expected 0 rows, found {len(state)}")
+
+    def reset(self) -> None:
+        """Discard everything kept from earlier queries, so that the next update begins a new run."""
+
+
+class _Completed(BaseDetector):
+    """A detector that implements only the minimum, with the defaults for the rest."""
+
+    def __init__(self, detector: Any) -> None:
+        self.detector = detector
+        self.follows = detector.follows
+        self.remembers = hasattr(detector, "memory")  # how detectors of earlier versions stated it
+
+    def update(self, state: State) -> Self:
+        self.detector.update(state)
+        return self
+
+    def find(self, state: State) -> Contacts:
+        found: Contacts = self.detector.find(state)
+        return found
+
+    @property
+    def inside_query(self) -> InsideQuery | None:
+        return self.detector if isinstance(self.detector, InsideQuery) else None
+
+    def state(self) -> Floats:
+        return self.detector.memory if self.remembers else super().state()
+
+    def restore(self, state: Floats) -> None:
+        if self.remembers:
+            self.detector.memory = state
+        else:
+            super().restore(state)
+
+    def reset(self) -> None:
+        if self.remembers:
+            self.detector.memory = np.zeros((0, STATE_WIDTH))
+        if hasattr(self.detector, "forget"):
+            self.detector.forget()
+
+
+def complete(detector: Any) -> BaseDetector:
+    """Return a detector with all members of `BaseDetector`: itself, or a view of one that implements the minimum."""
+    return detector if isinstance(detector, BaseDetector) else _Completed(detector)
+
+
+def completed_class(detector: type) -> type[BaseDetector]:
+    """Return a detector class with all members of `BaseDetector`: itself, or a subclass that adds the defaults."""
+    if issubclass(detector, BaseDetector):
+        return detector
+    return type(detector.__name__, (detector, BaseDetector), {"__module__": detector.__module__})

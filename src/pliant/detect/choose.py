@@ -3,7 +3,7 @@
 The rule follows from measurements of `pliant compare`; the figures are in docs/compare.md.
 """
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from .. import validate
 from ..arguments import check_arguments
 from ..mesh import Mesh
-from ..motion.deforming import Skinned
-from ..scene import Scene
-from .detectors.distance_field import finest_cells
+
+if TYPE_CHECKING:
+    from ..motion.deforming import Skinned
+    from ..scene import Scene
 
 AUTO = "auto"
 # Bone-attached bounding boxes pay off if many bones move a body. On a walking mannequin they take half the time of the
@@ -39,27 +40,30 @@ def choose_method(a: Mesh, b: Mesh | None = None, within: float = 0.002) -> Chos
     meshes = [mesh for mesh in (a, b) if mesh is not None]
     if any(len(np.unique(mesh.faces)) < mesh.n_vertices for mesh in meshes):
         return Chosen("brute-force", "exact, and includes vertices that belong to no face")
-    return Chosen("tree", f"exact, and the fastest for {sum(mesh.n_faces for mesh in meshes)} triangles")
+    return Chosen("bvh", f"exact, and the fastest for {sum(mesh.n_faces for mesh in meshes)} triangles")
 
 
-def method_for(scene: Scene) -> Chosen:
+def method_for(scene: "Scene") -> Chosen:
     """Choose the method for contacts of deformables with the static and kinematic bodies of a scene."""
+    from ..motion.deforming import Skinned
+    from .detectors.distance_field import finest_cells
+
     bodies = [scene.bodies[b] for b in scene.fixed]
     shapes = [scene.shapes[b] for b in scene.fixed if b in scene.shapes]
     without = [b for b in scene.fixed if not _boned(scene.shapes.get(b)) and scene.bodies[b].mesh.n_faces > FEW]
     if any(_boned(shape) for shape in shapes) and not without:
         return Chosen("bone-boxes", "a body is skinned; exact, with bone-attached bounding boxes")
     if without and any(isinstance(shape, Skinned) for shape in shapes):
-        return Chosen("tree", f"{_boneless(scene.shapes.get(without[0]))}; exact for any motion")
+        return Chosen("bvh", f"{_boneless(scene.shapes.get(without[0]))}; exact for any motion")
     if shapes:
-        return Chosen("tree", "a body deforms with few bones or none; exact for any motion")
+        return Chosen("bvh", "a body deforms with few bones or none; exact for any motion")
     coarse = [body.label for body in bodies if finest_cells(body.mesh, scene.eps) > 1.001 * scene.eps]
     if coarse:
-        return Chosen("tree", f"a distance field of {coarse[0]!r} would be coarser than eps = {scene.eps:g} m; exact")
+        return Chosen("bvh", f"a distance field of {coarse[0]!r} would be coarser than eps = {scene.eps:g} m; exact")
     return Chosen("distance-field", "all bodies are rigid; one lookup per point, error at most 0.87 cells")
 
 
-def _shares(shape: Skinned) -> NDArray[np.float64]:
+def _shares(shape: "Skinned") -> NDArray[np.float64]:
     """The share of the vertices that each bone dominates (has the largest weight of), in descending order."""
     held = np.bincount(shape.joints[:, 0]) / max(len(shape.joints), 1)
     return np.sort(held[held > 0.0])[::-1]
@@ -67,6 +71,8 @@ def _shares(shape: Skinned) -> NDArray[np.float64]:
 
 def _boned(shape: Any) -> bool:
     """Return whether the bones divide a body finely enough for bone-attached bounding boxes."""
+    from ..motion.deforming import Skinned
+
     if not isinstance(shape, Skinned) or shape.character.morphs:
         return False
     shares = _shares(shape)
@@ -75,6 +81,8 @@ def _boned(shape: Any) -> bool:
 
 def _boneless(shape: Any) -> str:
     """The reason why bone-attached bounding boxes would not pay off."""
+    from ..motion.deforming import Skinned
+
     if not isinstance(shape, Skinned):
         return "a body has no bones" if shape is None else "a body deforms without bones"
     if shape.character.morphs:

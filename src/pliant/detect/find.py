@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import validate
+from .. import renamed, validate
 from ..arguments import check_arguments
 from ..contacts import Contacts
 from ..mesh import Mesh
 from ..state import State
-from .base import Finds, Remembering, Side
+from .base import Finds, Side
 from .choose import AUTO, Chosen, choose_method
 from .methods import METHODS, check_options, method_name
 
@@ -64,17 +64,19 @@ class LooseDetector:
         self._detector.update(self._state)
         return self
 
-    @property
-    def memory(self) -> NDArray[np.float64]:
-        """(k,10) the state besides positions that results depend on, empty for most methods; set no rows to reset."""
-        return self._detector.memory if isinstance(self._detector, Remembering) else np.zeros((0, 10))
+    def state(self) -> NDArray[np.float64]:
+        """Return (k,10) the state besides positions on which results depend; no rows for most methods."""
+        return self._detector.state()
 
-    @memory.setter
-    def memory(self, rows: Any) -> None:
-        if isinstance(self._detector, Remembering):
-            self._detector.memory = rows
-        elif len(rows):
-            raise ValueError(f"method {self.chosen.name!r} has no memory; expected 0 rows, found {len(rows)}")
+    def restore(self, state: Any) -> None:
+        """Set the state to one returned by `state` of a detector made in the same way."""
+        self._detector.restore(state)
+
+    def reset(self) -> None:
+        """Discard everything kept from earlier queries."""
+        self._detector.reset()
+
+    memory = renamed.state("memory")
 
     def find(self) -> Contacts:
         """Return the contact records at the positions of the last update."""

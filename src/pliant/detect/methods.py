@@ -1,58 +1,155 @@
-"""The registry of detectors by name, used by the command line, the tests and the benchmarks."""
+"""The registry of detectors by name: the built-in ones, those of `register`, and those of installed packages."""
 
+import importlib
 import inspect
-from collections.abc import Mapping
+import logging
+from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any
 
 from ..arguments import unknown_option
 from ..validate import choice
-from .bvh.build import OPTIONS as TREE_OPTIONS
-from .detectors.bone_boxes import BoneBoxesDetector
-from .detectors.bone_fields import BoneFieldsDetector
-from .detectors.brute_force import BruteForceDetector
-from .detectors.bvh import BvhDetector
-from .detectors.continuous import ContinuousDetector
-from .detectors.distance_field import DistanceFieldDetector
-from .detectors.height_grid import HeightGridDetector
-from .detectors.image_space import ImageSpaceDetector
-from .detectors.spatial_hash import SpatialHashDetector
-from .detectors.sphere_surface import SphereSurfaceDetector
-from .detectors.stochastic import ActivePairsDetector, StochasticBvhDetector
+from .base import BaseDetector, Finds, completed_class
 
+GROUP = "pliant.detectors"  # entry points, name = "module:Class"
+EARLIER = {"tree": "bvh", "stochastic-tree": "stochastic-bvh"}  # earlier names, still accepted
 _OWN = {"within", "more"}  # set by the caller that constructs the detector, not by users
-METHODS: dict[str, Any] = {
-    detector.name: detector
-    for detector in (
-        BruteForceDetector,
-        DistanceFieldDetector,
-        BvhDetector,
-        ContinuousDetector,
-        HeightGridDetector,
-        BoneBoxesDetector,
-        SphereSurfaceDetector,
-        SpatialHashDetector,
-        StochasticBvhDetector,
-        ActivePairsDetector,
-        ImageSpaceDetector,
-    )
+_RESERVED = {"auto", *EARLIER}
+# name -> module and class, imported at first use, so that a query loads only the method that it runs
+_BUILT_IN = {
+    "brute-force": "brute_force:BruteForceDetector",
+    "distance-field": "distance_field:DistanceFieldDetector",
+    "bvh": "bvh:BvhDetector",
+    "continuous": "continuous:ContinuousDetector",
+    "height-grid": "height_grid:HeightGridDetector",
+    "bone-boxes": "bone_boxes:BoneBoxesDetector",
+    "sphere-surface": "sphere_surface:SphereSurfaceDetector",
+    "spatial-hash": "spatial_hash:SpatialHashDetector",
+    "stochastic-bvh": "stochastic:StochasticBvhDetector",
+    "active-pairs": "stochastic:ActivePairsDetector",
+    "image-space": "image_space:ImageSpaceDetector",
 }
+log = logging.getLogger("pliant.detect")
+
+
+class _Registry(MutableMapping[str, Any]):
+    """Detector classes by name, in the order of registration. A class is imported when it is read; the entry points of
+    installed packages are read with the first listing, or with the first name that is not built in."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, str | type[BaseDetector]] = dict(_BUILT_IN)
+        self._searched = False
+
+    def __getitem__(self, name: str) -> type[BaseDetector]:
+        name = EARLIER.get(name, name)
+        if name not in self._places:
+            self._search()
+        place = self._places[name]
+        if isinstance(place, str):
+            module, _, kind = place.partition(":")
+            made: type[BaseDetector] = getattr(importlib.import_module(f"{__package__}.detectors.{module}"), kind)
+            self._places[name] = place = made
+        return place
+
+    def __setitem__(self, name: str, detector: type) -> None:
+        self._places[EARLIER.get(name, name)] = completed_class(detector)
+
+    def __delitem__(self, name: str) -> None:
+        del self._places[EARLIER.get(name, name)]
+
+    def __contains__(self, name: object) -> bool:
+        name = EARLIER.get(name, name) if isinstance(name, str) else name
+        if name not in self._places:
+            self._search()
+        return name in self._places
+
+    def __iter__(self) -> Iterator[str]:
+        self._search()
+        return iter(tuple(self._places))
+
+    def __len__(self) -> int:
+        self._search()
+        return len(self._places)
+
+    def _search(self) -> None:
+        """Register the detectors that installed packages declare; one that cannot be loaded is logged and left out."""
+        if self._searched:
+            return
+        self._searched = True
+        from importlib.metadata import entry_points
+
+        for point in entry_points(group=GROUP):
+            try:
+                detector = _checked(point.load())
+                if detector.name != point.name:
+                    raise ValueError(f"its class has the name {detector.name!r}")
+                self._add(detector)
+            except Exception as error:  # code of another package
+                log.warning("detection method %r (%s) is not available: %s", point.name, point.value, error)
+
+    def _add(self, detector: type[BaseDetector]) -> None:
+        if detector.name in self._places:
+            raise ValueError(f"method {detector.name!r} is already registered; choose another name, or unregister it")
+        self._places[detector.name] = detector
+
+
+METHODS = _Registry()
+
+
+def register(detector: type[BaseDetector]) -> type[BaseDetector]:
+    """Add a detection method under its `name` and return its class, so that this also works as a decorator.
+
+    The class derives from `pliant.detect.BaseDetector`. From then on its name is accepted wherever a method is named:
+    in `pliant.detector`, `Simulation`, `compare`, on the command line and in the menu of `pliant play`. A package makes
+    its method available to every process by an entry point in the group "pliant.detectors" instead.
+    """
+    _checked(detector)
+    METHODS._search()
+    METHODS._add(detector)
+    return detector
+
+
+def unregister(name: str) -> None:
+    """Remove a method that was added by `register` or by an installed package; built-in methods stay."""
+    name = method_name(name)
+    if name in _BUILT_IN:
+        raise ValueError(f"method {name!r} is built in and cannot be removed")
+    del METHODS[name]
+
+
+def _checked(detector: Any) -> type[BaseDetector]:
+    """Return a class that states itself completely enough to be used; raise a TypeError or ValueError otherwise."""
+    if not (isinstance(detector, type) and issubclass(detector, BaseDetector)):
+        raise TypeError(f"{detector!r} is not a detector class; derive it from pliant.detect.BaseDetector")
+    name = detector.name
+    if not isinstance(name, str) or not name or name != name.lower().replace("_", "-") or name in _RESERVED:
+        raise ValueError(f"{detector.__name__}.name = {name!r}; expected lower case with hyphens, such as 'my-method'")
+    if detector.guarantee not in ("A", "B", "C"):
+        raise ValueError(f"{detector.__name__}.guarantee = {detector.guarantee!r}; expected 'A', 'B' or 'C'")
+    if not isinstance(detector.finds, Finds) or not detector.finds:
+        raise ValueError(f"{detector.__name__}.finds = {detector.finds!r}; expected one or more flags of Finds")
+    if detector.find is BaseDetector.find:
+        raise TypeError(f"{detector.__name__} does not implement find(state)")
+    return detector
+
+
+def option_names(method: str) -> set[str]:
+    """Return the names of a method's options."""
+    made = METHODS[method]
+    keywords = {p.name for p in inspect.signature(made).parameters.values() if p.kind is p.KEYWORD_ONLY}
+    return (keywords | made.more_options) - _OWN
 
 
 def check_options(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a method; raise a TypeError that lists the valid ones if one is unknown."""
-    known: set[str] = set()
-    makers = [METHODS[method], *([BoneFieldsDetector] if method == BoneFieldsDetector.name else [])]
-    for parameter in (p for made in makers for p in inspect.signature(made).parameters.values()):
-        if parameter.kind is parameter.VAR_KEYWORD:
-            known |= set(TREE_OPTIONS)
-        elif parameter.kind is parameter.KEYWORD_ONLY:
-            known.add(parameter.name)
+    known = option_names(method)
     for name in options:
-        if name not in known - _OWN:
-            raise unknown_option(f"method {method!r}", str(name), known - _OWN)
+        if name not in known:
+            raise unknown_option(f"method {method!r}", str(name), known)
     return dict(options)
 
 
 def method_name(name: str) -> str:
-    """Return the name as spelled in METHODS; underscores are accepted for hyphens."""
-    return choice("method", str(name).replace("_", "-"), tuple(METHODS))
+    """Return the name as spelled in METHODS; earlier names, and underscores for hyphens, are accepted."""
+    given = str(name).replace("_", "-")
+    given = EARLIER.get(given, given)
+    return given if given in METHODS else choice("method", given, tuple(METHODS))

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.dynamics import xpbd as _kernels
+from ..kernels.dynamics.xpbd import Air
 from ..mesh import Mesh
 from ..scene import Scene
 from ..state import State
@@ -50,7 +51,7 @@ class ClothDynamics:
             _kernels.even_out(v, self._spare, start, beside, self._share(dt))
         if self.air.any():
             faces = self.membrane.faces
-            _kernels.air_push(faces, x, v, self.wind, self.air, dt, self.w, self._start, self._beside)
+            _kernels.air_push(faces, x, v, Air(self.wind, self.air), dt, self.w, self._start, self._beside)
 
     def _share(self, dt: float) -> Floats:
         """Return the fraction of each velocity difference exchanged in `dt`, limited for stability."""

@@ -90,8 +90,8 @@ def pair_clips(
     wanted = clip or body_clip or next((name for name in ours if name in theirs), None)
     one = clip or (wanted if wanted in ours else ours[0])
     two = body_clip or (wanted if wanted in theirs else theirs[0])
-    told = f"the garment plays clip {one!r} and the body {two!r}; --clip and --body-clip choose others"
-    return one, two, told if one != two and one in ours and two in theirs else ""
+    notice = f"the garment plays clip {one!r} and the body {two!r}; --clip and --body-clip choose others"
+    return one, two, notice if one != two and one in ours and two in theirs else ""
 
 
 def _turned(frames: NDArray[Any], units: str | float, up: str) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from .. import validate
 from ..files import atomic_write
 from ..motion.clip import Clip
 from .camera import open_elevation
-from .check_view import COLOURS, CheckView, Spot, angles, srgb_to_linear
+from .check_view import COLOURS, CheckView, PlaceView, angles, srgb_to_linear
 from .pack import check, pack, planes
 from .page import filled, script_data, static
 
@@ -21,7 +21,7 @@ SCRIPTS = (
     "decode.js", "matrix.js", "shaders.js", "scene.js", "heat.js", "view.js", "player.js", "check.js",
 )  # fmt: skip
 STYLES = "replay.css", "check.css"
-MOST_SPOTS = 40
+MOST_PLACES = 40
 
 
 def check_page(found: CheckView) -> str:
@@ -29,10 +29,12 @@ def check_page(found: CheckView) -> str:
     clips = found.clips
     run = {
         "clips": [pack(clip, found.heat(found.top) if k == 0 else None) for k, clip in enumerate(clips)],
-        "cuts": cuts(found),
-        "series": [{"name": name, "unit": unit, "values": short(some)} for name, (unit, some) in found.series.items()],
+        "curves": curves(found),
+        "series": [
+            {"name": name, "unit": unit, "values": rounded(some)} for name, (unit, some) in found.series.items()
+        ],
         "spots": spots(found),
-        "unlisted": max(len(found.spots) - MOST_SPOTS, 0),
+        "unlisted": max(len(found.places) - MOST_PLACES, 0),
     }
     facts = "".join(row(name, value) for name, value in found.facts.items())
     return stage_page(found, clips, run, {"verdict": html.escape(found.verdict), "facts": facts})
@@ -94,11 +96,14 @@ def depth_text(metres: float) -> str:
 
 def _legend(found: CheckView) -> str:
     rows = []
-    if (found.away < 0.0).any():
+    if (found.distances < 0.0).any():
         ends = f"<span>surface</span><span>{html.escape(depth_text(found.top))} inside</span>"
         ramp = f'<div class="ramp" style="background: linear-gradient(to right, {ramp_css()})"></div>'
         rows.append(f'<div class="scale">{ramp}<div class="ends">{ends}</div></div>')
-    for name, kept, words in (("own", found.own, "intersects itself"), ("cut", found.cut, "intersects the body")):
+    for name, kept, words in (
+        ("own", found.self_curves, "intersects itself"),
+        ("cut", found.body_curves, "intersects the body"),
+    ):
         if any(len(segments) for segments in kept):
             rows.append(f'<div><span class="ink {name}"></span>{words}</div>')
     return "".join(rows)
@@ -106,10 +111,10 @@ def _legend(found: CheckView) -> str:
 
 def spots(found: CheckView, **more: Any) -> list[dict[str, Any]]:
     """The worst locations as dicts, each extended by `more`."""
-    return [_spot(found, spot) | more for spot in found.spots[:MOST_SPOTS]]
+    return [_place_dict(found, spot) | more for spot in found.places[:MOST_PLACES]]
 
 
-def _spot(found: CheckView, spot: Spot) -> dict[str, Any]:
+def _place_dict(found: CheckView, spot: PlaceView) -> dict[str, Any]:
     azimuth, elevation = angles(found.direction(spot))
     return {
         "frame": spot.frame,
@@ -123,17 +128,20 @@ def _spot(found: CheckView, spot: Spot) -> dict[str, Any]:
     }
 
 
-def cuts(found: CheckView, when: str = "", **more: Any) -> dict[str, Any]:
+def curves(found: CheckView, when: str = "", **more: Any) -> dict[str, Any]:
     """Intersection curves; `when` is appended to their names to distinguish several sets."""
-    return {f"own{when}": _cuts(found.own) | more, f"body{when}": _cuts(found.cut) | more}
+    return {
+        f"own{when}": _packed_curves(found.self_curves) | more,
+        f"body{when}": _packed_curves(found.body_curves) | more,
+    }
 
 
-def _cuts(frames: Sequence[NDArray[np.float32]]) -> dict[str, Any]:
+def _packed_curves(frames: Sequence[NDArray[np.float32]]) -> dict[str, Any]:
     every = np.concatenate([np.zeros((0, 2, 3), np.float32), *frames]).astype("<f4")
     return {"counts": [len(segments) for segments in frames], "ends": planes(every)}
 
 
-def short(values: Sequence[float]) -> list[float | None]:
+def rounded(values: Sequence[float]) -> list[float | None]:
     """Values rounded to four significant digits; None where a value is not finite."""
     return [float(f"{value:.4g}") if np.isfinite(value) else None for value in values]
 

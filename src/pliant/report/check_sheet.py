@@ -11,14 +11,14 @@ from ..files import atomic_write
 from ..kernels.geometry import raster
 from .camera import Camera
 from .check_page import depth_text
-from .check_view import COLOURS, CheckView, Spot, angles
+from .check_view import COLOURS, CheckView, PlaceView, angles
 from .picture import render
 from .sheet import INK, PAPER, QUIET
 
 Floats = NDArray[np.float64]
 Pixels = NDArray[np.uint8]
 MOST = 3  # locations shown
-OWN, CUT, RING = (158, 13, 140), (26, 71, 204), (176, 47, 68)
+SELF_COLOUR, BODY_COLOUR, RING_COLOUR = (158, 13, 140), (26, 71, 204), (176, 47, 68)
 _SEEN = 0.9  # opacity of penetrating parts, drawn through what is in front of them
 _BUSY = 200_000  # faces; above it one sample per pixel
 
@@ -33,44 +33,44 @@ def write_check_sheet(path: str | os.PathLike[str], found: CheckView, tile: tupl
 def check_sheet(found: CheckView, tile: tuple[int, int] = (420, 380)) -> Image.Image:
     """Columns of two tiles; a single location has them side by side, and a clean check has one tile."""
     width, height = tile
-    spots = worst_spots(found)
+    places = worst_places(found)
     gap, head, caption = max(6, width // 35), max(30, height // 6), max(16, height // 7)
-    across, down = (len(spots), 2) if len(spots) > 1 else (1 + len(spots), 1)
-    size = (gap + across * (width + gap), head + down * (height + gap) + (caption if spots else 0))
+    across, down = (len(places), 2) if len(places) > 1 else (1 + len(places), 1)
+    size = (gap + across * (width + gap), head + down * (height + gap) + (caption if places else 0))
     sheet = Image.new("RGB", size, PAPER)
     draw = ImageDraw.Draw(sheet)
-    scale = min(230, size[0] // 3) if (found.away < 0.0).any() else 0
+    scale = min(230, size[0] // 3) if (found.distances < 0.0).any() else 0
     room = size[0] - 3 * gap - scale
     _write(draw, (gap, head * 0.34), found.title, INK, head * 0.30, room, "lm")
     _write(draw, (gap, head * 0.72), found.verdict, QUIET, head * 0.21, room, "lm")
     if scale:
         _legend(sheet, found, size[0] - gap, round(head * 0.30), scale)
-    if not spots:
+    if not places:
         sheet.paste(Image.fromarray(heat_picture(found, 0, None, width, height)), (gap, head))
-    for k, spot in enumerate(spots):
+    for k, view in enumerate(places):
         x, y = gap + k * (width + gap), head
-        near = found.camera_on(spot)
+        near = found.camera_on(view)
         azimuth, elevation = angles(np.subtract(near.eye, near.target) / near.nearest * 1e-3)
         whole = Camera.framing(found.clips, width / height, azimuth=azimuth, elevation=elevation)
         beside = (x, y + height + gap) if down == 2 else (x + width + gap, y)
-        sheet.paste(Image.fromarray(heat_picture(found, spot.frame, whole, width, height, spot)), (x, y))
-        sheet.paste(Image.fromarray(heat_picture(found, spot.frame, near, width, height)), beside)
+        sheet.paste(Image.fromarray(heat_picture(found, view.frame, whole, width, height, view)), (x, y))
+        sheet.paste(Image.fromarray(heat_picture(found, view.frame, near, width, height)), beside)
         middle, below = x + (width if down == 2 else 2 * width + gap) / 2, beside[1] + height
-        _write(draw, (middle, below + 0.36 * caption), spot.title, INK, 0.36 * caption, width, "mm")
-        _write(draw, (middle, below + 0.78 * caption), spot.detail, QUIET, 0.28 * caption, width, "mm")
+        _write(draw, (middle, below + 0.36 * caption), view.title, INK, 0.36 * caption, width, "mm")
+        _write(draw, (middle, below + 0.78 * caption), view.detail, QUIET, 0.28 * caption, width, "mm")
     return sheet
 
 
-def worst_spots(found: CheckView) -> list[Spot]:
+def worst_places(found: CheckView) -> list[PlaceView]:
     """The worst location of each kind, then the next worst of any kind, at most `MOST`."""
-    firsts = [next((s for s in found.spots if s.kind == kind), None) for kind in ("inside", "body", "self")]
-    chosen = [spot for spot in firsts if spot is not None]
-    chosen += [spot for spot in found.spots if spot not in chosen][: MOST - len(chosen)]
-    return sorted(chosen[:MOST], key=lambda spot: list(found.spots).index(spot))
+    firsts = [next((s for s in found.places if s.kind == kind), None) for kind in ("inside", "body", "self")]
+    chosen = [view for view in firsts if view is not None]
+    chosen += [view for view in found.places if view not in chosen][: MOST - len(chosen)]
+    return sorted(chosen[:MOST], key=lambda view: list(found.places).index(view))
 
 
 def heat_picture(
-    found: CheckView, frame: int, camera: Camera | None, width: int, height: int, ring: Spot | None = None
+    found: CheckView, frame: int, camera: Camera | None, width: int, height: int, ring: PlaceView | None = None
 ) -> Pixels:
     """A rendered frame with penetrating parts coloured by depth, and the intersection curves."""
     clips = found.clips
@@ -85,25 +85,25 @@ def heat_picture(
     image = Image.fromarray(np.rint(plain + share * (hot - plain)).astype(np.uint8))
     draw = ImageDraw.Draw(image)
     nearest = _nearest(found, frame, camera, width, height)
-    for segments, ink in ((found.cut, CUT), (found.own, OWN)):
+    for segments, ink in ((found.body_curves, BODY_COLOUR), (found.self_curves, SELF_COLOUR)):
         _lines(draw, segments[frame], camera, nearest, ink)
     if ring is not None:
         (x, y, _), _ = (a[0] for a in camera.project(np.array([ring.place]), width, height))
         r = max(10.0, width / 24)
         draw.ellipse((x - r, y - r, x + r, y + r), outline=(255, 255, 255), width=6)
-        draw.ellipse((x - r + 1, y - r + 1, x + r - 1, y + r - 1), outline=RING, width=4)
+        draw.ellipse((x - r + 1, y - r + 1, x + r - 1, y + r - 1), outline=RING_COLOUR, width=4)
     return np.asarray(image)
 
 
 def _heat(found: CheckView, frame: int, camera: Camera, width: int, height: int) -> tuple[Floats, Floats]:
     """(h,w,3) sRGB and (h,w,1) opacity of the garment's penetrating parts."""
-    garment, away = found.garment, found.away[frame].astype(np.float64)
+    garment, distances = found.garment, found.distances[frame].astype(np.float64)
     x, faces = np.asarray(garment.at(frame), np.float64), garment.mesh.faces
-    deep = faces[(np.nan_to_num(away, nan=1.0) < 0.0)[faces].any(1)]  # faces with a penetrating corner
+    deep = faces[(np.nan_to_num(distances, nan=1.0) < 0.0)[faces].any(1)]  # faces with a penetrating corner
     z, face, bary = _raster(x, deep, camera, width, height)
     hit = face >= 0
     weights = np.concatenate([bary, 1.0 - bary.sum(2, keepdims=True)], 2)[hit]
-    depth = -(weights * np.nan_to_num(away, nan=0.0)[deep[face[hit]]]).sum(1)
+    depth = -(weights * np.nan_to_num(distances, nan=0.0)[deep[face[hit]]]).sum(1)
     before = _nearest(found, frame, camera, width, height)
     behind = -1.0 / z[hit] - before[hit]  # metres behind the visible surface
     limit = 0.06 * float(np.linalg.norm(np.ptp(x, axis=0))) + 2.0 * found.top

@@ -18,8 +18,8 @@ COLOURS = RAMP[1:]  # of penetrating parts, sRGB; the first colour of the ramp i
 _BUSY = 300_000  # faces; above it no search for the best view of a location
 
 
-@dataclasses.dataclass(frozen=True)
-class Spot:
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PlaceView:
     """A location to show: `frame` indexes the shown frames, `towards` is the unit direction to the camera."""
 
     frame: int
@@ -31,13 +31,13 @@ class Spot:
     towards: tuple[float, float, float] | None = None
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class CheckView:
     """Everything the page and the sheet show, as plain data.
 
-    fps: of the shown frames; numbers: their frame numbers; away: (T,n) signed distance of the garment's vertices, nan
-    where unknown; own, cut: per frame the segments (k,2,3) where the garment intersects itself and the body; series:
-    name -> (unit, one value per frame); spots: locations, worst first.
+    fps: of the shown frames; numbers: their frame numbers; distances: (T,n) signed distance of the garment's vertices,
+    nan where unknown; self_curves, body_curves: per frame the segments (k,2,3) where the garment intersects itself and
+    the body; series: name -> (unit, one value per frame); places: locations, worst first.
     """
 
     title: str
@@ -46,11 +46,11 @@ class CheckView:
     body: Clip | None
     fps: float
     numbers: Sequence[int]
-    away: NDArray[np.float32]
-    own: Sequence[NDArray[np.float32]]
-    cut: Sequence[NDArray[np.float32]]
+    distances: NDArray[np.float32]
+    self_curves: Sequence[NDArray[np.float32]]
+    body_curves: Sequence[NDArray[np.float32]]
     series: Mapping[str, tuple[str, Sequence[float]]]
-    spots: Sequence[Spot]
+    places: Sequence[PlaceView]
     facts: Mapping[str, str]
     notes: Sequence[str]
 
@@ -62,22 +62,22 @@ class CheckView:
     @functools.cached_property
     def top(self) -> float:
         """Depth of the last colour, metres: the 99th percentile, rounded up."""
-        deep = -self.away[self.away < 0.0].astype(np.float64)
+        deep = -self.distances[self.distances < 0.0].astype(np.float64)
         return nice(max(float(np.quantile(deep, 0.99)), 1e-9)) if len(deep) else 1e-3
 
     def heat(self, top: float) -> NDArray[np.uint8]:
         """(T,n) 128 on the body's surface, 255 at `top` inside, 1 as far outside, 0 where the distance is unknown."""
-        share = np.clip(-self.away.astype(np.float64) / top, -1.0, 1.0)
+        share = np.clip(-self.distances.astype(np.float64) / top, -1.0, 1.0)
         return np.where(np.isfinite(share), 128.0 + np.rint(127.0 * np.nan_to_num(share)), 0.0).astype(np.uint8)
 
-    def camera_on(self, spot: Spot, zoom: float = 1.0) -> Camera:
-        """A camera with an unobstructed view of the spot; `zoom` divides the shown radius."""
-        return _camera(np.array(spot.place), self.direction(spot), spot.radius / zoom)
+    def camera_on(self, view: PlaceView, zoom: float = 1.0) -> Camera:
+        """A camera with an unobstructed view of a place; `zoom` divides the shown radius."""
+        return _camera(np.array(view.place), self.direction(view), view.radius / zoom)
 
-    def direction(self, spot: Spot) -> Floats:
-        """(3,) unit direction from the spot to the camera: the least occluded of some directions around `towards`."""
-        x = [np.asarray(clip.at(spot.frame), np.float64) for clip in self.clips]
-        hint = np.array(spot.towards) if spot.towards is not None else np.array(spot.place) - np.concatenate(x).mean(0)
+    def direction(self, view: PlaceView) -> Floats:
+        """(3,) unit direction from a place to the camera: the least occluded of some directions around `towards`."""
+        x = [np.asarray(clip.at(view.frame), np.float64) for clip in self.clips]
+        hint = np.array(view.towards) if view.towards is not None else np.array(view.place) - np.concatenate(x).mean(0)
         if not np.linalg.norm(hint) > 0.0:
             hint = np.array([0.0, 0.3, 1.0])
         tried = _around(hint / np.linalg.norm(hint))
@@ -86,7 +86,7 @@ class CheckView:
         start = np.cumsum([0] + [len(p) for p in x])
         faces = np.concatenate([clip.mesh.faces + int(s) for clip, s in zip(self.clips, start)]).astype(np.int32)
         points = np.concatenate(x)
-        seen = [_seen(points, faces, np.array(spot.place), way, spot.radius) for way in tried]
+        seen = [_seen(points, faces, np.array(view.place), way, view.radius) for way in tried]
         return tried[int(np.argmax(seen))]
 
 

@@ -95,7 +95,7 @@ def _percent(found: Fidelity, which: np.ndarray) -> str:
 def notes(found: Fidelity) -> list[str]:
     """Explanations of the figures, with a note on open meshes where it applies."""
     n = len(found.forward.points) - found.forward.n_vertices
-    told = [
+    texts = [
         "The reconstruction is the marching cubes surface of the field, the surface that contacts act on. Distances "
         f"are exact at every vertex and at {n:,} points spread over either surface, so each maximum is a lower bound "
         "of the Hausdorff distance; denser sampling could only raise it.",
@@ -106,12 +106,12 @@ def notes(found: Fidelity) -> list[str]:
         "and vanish, and a corner loses its tip: up to 1.16 cells of a right-angled one. A finer grid recovers them.",
     ]
     if found.unknown.any():
-        told.append(
+        texts.append(
             "The mesh is open, or parts of it overlap. Beyond a boundary edge the sign jumps without a surface, so the "
             "cells there give no value instead of a false surface, and the reconstruction ends up to two cells before "
             "the boundary. The other direction does not show this loss, because only existing points are measured."
         )
-    return told
+    return texts
 
 
 def _slices(field: Field, axis: int, count: int, scale: Scale) -> tuple[list[str], list[str], tuple[int, int]]:

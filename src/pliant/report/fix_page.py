@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..files import atomic_write
-from .check_page import MOST_SPOTS, SCRIPTS, STYLES, cuts, row, short, spots, stage_page
+from .check_page import MOST_PLACES, SCRIPTS, STYLES, curves, rounded, row, spots, stage_page
 from .check_view import CheckView
 from .histogram import histogram_svg
 from .pack import pack
@@ -19,7 +19,7 @@ FIX_SCRIPTS = (*SCRIPTS[:_AT], "pair.js", *SCRIPTS[_AT:], "fix.js")
 SIDES = ("before", "both", "after")
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class FixView:
     """Data of the page: the checks before and after; figures: rows (name, before, after); changes: further figures by
     name; moved: (T,n) displacement of each vertex, metres."""
@@ -36,7 +36,7 @@ def fix_page(found: FixView) -> str:
     one, two = found.before, found.after
     garment, *body = one.clips
     clips = [garment, two.clips[0], *body]
-    top = one.top if (one.away < 0.0).any() else two.top  # one scale for both
+    top = one.top if (one.distances < 0.0).any() else two.top  # one scale for both
     left, were = spots(two, group="What remains", side=1), spots(one, group="What was wrong before", side=0)
     run = {
         "pair": True,
@@ -45,13 +45,13 @@ def fix_page(found: FixView) -> str:
             pack(clips[1], two.heat(top)) | {"side": 1},
             *(pack(clip) for clip in body),
         ],
-        "cuts": cuts(one, side=0) | cuts(two, " after", side=1),
+        "curves": curves(one, side=0) | curves(two, " after", side=1),
         "series": [
-            {"name": name, "unit": unit, "values": short(some)} | _after(two, name)
+            {"name": name, "unit": unit, "values": rounded(some)} | _after(two, name)
             for name, (unit, some) in one.series.items()
         ],
         "spots": left + were,
-        "unlisted": sum(max(len(each.spots) - MOST_SPOTS, 0) for each in (one, two)),
+        "unlisted": sum(max(len(each.places) - MOST_PLACES, 0) for each in (one, two)),
         "opens": len(left) if were else 0,
     }
     heads = '<th scope="col" class="before">before</th><th scope="col" class="after">after</th>'
@@ -80,7 +80,7 @@ def _named(one: CheckView, two: CheckView) -> tuple[tuple[str, CheckView], ...]:
 
 def _after(two: CheckView, name: str) -> dict[str, list[float | None]]:
     """The values after the repair; empty where only the first check has the series (intersection volume)."""
-    return {"after": short(two.series[name][1])} if name in two.series else {}
+    return {"after": rounded(two.series[name][1])} if name in two.series else {}
 
 
 def _sides() -> str:

@@ -17,11 +17,12 @@ _SHARES = ("stretch_most", "stretch_mean", "share_most")  # fractions, shown in 
 
 class Card(NamedTuple):
     """One run: `row` of plain values, including its `error`; `picture`: a data URL, a file name relative to the page,
-    or ""; `files`: links by name."""
+    or ""; `files`: links by name; `notes`: sentences below its figures, after those of the row."""
 
     row: dict[str, Any]
     picture: str
     files: dict[str, str]
+    notes: Sequence[str] = ()
 
 
 def gallery_html(
@@ -100,9 +101,7 @@ def _card(number: int, card: Card, shown: Sequence[str]) -> str:
     failure = f'<p class="error">{html.escape(error)}</p>' if error is not None else ""
     broken = f'<p class="error">{html.escape(row["broken"])}</p>' if row.get("broken") else ""
     links = " ".join(f'<a href="{html.escape(to)}">{html.escape(name)}</a>' for name, to in card.files.items())
-    said = [row.get("notes") or "", *(row.get("unjudged") or "").split("; ")]
-    told = [text for text in said if text and not text.startswith("overlap volume")]  # garments are open
-    notes = "".join(f'<p class="quiet">{html.escape(text)}</p>' for text in told)
+    notes = "".join(f'<p class="quiet">{html.escape(text)}</p>' for text in (row.get("notes"), *card.notes) if text)
     kind = " ".join(["card", *_marks(row)])
     head = f"<h3>{words}</h3>"
     frame = f'<div class="frame">{picture or failure or words}</div>'

@@ -1,31 +1,23 @@
-"""Result: a finished run with its measurements, which can be saved and shown."""
+"""Result: a finished run with its measurements, as text, files, pages and pictures."""
 
 import dataclasses
 import functools
 import os
 import pathlib
-import time
-from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import validate
-from ..arguments import check_arguments
+from .. import renamed
 from ..io import save_animation
-from ..mesh import Mesh
 from ..motion.character import Character
 from ..motion.clip import Clip
 from ..motion.deforming import Skinned
 from ..motion.rigid import Motion
 from ..scene import CLOTH_COLOUR, Scene
-from ..scenes.drape import drape_scene
-from ..simulation import Frame, Simulation
-from .intersections import IntersectionCount, Meeting
-from .referee import Referee
 from .replay import iframe_html, replay_html, write_replay
-from .shared import SharedCounter, SharedVolume, litres
+from .shared import SharedVolume, litres
 from .sheet import contact_sheet
 
 Floats = NDArray[np.float64]
@@ -39,22 +31,33 @@ CLOTH_COLOURS = (
 )
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+class Meeting(NamedTuple):
+    """The number of intersecting triangle pairs of two bodies, given by index.
+
+    Between cloth and a fixed body, touching pairs do not count.
+    """
+
+    bodies: tuple[int, int]
+    pairs: int
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class Result:
     """The frames of a run, including its initial state, and the measurements taken during it.
 
     x: per deformable body the positions (T,n,3) of its welded vertices. poses: (T,bodies,3,4) of all bodies. deepest:
     (T,) least exact distance of any cloth vertex or edge midpoint from any fixed body, metres, negative inside; nan
     where not measured. crossings: (T,2) exact numbers of intersecting triangle pairs, cloth with cloth and cloth with
-    bodies; None where not counted. forced: substeps in which safe mode gave up pairs, unheld: the number of these pairs
-    of features (see `Guard`). shapes: per deforming body the positions (T,n,3), single precision, of its welded
-    vertices. pinched: (T,2) number and depth (m) of points inside such a body where it intersects itself; they are not
-    part of `deepest`. remained: (T,) pairs still too close when a response that iterates until separation stopped; None
-    without such a response. shared: intersection volumes of the pairs `scene.overlaps`. skins: whether files may store
-    skinned bodies with bones, whose clip then begins with the run; otherwise they are stored frame by frame. through:
-    intersecting triangle pairs of cloth and bodies in the last frame, which points of the cloth alone do not reveal;
-    None: not counted. cuts: (T,2) pairs of cloth and body triangles that cross, and pairs near self-intersections of a
-    body, which are not in the first column; None: not counted. start: intersections in the initial state.
+    bodies; None where not counted. failed_substeps: substeps in which safe mode gave up pairs, given_up_pairs: the
+    number of these pairs of features (see `Guard`). shapes: per deforming body the positions (T,n,3), single precision,
+    of its welded vertices. pinched: (T,2) number and depth (m) of points inside such a body where it intersects itself;
+    they are not part of `deepest`. unresolved: (T,) pairs still too close when a response that iterates until
+    separation stopped; None without such a response. shared: intersection volumes of the pairs `scene.overlaps`. skins:
+    whether files may store skinned bodies with bones, whose clip then begins with the run; otherwise they are stored
+    frame by frame. through: intersecting triangle pairs of cloth and bodies in the last frame, which points of the
+    cloth alone do not reveal; None: not counted. cuts: (T,2) pairs of cloth and body triangles that cross, and pairs
+    near self-intersections of a body, which are not in the first column; None: not counted. start: intersections in the
+    initial state.
     """
 
     scene: Scene
@@ -76,6 +79,10 @@ class Result:
     cuts: NDArray[np.int64] | None = None
     start: tuple[Meeting, ...] = ()
     substeps: int = 1
+
+    remained = renamed.attribute("remained", "unresolved")
+    forced = renamed.attribute("forced", "failed_substeps")
+    unheld = renamed.attribute("unheld", "given_up_pairs")
 
     @functools.cached_property
     def clips(self) -> list[Clip]:
@@ -113,6 +120,9 @@ class Result:
         ends = [x[-1] - x[-2] for x in self.x.values() if len(x) > 1]
         crossings = self.crossings
         own, bodies = (None, None) if crossings is None else crossings.T
+        left = self.unresolved
+        unresolved_most = None if left is None else int(left.max())
+        frames_with_unresolved = None if left is None else int((left > 0).sum())
         return {
             "scene": self.scene.name,
             "frames": len(steps),
@@ -138,10 +148,15 @@ class Result:
             "pinched_pairs_most": None if self.cuts is None else int(self.cuts[:, 1].max()),
             "start_pairs": sum(each.pairs for each in self.start) if measured or self.crossings is not None else None,
             "start": [{"bodies": list(self.names(each)), "pairs": each.pairs} for each in self.start],
+            "failed_substeps": self.failed_substeps,
+            "given_up_pairs": self.given_up_pairs,
+            "unresolved_most": unresolved_most,
+            "frames_with_unresolved": frames_with_unresolved,
+            # the same four under their former names, for one version
             "forced": self.failed_substeps,
             "unheld": self.given_up_pairs,
-            "remained_most": None if self.unresolved is None else int(self.unresolved.max()),
-            "frames_with_remained": None if self.unresolved is None else int((self.unresolved > 0).sum()),
+            "remained_most": unresolved_most,
+            "frames_with_remained": frames_with_unresolved,
             "fastest_at_end_m_per_s": max((float(np.linalg.norm(e, axis=1).max()) for e in ends), default=0.0)
             / self.dt,
             "ms_per_frame": 1e3 * median,
@@ -283,96 +298,5 @@ class Result:
         return f"<Result {self.scene.name!r}: " + ", ".join(f"{k} {v}" for k, v in self.facts.items() if v) + ">"
 
 
-def record(
-    sim: Simulation,
-    frames: int,
-    *,
-    measure: bool = True,
-    crossings: bool | None = None,
-    progress: Callable[[Frame], None] | None = None,
-) -> Result:
-    """Run `sim` for `frames` frames and keep them; `measure` measures each one with the exact referee.
-
-    `crossings` counts intersecting triangle pairs. Default: only with self-contact.
-    """
-    count = validate.whole("frames", frames, low=1)
-    scene = sim.scene
-    particles = sum(scene.bodies[b].mesh.welded.n_vertices for b in scene.deformable)
-    validate.budget(f"{count} frames of {particles} particles", 24.0 * (count + 1) * particles, "keep fewer frames")
-    referee = Referee(scene) if measure and scene.deformable else None
-    counting = scene.self_contact != "off" if crossings is None else crossings
-    counter = IntersectionCount(scene, sim.state.x) if measure and (scene.deformable or counting) else None
-    start = counter.meetings() if counter else ()
-    shared = SharedCounter(scene, count + 1)
-    met, cuts = np.zeros((count + 1, 2), np.int64), np.zeros((count + 1, 2), np.int64)
-    soft = {b: np.empty((count + 1, scene.bodies[b].mesh.welded.n_vertices, 3)) for b in scene.deformable}
-    bent = {b: np.empty((count + 1, scene.bodies[b].mesh.welded.n_vertices, 3), np.float32) for b in scene.shapes}
-    contacts, seconds, unresolved = np.zeros(count + 1, np.int64), np.zeros(count + 1), np.zeros(count + 1, np.int64)
-    deepest, pinched = np.full(count + 1, np.nan), np.zeros((count + 1, 2))
-    poses = np.empty((count + 1, len(scene.bodies), 3, 4))
-
-    def keep(t: int, x: Floats, pose: Floats) -> None:
-        poses[t] = pose
-        for b, store in soft.items():
-            store[t] = x[scene.rows(b)]
-        for b, shape in bent.items():
-            shape[t] = x[scene.rows(b)]
-        if referee is not None:
-            deepest[t] = referee.least_distance(x, pose)
-            pinched[t] = referee.pinched, referee.pinched_depth
-        if counter is not None:
-            if counting:
-                met[t] = counter.at(x)
-            else:
-                counter.move(x)
-            cuts[t] = counter.cuts()
-        shared.at(t, x)
-
-    keep(0, sim.state.x, sim.state.pose)
-    for t, frame in enumerate(sim.run(count), 1):
-        if frame.lost:
-            raise ValueError(f"the cloth flew apart in frame {t}; use more substeps, a smaller dt or milder forces")
-        keep(t, frame.x, frame.pose)
-        contacts[t], seconds[t], unresolved[t] = len(frame.contacts), frame.seconds, frame.unresolved
-        if progress is not None:
-            progress(frame)
-    failed_substeps, given_up_pairs = (sim.guard.failed_substeps, sim.guard.given_up_pairs) if sim.guard else (0, 0)
-    counted = met if counter and counting else None
-    left = unresolved if sim.separates else None
-    through = counter.with_bodies() if counter and scene.deformable and scene.fixed else None
-    kept = (soft, poses, contacts, deepest, seconds, counted, failed_substeps, bent, pinched, left, shared.found)
-    crossed = cuts if counter and scene.deformable and scene.fixed else None
-    return Result(
-        scene,
-        sim.dt,
-        *kept,
-        through=through,
-        given_up_pairs=given_up_pairs,
-        cuts=crossed,
-        start=start,
-        substeps=sim.substeps,
-    )
-
-
-@check_arguments
-def drape(
-    cloth: Mesh,
-    body: Mesh,
-    frames: int = 250,
-    *,
-    dt: float = 0.01,
-    substeps: int = 16,
-    method: str = "distance-field",
-    measure: bool = True,
-    progress: Callable[[Frame], None] | None = None,
-    **options: Any,
-) -> Result:
-    """Drape `cloth` over `body` and keep every frame. Options are those of `drape_scene` (place, eps, friction ...).
-
-    >>> pliant.drape(pliant.shapes.cloth(), pliant.shapes.ball(0.25)).save("out.glb")
-    """
-    start = time.perf_counter()
-    sim = Simulation(drape_scene(cloth, body, **options), dt, substeps=substeps, method=method)
-    result = record(sim, frames, measure=measure, progress=progress)
-    result.seconds[0] = time.perf_counter() - start - float(result.seconds[1:].sum())
-    return result
+# names that moved to the recording loop
+__getattr__ = renamed.module(__name__, dict.fromkeys(("record", "drape", "Referee"), "pliant.simulation.record"))

@@ -6,9 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..detect.queries.overlap import Overlaps
 from ..mesh import Mesh
-from ..scene import Scene
 from .overlay import Overlay
 
 Floats = NDArray[np.float64]
@@ -49,30 +47,3 @@ class SharedVolume:
 def litres(volume: float, bound: float) -> str:
     """A volume and its error bound as text, in litres."""
     return f"{1e3 * volume:.3f} ± {1e3 * bound:.3f} l" if volume > 0.0 or bound > 0.0 else "none"
-
-
-class SharedCounter:
-    """Measures the intersection volumes listed in `scene.overlaps`."""
-
-    def __init__(self, scene: Scene, frames: int) -> None:
-        self.scene = scene
-        self._found = [
-            SharedVolume((a, b), np.zeros(frames), np.zeros(frames), [None] * frames) for a, b in scene.overlaps
-        ]
-        self._ask = [
-            Overlaps(scene.bodies[a].mesh, scene.bodies[b].mesh, resolution=scene.overlap_resolution)
-            for a, b in scene.overlaps
-        ]
-
-    def at(self, frame: int, x: Floats) -> None:
-        """Measure all pairs at positions x (n,3) and store them under `frame`."""
-        for found, ask in zip(self._found, self._ask, strict=True):
-            rows = (self.scene.rows(b).start for b in found.bodies)
-            places = [x[first : first + s.n_vertices] for first, s in zip(rows, ask.surfaces, strict=True)]
-            shared = ask.at(*places)
-            found.volume[frame], found.bound[frame] = shared.volume, shared.bound
-            found.meshes[frame] = shared.mesh()
-
-    @property
-    def found(self) -> tuple[SharedVolume, ...]:
-        return tuple(self._found)

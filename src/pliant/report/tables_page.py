@@ -53,8 +53,8 @@ def write_files(folder: pathlib.Path, report: Report, name: str) -> list[pathlib
     """A CSV file for each table, an SVG file for each chart, and `name`.json with findings, notes and environment."""
     texts = {f"{table.name}.csv": table.csv() for table in report.tables}
     texts |= {f"{chart.name}.svg": chart.svg + "\n" for chart in report.charts}
-    told = {"title": report.title, "findings": report.findings, "notes": report.notes, "about": report.about}
-    texts[f"{name}.json"] = json.dumps(told, indent=2, ensure_ascii=False) + "\n"
+    plain = {"title": report.title, "findings": report.findings, "notes": report.notes, "about": report.about}
+    texts[f"{name}.json"] = json.dumps(plain, indent=2, ensure_ascii=False) + "\n"
     for file, text in texts.items():
         with atomic_write(folder / file, "w") as stream:
             stream.write(text)

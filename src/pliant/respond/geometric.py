@@ -3,12 +3,13 @@
 import numpy as np
 
 from .. import contacts as _contacts
-from .. import validate
+from .. import renamed, validate
 from ..contacts import Contacts
 from ..kernels.respond import geometric as _kernels
+from ..kernels.respond.projection import Friction, Substep
 from ..scene import Scene
 from ..state import State
-from .base import Look, Response
+from .base import Detect, Response
 from .penalty import Penalty
 
 FREE = 0.9  # of the contact offset: a state is free of contact when no pair is nearer
@@ -21,11 +22,11 @@ class Geometric(Response):
     """Separates pairs nearer than `eps` and detects again, until the state is free of contact or for `rounds` rounds.
 
     Free of contact means that the detector finds no pair nearer than FREE * eps; `unresolved` is the number of such
-    pairs at the end. Without a detection function (`look`) the given contacts are reused. The separation adds no
-    velocity; pairs that still approach get the response velocity.
+    pairs at the end, `passes` the number of detection passes. Where no detection function is passed, the given contacts
+    are reused. The separation adds no velocity; pairs that still approach get the response velocity.
     """
 
-    shows = True
+    iterates = True
 
     def __init__(
         self, scene: Scene, *, obstacles: bool = False, eps: float | None = None, rounds: int | None = None
@@ -43,16 +44,18 @@ class Geometric(Response):
     def _forget(self) -> None:
         self.met = _contacts.empty()
         self.pushed, self.stopped, self.rubbed = np.zeros(0), np.zeros(0), np.zeros((0, 3))
-        self.looks = 0
+        self.passes = 0
+
+    looks = renamed.attribute("looks", "passes")
 
     def begin(self, contacts: Contacts, state: State) -> None:
         """Begin a substep: clear the impulses and store the velocities before impact."""
         self._forget()
         self._before, self.lift = state.v.copy(), np.zeros_like(state.x)
 
-    def apply(self, contacts: Contacts, state: State, dt: float) -> None:
+    def apply(self, contacts: Contacts, state: State, dt: float, detect: Detect | None = None) -> None:
         """Separate, and repeat a few times where that brought other pairs near."""
-        self._separate(contacts, state, dt, self.look, min(FEW, self.rounds))
+        self._separate(contacts, state, dt, detect, min(FEW, self.rounds))
         self._after = state.x.copy()
 
     def finish(self, contacts: Contacts, state: State, dt: float) -> None:
@@ -62,18 +65,16 @@ class Geometric(Response):
             state.v -= self.lift / dt
             self._answer(state, 4.0 * self._gravity * dt)
 
-    def show(self, state: State, dt: float, look: Look | None = None) -> None:
-        """Separate until the state is free of contact, at the end of a frame; the vertices do not move otherwise."""
-        look = look or self.look
-        if look is None:
-            return
+    def end_frame(self, state: State, dt: float, detect: Detect) -> None:
+        """Separate until the state is free of contact; the vertices do not move otherwise."""
         state.x_start[:] = state.x
         self.begin(self.met, state)
-        self._separate(look(state), state, 0.0, look, self.rounds)
+        self._separate(detect(state), state, 0.0, detect, self.rounds)
         self._answer(state, 4.0 * self._gravity * dt)
 
-    def _separate(self, found: Contacts, state: State, dt: float, look: Look | None, rounds: int) -> None:
-        common = state.x, self.lift, state.x_start, self.w, self.eps, self.friction, self.simple, dt
+    def _separate(self, found: Contacts, state: State, dt: float, detect: Detect | None, rounds: int) -> None:
+        substep = Substep(state.x, state.x_start, self.w, dt)
+        common = substep, self.lift, self.eps, Friction(self.friction, self.simple)
         least, parts = FREE * self.eps, []
         self.unresolved = _kernels.too_near(found, state.x, self.w, least)
         # within a substep approaching pairs are always stopped; at the end of a frame a free state is left unchanged
@@ -84,9 +85,9 @@ class Geometric(Response):
                 _kernels.set_apart(found, *common, *given)
             on = given[0] > 0.0
             parts.append((found[on], *(part[on] for part in given)))
-            if look is not None:
-                found = look(state)
-                self.looks += 1
+            if detect is not None:
+                found = detect(state)
+                self.passes += 1
             self.unresolved = _kernels.too_near(found, state.x, self.w, least)
             if not self.unresolved:
                 break
@@ -97,14 +98,14 @@ class Geometric(Response):
 
     def _answer(self, state: State, slow: float) -> None:
         if len(self.met):
-            bounce = self.restitution, slow, self.friction, self.simple
+            bounce = self.restitution, slow, Friction(self.friction, self.simple)
             _kernels.answer(self.met, state.v, self._before, self.w, *bounce, self.pushed)
 
 
 class PenaltyGeometric(Penalty):
     """Penalty in every substep, so that few pairs come near; geometric at the end of a frame, so that none remain."""
 
-    shows = True
+    iterates = True
 
     def __init__(
         self,
@@ -118,7 +119,7 @@ class PenaltyGeometric(Penalty):
         super().__init__(scene, obstacles=obstacles, eps=eps, tau=tau)
         self.last = Geometric(scene, obstacles=obstacles, eps=eps, rounds=rounds)
 
-    def show(self, state: State, dt: float, look: Look | None = None) -> None:
+    def end_frame(self, state: State, dt: float, detect: Detect) -> None:
         """Separate the pairs that the penalty left too near."""
-        self.last.show(state, dt, look or self.look)
+        self.last.end_frame(state, dt, detect)
         self.unresolved = self.last.unresolved

@@ -5,9 +5,10 @@ import numpy as np
 from .. import validate
 from ..contacts import Contacts
 from ..kernels.respond import penalty as _kernels
+from ..kernels.respond.projection import Friction, Substep
 from ..scene import Scene
 from ..state import State
-from .base import Response
+from .base import Detect, Response
 
 TAU = 0.002  # s
 
@@ -34,22 +35,11 @@ class Penalty(Response):
         """Begin a substep: clear the impulses."""
         self.pushed, self.rubbed = np.zeros(len(contacts)), np.zeros((len(contacts), 3))
 
-    def apply(self, contacts: Contacts, state: State, dt: float) -> None:
+    def apply(self, contacts: Contacts, state: State, dt: float, detect: Detect | None = None) -> None:
         """Move x by the effect of repulsion and friction in dt, after the internal forces."""
         if len(contacts):
-            _kernels.repel(
-                contacts,
-                state.x,
-                state.x_start,
-                self.w,
-                self.eps,
-                dt / self.tau,
-                self.friction,
-                self.simple,
-                dt,
-                self.pushed,
-                self.rubbed,
-            )
+            substep, friction = Substep(state.x, state.x_start, self.w, dt), Friction(self.friction, self.simple)
+            _kernels.repel(contacts, substep, self.eps, dt / self.tau, friction, self.pushed, self.rubbed)
 
     def finish(self, contacts: Contacts, state: State, dt: float) -> None:
         """Leave v unchanged: the repulsion is already contained in the displacement."""

@@ -5,9 +5,10 @@ from numpy.typing import NDArray
 
 from ..contacts import Contacts
 from ..kernels.respond import projection as _kernels
+from ..kernels.respond.projection import Friction, Substep
 from ..scene import Scene
 from ..state import State
-from .base import Response
+from .base import Detect, Response
 
 Floats = NDArray[np.float64]
 RECOVERY = 2.0  # m/s: largest speed at which penetration that existed before the substep is resolved
@@ -41,22 +42,11 @@ class Projection(Response):
             self._before = state.v.copy()
         self._before[self._rows] = state.v[self._rows]
 
-    def apply(self, contacts: Contacts, state: State, dt: float) -> None:
+    def apply(self, contacts: Contacts, state: State, dt: float, detect: Detect | None = None) -> None:
         """Move x so that every gap is at least eps (to first order), with friction; see `RECOVERY`."""
         if len(contacts):
-            _kernels.project(
-                contacts,
-                state.x,
-                state.x_start,
-                self.w,
-                self.eps,
-                self.friction,
-                self.simple,
-                RECOVERY,
-                dt,
-                self.pushed,
-                self.rubbed,
-            )
+            substep, friction = Substep(state.x, state.x_start, self.w, dt), Friction(self.friction, self.simple)
+            _kernels.project(contacts, substep, self.eps, friction, RECOVERY, self.pushed, self.rubbed)
 
     def finish(self, contacts: Contacts, state: State, dt: float) -> None:
         """Correct v for the projection, with restitution."""

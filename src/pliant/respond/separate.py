@@ -5,9 +5,10 @@ import numpy as np
 from .. import validate
 from ..contacts import Contacts
 from ..kernels.respond import separate as _kernels
+from ..kernels.respond.projection import Friction, Substep
 from ..scene import Scene
 from ..state import State
-from .base import Response
+from .base import Detect, Response
 
 SPEED = 0.5  # m/s
 TAU = 0.02  # s
@@ -45,15 +46,15 @@ class Separate(Response):
         self.stopped, self.rubbed = np.zeros(len(contacts)), np.zeros((len(contacts), 3))
         self.lift[:] = 0.0
 
-    def apply(self, contacts: Contacts, state: State, dt: float) -> None:
+    def apply(self, contacts: Contacts, state: State, dt: float, detect: Detect | None = None) -> None:
         """Stop further penetration, and separate."""
         if not len(contacts):
             return
         x, holds = state.x, np.zeros(len(state.x))
         _kernels.count_holds(contacts, holds)
-        rubs = self.friction, self.simple, dt
+        substep, friction = Substep(x, state.x_start, self.w, dt), Friction(self.friction, self.simple)
         for _ in range(SWEEPS):
-            _kernels.stop(contacts, x, state.x_start, self.w, self.eps, *rubs, holds, self.stopped, self.rubbed)
+            _kernels.stop(contacts, substep, self.eps, friction, holds, self.stopped, self.rubbed)
         pace = min(dt / self.tau, 1.0)
         farthest, most = _kernels.lead(contacts, x, self.w, self.eps, pace, holds, self.lift)
         # one factor for all vertices, so that action equals reaction

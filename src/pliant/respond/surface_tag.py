@@ -6,9 +6,10 @@ from numpy.typing import NDArray
 from .. import validate
 from ..contacts import CONTACT, VERTEX_FACE, VERTEX_FIELD, Contacts
 from ..kernels.respond import surface_tag as _kernels
+from ..kernels.respond.projection import Friction, Substep
 from ..scene import Scene
 from ..state import State
-from .base import Response
+from .base import Detect, Response
 
 Floats = NDArray[np.float64]
 STIFFNESS = 1e4  # 1/s2: a third of the depth is left after 0.01 s
@@ -18,10 +19,10 @@ _HAIR = 1e-6  # of eps: vertices are projected to this much less than eps, so th
 class SurfaceTag(Response):
     """Projects vertices to a gap of `eps`; they stay tagged as long as they are pressed against the surface.
 
-    Call `hold` directly after the prediction of x: it removes the motion of a tagged vertex towards its surface,
-    relative to that surface, and applies friction in proportion. Vertices more than `deep` metres (default: eps) beyond
-    eps are not projected but driven out by a force proportional to the depth (`stiffness`, 1/s2). No restitution.
-    `pushed` (n,) are the corrections of the last substep, metres.
+    Call `constrain_prediction` directly after the prediction of x: it removes the motion of a tagged vertex towards its
+    surface, relative to that surface, and applies friction in proportion. Vertices more than `deep` metres (default:
+    eps) beyond eps are not projected but driven out by a force proportional to the depth (`stiffness`, 1/s2). No
+    restitution. `pushed` (n,) are the corrections of the last substep, metres.
     """
 
     between = False  # tagged vertices lie on the surface of an obstacle
@@ -58,33 +59,23 @@ class SurfaceTag(Response):
     def memory(self, tags: Contacts) -> None:
         self.tags, self._stopped = tags, np.zeros(len(tags))
 
-    def hold(self, state: State, dt: float) -> None:
+    def constrain_prediction(self, state: State, dt: float) -> None:
         """Remove the predicted motion of tagged vertices towards their surface."""
         self._stopped = np.zeros(len(self.tags))
         if len(self.tags):
-            _kernels.hold(self.tags, state.x, state.x_start, self.w, self.friction, self.simple, dt, self._stopped)
+            substep = Substep(state.x, state.x_start, self.w, dt)
+            _kernels.hold(self.tags, substep, Friction(self.friction, self.simple), self._stopped)
 
     def begin(self, contacts: Contacts, state: State) -> None:
         """Begin a substep: clear the corrections."""
         self.pushed, self._outward = np.zeros(len(contacts)), np.zeros(len(contacts))
 
-    def apply(self, contacts: Contacts, state: State, dt: float) -> None:
+    def apply(self, contacts: Contacts, state: State, dt: float, detect: Detect | None = None) -> None:
         """Project vertices that are too near to the surface, with friction."""
         if len(contacts):
-            _kernels.set_out(
-                contacts,
-                state.x,
-                state.x_start,
-                self.w,
-                (1.0 - _HAIR) * self.eps,
-                self.deep,
-                self.stiffness,
-                self.friction,
-                self.simple,
-                dt,
-                self.pushed,
-                self._outward,
-            )
+            substep, friction = Substep(state.x, state.x_start, self.w, dt), Friction(self.friction, self.simple)
+            out = (1.0 - _HAIR) * self.eps, self.deep, self.stiffness
+            _kernels.set_out(contacts, substep, *out, friction, self.pushed, self._outward)
 
     def finish(self, contacts: Contacts, state: State, dt: float) -> None:
         """Correct v for the projection, and update the tags."""

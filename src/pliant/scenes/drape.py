@@ -1,6 +1,7 @@
 """Scenes in which a cloth falls over a body."""
 
 import dataclasses
+import enum
 import logging
 from typing import Any
 
@@ -52,11 +53,12 @@ def drape_scene(
     given = cloth
     if place == "above":
         cloth = above(cloth, body)
-    elif place == "auto" and (why := _why_move(cloth, body)):
-        if why == "starts inside" and not _is_sheet(cloth):
+    elif place == "auto" and (start := _start(cloth, body)) is not None:
+        if start is _Start.INSIDE and not _is_sheet(cloth):
             log.warning("garment %r starts partly inside body %r and will be pushed out", cloth.name, body.name)
         else:
-            log.warning("cloth %r %s body %r; moved above it (place as-is keeps it)", cloth.name, why, body.name)
+            where = (cloth.name, start.value, body.name)
+            log.warning("cloth %r starts %s body %r; moved above it (place as-is keeps it)", *where)
             cloth = above(cloth, body)
     distance = default_eps(body, cloth) if eps is None else validate.number("eps", eps, above=0.0)
     if distance > body.size:
@@ -145,20 +147,29 @@ def above(cloth: Mesh, body: Mesh, gap: float | None = None) -> Mesh:
     return cloth.moved(cloth.vertices + move)
 
 
-def _why_move(cloth: Mesh, body: Mesh) -> str:
-    """The reason why the cloth cannot fall on the body from where it is, for messages; empty if there is none."""
+class _Start(enum.Enum):
+    """A start from which cloth cannot fall on a body; the value is its preposition in messages."""
+
+    BESIDE = "beside"
+    BELOW = "below"
+    INSIDE = "inside"
+    FAR = "far from"
+
+
+def _start(cloth: Mesh, body: Mesh) -> _Start | None:
+    """Why the cloth cannot fall on the body from where it is; None if it can."""
     low, high = cloth.bounds
     if (low > body.bounds[1])[[0, 2]].any() or (high < body.bounds[0])[[0, 2]].any():
-        return "starts beside"
+        return _Start.BESIDE
     if high[1] < body.bounds[0][1]:
-        return "starts below"
+        return _Start.BELOW
     mesh = cloth.welded
     x = mesh.vertices[np.unique(mesh.faces)]
     middles = mesh.vertices[mesh.topology.edges].mean(1)
     least = float(ClosestPoints(body).query(np.concatenate([x, middles]))[0].min())
     if least < 0.0:
-        return "starts inside"
-    return "starts far from" if least > 0.5 * body.size else ""
+        return _Start.INSIDE
+    return _Start.FAR if least > 0.5 * body.size else None
 
 
 def _is_sheet(cloth: Mesh) -> bool:

@@ -1,5 +1,8 @@
-"""The time-stepping loop and everything that takes part in it besides detection, response and dynamics."""
+"""The time-stepping loop and everything that takes part in it besides detection, response and dynamics.
 
-from .simulation import Frame, Simulation
+step: the loop; build: what it makes once from a scene; record: runs that are kept and measured.
+"""
+
+from .step import Frame, Simulation
 
 __all__ = ["Frame", "Simulation"]

@@ -26,7 +26,7 @@ FORMAT = 5
 _PARAMETERS = ("gravity", "wind", "eps", "friction", "friction_model", "restitution", "self_contact", "thickness")
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class Checkpoint:
     """Everything a run needs besides its scene. `method` is empty if the detectors were passed by the caller."""
 

@@ -6,23 +6,25 @@ state stays so even if the detector misses a contact.
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import contacts as _contacts
-from .. import validate
+from .. import renamed, validate
 from ..contacts import Contacts
-from ..detect.base import Finds, Remembering, Side
+from ..detect.base import Finds, Side
+from ..detect.detectors.offset import offset
 from ..detect.methods import METHODS, check_options, method_name
 from ..respond import RESPONSES
-from ..respond.base import Look
+from ..respond.base import Detect
 from ..scene import Scene
 from ..state import State
-from .guard import Guard, beside, keys
+from .guard import Guard, keys, near_at_rest
+from .self_contact import FormerNames, NoGuard
 
-METHOD, RESPONSE = "tree", "penalty+geometric"  # defaults if only the other of the two is given
+METHOD, RESPONSE = "bvh", "penalty+geometric"  # defaults if only the other of the two is given
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -42,16 +44,18 @@ class _Part:
 
     def forget(self) -> None:
         """Reset the detector's memory when the pair is culled."""
-        if isinstance(self.detector, Remembering):
-            self.detector.memory = np.zeros((0, 10))
+        if self.detector.remembers:
+            self.detector.reset()
 
     def find(self, state: State) -> Contacts:
         found: Contacts = self.detector.update(state).find(state)
         return found[~np.isin(keys(found), self.settled)] if len(self.settled) else found
 
 
-class DeformableContact:
-    """The interface of `Guard`, implemented by the detector `method` (with `options`) and the named response."""
+class DeformableContact(FormerNames):
+    """Implements `SelfContact` by the detector `method` (with `options`) and the named response."""
+
+    detects: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -72,17 +76,17 @@ class DeformableContact:
                 f"self_method and self_response require self-contact, and scene {scene.name!r} has "
                 "self_contact 'off'; make it with self_contact='push' or 'safe'"
             )
-        self.guard = Guard(scene, state) if scene.self_contact == "safe" else None
+        self.guard = Guard(scene, state) if scene.self_contact == "safe" else NoGuard()
         self.thickness = scene.eps if scene.thickness is None else scene.thickness
         self.response = RESPONSES[self.responds](scene, eps=self.thickness)
-        self.response.look = self.look
-        whole = getattr(METHODS[self.method], "volume", False)
+        self._beyond = scene.eps - self.thickness  # contact offset of obstacles beyond that of deformable bodies
+        whole = METHODS[self.method].volume
         meshes = {b: scene.bodies[b].mesh for b in scene.deformable}
         sides = [Side(m.welded if whole else m.surface, int(scene.first[b]), b) for b, m in meshes.items()]
         pairs = [(a, None) for a in sides] + [(a, b) for k, a in enumerate(sides) for b in sides[k + 1 :]]
         links = {b: scene.bodies[b].mesh.welded.links + np.int32(scene.first[b]) for b in scene.deformable}
         given = check_options(self.method, options or {})
-        if getattr(METHODS[self.method], "many", False) and len(sides) > 1 and all(len(s.mesh.tets) for s in sides):
+        if METHODS[self.method].many and len(sides) > 1 and all(len(s.mesh.tets) for s in sides):
             one = METHODS[self.method](sides[0], more=sides[1:], within=self.thickness, **given)
             self._parts = [_Part(one, (scene.deformable_rows,), np.zeros(0, np.int64))]
         else:
@@ -94,10 +98,9 @@ class DeformableContact:
         if b is not None:
             return _Part(detector, (a.rows, b.rows), np.zeros(0, np.int64))
         close = detector.update(state).find(state)
-        near = beside(close, links, len(state.x)) if len(close) else slice(0)
-        return _Part(detector, (a.rows,), np.sort(keys(close[near])))
+        return _Part(detector, (a.rows,), near_at_rest(close, links, len(state.x)))
 
-    def look(self, state: State) -> Contacts:
+    def detect(self, state: State) -> Contacts:
         """Return the contacts among all deformable bodies, in the order of the bodies."""
         near = [not part.apart(state, self.thickness) for part in self._parts]
         for part, is_near in zip(self._parts, near, strict=True):
@@ -106,45 +109,45 @@ class DeformableContact:
         parts = [part.find(state) for part, is_near in zip(self._parts, near, strict=True) if is_near]
         return parts[0] if len(parts) == 1 else _contacts.join(parts)
 
+    look = renamed.attribute("look", "detect")
+
     @property
     def detectors(self) -> list[Any]:
         return [part.detector for part in self._parts]
 
     def begin(self, state: State, dt: float, steps: int = 1) -> None:
         """Begin a frame of `steps` substeps of dt."""
-        if self.guard:
-            self.guard.begin(state, dt, steps)
+        self.guard.begin(state, dt, steps)
 
     def follow(self, state: State) -> None:
         """Do nothing: `apply` always runs a detection pass."""
 
     def apply(self, state: State, dt: float) -> None:
         """Detect contacts, and respond."""
-        self._found = self.look(state)
+        self._found = self.detect(state)
         self.response.begin(self._found, state)
-        self.response.apply(self._found, state, dt)
+        self.response.apply(self._found, state, dt, self.detect)
 
     def keep(self, state: State, dt: float) -> None:
         """In safe mode, limit the motion to what the guard proves free of intersections."""
-        if self.guard:
-            self.guard.forget(state)
-            self.guard.keep(state, dt)
+        self.guard.forget(state)
+        self.guard.keep(state, dt)
 
     def finish(self, state: State, dt: float) -> None:
         """Correct v."""
         self.response.finish(self._found, state, dt)
-        if self.guard:
-            self.guard.finish(state, dt)
+        self.guard.finish(state, dt)
 
-    def show(self, state: State, dt: float, bodies: Look) -> None:
-        """Correct x at the end of a frame; `bodies` detects contacts with obstacles, which are resolved too."""
-        if self.response.shows:
-            self.response.show(state, dt, lambda at: _contacts.join([self.look(at), bodies(at)]))
+    def end_frame(self, state: State, dt: float, detect: Detect) -> None:
+        """Correct x at the end of a frame; `detect` finds the contacts with obstacles, which are resolved too."""
+        if self.iterates:
+            both = lambda at: _contacts.join([self.detect(at), offset(detect(at), self._beyond)])  # noqa: E731
+            self.response.end_frame(state, dt, both)
             self.keep(state, dt)
 
     @property
-    def shows(self) -> bool:
-        return self.response.shows
+    def iterates(self) -> bool:
+        return self.response.iterates
 
     @property
     def unresolved(self) -> int:
@@ -156,31 +159,29 @@ class DeformableContact:
         """The contacts within the thickness, for a frame."""
         return self._found[self._found["distance"] <= self.thickness]
 
-    def crossed(self, x: NDArray[np.float64]) -> list[Any]:
-        """Return the intersecting pairs of triangles, see `Guard.crossed`."""
-        return self.guard.crossed(x) if self.guard else []
+    def intersections(self, x: NDArray[np.float64]) -> list[tuple[int, int, NDArray[np.int32]]]:
+        """Return the intersecting pairs of triangles, see `Guard.intersections`."""
+        return self.guard.intersections(x)
+
+    @property
+    def passes(self) -> int:
+        return self.guard.passes
 
     @property
     def given_up_pairs(self) -> int:
-        return self.guard.given_up_pairs if self.guard else 0
+        return self.guard.given_up_pairs
 
     @given_up_pairs.setter
     def given_up_pairs(self, count: int) -> None:
-        if self.guard:
-            self.guard.given_up_pairs = count
-
-    @property
-    def looks(self) -> int:
-        return self.guard.looks if self.guard else 0
+        self.guard.given_up_pairs = count
 
     @property
     def failed_substeps(self) -> int:
-        return self.guard.failed_substeps if self.guard else 0
+        return self.guard.failed_substeps
 
     @failed_substeps.setter
     def failed_substeps(self, count: int) -> None:
-        if self.guard:
-            self.guard.failed_substeps = count
+        self.guard.failed_substeps = count
 
 
 def able_method(name: str, several: bool) -> str:

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..contacts import VERTEX_FACE, Contacts
-from ..detect.base import InsideQuery
-from ..detect.detectors.offset import OffsetDetector
+from ..detect.base import InsideQuery, complete
 from ..respond.projection import RECOVERY
 from ..scene import Scene
 from ..state import State
@@ -28,8 +27,8 @@ class FinalProjection:
     `RECOVERY` allows."""
 
     def __init__(self, scene: Scene, detectors: Sequence[Any]) -> None:
-        plain = [each.detector if isinstance(each, OffsetDetector) else each for each in detectors]
-        self.detectors: list[InsideQuery] = [each for each in plain if isinstance(each, InsideQuery)]
+        queries = [complete(each).inside_query for each in detectors]
+        self.detectors: list[InsideQuery] = [each for each in queries if each is not None]
         self.eps, self._rows = scene.eps, scene.deformable_rows
         self._free = scene.inverse_masses[self._rows] > 0.0
         self._begin, self._seen = np.zeros((0, 3)), np.zeros((0, 3))

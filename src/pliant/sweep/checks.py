@@ -26,9 +26,9 @@ def check_run(run: Run, folder: pathlib.Path) -> Written:
     clip, body_clip = given.get("clip"), given.get("body-clip")
     both = [each.file for name in ("garment", "body") if (each := run.inputs.get(name)) and each.file]
     if len(both) == 2:
-        clip, body_clip, told = pair_clips(both[0], both[1], clip, body_clip)
-        if told:
-            log.warning(told)
+        clip, body_clip, notice = pair_clips(both[0], both[1], clip, body_clip)
+        if notice:
+            log.warning(notice)
     worn, fps = _read(run.inputs["garment"], given, clip, given.get("fps"))
     under = None
     if "body" in run.inputs:
@@ -48,23 +48,23 @@ def check_run(run: Run, folder: pathlib.Path) -> Written:
     }
     if under is not None:
         figures |= {
-            "penetration_m": report.worst_depth if report.sided else None,
+            "penetration_m": report.worst_depth if report.has_inside else None,
             "worst_frame": report.worst.frame,
-            "inside_most": max(f.inside for f in frames) if report.sided else None,
-            "share_most": max(f.share for f in frames) if report.sided else None,
+            "inside_most": max(f.inside for f in frames) if report.has_inside else None,
+            "share_most": max(f.share for f in frames) if report.has_inside else None,
             "clearance_m": min(f.clearance for f in frames),
             "overlap_m3": float(np.max([f.overlap for f in frames])),
             "body_pairs_most": max(f.body_pairs for f in frames),
             "crossings_most": report.crossings,
             "crossings_total": sum(f.crossings for f in frames),
-            "frames_with_inside": sum(bool(f.inside) for f in frames) if report.sided else None,
+            "frames_with_inside": sum(bool(f.inside) for f in frames) if report.has_inside else None,
         }
     verdict = {}
     if (limits := _limits(given)) is not None:
         broken = report.broken(limits)
         verdict = {"within_limits": not broken, "broken": broken}
         figures |= verdict | {"broken": "; ".join(broken) or None}
-    figures |= {"defects": worn.mesh.issues.words(defects_only=True), "unjudged": "; ".join(report.unchecked)}
+    figures["defects"] = worn.mesh.issues.words(defects_only=True)
     files = []
     writers: dict[str, tuple[str, Callable[[pathlib.Path], None]]] = {
         "json": ("report.json", lambda path: write_json(path, report.to_json() | verdict)),
@@ -78,7 +78,7 @@ def check_run(run: Run, folder: pathlib.Path) -> Written:
         shown = [Clip(worn.mesh, worn.frames, _CLOTH, worn.poses)]
         shown += [] if under is None else [Clip(under.mesh, under.frames, _SKIN, under.poses)]
         files.append(write_thumbnail(folder, shown, report.worst.frame))
-    return figures, files, {}
+    return Written(figures, files, times={}, check_notes=[note._asdict() for note in report.notes])
 
 
 def _limits(given: dict[str, Any]) -> Limits | None:

@@ -8,12 +8,13 @@ import numpy as np
 
 from ..detect.choose import AUTO
 from ..io import is_animated, load_character
-from ..report.result import Result, record
+from ..report.result import Result
 from ..scene import Cloth, Scene
 from ..scenes import SCENES, drape_scene, tablecloth_material, tablecloth_scene
 from ..scenes.defaults import Pace, pace_of
 from ..scenes.dressing import dress_scene
 from ..simulation import Simulation
+from ..simulation.record import record
 from .inputs import TABLECLOTH
 from .plan import Run
 from .work import Written, write_thumbnail
@@ -70,7 +71,7 @@ def drape_run(run: Run, folder: pathlib.Path) -> Written:
         files.append(name)
     if run.thumbnail:
         files.append(write_thumbnail(folder, result.clips, -1))
-    return figures, files, {"ms_per_frame": summary["ms_per_frame"], "compute_s": summary["compute_s"]}
+    return Written(figures, files, {"ms_per_frame": summary["ms_per_frame"], "compute_s": summary["compute_s"]})
 
 
 def _staged(run: Run) -> tuple[Scene, Pace]:

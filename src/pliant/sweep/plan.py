@@ -113,8 +113,8 @@ def _run(kind: str, merged: Row, files: tuple[str, ...], picture: bool) -> Run:
         raise ValueError("resolution and spacing are given; expected one of them")
     if kind == "check" and "body" not in inputs and (about := [name for name in NEED_BODY if name in merged]):
         raise ValueError(f"{about[0]} needs a body; expected bodies = [...]")
-    told = {what: [found.name, found.digest] for what, found in inputs.items()}
-    whole = [1, __version__, kind, told, sorted(merged.items()), sorted(files), picture]
+    names = {what: [found.name, found.digest] for what, found in inputs.items()}
+    whole = [1, __version__, kind, names, sorted(merged.items()), sorted(files), picture]
     name = hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()[:16]
     return Run(name, kind, inputs, merged, files, picture)
 
@@ -227,8 +227,8 @@ def _zipped(kind: str, entries: dict[str, Any], folder: pathlib.Path) -> list[Ro
             columns[key] = _values(kind, "zip", key, values)
     lengths = {key: len(values) for key, values in columns.items()}
     if len(set(lengths.values())) > 1:
-        told = ", ".join(f"{key} has {n}" for key, n in lengths.items())
-        raise ValueError(f"[zip] lists differ in length ({told}); expected equal lengths")
+        lengths_text = ", ".join(f"{key} has {n}" for key, n in lengths.items())
+        raise ValueError(f"[zip] lists differ in length ({lengths_text}); expected equal lengths")
     return [dict(zip(columns, row)) for row in zip(*columns.values())]
 
 

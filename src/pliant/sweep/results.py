@@ -9,6 +9,7 @@ import pathlib
 from collections.abc import Sequence
 from typing import Any
 
+from ..audit.findings import NoteKind
 from ..files import atomic_write
 from ..report.gallery import Card, write_gallery
 from .parameters import LIMITS
@@ -18,6 +19,7 @@ from .work import THUMBNAIL, read_times, write_json
 Row = dict[str, Any]
 MOST_HELD = 2000  # images embedded in the gallery; with more, all are linked
 FIRST, LAST = ("number", "id"), ("notes", "error")
+FORMER = {"unjudged": "unchecked"}  # earlier names of columns, written to the tables for one version
 # figures shown below a thumbnail
 SHOWN = (
     "within_limits",
@@ -42,7 +44,10 @@ def rows_of(plan: Plan, records: dict[str, Row]) -> list[Row]:
     rows = []
     for number, run in enumerate(plan.runs, 1):
         record = records[run.id]
-        row: Row = {"number": number, "id": run.id} | record["figures"] | run.named
+        row: Row = {"number": number, "id": run.id} | record["figures"]
+        if run.kind == "check" and record["error"] is None:
+            row["unchecked"] = "; ".join(note["text"] for note in record["check_notes"])
+        row |= {old: row[new] for old, new in FORMER.items() if new in row} | run.named
         row |= {"notes": "; ".join(record["notes"]), "error": record["error"]}
         rows.append(row)
     return rows
@@ -50,9 +55,9 @@ def rows_of(plan: Plan, records: dict[str, Row]) -> list[Row]:
 
 def columns_of(plan: Plan, rows: Sequence[Row]) -> list[str]:
     """Return the columns: number and id, inputs and parameters, figures, notes and error."""
-    asked = dict.fromkeys(key for run in plan.runs for key in run.named)
-    found = dict.fromkeys(key for row in rows for key in row if key not in (*FIRST, *asked, *LAST))
-    return [*FIRST, *asked, *found, *LAST]
+    given = dict.fromkeys(key for run in plan.runs for key in run.named)
+    found = dict.fromkeys(key for row in rows for key in row if key not in (*FIRST, *given, *LAST))
+    return [*FIRST, *given, *found, *LAST]
 
 
 def write_results(out: pathlib.Path, plan: Plan, records: dict[str, Row]) -> list[pathlib.Path]:
@@ -77,7 +82,7 @@ def write_results(out: pathlib.Path, plan: Plan, records: dict[str, Row]) -> lis
         written[3],
         title=plan.name,
         lines=lines,
-        columns=columns,
+        columns=[column for column in columns if column not in FORMER],
         shown=[*plan.varied, *(name for name in SHOWN if name in columns)],
         cards=[_card(out, row, records[row["id"]], held) for row in rows],
     )
@@ -87,27 +92,27 @@ def write_results(out: pathlib.Path, plan: Plan, records: dict[str, Row]) -> lis
 def _findings(plan: Plan, rows: Sequence[Row]) -> list[str]:
     """Summarise the sweep in a few lines: number of runs, failures, and values common to all runs."""
     words = {"drape": "drapes", "check": "checks", "bake": "baked fields"}[plan.kind]
-    told = [", ".join([f"{len(rows):,} {words}", *_judged(plan, rows)])]
+    lines = [", ".join([f"{len(rows):,} {words}", *_verdicts(plan, rows)])]
     same = {k: v for k, v in plan.runs[0].named.items() if k not in plan.varied} if len(plan.runs) > 1 else {}
     if same:
-        told.append("common to all runs: " + ", ".join(f"{k} {_text(v)}" for k, v in same.items()))
-    return told
+        lines.append("common to all runs: " + ", ".join(f"{k} {_text(v)}" for k, v in same.items()))
+    return lines
 
 
-def _judged(plan: Plan, rows: Sequence[Row]) -> list[str]:
-    """Summarise failures and exceeded limits; without limits, state that nothing was judged."""
+def _verdicts(plan: Plan, rows: Sequence[Row]) -> list[str]:
+    """Summarise failures and exceeded limits; without limits, state that no run was compared with any."""
     failed = sum(row["error"] is not None for row in rows)
     beyond = sum(row.get("within_limits") is False for row in rows)
-    told = [f"{failed:,} failed"] if failed else []
+    texts = [f"{failed:,} failed"] if failed else []
     if plan.kind != "check":
-        return told or ["none failed"]
+        return texts or ["none failed"]
     if not any(run.parameters.keys() & LIMITS.keys() for run in plan.runs):
-        return [*told, "none judged: no limits were given (max-depth and others)"]
+        return [*texts, "none judged: no limits were given (max-depth and others)"]
     if beyond:
-        return [*told, f"{beyond:,} exceed{'s its' if beyond == 1 else ' their'} limits"]
+        return [*texts, f"{beyond:,} exceed{'s its' if beyond == 1 else ' their'} limits"]
     if failed == len(rows):
-        return told
-    return [*told, "the others within their limits" if failed else "all within their limits"]
+        return texts
+    return [*texts, "the others within their limits" if failed else "all within their limits"]
 
 
 def _card(out: pathlib.Path, row: Row, record: Row, held: bool) -> Card:
@@ -118,7 +123,9 @@ def _card(out: pathlib.Path, row: Row, record: Row, held: bool) -> Card:
         picture = f"runs/{row['id']}/{THUMBNAIL}"
     elif THUMBNAIL in record["files"]:
         picture = "data:image/jpeg;base64," + base64.b64encode((folder / THUMBNAIL).read_bytes()).decode()
-    return Card(row, picture, files)
+    # garments are open, so that their overlap volume is hardly ever defined: no card mentions it
+    notes = [note["text"] for note in record.get("check_notes", ()) if note["kind"] != NoteKind.NO_OVERLAP]
+    return Card(row, picture, files, notes)
 
 
 def _write_csv(path: pathlib.Path, columns: Sequence[str], rows: Sequence[Row]) -> None:

@@ -40,7 +40,8 @@ def join_run(run: Run, folder: pathlib.Path) -> Written:
     files = [FIELD]
     if run.thumbnail:
         files.append(write_thumbnail(folder, [Clip(mesh, mesh.vertices[None], (0.78, 0.74, 0.70))], 0))
-    return {"triangles": mesh.n_faces, "tiles_made": place.slabs} | nodes | figures, files, {}
+    figures = {"triangles": mesh.n_faces, "tiles_made": place.slabs} | nodes | figures
+    return Written(figures, files, times={})
 
 
 def forget_tiles(folder: pathlib.Path) -> None:

@@ -7,8 +7,8 @@ import logging
 import math
 import pathlib
 import time
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,12 +19,22 @@ from .worker import in_one_line
 FORMAT = 1
 RECORD, TIMES, THUMBNAIL = "run.json", "times.json", "thumbnail.jpg"
 WIDE, HIGH = 288, 216  # pixels of a thumbnail
-# kind -> function: (run, folder) -> figures, files, seconds by name
+# kind -> function: (run, folder) -> Written
 WORK = {
     "drape": "pliant.sweep.drapes:drape_run",
     "check": "pliant.sweep.checks:check_run",
     "bake": "pliant.sweep.tiles:join_run",
 }
+
+
+class Written(NamedTuple):
+    """What a run computed: figures by name, names of the files it wrote, seconds by name, and the notes of a check as
+    {"kind", "text"}."""
+
+    figures: dict[str, Any]
+    files: list[str]
+    times: dict[str, float]
+    check_notes: Sequence[dict[str, str]] = ()
 
 
 def carry_out(task: dict[str, Any]) -> dict[str, Any]:
@@ -38,11 +48,12 @@ def carry_out(task: dict[str, Any]) -> dict[str, Any]:
         for found in run.inputs.values():
             found.check()
         module, _, name = WORK[run.kind].partition(":")
-        figures, files, times = getattr(importlib.import_module(module), name)(run, folder)
-        record = record_of(run, figures=figures, files=files, notes=[_named(run, line) for line in notes.lines])
+        done: Written = getattr(importlib.import_module(module), name)(run, folder)
+        times, lines = done.times, [_named(run, line) for line in notes.lines]
+        record = record_of(run, figures=done.figures, files=done.files, notes=lines, check_notes=done.check_notes)
     except Exception as error:
-        told = [_named(run, line) for line in notes.lines]
-        times, record = {}, record_of(run, error=_named(run, in_one_line(error)), notes=told)
+        lines = [_named(run, line) for line in notes.lines]
+        times, record = {}, record_of(run, error=_named(run, in_one_line(error)), notes=lines)
     finally:
         logger.removeHandler(notes)
     if record["error"] is not None and (kept := good_record(run, folder)) is not None:
@@ -82,6 +93,7 @@ def record_of(
     figures: dict[str, Any] | None = None,
     files: Sequence[str] = (),
     notes: Sequence[str] = (),
+    check_notes: Sequence[dict[str, str]] = (),
     error: str | None = None,
 ) -> dict[str, Any]:
     """Return the record of a finished run, without machine-dependent measurements."""
@@ -94,6 +106,7 @@ def record_of(
         "figures": figures or {},
         "files": list(files),
         "notes": list(notes),
+        "check_notes": list(check_notes),
         "error": error,
     }
 
@@ -104,7 +117,8 @@ def read_record(run: Run, folder: pathlib.Path) -> dict[str, Any] | None:
         found = json.loads((folder / RECORD).read_text("utf-8"))
         fits = (found["format"], found["id"]) == (FORMAT, run.id)
         whole = all((folder / name).is_file() for name in found["files"])
-        return found if fits and whole and {"figures", "notes", "error"} <= set(found) else None
+        needed = {"figures", "notes", "error"} | ({"check_notes"} if run.kind == "check" else set())
+        return found if fits and whole and needed <= set(found) else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -155,7 +169,3 @@ def write_thumbnail(folder: pathlib.Path, clips: Sequence[Any], frame: int) -> s
     with atomic_write(folder / THUMBNAIL) as stream:
         stream.write(packed.getvalue())
     return THUMBNAIL
-
-
-Written = tuple[dict[str, Any], list[str], dict[str, float]]  # figures, files, seconds
-Worker = Callable[[Run, pathlib.Path], Written]

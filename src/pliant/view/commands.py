@@ -10,6 +10,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple, cast
 
+from ..detect.methods import EARLIER
+
 LONGEST = 64 * 1024  # bytes of a message
 REACH = 10.0  # largest distance of a point from the scene centre, in longest sides of the scene's bounding box
 NOT_TAKEN, TOO_LONG = 1003, 1009
@@ -184,7 +186,10 @@ def _do(asked: dict[str, Any], known: Known) -> Command:
 
 def _choose(asked: dict[str, Any], known: Known) -> Command:
     what = _name("choose", asked["choose"], known.choices)
-    return Choose(what, _name(what, asked["to"], known.choices[what]))
+    to = asked["to"]
+    if what == "method" and isinstance(to, str):
+        to = EARLIER.get(to, to)
+    return Choose(what, _name(what, to, known.choices[what]))
 
 
 def _set(asked: dict[str, Any], known: Known) -> Command:

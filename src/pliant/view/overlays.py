@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..contacts import Contacts
+from ..detect.base import complete
 from ..detect.bvh.tree import refit, tree_of
-from ..detect.detectors.bone_boxes import BoneBoxesDetector
-from ..detect.detectors.offset import unwrapped
 from ..detect.queries.closest_point import ClosestPoints
 from ..detect.queries.layers import DepthCamera, screen_of
 from ..detect.queries.winding import bounds_of, shortest
@@ -61,10 +60,11 @@ class Looks:
         return out
 
     def _boxes(self, sim: Simulation, x: Floats) -> Floats:
-        """Return box edges (k,2,3) of the chosen level: bone-attached boxes if in use, else a BVH over each body."""
-        bones = [d for d in map(unwrapped, sim.detectors) if isinstance(d, BoneBoxesDetector)]
-        if bones:
-            return np.concatenate([_bone_boxes(d) for d in bones])
+        """Return box edges (k,2,3): the detectors' own boxes if they have any, else a level of a BVH over each body."""
+        boxes = [complete(detector).box_corners() for detector in sim.detectors]
+        own = [corners.reshape(-1, 8, 3)[:, _EDGES].reshape(-1, 2, 3) for corners in boxes if corners is not None]
+        if own:
+            return np.concatenate(own)
         found = [np.zeros((0, 2, 3))]
         for b, body in enumerate(self.scene.bodies):
             rows = x[self.scene.rows(b)]
@@ -129,16 +129,11 @@ class Looks:
         return {"slice": np.array(corners), "slice_image": pixels}
 
     def _distances(self, sim: Simulation, places: dict[int, Floats], points: Floats) -> Floats:
-        """Return distances (n,) to the nearest kinematic body: from the field of a static body, else exact."""
-        fields = {
-            d.body.body: d.field for d in map(unwrapped, sim.detectors) if hasattr(d, "field") and hasattr(d, "body")
-        }
+        """Return exact distances (n,) to the nearest static or kinematic body."""
         found = np.full(len(points), np.inf)
         for b, x in places.items():
             still = self.scene.bodies[b].motion is None
-            if still and fields.get(b) is not None:
-                d = fields[b].sample(points)[0]
-            elif still:
+            if still:
                 if b not in self._standing:
                     self._standing[b] = ClosestPoints(self.scene.bodies[b].mesh.welded)
                 d = self._standing[b].query(points)[0]
@@ -176,13 +171,3 @@ def box_edges(low: Floats, high: Floats) -> Floats:
     """Return the edges (12 k,2,3) of boxes with corners (k,3)."""
     corners = np.where(_CORNERS, high[:, None], low[:, None])
     return corners[:, _EDGES].reshape(-1, 2, 3)
-
-
-def _bone_boxes(detector: Any) -> Floats:
-    """Return the edges of bone-attached bounding boxes at their current positions."""
-    boxes = detector.boxes
-    low, high = boxes.boxes.low, boxes.boxes.high
-    corners = np.where(_CORNERS, high[:, None], low[:, None])
-    turn = boxes.placed.turn  # from world to box coordinates: q = R p + t
-    back = np.einsum("kji,kcj->kci", turn[:, :, :3], corners - turn[:, None, :, 3])
-    return back[:, _EDGES].reshape(-1, 2, 3)

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..report.referee import Referee
 from ..report.result import Result
 from ..scene import Scene
 from ..simulation import Frame
+from ..simulation.measure.referee import Referee
 
 MOST = 96 << 20  # bytes of stored frames; writing them temporarily takes up to seven times as much
 LONGEST = 60_000  # largest number of stored frames
@@ -93,13 +93,13 @@ class Recording:
                 pinched[t] = referee.pinched, referee.pinched_depth
         kept_frames: dict[int, NDArray[np.float32]] = {b: kept[:count] for b, kept in self._x.items()}
         return Result(
-            scene,
-            self.dt * self.every,
-            {b: kept_frames[b] for b in scene.deformable},  # type: ignore[misc]
-            self._poses[:count],
-            self._touching[:count],
-            deepest,
-            self._seconds[:count],
+            scene=scene,
+            dt=self.dt * self.every,
+            x={b: kept_frames[b] for b in scene.deformable},  # type: ignore[misc]
+            poses=self._poses[:count],
+            contacts=self._touching[:count],
+            deepest=deepest,
+            seconds=self._seconds[:count],
             shapes={b: kept_frames[b] for b in scene.shapes},
             pinched=pinched,
             skins=False,  # a recording may start anywhere in the clip and contain resets

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from .. import contacts as _contacts
 from ..kernels.jit import set_threads, threads
-from ..report.referee import Referee
 from ..simulation import Frame
 from ..simulation.drag import DragConstraint
+from ..simulation.measure.referee import Referee
 from .commands import Choose, Command, Do, FreePins, Grab, Known, LetGo, Pull, Set, Show, moves_on
 from .frame_statistics import Tempo
 from .log_relay import hearing
@@ -119,7 +119,7 @@ class Session:
             log.error("the simulation ended: %s", error, exc_info=log.isEnabledFor(logging.DEBUG))
             self.failed = str(error)
             self._hello = ""  # so that pages that connect later receive the reason
-            self._tell("problem", f"the simulation ended: {error}")
+            self._tell("problem", f"the simulation ended: {error}", ended=True)
 
     def _open(self) -> None:
         """Set up everything that depends on the scene, and publish its first frame."""
@@ -164,9 +164,9 @@ class Session:
         self.newest = News(world, self.newest.serial, b"" if new else self.newest.data)
         self._call()
 
-    def _tell(self, kind: str, text: str) -> None:
+    def _tell(self, kind: str, text: str, **flags: bool) -> None:
         number = self.said[-1][0] + 1 if self.said else 1
-        self.said = (*self.said, (number, json.dumps({kind: text})))[-KEPT:]
+        self.said = (*self.said, (number, json.dumps({kind: text} | flags)))[-KEPT:]
         self._call()
 
     def _warn(self, text: str) -> None:

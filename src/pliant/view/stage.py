@@ -2,17 +2,14 @@
 
 import dataclasses
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from ..detect.base import Detector, Finds, Remembering
+from ..detect.base import Detector, Finds, complete
 from ..detect.choose import method_for
-from ..detect.detectors.bone_fields import BoneFieldsDetector
-from ..detect.detectors.offset import forget, unwrapped
 from ..detect.methods import METHODS, method_name
-from ..motion.deforming import Skinned
 from ..respond import RESPONSES
 from ..scene import SELF_CONTACT, Cloth, Scene, Solid
 from ..scenes import SCENES
@@ -130,8 +127,6 @@ class Stage:
 
     def methods(self) -> dict[str, str]:
         """Return for every method the reason why it cannot be used in this scene; empty if it can."""
-        bends = {b: self.scene.bodies[b].label for b in self.scene.shapes}
-        boneless = [label for b, label in bends.items() if not isinstance(self.scene.shapes[b], Skinned)]
         fixed = [self.scene.bodies[b] for b in self.scene.fixed]
         open_bodies = [body.label for body in fixed if not body.mesh.welded.issues.closed]
         found = {}
@@ -141,9 +136,9 @@ class Stage:
                 why = "the scene has no deformable body with an obstacle"
             elif Finds.OBSTACLE not in method.finds:
                 why = "does not find contacts with bodies"
-            elif not method.follows and (bad := boneless if name == BoneFieldsDetector.name else [*bends.values()]):
-                why = f"needs rigid bodies, but {bad[0]!r} deforms"
-            elif name == "image-space" and open_bodies:
+            elif bad := [b for b, shape in self.scene.shapes.items() if not method.against(shape).follows]:
+                why = f"needs rigid bodies, but {self.scene.bodies[bad[0]].label!r} deforms"
+            elif method.needs_closed and open_bodies:
                 why = f"needs closed bodies, but {open_bodies[0]!r} is open"
             found[name] = why
         return found
@@ -158,9 +153,10 @@ class Stage:
 
     def use(self, method: str, tell: Callable[[str], None]) -> None:
         """Switch to another detection method, continuing from the current state."""
+        method = method_name(method)
         before, self.small = self.small, 1  # until its speed has been measured
         if method != self.method:
-            forget(self._made.get(method, ()))
+            _reset(self._made.get(method, ()))
         try:
             self.sim = self._gone_on(self.scene, method, tell)
         except BaseException:
@@ -183,7 +179,7 @@ class Stage:
     def reset(self) -> None:
         """Restart the scene with the current slider values, without drag constraints."""
         self.drags.clear()
-        forget(self._made.get(self.method, ()))
+        _reset(self._made.get(self.method, ()))
         self.sim = self._simulation(self.scene, self.method, self.response, self.scene.start())
 
     def cut(self, small: int) -> None:
@@ -219,12 +215,11 @@ class Stage:
 
     def _gone_on(self, scene: Scene, method: str, tell: Callable[[str], None] = lambda _: None) -> Simulation:
         """Return a simulation that continues from the current state, with the memory of response and detectors."""
-        told = [one.memory for one in map(unwrapped, self.sim.detectors) if isinstance(one, Remembering)]
+        states = [complete(one).state() for one in self.sim.detectors]
         sim = self._simulation(scene, method, self.response, self.sim.state, tell)
         if method == self.method:
-            known = [one for one in map(unwrapped, sim.detectors) if isinstance(one, Remembering)]
-            for one, memory in zip(known, told, strict=True):
-                one.memory = memory
+            for one, told in zip(sim.detectors, states, strict=True):
+                complete(one).restore(told)
         sim.response.memory = self.sim.response.memory
         return sim
 
@@ -242,13 +237,11 @@ class Stage:
         if method not in self._made and scene.deformable and scene.fixed:
             tell(f"preparing {method} ...")
         made = self._made.get(method)
-        options = {"cache": True} if method == "distance-field" and made is None else None
         sim = Simulation(
             scene,
             dt,
             substeps=self.small,
             method=method,
-            options=options,
             detectors=made,
             response=response,
             state=state,
@@ -260,6 +253,11 @@ class Stage:
             del self._made[name]
         sim.drags = self.drags
         return sim
+
+
+def _reset(detectors: Iterable[Detector]) -> None:
+    for detector in detectors:
+        complete(detector).reset()
 
 
 def _reaches(scene: Scene) -> list[float]:

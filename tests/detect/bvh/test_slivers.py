@@ -14,7 +14,7 @@ from pliant.detect.bvh.leaf_mesh import LeafMesh
 from pliant.detect.queries.proximity import NearPairs
 from pliant.kernels.queries import proximity
 
-METHODS = ("tree", "brute-force")
+METHODS = ("bvh", "brute-force")
 
 
 def missed(rng):
@@ -42,7 +42,7 @@ def test_contacts_over_a_ridge_that_closes_a_t_junction_are_found_in_every_rotat
         p[:, 0] += rng.uniform(-0.2, 0.4)
         roof, above = Mesh(x @ spin.T, faces), Mesh(p @ spin.T, [[0, 1, 2]])
         truth = slivers.distances(roof, above)
-        hits = pliant.find_contacts(roof, above, method="tree", within=0.004)
+        hits = pliant.find_contacts(roof, above, method="bvh", within=0.004)
         assert slivers.wrong(hits, truth, 0.004, 1e-14) == (0, 0), seed
         total += len(hits)
     assert total > 0

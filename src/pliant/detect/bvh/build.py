@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from ... import validate
 from ...arguments import check_arguments, unknown_option
 from ...kernels.bvh import build as _down
-from ...kernels.bvh import merge as _up
 from ...kernels.bvh import tree as _kernels
 from ...kernels.bvh.tree import Tree
 
@@ -75,6 +74,8 @@ def layout(
     else:
         if split == "connectivity" and faces is None:
             raise ValueError("split 'connectivity' needs the corners of the elements; build the BVH from a mesh")
+        from ...kernels.bvh import merge as _up
+
         clusters, root = _clustered(low, high, faces, split)
         n = _up.unroll(clusters, root, leaf, order, starts, counts)
     return _linked(order, starts[:n], counts[:n], leaf, arity, VOLUMES[volume])
@@ -82,6 +83,8 @@ def layout(
 
 def _clustered(low: Floats, high: Floats, faces: Ints | None, split: str) -> tuple[Any, int]:
     """Build clusters of elements bottom-up or by insertion; return also the index of the root."""
+    from ...kernels.bvh import merge as _up
+
     m = len(low)
     room = max(2 * m - 1, 0)
     boxes = np.empty((room, 6))

@@ -111,7 +111,7 @@ def walk_pairs(a: Walked, b: Walked, *, same: bool, within: float) -> Found:
     start = np.arange(len(tasks) + 1, dtype=np.int64) * room
     for _ in range(2):
         out = np.empty((start[-1], 2), np.int32)
-        _walk.walk_tasks(a, b, same, reach, tasks, start, out, count, tests)
+        _walk.walk_tasks(_walk.Overlap(a, b, same, reach), tasks, start, out, count, tests)
         if (count <= np.diff(start)).all():
             break
         start = np.concatenate([[0], np.cumsum(count)])

@@ -1,7 +1,7 @@
 """Distance fields of a skinned body: one rigid part per bone, each with its own field."""
 
 from collections.abc import Callable
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from ...contacts import Contacts
 from ...motion.deforming import Skinned
 from ...motion.rigid import brought
 from ...state import State
-from ..base import Finds, Side
+from ..base import BaseDetector, Finds, Side
 from ..fields.bones import SHARE, RigidParts
 from .distance_field import DistanceFieldDetector
 from .rigid_parts import PartsDetector
@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 
 @check_arguments
-class BoneFieldsDetector:
+class BoneFieldsDetector(BaseDetector):
     """Contacts with the rigid parts of a skin (`RigidParts`), baked once; a point touches only the nearest part.
 
     A query costs one lookup per part, whatever the number of triangles. Rigid parts do not blend, so around joints they
@@ -30,13 +30,15 @@ class BoneFieldsDetector:
     The other options are those of `DistanceFieldDetector`.
     """
 
-    name: ClassVar[str] = DistanceFieldDetector.name
-    finds: ClassVar[Finds] = Finds.OBSTACLE
-    guarantee: ClassVar[str] = "C"
-    needs: ClassVar[str] = "a skinned obstacle"
-    gives: ClassVar[str] = DistanceFieldDetector.gives
-    source: ClassVar[str] = DistanceFieldDetector.source
-    follows: ClassVar[bool] = True
+    name = DistanceFieldDetector.name
+    finds = Finds.OBSTACLE
+    guarantee = "C"
+    needs = "a skinned obstacle"
+    gives = DistanceFieldDetector.gives
+    source = DistanceFieldDetector.source
+    follows = True
+    reports = DistanceFieldDetector.reports
+    signed_if_open = True
 
     def __init__(
         self,
@@ -84,7 +86,7 @@ class BoneFieldsDetector:
             self._before, self.poses, self._bones = self.poses, self.parts.poses(bones), bones
         return self
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Reset, so that the next update begins a new run."""
         self._bones = None
 

@@ -1,6 +1,6 @@
 """The referee: all vertex-face and edge-edge pairs within a distance, computed exactly without a hierarchy."""
 
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,8 +9,10 @@ from ... import validate
 from ...arguments import check_arguments
 from ...contacts import Contacts, Pool
 from ...kernels.detectors import brute_force as _kernels
+from ...kernels.detectors.brute_force import Search
+from ...kernels.mesh.features import Segments
 from ...state import State
-from ..base import Finds, Side
+from ..base import BaseDetector, Finds, Side
 from ..queries.closest_point import bin_boxes
 from ..queries.contact_records import Part, Pose, contacts_of, reach_of
 
@@ -22,7 +24,7 @@ _BYTES = 400  # peak memory per contact during detection
 
 
 @check_arguments
-class BruteForceDetector:
+class BruteForceDetector(BaseDetector):
     """Find all pairs of features closer than `within`; `other=None` finds self-contact.
 
     Self-contact excludes adjacent features: those that share a vertex, or copies of one that coincide both in the rest
@@ -30,13 +32,13 @@ class BruteForceDetector:
     at any depth. Open meshes have no inside: distances are positive, the normal points from the second to the first.
     """
 
-    name: ClassVar[str] = "brute-force"
-    finds: ClassVar[Finds] = Finds.OBSTACLE | Finds.PAIR | Finds.SELF
-    guarantee: ClassVar[str] = "A"
-    needs: ClassVar[str] = "any triangle meshes"
-    gives: ClassVar[str] = "distance, normal, depth (closed obstacle)"
-    source: ClassVar[str] = "the definition"
-    follows: ClassVar[bool] = True
+    name = "brute-force"
+    finds = Finds.OBSTACLE | Finds.PAIR | Finds.SELF
+    guarantee = "A"
+    needs = "any triangle meshes"
+    gives = "distance, normal, depth (closed obstacle)"
+    source = "the definition"
+    follows = True
 
     def __init__(self, one: Side, other: Side | None = None, *, within: float, max_bytes: float | None = None) -> None:
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
@@ -61,7 +63,7 @@ class BruteForceDetector:
             return _kernels.EMPTY
         corners, reach = b.x[mesh.faces], reach_of(self.within, a.x, b.x)
         cells = bin_boxes(corners.min(1) - reach, corners.max(1) + reach)
-        common = (cells, a.x, b.x, mesh.faces, self._rest, self.within)
+        common = (Search(cells, self._rest, self.within), a.x, b.x, mesh.faces)
         start = np.zeros(len(a.x) + 1, np.int64)
         _kernels.vertex_face_pairs(*common, start, _kernels.EMPTY)
         start = np.cumsum(start)
@@ -78,7 +80,7 @@ class BruteForceDetector:
         reach, line = reach_of(self.within, a.x, b.x), b.x[e_b]
         low = line.min(1) - reach
         cells = bin_boxes(low, line.max(1) + reach)
-        common = (cells, a.x, e_a, b.x, e_b, low, self._rest, self.within)
+        common = (Search(cells, self._rest, self.within), Segments(a.x, e_a), Segments(b.x, e_b), low)
         start = np.zeros(len(e_a) + 1, np.int64)
         _kernels.edge_edge_pairs(*common, start, _kernels.EMPTY)
         start = np.cumsum(start)

@@ -1,22 +1,24 @@
 """Exact contacts by AABB trees that are refitted every step, between any two meshes or within one."""
 
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from ... import validate
 from ...arguments import check_arguments
 from ...contacts import Contacts, Pool
 from ...state import State
-from ..base import Finds, Inside, Side
-from ..bvh.build import box_tree
+from ..base import BaseDetector, Finds, Inside, InsideQuery, Side
+from ..bvh.build import OPTIONS, box_tree
 from ..bvh.leaf_mesh import LeafMesh
 from ..queries.contact_records import Part, Pose, contacts_of
-from ..queries.penetration import NOTHING, Depths
 from ..queries.proximity import NearPairs
 from ..queries.welding import Seams
 
+if TYPE_CHECKING:
+    from ..queries.penetration import Depths
+
 
 @check_arguments
-class BvhDetector:
+class BvhDetector(BaseDetector):
     """Find all pairs of features closer than `within`; `other=None` finds self-contact, excluding adjacent features.
 
     Against a closed mesh the distance is signed, and a vertex inside it is reported with its nearest face at any depth.
@@ -24,13 +26,14 @@ class BvhDetector:
     skips patches that provably do not touch themselves; it does not change the contacts.
     """
 
-    name: ClassVar[str] = "tree"
-    finds: ClassVar[Finds] = Finds.OBSTACLE | Finds.PAIR | Finds.SELF
-    guarantee: ClassVar[str] = "A"
-    needs: ClassVar[str] = "any triangle meshes"
-    gives: ClassVar[str] = "distance, normal, depth (closed obstacle)"
-    source: ClassVar[str] = "Teschner et al. 2005, section 2"
-    follows: ClassVar[bool] = True
+    name = "bvh"
+    finds = Finds.OBSTACLE | Finds.PAIR | Finds.SELF
+    guarantee = "A"
+    needs = "any triangle meshes"
+    gives = "distance, normal, depth (closed obstacle)"
+    source = "Teschner et al. 2005, section 2"
+    follows = True
+    more_options = frozenset(OPTIONS)
 
     def __init__(
         self,
@@ -56,7 +59,7 @@ class BvhDetector:
         self._pool = Pool()
         self._seams = Seams(one, other)
         self.near = NearPairs(a, b, cull=cull, max_bytes=max_bytes)
-        self._depths = [Depths(part.side.mesh) if part.solid and not self.same else None for part in self._sides]
+        self._depths = self._signed_distances()
 
     def update(self, state: State) -> Self:
         """Refit the BVHs to the positions."""
@@ -78,7 +81,15 @@ class BvhDetector:
         self.near.a.weld(self.one.weld)
         if not self.same:
             self.near.b.weld(self.other.weld + sides[0].mesh.n_vertices)
-        self._depths = [Depths(part.side.mesh) if part.solid and not self.same else None for part in self._sides]
+        self._depths = self._signed_distances()
+
+    def _signed_distances(self) -> "list[Depths | None]":
+        """Queries for the signed distances from each side of two; None for a side that is open."""
+        if self.same or not any(part.solid for part in self._sides):
+            return [None, None]
+        from ..queries.penetration import Depths
+
+        return [Depths(part.side.mesh) if part.solid else None for part in self._sides]
 
     def find(self, state: State) -> Contacts:
         near = self.near
@@ -88,8 +99,14 @@ class BvhDetector:
         )
         return contacts_of(a, a if self.same else b, *near.within(self.within), self._pool)
 
+    @property
+    def inside_query(self) -> InsideQuery:
+        return self
+
     def inside(self, points: Any, which: Any = None) -> Inside:
         """Return the `points` (n,3) inside the second mesh at its last update; none if it is open."""
+        from ..queries.penetration import NOTHING
+
         depths = self._depths[-1]
         return NOTHING if depths is None else depths.inside(points)
 

@@ -1,7 +1,7 @@
 """Continuous collision detection (CCD): contacts during a step, and the largest collision-free fraction of it."""
 
 import math
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +12,12 @@ from ...arguments import check_arguments
 from ...contacts import Contacts
 from ...kernels.bvh import tree as _tree
 from ...kernels.detectors import continuous as _kernels
-from ...kernels.detectors.continuous import Swath
+from ...kernels.detectors.continuous import HitBuffer, ImpactQuery, MovingSide, Swath
 from ...kernels.queries import contact_records as _records
 from ...mesh import Mesh
 from ...state import State
-from ..base import Finds, Side
-from ..bvh.build import box_tree
+from ..base import BaseDetector, Finds, Side
+from ..bvh.build import OPTIONS, box_tree
 from ..bvh.leaf_mesh import LeafMesh
 from ..queries.contact_records import Part
 from ..queries.welding import Seams
@@ -74,12 +74,12 @@ class Meetings:
 
     def least(self, tolerance: float) -> float:
         """Return the earliest time of impact, or inf if there is no contact."""
-        return float(self._sweep(_kernels.LEAST, tolerance, 0)[3].min())
+        return float(self._sweep(_kernels.LEAST, tolerance, 0)[2].min())
 
     def all(self, tolerance: float, solver: str) -> Hits:
         """Return every pair that touches, with its time of impact."""
         while True:
-            out, times, counts, _ = self._sweep(SOLVERS[solver], tolerance, self._room)
+            hits, counts, _ = self._sweep(SOLVERS[solver], tolerance, self._room)
             if counts.max() <= self._room:
                 break
             # the counts are complete even if the buffer overflowed: allocate enough and repeat
@@ -87,18 +87,18 @@ class Meetings:
             what, advice = f"{counts.sum()} contacts", "take a shorter step or raise max_bytes"
             validate.budget(what, int(counts.sum()) * _BYTES, advice, self.max_bytes)
         taken = np.arange(self._room) < counts[:, None]
-        pairs, time = out[taken], times[taken]
+        pairs, time = hits.pairs[taken], hits.times[taken]
         order = np.lexsort(pairs.T[::-1])
         return Hits(pairs[order], time[order])
 
-    def _sweep(self, mode: int, tolerance: float, room: int) -> tuple[Rows, Floats, NDArray[np.int64], Floats]:
+    def _sweep(self, mode: int, tolerance: float, room: int) -> tuple[HitBuffer, NDArray[np.int64], Floats]:
         a, b, parts = self.a, self.b, _kernels.PARTS
-        out, times = np.empty((parts, room, 3), np.int32), np.empty((parts, room))
+        hits = HitBuffer(np.empty((parts, room, 3), np.int32), np.empty((parts, room)))
         counts, least = np.zeros(parts, np.int64), np.full(parts, math.inf)
-        slack = _SLACK * max(a.farthest, b.farthest)
-        sides = a.leaves, a.at, b.leaves, b.at
-        _kernels.sweep(*sides, self.same, self._begin, slack, mode, tolerance, out, times, counts, least)
-        return out, times, counts, least
+        query = ImpactQuery(self.same, mode, tolerance, _SLACK * max(a.farthest, b.farthest))
+        sides = MovingSide(a.leaves, a.at), MovingSide(b.leaves, b.at)
+        _kernels.sweep(*sides, query, self._begin, hits, counts, least)
+        return hits, counts, least
 
 
 @check_arguments
@@ -144,24 +144,26 @@ def collision_free_step(mesh: Mesh, x_0: Any, x_1: Any, *, tolerance: float = 1e
 
 
 @check_arguments
-class ContinuousDetector:
+class ContinuousDetector(BaseDetector):
     """Find pairs that touch during the motion from `state.x_start` to `state.x`, and pairs within `within` at its end.
 
     A pair that touches has its `time` of impact, the weights at that time, and as normal the direction of its gap just
     before; `distance` is the gap along that normal at the end of the step, negative if the features have passed
     through each other. A response that restores the gap thus returns them to their original side. Without motion the
-    contacts are those of the method "tree".
+    contacts are those of the method "bvh".
 
     Solver "conservative" misses no contact; "cubic" is the conventional root finder, which can (guarantee class C).
     """
 
-    name: ClassVar[str] = "continuous"
-    finds: ClassVar[Finds] = Finds.OBSTACLE | Finds.PAIR | Finds.SELF
-    guarantee: ClassVar[str] = "A"
-    needs: ClassVar[str] = "any triangle meshes, positions at the start of the step"
-    gives: ClassVar[str] = "time of contact; distance, normal, depth (closed obstacle)"
-    source: ClassVar[str] = "Teschner et al. 2005, section 2; Provot 1997"
-    follows: ClassVar[bool] = True
+    name = "continuous"
+    finds = Finds.OBSTACLE | Finds.PAIR | Finds.SELF
+    guarantee = "A"
+    needs = "any triangle meshes, positions at the start of the step"
+    gives = "time of contact; distance, normal, depth (closed obstacle)"
+    source = "Teschner et al. 2005, section 2; Provot 1997"
+    follows = True
+    swept = True
+    more_options = frozenset(OPTIONS)
 
     def __init__(
         self,
@@ -238,17 +240,18 @@ def opened(p_0: Floats, p_1: Floats, time: Floats, edges: bool, solid: bool) -> 
     r_0, r_1 = p_0 - p_0[:, 1:2], p_1 - p_1[:, 1:2]
     p = r_0 + time[:, None, None] * (r_1 - r_0)
     out, unclear = _contacts.empty(k), np.empty(k, np.bool_)
-    here, none = np.repeat(np.arange(k, dtype=np.int32)[:, None], 2, 1), np.zeros(2, np.int32)
+    here, zero = np.repeat(np.arange(k, dtype=np.int32)[:, None], 2, 1), np.zeros(2, np.int32)
+    none = _records.Owners(zero, zero)
     if edges:
         lines = np.arange(2 * k, dtype=np.int32).reshape(-1, 2)
         one, two = (np.ascontiguousarray(p[:, s]).reshape(-1, 3) for s in (slice(0, 2), slice(2, 4)))
-        _records.fill_edges(one, lines, two, lines, here, none, none, out, unclear)
+        _records.fill_edges(one, lines, two, lines, here, none, out, unclear)
         n = np.cross(p[:, 1] - p[:, 0], p[:, 3] - p[:, 2])
     else:
         faces = np.arange(3 * k, dtype=np.int32).reshape(-1, 3)
         faces.flags.writeable = False  # as the faces of a mesh, so that one compiled specialisation serves both
         one, two = np.ascontiguousarray(p[:, 0]), np.ascontiguousarray(p[:, 1:]).reshape(-1, 3)
-        _records.fill_faces(one, two, faces, here, np.zeros(0), none, none, out, unclear)
+        _records.fill_faces(one, two, faces, here, np.zeros(0), none, out, unclear)
         n = np.cross(p[:, 2] - p[:, 1], p[:, 3] - p[:, 1])
     if unclear.any():
         gap = np.einsum("ij,ijk->ik", out["weights"], r_1)

@@ -1,7 +1,7 @@
 """Vertices and edge midpoints of a deformable body against the baked field of a rigid obstacle."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,9 @@ from ...kernels.fields import dense as _kernels
 from ...kernels.fields import edges as _edges
 from ...kernels.motion import pose as _pose
 from ...mesh import Mesh
+from ...motion.deforming import Deforming, Skinned
 from ...state import State
-from ..base import Finds, Side
+from ..base import BaseDetector, Finds, Reports, Side
 from ..fields.bsp import PlanarField
 from ..fields.cache import baked
 from ..fields.field import DistanceField
@@ -23,6 +24,7 @@ from ..fields.sampled import Sampled
 
 Floats = NDArray[np.float64]
 _EVERY = np.zeros(0, np.int64)
+CELL = 0.8661  # error bound of a trilinear field, relative to the spacing (docs/detectors/distance-field.md)
 OTHER = 0.05  # of the size: largest difference between the bounds of a field's mesh and of the body it is used for
 _FEWEST_CELLS = 32  # along the longest side, if no field is given
 _MOST_CELLS, _MOST_ALONG = 512, 2048  # along the sides of a cube; along the longest side of a flat or thin body
@@ -30,7 +32,7 @@ _LEAST_BAND, _WIDEST_BAND = 8.0, 16.0  # cells; a point that gets deeper in one 
 
 
 @check_arguments
-class DistanceFieldDetector:
+class DistanceFieldDetector(BaseDetector):
     """Contacts of vertices, and of edge midpoints near the body, that are closer than `within` (metres).
 
     Without a `field`, one is baked with cells no larger than `within`: its error is below 0.866 cells, so a point at
@@ -41,13 +43,16 @@ class DistanceFieldDetector:
     field is static.
     """
 
-    name: ClassVar[str] = "distance-field"
-    finds: ClassVar[Finds] = Finds.OBSTACLE
-    guarantee: ClassVar[str] = "B"
-    needs: ClassVar[str] = "an oriented obstacle, rigid or skinned; open or closed"
-    gives: ClassVar[str] = "signed distance, normal"
-    source: ClassVar[str] = "Fuhrmann, Sobottka, Gross 2003"
-    follows: ClassVar[bool] = False
+    name = "distance-field"
+    finds = Finds.OBSTACLE
+    guarantee = "B"
+    needs = "an oriented obstacle, rigid or skinned; open or closed"
+    gives = "signed distance, normal"
+    source = "Fuhrmann, Sobottka, Gross 2003"
+    follows = False
+    reports = Reports.POINTS
+    signed_if_open = True
+    more_options = frozenset({"share"})  # of `BoneFieldsDetector`
 
     def __init__(
         self,
@@ -68,7 +73,7 @@ class DistanceFieldDetector:
         _same_body(self.field, rigid)
         self._known, self._slack, self.box = _reach_of(self.field, self.within)
         if isinstance(self.field, PlanarField):
-            self.guarantee = "C"  # type: ignore[misc]
+            self.guarantee = "C"
         self._points = np.arange(soft.mesh.n_vertices, dtype=np.int32)[:, None]
         self._bodies, self._standing = np.array([rigid.body]), np.zeros(1, np.int64)
         self._x = np.empty((soft.mesh.n_vertices, 3))
@@ -76,6 +81,26 @@ class DistanceFieldDetector:
         self._middle = np.empty((len(self.edges), 3))
         most = max(soft.mesh.n_vertices, len(self.edges))
         self._rows, self._distance, self._gradient = np.empty(most, np.int64), np.empty(most), np.empty((most, 3))
+
+    @classmethod
+    def against(cls, motion: Deforming | None) -> type[BaseDetector]:
+        """Return `BoneFieldsDetector` for a skinned obstacle: one field per bone."""
+        if isinstance(motion, Skinned):
+            from .bone_fields import BoneFieldsDetector
+
+            return BoneFieldsDetector
+        return cls
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Largest errors of distances within the band, metres: 0.866 cells of a uniform grid, else none is stated."""
+        bound = CELL * self.field.spacing if isinstance(self.field, DistanceField) else float("nan")
+        return bound, bound
+
+    def covers(self, distance: Floats) -> NDArray[np.bool_]:
+        if not isinstance(self.field, DistanceField):
+            return super().covers(distance)
+        return np.abs(distance) < (self.field.band - 2.0 * CELL) * self.field.spacing
 
     def update(self, state: State) -> Self:
         """Do nothing: no data is kept between queries."""
@@ -99,8 +124,8 @@ class DistanceFieldDetector:
             _pose.bring(x, state.pose[body], self._x)
             x = self._x
         vertices = self._touching(x, _EVERY, self._points, VERTEX_FIELD)
-        d, far = self._distance[: len(x)], (self.within, self._slack, self._known, longest)
-        m = _edges.edges_in_reach(self.edges, x, d, *far, self._near, self._middle)
+        d, reach = self._distance[: len(x)], _edges.Reach(self.within, self._slack, self._known, longest)
+        m = _edges.edges_in_reach(self.edges, x, d, reach, self._near, self._middle)
         midpoints = self._touching(self._middle[:m], self._near, self.edges, MIDPOINT_FIELD) if m else _contacts.empty()
         if standing == _pose.MOVED:
             for found in (vertices, midpoints):
@@ -112,8 +137,7 @@ class DistanceFieldDetector:
         d, g, rows = self._distance[: len(p)], self._gradient[: len(p)], self._rows
         self.field.probe(p, d, g)
         out = _contacts.empty(_kernels.collect(d, self.within, rows))
-        weight = 1.0 / ends.shape[1]
-        lost = _kernels.fill_contacts(out, rows, p, d, g, elements, ends, self.deformable.first, kind, weight)
+        lost = _kernels.fill_contacts(out, rows, _kernels.Probes(p, d, g), elements, ends, self.deformable.first, kind)
         out["bodies"] = self.deformable.body, self.rigid.body
         if lost:
             c = np.flatnonzero(~out["normal"].any(1))

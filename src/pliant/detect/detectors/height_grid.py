@@ -1,7 +1,7 @@
 """Vertices and edge midpoints of a deformable body against height grids of an obstacle."""
 
 from collections.abc import Sequence
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from ...kernels.fields import dense as _records
 from ...kernels.fields import height_grid as _kernels
 from ...kernels.motion import pose as _pose
 from ...state import State
-from ..base import Finds, Side
+from ..base import BaseDetector, Finds, Reports, Side
 from ..fields.height_grid import Floats, HeightGrid, asked, blank
 from ..fields.height_grids import HeightGrids
 from ..fields.height_sequence import HeightSequence
@@ -25,7 +25,7 @@ _FEWEST_NODES, _MOST_NODES = 32, 2048  # along the longest side, if no resolutio
 
 
 @check_arguments
-class HeightGridDetector:
+class HeightGridDetector(BaseDetector):
     """Contacts of vertices and edge midpoints that are below the surface, or less than `within` (metres) above it.
 
     Without `grids`, they are rendered from the obstacle along `directions`, with a cell diagonal of at most `within`.
@@ -33,13 +33,15 @@ class HeightGridDetector:
     time. Contacts contain the surface velocity. `midpoints=False` tests vertices only.
     """
 
-    name: ClassVar[str] = "height-grid"
-    finds: ClassVar[Finds] = Finds.OBSTACLE
-    guarantee: ClassVar[str] = "B"
-    needs: ClassVar[str] = "an obstacle whose surface is visible from outside along the axes"
-    gives: ClassVar[str] = "signed distance, normal"
-    source: ClassVar[str] = "Neal 2003"
-    follows: ClassVar[bool] = True
+    name = "height-grid"
+    finds = Finds.OBSTACLE
+    guarantee = "B"
+    needs = "an obstacle whose surface is visible from outside along the axes"
+    gives = "signed distance, normal"
+    source = "Neal 2003"
+    follows = True
+    reports = Reports.POINTS
+    signed_if_open = True
 
     def __init__(
         self,
@@ -60,6 +62,7 @@ class HeightGridDetector:
             count = 2 if resolution is None else resolution
             grids = HeightGrids.around(rigid.mesh, directions, resolution=count, spacing=spacing, max_bytes=max_bytes)
         self.grids = grids if isinstance(grids, HeightGrids) else HeightGrids([grids])
+        self.views = tuple((grid.axis, grid.sign) for grid in self.grids.grids)
         self._rendered = any(grid.faces is not None for grid in self.grids.grids)
         self._clocked = any(isinstance(grid, HeightSequence) for grid in self.grids.grids)
         self._columns = self.grids.columns(self.within)
@@ -85,6 +88,11 @@ class HeightGridDetector:
         if changed:
             self._columns = self.grids.columns(self.within)
         return self
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Error bound of the heights, metres. Points farther inside are found; their distances are estimates."""
+        return float(self.grids.bound), float(self.grids.bound)
 
     def find(self, state: State) -> Contacts:
         """Return contacts in canonical order: vertices first, then edge midpoints."""
@@ -125,8 +133,8 @@ class HeightGridDetector:
         answers = asked(self._columns, p, self._answers, self.grids.bound)
         distance, normal, which = answers.distance, answers.normal, answers.which
         out = _contacts.empty(_records.collect(distance, self.within, self._rows))
-        told = (self._rows, p, distance, normal, _EVERY, ends, self.deformable.first, kind, 1.0 / ends.shape[1])
-        _records.fill_contacts(out, *told)
+        probes = _records.Probes(p, distance, normal)
+        _records.fill_contacts(out, self._rows, probes, _EVERY, ends, self.deformable.first, kind)
         out["bodies"] = self.deformable.body, self.rigid.body
         for number, grid in enumerate(self._columns):
             if grid.velocity.size:

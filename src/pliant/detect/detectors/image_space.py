@@ -1,6 +1,6 @@
 """Contacts of closed bodies: rays determine the vertices inside, and only these reach the narrow phase."""
 
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from ...kernels.detectors import brute_force as _pairs
 from ...kernels.queries import contact_records as _records
 from ...mesh import Mesh
 from ...state import State
-from ..base import Finds, Side
+from ..base import BaseDetector, Finds, Reports, Side
 from ..queries.contact_records import Part, Pose, clear_faces, contacts_of, numbers
 from ..queries.penetration import Depths
 from ..queries.points_inside import PointsInside
@@ -23,7 +23,7 @@ _HAIR = 1e-9  # offset of a body's own vertices from its surface, relative to it
 
 
 @check_arguments
-class ImageSpaceDetector:
+class ImageSpaceDetector(BaseDetector):
     """Find vertices of each body inside the other; `other=None` finds vertices of a body inside another part of it. At
     least one of two meshes must be closed and oriented outward.
 
@@ -32,14 +32,15 @@ class ImageSpaceDetector:
     are not found: `within` is not used. A body whose seams have opened has no inside.
     """
 
-    name: ClassVar[str] = "image-space"
-    finds: ClassVar[Finds] = Finds.OBSTACLE | Finds.PAIR | Finds.SELF
-    guarantee: ClassVar[str] = "B"
-    needs: ClassVar[str] = "closed triangle meshes (one of two)"
-    gives: ClassVar[str] = "vertices inside, depth, normal; intersection volume with its bound"
-    source: ClassVar[str] = "Teschner et al. 2005, section 6"
-    follows: ClassVar[bool] = True
-    inner: ClassVar[bool] = True  # finds only vertices inside
+    name = "image-space"
+    finds = Finds.OBSTACLE | Finds.PAIR | Finds.SELF
+    guarantee = "B"
+    needs = "closed triangle meshes (one of two)"
+    gives = "vertices inside, depth, normal; intersection volume with its bound"
+    source = "Teschner et al. 2005, section 6"
+    follows = True
+    reports = Reports.INSIDE
+    needs_closed = True
 
     def __init__(self, one: Side, other: Side | None = None, *, within: float = 0.0) -> None:
         validate.number("within", within, low=0.0, high=validate.LARGEST)
@@ -50,6 +51,11 @@ class ImageSpaceDetector:
         if not (self.one.solid or self.other.solid):
             names = " and ".join(dict.fromkeys(part.side.mesh.name for part in (self.one, self.other)))
             raise ValueError(f"image-space needs a closed mesh with faces oriented outward; found none in: {names}")
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Zero: the set of vertices inside is exact."""
+        return 0.0, 0.0
 
     def _sew(self) -> None:
         """Rebuild all data that depend on the welding."""
@@ -86,9 +92,8 @@ class ImageSpaceDetector:
         pairs = np.stack([part.rows[rows], face], 1).astype(np.int32)
         pairs = pairs[np.argsort(pairs[:, 0], kind="stable")]
         out, unclear = self._pool.take(len(pairs)), np.empty(len(pairs), np.bool_)
-        first, bodies = numbers(pose, pose)
         side = -np.ones(len(x))
-        _records.fill_faces(x, x, part.side.mesh.faces, pairs, side, first, bodies, out, unclear)
+        _records.fill_faces(x, x, part.side.mesh.faces, pairs, side, numbers(pose, pose), out, unclear)
         clear_faces(pose, pose, pairs, side, unclear, out)
         return out
 

@@ -1,30 +1,37 @@
 """Contacts with an offset surface of an obstacle, for outer garments that are worn over inner ones."""
 
-from collections.abc import Iterable
-from typing import ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...contacts import Contacts
 from ...state import State
-from ..base import Detector, Finds, Forgetting
+from ..base import BaseDetector, Finds, InsideQuery, complete
+
+Floats = NDArray[np.float64]
 
 
-class OffsetDetector:
+class OffsetDetector(BaseDetector):
     """Wrap a detector and offset the surface of its contacts by `lift` metres along each normal.
 
-    The detection distance of the wrapped detector must be larger by `lift`.
+    The detection distance of the wrapped detector must be larger by `lift`. Everything else that a detector states
+    about itself is that of the wrapped one.
     """
 
-    name: ClassVar[str] = "lifted"
-    finds: ClassVar[Finds] = Finds.OBSTACLE
-    needs: ClassVar[str] = "a detector"
-    gives: ClassVar[str] = "what it gives"
-    source: ClassVar[str] = ""
+    name = "lifted"
+    finds = Finds.OBSTACLE
+    needs = "a detector"
+    gives = "what it gives"
 
-    def __init__(self, detector: Detector, lift: float) -> None:
+    def __init__(self, detector: Any, lift: float) -> None:
         self.detector, self.lift = detector, lift
+        inner = self._inner = complete(detector)
         self.guarantee, self.follows = detector.guarantee, detector.follows
+        self.reports, self.remembers = inner.reports, inner.remembers
+        self.signed_if_open, self.finds_deep, self.swept = inner.signed_if_open, inner.finds_deep, inner.swept
+        self.views, self.field = inner.views, inner.field
+        self.volume, self.many, self.needs_closed = inner.volume, inner.many, inner.needs_closed
 
     def update(self, state: State) -> Self:
         self.detector.update(state)
@@ -33,17 +40,32 @@ class OffsetDetector:
     def find(self, state: State) -> Contacts:
         return offset(self.detector.find(state), self.lift)
 
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return self._inner.bounds
 
-def unwrapped(detector: Detector) -> Detector:
-    """Return the detector without its `OffsetDetector` wrappers."""
-    return unwrapped(detector.detector) if isinstance(detector, OffsetDetector) else detector
+    def covers(self, distance: Floats) -> NDArray[np.bool_]:
+        return self._inner.covers(distance)
 
+    @property
+    def estimated_recall(self) -> float:
+        return self._inner.estimated_recall
 
-def forget(detectors: Iterable[Detector]) -> None:
-    """Reset the temporal state of detectors at the start of another run."""
-    for one in map(unwrapped, detectors):
-        if isinstance(one, Forgetting):
-            one.forget()
+    @property
+    def inside_query(self) -> InsideQuery | None:
+        return self._inner.inside_query
+
+    def box_corners(self) -> Floats | None:
+        return self._inner.box_corners()
+
+    def state(self) -> Floats:
+        return self._inner.state()
+
+    def restore(self, state: Floats) -> None:
+        self._inner.restore(state)
+
+    def reset(self) -> None:
+        self._inner.reset()
 
 
 def offset(contacts: Contacts, by: float) -> Contacts:

@@ -4,7 +4,7 @@ Fuhrmann et al. 2003, section 4.5.
 """
 
 from collections.abc import Sequence
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 
@@ -13,11 +13,11 @@ from ...contacts import Contacts
 from ...kernels.fields import edges as _edges
 from ...kernels.motion import pose as _pose
 from ...state import State
-from ..base import Finds
+from ..base import BaseDetector
 from .distance_field import DistanceFieldDetector, joined
 
 
-class PartsDetector:
+class PartsDetector(BaseDetector):
     """Several fields as one body of rigid parts: a point touches only the nearest part.
 
     Ties go to the first part. Outside all parts this is the distance to their union. In an overlap it is the part in
@@ -25,13 +25,15 @@ class PartsDetector:
     not always along the shortest path.
     """
 
-    name: ClassVar[str] = DistanceFieldDetector.name
-    finds: ClassVar[Finds] = DistanceFieldDetector.finds
-    guarantee: ClassVar[str] = DistanceFieldDetector.guarantee
-    needs: ClassVar[str] = DistanceFieldDetector.needs
-    gives: ClassVar[str] = DistanceFieldDetector.gives
-    source: ClassVar[str] = DistanceFieldDetector.source
-    follows: ClassVar[bool] = DistanceFieldDetector.follows
+    name = DistanceFieldDetector.name
+    finds = DistanceFieldDetector.finds
+    guarantee = DistanceFieldDetector.guarantee
+    needs = DistanceFieldDetector.needs
+    gives = DistanceFieldDetector.gives
+    source = DistanceFieldDetector.source
+    follows = DistanceFieldDetector.follows
+    reports = DistanceFieldDetector.reports
+    signed_if_open = True
 
     def __init__(self, parts: Sequence[DistanceFieldDetector]) -> None:
         self.parts = sorted(parts, key=lambda part: part.rigid.body)

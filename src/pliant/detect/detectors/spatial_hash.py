@@ -1,17 +1,17 @@
 """Spatial hashing of tetrahedral bodies: all vertices inside tets, between two bodies or within one."""
 
 from collections.abc import Sequence
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ... import contacts as _contacts
-from ... import validate
+from ... import renamed, validate
 from ...arguments import check_arguments
 from ...contacts import Contacts
 from ...state import State
-from ..base import Finds, Side
+from ..base import STATE_WIDTH, BaseDetector, Finds, Reports, Side
 from ..queries.consistent_depth import ConsistentDepth
 from ..queries.tet_hash import TetHash
 from ..queries.welding import Seams
@@ -21,25 +21,25 @@ DEPTHS = ("consistent", "nearest")
 
 
 @check_arguments
-class SpatialHashDetector:
+class SpatialHashDetector(BaseDetector):
     """Find every vertex inside a tetrahedron of the other body, or of its own (`other=None`), at any depth.
 
     A vertex is reported once for each body that contains it, against the face that consistent penetration depth leads
     to, or with `depth="nearest"` the nearest face. Vertices outside are not reported, whatever `within` is. `cell` is
     the size of a hash cell in metres; None derives it from the tets. If a side has no tets, features closer than
     `within` are reported as by brute force. `more` bodies are tested in the same pass, each against itself and all
-    others. The directions of consistent depth rotate slowly from update to update; `memory` holds the state for this.
+    others. The directions of consistent depth rotate slowly from update to update; `state` is what this depends on.
     """
 
-    name: ClassVar[str] = "spatial-hash"
-    finds: ClassVar[Finds] = Finds.OBSTACLE | Finds.PAIR | Finds.SELF
-    guarantee: ClassVar[str] = "A"
-    needs: ClassVar[str] = "tetrahedra (or any triangle meshes)"
-    gives: ClassVar[str] = "vertices inside, consistent depth"
-    source: ClassVar[str] = "Teschner et al. 2005, section 5"
-    follows: ClassVar[bool] = True
-    volume: ClassVar[bool] = True  # takes meshes with tets, not their surfaces
-    many: ClassVar[bool] = True  # takes any number of bodies in one query
+    name = "spatial-hash"
+    finds = Finds.OBSTACLE | Finds.PAIR | Finds.SELF
+    guarantee = "A"
+    needs = "tetrahedra (or any triangle meshes)"
+    gives = "vertices inside, consistent depth"
+    source = "Teschner et al. 2005, section 5"
+    follows = True
+    reports = Reports.TETS
+    volume = many = remembers = True
 
     def __init__(
         self,
@@ -60,6 +60,7 @@ class SpatialHashDetector:
             raise ValueError("more requires other=None and tets in every body; leave out other, or add tets")
         if not all(len(side.mesh.tets) for side in self.sides):
             self._flat = BruteForceDetector(one, other, within=within, max_bytes=max_bytes)
+            self.reports = Reports.FEATURES
             return
         validate.number("within", within, low=0.0, high=validate.LARGEST)
         self._cell = cell
@@ -92,14 +93,21 @@ class SpatialHashDetector:
         return self
 
     @property
-    def memory(self) -> NDArray[np.float64]:
-        """(k,10) the state besides positions that results depend on; set no rows to reset it."""
-        return np.zeros((0, 10)) if self._flat is not None else self._out.memory
+    def bounds(self) -> tuple[float, float]:
+        """Of the depth none is stated; which vertices are inside is exact."""
+        return super().bounds if self._flat is not None else (float("nan"), float("nan"))
 
-    @memory.setter
-    def memory(self, rows: NDArray[np.float64]) -> None:
+    def state(self) -> NDArray[np.float64]:
+        return super().state() if self._flat is not None else self._out.memory
+
+    def restore(self, state: NDArray[np.float64]) -> None:
         if self._flat is None:
-            self._out.memory = rows
+            self._out.memory = state
+
+    def reset(self) -> None:
+        self.restore(np.zeros((0, STATE_WIDTH)))
+
+    memory = renamed.state("memory")
 
     def find(self, state: State) -> Contacts:
         if self._flat is not None:

@@ -1,7 +1,7 @@
 """Contacts by spherical implicit surfaces (Jung 2005): spheres on triangles and edge midpoints, refined adaptively."""
 
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +10,12 @@ from ... import validate
 from ...arguments import check_arguments
 from ...contacts import Contacts, Pool
 from ...kernels.detectors import sphere_pairs as _kernels
-from ...kernels.detectors.sphere_pairs import Spheres
+from ...kernels.detectors.sphere_pairs import EdgeLevels, FaceLevels, Spheres
 from ...kernels.detectors.sphere_surface import DEEPEST
+from ...kernels.mesh.features import Segments, Triangles
 from ...state import State
-from ..base import Finds, Side
-from ..bvh.build import box_tree
+from ..base import BaseDetector, Finds, Side
+from ..bvh.build import OPTIONS, box_tree
 from ..bvh.leaf_mesh import LeafMesh
 from ..queries.contact_records import Part, Pose, clear_edges, clear_faces, numbers, reach_of
 from ..queries.penetration import Depths
@@ -38,7 +39,7 @@ class _Rows(NamedTuple):
 
 
 @check_arguments
-class SphereSurfaceDetector:
+class SphereSurfaceDetector(BaseDetector):
     """Find pairs of features whose approximate distance is at most `within`; `other=None` finds self-contact.
 
     The approximate distance is that to a point of the triangle (or of both edges), hence never less than the exact one
@@ -52,13 +53,15 @@ class SphereSurfaceDetector:
     Default: a tolerance of half of `within`. Against a closed mesh the distance is signed.
     """
 
-    name: ClassVar[str] = "sphere-surface"
-    finds: ClassVar[Finds] = Finds.OBSTACLE | Finds.PAIR | Finds.SELF
-    guarantee: ClassVar[str] = "C"
-    needs: ClassVar[str] = "any triangle meshes"
-    gives: ClassVar[str] = "distance (at most the bound too large), normal"
-    source: ClassVar[str] = "Jung, Hong, Choi 2005"
-    follows: ClassVar[bool] = True
+    name = "sphere-surface"
+    finds = Finds.OBSTACLE | Finds.PAIR | Finds.SELF
+    guarantee = "C"
+    needs = "any triangle meshes"
+    gives = "distance (at most the bound too large), normal"
+    source = "Jung, Hong, Choi 2005"
+    follows = True
+    finds_deep = False
+    more_options = frozenset(OPTIONS)
 
     def __init__(
         self,
@@ -283,16 +286,14 @@ def _fill_faces(a: Pose, b: Pose, pairs: Rows, levels: Rows, out: Contacts) -> N
         touching = np.unique(pairs[:, 0])
         side = np.ones(len(a.x))
         side[touching[b.holds(a.x[touching])]] = -1.0
-    first, bodies = numbers(a, b)
-    faces, deepest = b.part.side.mesh.faces, int(levels.max(initial=0))
-    _kernels.fill_faces(a.x, b.x, faces, pairs, levels, deepest, side, first, bodies, out, unclear)
+    faces, fine = Triangles(b.x, b.part.side.mesh.faces), FaceLevels(levels, int(levels.max(initial=0)))
+    _kernels.fill_faces(a.x, faces, pairs, fine, side, numbers(a, b), out, unclear)
     clear_faces(a, b, pairs, side, unclear, out)
 
 
 def _fill_edges(a: Pose, b: Pose, pairs: Rows, level_a: Rows, level_b: Rows, out: Contacts) -> None:
     e_a, e_b = a.part.side.mesh.topology.edges, b.part.side.mesh.topology.edges
     unclear = np.empty(len(pairs), np.bool_)
-    first, bodies = numbers(a, b)
-    deepest = max(int(level_a.max(initial=0)), int(level_b.max(initial=0)))
-    _kernels.fill_edges(a.x, e_a, b.x, e_b, pairs, level_a, level_b, deepest, first, bodies, out, unclear)
+    fine = EdgeLevels(level_a, level_b, max(int(level_a.max(initial=0)), int(level_b.max(initial=0))))
+    _kernels.fill_edges(Segments(a.x, e_a), Segments(b.x, e_b), pairs, fine, numbers(a, b), out, unclear)
     clear_edges(a, b, pairs, unclear, out)

@@ -44,6 +44,11 @@ class Grid:
     def tiles(self) -> Ints:
         return -(-np.array(self.shape, np.int64) // TILE)
 
+    @property
+    def tiling(self) -> _bake.Tiling:
+        """The grid as kernels expect it."""
+        return _bake.Tiling(self.tiles, self.reach, self.h)
+
     def budget(self, max_bytes: float | None, busy: int = 0, dense: bool = False, share: float = 1.0) -> None:
         """Raise TooBigError if a `share` (0..1) of the index and the bricks of `busy` tiles exceed `max_bytes`."""
         nodes = math.prod(float(n) for n in self.shape)
@@ -86,7 +91,7 @@ def bake_bricks(
 
     Bricks are numbered tile by tile, so that the result is bitwise identical for any number of threads.
     """
-    tiles = grid.tiles
+    tiling, tiles = grid.tiling, grid.tiles
     bins = _bins(fan, grid, paper, np.ones(math.prod(tiles.tolist()), np.bool_) if wanted is None else wanted)
     busy = np.flatnonzero(np.diff(bins[0].start) + np.diff(bins[1].start) + np.diff(bins[2].start))
     # pages of the index that are never written to take no memory
@@ -105,7 +110,7 @@ def bake_bricks(
         # distribute neighbouring tiles over the threads to balance the load
         spread = np.concatenate([np.arange(first, len(turn), threads()) for first in range(threads())])
         order = turn[spread]
-        _bake.bake_tiles(fan, grid.reach, grid.h, paper, order, tiles, *bins, packed)
+        _bake.bake_tiles(fan, tiling, paper, order, *bins, packed)
         counts[order] = packed.counts[: len(turn)]
         start = total + np.cumsum(counts[turn]) - counts[turn]
         _bricks.gather(order, start[spread], packed, tiles, values, rim, doubt, index)
@@ -148,7 +153,7 @@ def tiles_near(fan: _adjacency.Fan, faces: NDArray[np.int32], grid: Grid) -> Boo
     boxes = np.empty((len(faces), 6), np.int16)
     _bake.fill_boxes(fan, _bake.FACES, faces, grid.reach, False, tiles, boxes)
     everywhere = np.ones(count.shape[1], np.bool_)
-    _bake.count_tiles(fan, _bake.FACES, faces, boxes, grid.reach, tiles, everywhere, count)
+    _bake.count_tiles(fan, _bake.Items(_bake.FACES, faces, boxes), grid.tiling, everywhere, count)
     return np.asarray(count.any(0))
 
 
@@ -166,10 +171,11 @@ def _bins(fan: _adjacency.Fan, grid: Grid, paper: bool, wanted: Bools) -> list[_
     edges = np.zeros((0 if paper else m, 3), np.bool_)
     vertices = np.zeros(0 if paper else n, np.bool_)
     if not paper:
+        chosen, occupied = _live.Chosen(of_faces, of_vertices), _live.Occupied(edges, vertices)
         chunks = -(-max(m, n) // _adjacency.CHUNK)
         for first in range(0, chunks, _CHUNKS):
             last = min(chunks, first + _CHUNKS)
-            _live.find_occupied(fan, grid.reach, of_faces, of_vertices, first, last, chunks, edges, vertices)
+            _live.find_occupied(fan, grid.reach, chosen, first, last, chunks, occupied)
     return [
         _binned(fan, kind, items.astype(np.int32), grid, wanted)
         for kind, items in (
@@ -181,16 +187,16 @@ def _bins(fan: _adjacency.Fan, grid: Grid, paper: bool, wanted: Bools) -> list[_
 
 
 def _binned(fan: _adjacency.Fan, kind: int, items: NDArray[np.int32], grid: Grid, wanted: Bools) -> _bake.Bins:
-    tiles = grid.tiles
-    boxes = np.empty((len(items), 6), np.int16)
-    _bake.fill_boxes(fan, kind, items, grid.reach, True, tiles, boxes)
+    tiling, boxes = grid.tiling, np.empty((len(items), 6), np.int16)
+    _bake.fill_boxes(fan, kind, items, grid.reach, True, tiling.shape, boxes)
+    boxed = _bake.Items(kind, items, boxes)
     count = np.zeros((_PARTS, len(wanted)), np.int64)
-    _bake.count_tiles(fan, kind, items, boxes, grid.reach, tiles, wanted, count)
+    _bake.count_tiles(fan, boxed, tiling, wanted, count)
     start = np.zeros(len(wanted) + 1, np.int64)
     np.cumsum(count.sum(0), out=start[1:])
     out = np.empty(int(start[-1]), np.int32)
     cursor = start[:-1] + np.cumsum(count, 0) - count
-    _bake.fill_tiles(fan, kind, items, boxes, grid.reach, tiles, wanted, cursor, out)
+    _bake.fill_tiles(fan, boxed, tiling, wanted, cursor, out)
     return _bake.Bins(start, out)
 
 

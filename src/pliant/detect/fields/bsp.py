@@ -172,7 +172,7 @@ def _split(
                 some, found = some[large], [a[large] for a in found]
             found = [np.concatenate([a, b], 1) for a, b in zip(found, samples(nodes[some], steps))]
             fits, line, halves = done[some], linear[some], seeds[some]
-            _kernels.decide(*found, tolerance, relative, fits, line, halves)
+            _kernels.decide(_kernels.Samples(*found), tolerance, relative, _kernels.Fits(fits, line, halves))
             done[some], linear[some], seeds[some] = fits, line, halves
             some, found = some[fits > 0], [a[fits > 0] for a in found]
         tree.linear[nodes] = linear

@@ -16,7 +16,6 @@ from ...mesh import Mesh
 from ...mesh.topology import Topology
 from ..bvh import tree as _tree
 from ..bvh.wide import SHAPE, blocks_of
-from .plain import is_plain, is_sliver_free
 from .solid import Outer, Sides, SignedDistances, Solid, fronts
 
 Floats = NDArray[np.float64]
@@ -75,6 +74,8 @@ class Enclosure:
 
     @functools.cached_property
     def _plain(self) -> bool:
+        from .plain import is_plain, is_sliver_free
+
         x, top = self.surface.x, self.solid.topology
         return is_sliver_free(x, top.faces) and is_plain(x, top, self.tree)
 
@@ -142,9 +143,9 @@ class ClosestPoints:
         p, guess = self._asked(points, guess)
         found, place = self._enclosure.found(p, guess)
         side, n = fronts(self._enclosure.surface, p, found, place), len(p)
-        distance, nearest, normal = np.empty(n), np.empty((n, 3)), np.empty((n, 3))
-        _nearest.signed_distances(self._enclosure.surface, p, found, place, side, distance, nearest, normal)
-        return distance, nearest, found[:, 0], normal
+        out = _nearest.Signed(np.empty(n), np.empty((n, 3)), np.empty((n, 3)))
+        _nearest.signed_distances(self._enclosure.surface, p, found, place, side, out)
+        return out.distance, out.nearest, found[:, 0], out.normal
 
     def _asked(self, points: Any, guess: Any) -> tuple[Floats, NDArray[Any] | None]:
         p = validate.floats("points", points, (None, 3))

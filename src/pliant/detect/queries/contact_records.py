@@ -1,18 +1,20 @@
 """Contact records from pairs of features: nearest points, signs, normals. All exact detectors share this last stage."""
 
 import functools
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...contacts import Contacts, Pool
-from ...kernels.detectors import brute_force as _careful
+from ...kernels.mesh.features import Segments
 from ...kernels.queries import contact_records as _kernels
+from ...kernels.queries.contact_records import Owners
 from ...kernels.queries.surface import Surface
 from ..base import Side
-from .closest_point import Enclosure, surface_of
-from .solid import barycentrics
+
+if TYPE_CHECKING:
+    from .closest_point import Enclosure
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
@@ -51,11 +53,15 @@ class Pose:
     @functools.cached_property
     def surface(self) -> Surface:
         """The surface on welded vertices, so that seam edges have pseudonormals like any other edge."""
+        from .closest_point import surface_of
+
         rest = self.part.side.mesh
         return surface_of(rest.moved(self.x) if rest.welded is rest else rest.welded.moved(self.x[self.part.rows]))
 
     @functools.cached_property
-    def _enclosure(self) -> Enclosure:
+    def _enclosure(self) -> "Enclosure":
+        from .closest_point import Enclosure
+
         return Enclosure(self.surface, self.part.side.mesh.welded.topology)
 
     @functools.cached_property
@@ -138,6 +144,8 @@ def _lead_out(b: Pose, pairs: Rows, deep: Deep, out: Contacts) -> None:
     wrong = np.abs(out["distance"][deep.rows] - deep.distance) > reach_of(0.0, b.x, b.x)
     rows = deep.rows[wrong]
     if len(rows):
+        from .solid import barycentrics
+
         corners = b.x[b.part.side.mesh.faces[pairs[rows, 1]]]
         out["weights"][rows, 1:] = -barycentrics(corners, deep.nearest[wrong])
         out["distance"][rows], out["normal"][rows] = deep.distance[wrong], deep.normal[wrong]
@@ -145,8 +153,7 @@ def _lead_out(b: Pose, pairs: Rows, deep: Deep, out: Contacts) -> None:
 
 def _vertex_face(a: Pose, b: Pose, pairs: Rows, side: Floats, out: Contacts) -> None:
     unclear = np.empty(len(pairs), np.bool_)
-    first, bodies = numbers(a, b)
-    _kernels.fill_faces(a.x, b.x, b.part.side.mesh.faces, pairs, side, first, bodies, out, unclear)
+    _kernels.fill_faces(a.x, b.x, b.part.side.mesh.faces, pairs, side, numbers(a, b), out, unclear)
     clear_faces(a, b, pairs, side, unclear, out)
 
 
@@ -154,6 +161,8 @@ def clear_faces(a: Pose, b: Pose, pairs: Rows, side: Floats, unclear: NDArray[np
     """Recompute robustly the normals and distances of vertex-face pairs that the kernel flagged `unclear` (k,)."""
     rows = np.flatnonzero(unclear)
     if len(rows):
+        from ...kernels.detectors import brute_force as _careful
+
         weights, normal, distance = np.empty((len(rows), 4)), np.empty((len(rows), 3)), np.empty(len(rows))
         sides = side if len(side) else np.ones(len(a.x))
         _careful.vertex_face_geometry(b.surface, a.x, pairs[rows], sides, weights, normal, distance)
@@ -163,8 +172,7 @@ def clear_faces(a: Pose, b: Pose, pairs: Rows, side: Floats, unclear: NDArray[np
 def _edge_edge(a: Pose, b: Pose, pairs: Rows, out: Contacts) -> None:
     e_a, e_b = a.part.side.mesh.topology.edges, b.part.side.mesh.topology.edges
     unclear = np.empty(len(pairs), np.bool_)
-    first, bodies = numbers(a, b)
-    _kernels.fill_edges(a.x, e_a, b.x, e_b, pairs, first, bodies, out, unclear)
+    _kernels.fill_edges(a.x, e_a, b.x, e_b, pairs, numbers(a, b), out, unclear)
     clear_edges(a, b, pairs, unclear, out)
 
 
@@ -173,8 +181,11 @@ def clear_edges(a: Pose, b: Pose, pairs: Rows, unclear: NDArray[np.bool_], out: 
     e_a, e_b = a.part.side.mesh.topology.edges, b.part.side.mesh.topology.edges
     rows = np.flatnonzero(unclear)
     if len(rows):
+        from ...kernels.detectors import brute_force as _careful
+
         weights, normal, distance = np.empty((len(rows), 4)), np.empty((len(rows), 3)), np.empty(len(rows))
-        _careful.edge_edge_geometry(a.x, e_a, b.x, e_b, b.edge_normals, pairs[rows], weights, normal, distance)
+        one, two = Segments(a.x, e_a), Segments(b.x, e_b)
+        _careful.edge_edge_geometry(one, two, b.edge_normals, pairs[rows], weights, normal, distance)
         out["normal"][rows], out["distance"][rows] = normal, distance
     if a is not b and len(pairs) and (a.part.solid or b.part.solid):
         ends_a, ends_b = a.x[e_a[pairs[:, 0]]], b.x[e_b[pairs[:, 1]]]
@@ -192,7 +203,7 @@ def reach_of(within: float, *x: Floats) -> float:
     return within * (1.0 + 1e-12) + 1e-14 * largest
 
 
-def numbers(a: Pose, b: Pose) -> tuple[Rows, Rows]:
-    """Return the first vertex rows (2,) and the body indices (2,) of both sides, as kernels expect them."""
+def numbers(a: Pose, b: Pose) -> Owners:
+    """Return the first vertex rows and the body indices of both sides, as kernels expect them."""
     one, two = a.part.side, b.part.side
-    return np.array([one.first, two.first], np.int32), np.array([one.body, two.body], np.int32)
+    return Owners(np.array([one.first, two.first], np.int32), np.array([one.body, two.body], np.int32))

@@ -16,7 +16,7 @@ from ...kernels.queries import layer_order as _order
 from ...kernels.queries import layers as _kernels
 from ...kernels.queries import overlap as _columns
 from ...kernels.queries import strips as _strips
-from ...kernels.queries.layers import Drawn, Found, Place, Screen
+from ...kernels.queries.layers import Covered, Drawn, Found, Place, Screen
 from ...mesh import Mesh
 from .winding import bounds_of, shortest
 
@@ -141,7 +141,7 @@ class DepthCamera:
             self.faces, self.faces.ravel(), np.empty(0, np.int32), np.empty(n, np.int64), np.empty(n, np.uint32)
         )
         self._found = room(len(self.drawn.strip))
-        self._hits = (np.empty(0, np.int32), np.empty(0), np.empty(0, np.int32))
+        self._hits = Covered(np.empty(0, np.int32), np.empty(0), np.empty(0, np.int32))
 
     def string(self) -> None:
         """Build triangle strips. This costs as much as about twenty images, and time quadratic in the number of faces
@@ -179,18 +179,18 @@ class DepthCamera:
         """Complete the image from `found`: rasterise the large faces and sort all layers."""
         large, small, _ = found.count.sum(0).tolist()
         total = large + small
-        if large > len(self._hits[0]):
+        if large > len(self._hits.pixel):
             validate.budget(f"{total} layers", 32.0 * total, "lower the resolution")
             size = large + large // 4
-            self._hits = (np.empty(size, np.int32), np.empty(size), np.empty(size, np.int32))
-        pixel, depth, face = (array[:large] for array in self._hits)
+            self._hits = Covered(np.empty(size, np.int32), np.empty(size), np.empty(size, np.int32))
+        covered = Covered(*(array[:large] for array in self._hits))
         if large:
             first = np.cumsum(found.count[:, 0]) - found.count[:, 0]
-            worth(_kernels.fill, len(self.faces), SOME)(place, screen, self.drawn, found, first, pixel, depth, face)
+            worth(_kernels.fill, len(self.faces), SOME)(place, screen, self.drawn, found, first, covered)
         start = np.zeros(screen.width * screen.height + 2, np.int64)
         depth_out, face_out = np.empty(total), np.empty(total, np.int32)
         low, high = ends_of_depth(screen, box, clip)
-        worth(_order.order, total, SOME)(found, pixel, depth, face, low, high, start, depth_out, face_out)
+        worth(_order.order, total, SOME)(found, covered, low, high, start, depth_out, face_out)
         return Layers(screen, box, start, depth_out, face_out)
 
     @property
@@ -203,15 +203,15 @@ class DepthCamera:
     def doubts(self, x: Floats, screen: Screen, box: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
         """Return the depth intervals that faces cover over the square of each pixel: start and stop (pixels,) into rows
         (k,4) of disjoint ascending intervals with areas and volumes. Call after `take` with the same arguments."""
-        ends, size, p = np.ascontiguousarray(box[:, screen.axis]), _PIECE, self.p
+        ends, size = np.ascontiguousarray(box[:, screen.axis]), _PIECE
         count, first = (np.zeros(-(-len(self.faces) // size), np.int64) for _ in range(2))
-        ask = worth(_columns.all_doubts, len(self.faces), SOME)
-        ask(x, screen, p, self.faces, ends, size, first, count, np.empty(0, np.int32), np.empty((0, 4)))
+        ask, mesh = worth(_columns.all_doubts, len(self.faces), SOME), _columns.Projected(x, self.p, self.faces)
+        ask(mesh, screen, ends, size, first, count, np.empty(0, np.int32), np.empty((0, 4)))
         total = int(count.sum())
         validate.budget(f"{total} pieces of faces", 72.0 * total, "lower the resolution")
         first = np.cumsum(count) - count
         pixel, rows = np.empty(total, np.int32), np.empty((total, 4))
-        ask(x, screen, p, self.faces, ends, size, first, count, pixel, rows)
+        ask(mesh, screen, ends, size, first, count, pixel, rows)
         start, out = np.zeros(screen.width * screen.height + 2, np.int64), np.empty((total, 4))
         _columns.gather_doubts(pixel, rows, start, out)
         stop = np.empty(screen.width * screen.height, np.int64)

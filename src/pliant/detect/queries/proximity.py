@@ -1,5 +1,7 @@
 """Proximity queries: pairs of features of two covers, or of one with itself, within a distance."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -7,9 +9,12 @@ from ... import validate
 from ...kernels.queries import contact_records as _records
 from ...kernels.queries import drift as _drift
 from ...kernels.queries import proximity as _proximity
-from ..bvh.cones import Cones
+from ...kernels.queries.proximity import Search, Side
 from ..bvh.leaf_mesh import LeafMesh
 from .contact_records import reach_of
+
+if TYPE_CHECKING:
+    from ..bvh.cones import Cones
 
 Rows = NDArray[np.int32]
 Counts = NDArray[np.int64]
@@ -29,7 +34,7 @@ class NearPairs:
         self.a, self.same = a, b is None
         self.b = a if b is None else b
         self.max_bytes = max_bytes
-        self.cones = Cones(a) if cull and self.same else None
+        self.cones = _cones(a) if cull and self.same else None
         self._begin = a.behind if self.same else np.zeros(len(a.leaves.face), np.int32)
         self._room = _EACH * max(len(self._begin), len(self.b.leaves.face)) // _proximity.PARTS + 64
 
@@ -52,13 +57,13 @@ class NearPairs:
         reach = reach_of(distance, a.x, b.x, *((a.drift.x, b.drift.x) if drifting else ()))
         begin = self._begin if self.cones is None else self.cones.begin(reach, a.drift.spread if drifting else None)
         counts = np.zeros(parts, np.int64)
+        one, two, search = Side(*a.leaves, *a.at), Side(*b.leaves, *b.at), Search(self.same, begin, reach)
         while True:
             found = np.empty((parts, self._room, 3), np.int32)
             if drifting:
-                sides = (a.leaves, a.at, a.drift, b.leaves, b.at, b.drift)
-                _drift.drifting_pairs(*sides, self.same, b.stands, begin, reach, found, counts)
+                _drift.drifting_pairs(one, a.drift, two, b.drift, b.stands, search, found, counts)
             else:
-                _proximity.near_pairs(a.leaves, a.at, b.leaves, b.at, self.same, begin, reach, within, found, counts)
+                _proximity.near_pairs(one, two, search, within, found, counts)
             if counts.max() < self._room:
                 return found, counts
             # the counts are complete even if the buffer overflowed: allocate enough and repeat
@@ -77,3 +82,9 @@ class NearPairs:
         _records.sort_buckets(start, pairs)
         one, two = int(start[n_a]), int(start[base[1]])
         return pairs[:one], pairs[one:two], pairs[two:]
+
+
+def _cones(a: LeafMesh) -> "Cones":
+    from ..bvh.cones import Cones
+
+    return Cones(a)

@@ -14,13 +14,11 @@ from ... import validate
 from ...kernels.bvh.tree import Tree
 from ...kernels.jit import worth
 from ...kernels.queries import closest_point as _nearest
-from ...kernels.queries import pieces as _pieces
 from ...kernels.queries.closest_point import Blocks
 from ...kernels.queries.surface import Surface
 from ...mesh.topology import Topology
 from ..bvh.tree import find_pairs
 from ..bvh.wide import tree_of
-from .intersections import crossings_of
 from .winding import INSIDE, OUTSIDE, UNKNOWN, Floats, Winding
 
 Sides = NDArray[np.int8]
@@ -100,22 +98,23 @@ class Solid:
         """
         n, x = len(points), surface.x
         side = fronts(surface, points, found, place) if plain else self.sides(x, points, blocks, behind=behind)
-        told = distance, nearest, normal = np.empty(n), np.empty((n, 3)), np.empty((n, 3))
-        _nearest.signed_distances(surface, points, found, place, side, *told)
+        told = _nearest.Signed(np.empty(n), np.empty((n, 3)), np.empty((n, 3)))
+        distance, nearest, normal = told
+        _nearest.signed_distances(surface, points, found, place, side, told)
         unsure = np.ones(n, np.bool_)
         if plain:
             # within rounding of the surface a normal gives no side
             unsure = (side == UNKNOWN) | (np.abs(distance) <= HAIR * np.abs(x).max(initial=0.0))
             if unsure.any():
                 side[unsure] = self.sides(x, points[unsure], blocks)
-                _nearest.signed_distances(surface, points, found, place, side, *told)
+                _nearest.signed_distances(surface, points, found, place, side, told)
         rows = np.flatnonzero((side == INSIDE) & unsure) if self.closed else np.zeros(0, np.int64)
         if len(rows):
             # a point just beyond the true boundary is outside; where it is inside, the nearest face is buried
             beyond = nearest[rows] + HAIR * np.abs(x).max() * normal[rows]
             rows = rows[self.sides(x, beyond, blocks) == INSIDE]
         if len(rows):
-            self._query_boundary(surface, points, rows, outer(), found, place, *told)
+            self._query_boundary(surface, points, rows, outer(), found, place, told)
         side[(side == INSIDE) & (distance >= 0.0)] = OUTSIDE  # on the surface
         rows = np.flatnonzero(side == UNKNOWN) if behind else rows[:0]
         if len(rows):
@@ -131,9 +130,7 @@ class Solid:
         outer: Outer,
         found: Rows,
         place: Floats,
-        distance: Floats,
-        nearest: Floats,
-        normal: Floats,
+        told: _nearest.Signed,
     ) -> None:
         """Overwrite the results of the inside points `rows` with those for the boundary of the solid."""
         if not len(outer.face):
@@ -141,14 +138,14 @@ class Solid:
         p, n = points[rows], len(rows)
         at, where = np.full((n, 2), -1, np.int64), np.empty((n, 3))
         _nearest.find_nearest(outer.blocks, outer.surface, p, at, where)
-        d, q, way = np.empty(n), np.empty((n, 3)), np.empty((n, 3))
+        out = _nearest.Signed(np.empty(n), np.empty((n, 3)), np.empty((n, 3)))
         at[:, 1] = 0
         within = np.full(n, INSIDE, np.int8)
-        _nearest.signed_distances(outer.surface, p, at, where, within, d, q, way)
+        _nearest.signed_distances(outer.surface, p, at, where, within, out)
         face = outer.face[at[:, 0]]
-        distance[rows], nearest[rows], normal[rows] = d, q, way
+        told.distance[rows], told.nearest[rows], told.normal[rows] = out
         found[rows, 0], found[rows, 1] = face, 0
-        place[rows] = barycentrics(surface.x[surface.faces[face]], q)
+        place[rows] = barycentrics(surface.x[surface.faces[face]], out.nearest)
 
     def outer(self, x: Floats, tree: Tree, blocks: Blocks | None = None) -> Outer:
         """Return the boundary of a closed solid at x; `tree` is a fitted AABB tree over the faces."""
@@ -167,10 +164,13 @@ class Solid:
 
     def parts(self, x: Floats, tree: Tree, blocks: Blocks | None = None) -> Parts:
         """Cut the faces at x where they intersect or overlap, and classify both sides of every piece."""
+        from ...kernels.queries import pieces
+        from .intersections import crossings_of
+
         hair = HAIR * float(np.abs(x).max(initial=0.0))
         pairs, beside = crossings_of(x, self.faces, tree), find_pairs(tree, within=FLAT * hair).pairs
         flat = np.empty(len(beside), np.bool_)
-        _pieces.lie_together(x, self.faces, beside, FLAT * hair, flat)
+        pieces.lie_together(x, self.faces, beside, FLAT * hair, flat)
         triangles, face = self._pieces(x, np.concatenate([pairs, beside[flat]]), FLAT * hair)
         normal = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
         length = np.linalg.norm(normal, axis=1, keepdims=True)
@@ -181,6 +181,8 @@ class Solid:
 
     def _pieces(self, x: Floats, pairs: NDArray[np.int32], hair: float) -> tuple[Floats, Rows]:
         """Return intersection-free triangles (k,3,3), faces or pieces of faces, and their faces (k,), ascending."""
+        from ...kernels.queries import pieces
+
         crossed = np.zeros(len(self.faces), np.bool_)
         crossed[pairs] = True
         both = np.concatenate([pairs, pairs[:, ::-1]])
@@ -189,7 +191,7 @@ class Solid:
         which, first = np.unique(both[:, 0], return_index=True)
         start = np.append(first, len(both)).astype(np.int64)
         others, most = np.ascontiguousarray(both[:, 1]), _PIECES
-        cut, of, count = _pieces.cut_faces(x, self.faces, which, start, others, hair, most)
+        cut, of, count = pieces.cut_faces(x, self.faces, which, start, others, hair, most)
         if count > most:
             what = f"{count} pieces of intersecting faces"
             validate.budget(what, float("inf"), "separate the overlapping parts, or use fewer faces")

@@ -32,20 +32,19 @@ class StaticDepthCamera:
         self.x = np.asfortranarray(place) if x is None else np.array(place, order="F")
         self._place = place_of(self.x)
         low, high = bounds_of(self.x)
-        self.step = np.maximum((high - low) / _kernels.STEPS, 1e-300)
-        self.origin = low - self.step
+        step = np.maximum((high - low) / _kernels.STEPS, 1e-300)
         drawn = self._camera.drawn
         count = max(1, -(-(len(drawn.strip) - 2) // _kernels.FACES))
         corner, ends = np.empty(3 * _kernels.GROUP * count), np.empty(count, np.uint8)
-        self.groups = Groups(corner, ends, np.empty((6, count), np.uint16))
-        _kernels.group(drawn.strip, drawn.owner, self.x, self.origin, self.step, self.groups)
+        self.groups = Groups(corner, ends, np.empty((6, count), np.uint16), low - step, step)
+        _kernels.group(drawn.strip, drawn.owner, self.x, self.groups)
         self._chosen, self._found = np.empty(count, np.int32), room(_kernels.GROUP * count)
 
     def take(self, screen: Screen, box: Floats, clip: bool = True) -> Layers:
         """Render the image on a screen; `clip` clamps layers outside the box to it."""
         check_screen(screen)
         low, high = ends_of_depth(screen, box, clip)
-        told = self.groups, self.origin, self.step, screen, self._camera.drawn, self.many, low, high
+        told = self.groups, screen, self._camera.drawn, self.many, low, high
         # one kernel call is usually enough: each call costs some 50 us with cold caches
         large, image = worth(_kernels.search, len(self._chosen), SOME // 6)(*told, self._chosen, self._found)
         if large < 0:

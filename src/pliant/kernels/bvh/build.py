@@ -1,8 +1,9 @@
 """Top-down BVH builds: split the elements recursively, in place.
 
-Elements are given by their boxes only; `twice` (m,3) is low + high, twice the box centres. Ties are decided by index,
-so a build is deterministic.
+Elements are given by their boxes only. Ties are decided by index, so a build is deterministic.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,12 @@ LONGEST, PRINCIPAL, ANY = (
 MEDIAN, MEAN, LEAST = 0, 1, 2  # the split position: median, mean, or least surface area heuristic (SAH) cost
 BINS = 16
 DEEP = 40  # levels after which every split is at the median: limits the depth to DEEP + log2(m)
+
+
+class ElementBoxes(NamedTuple):
+    low: np.ndarray  # (m,3)
+    high: np.ndarray  # (m,3)
+    twice: np.ndarray  # (m,3) low + high, twice the centres
 
 
 @kernel
@@ -140,8 +147,9 @@ def grow_box(box, low, high, e):
 
 
 @kernel
-def fill_bins(low, high, key, order, first, last, bins):
+def fill_bins(boxes, key, order, first, last, bins):
     """Boxes and counts of the elements by key, `bins` (BINS,7); returns the least key and the width of a bin."""
+    low, high = boxes.low, boxes.high
     least, most = np.inf, -np.inf
     for q in range(first, last):
         least, most = min(least, key[q]), max(most, key[q])
@@ -181,9 +189,9 @@ def best_bin(bins):
 
 
 @kernel
-def least_split(low, high, key, order, first, last, bins):
+def least_split(boxes, key, order, first, last, bins):
     """Split by key at the least SAH cost, evaluated on bins; returns the position and that cost."""
-    least, width = fill_bins(low, high, key, order, first, last, bins)
+    least, width = fill_bins(boxes, key, order, first, last, bins)
     best, cost = best_bin(bins)
     if best < 0:
         return first, cost
@@ -207,13 +215,13 @@ def axis_of(twice, order, first, last, rule):
 
 
 @kernel
-def best_axis(low, high, twice, order, first, last, key, bins):
+def best_axis(boxes, order, first, last, key, bins):
     """The coordinate axis whose best split costs least."""
     axis, least = (1.0, 0.0, 0.0), np.inf
     for a in range(3):
         one = (1.0 if a == 0 else 0.0, 1.0 if a == 1 else 0.0, 1.0 if a == 2 else 0.0)
-        fill_keys(twice, order, first, last, one, key)
-        fill_bins(low, high, key, order, first, last, bins)
+        fill_keys(boxes.twice, order, first, last, one, key)
+        fill_bins(boxes, key, order, first, last, bins)
         _, cost = best_bin(bins)
         if cost < least:
             axis, least = one, cost
@@ -221,18 +229,18 @@ def best_axis(low, high, twice, order, first, last, key, bins):
 
 
 @kernel
-def halve(low, high, twice, order, first, last, key, bins, along, rule):
+def halve(boxes, order, first, last, key, bins, along, rule):
     """Reorder positions first..last-1 into two halves; return the start of the second."""
     if along == ANY:
-        axis = best_axis(low, high, twice, order, first, last, key, bins)
+        axis = best_axis(boxes, order, first, last, key, bins)
     else:
-        axis = axis_of(twice, order, first, last, along)
-    fill_keys(twice, order, first, last, axis, key)
+        axis = axis_of(boxes.twice, order, first, last, along)
+    fill_keys(boxes.twice, order, first, last, axis, key)
     at = first
     if rule == MEAN:
         at = mean_split(key, order, first, last)
     elif rule == LEAST:
-        at, _ = least_split(low, high, key, order, first, last, bins)
+        at, _ = least_split(boxes, key, order, first, last, bins)
     if at == first:
         at = (first + last) // 2
         select(key, order, first, last, at)
@@ -243,7 +251,7 @@ def halve(low, high, twice, order, first, last, key, bins, along, rule):
 def build_top_down(low, high, along, rule, leaf, order, starts, counts):
     """Fill `order` (m,) and, depth first, the elements `starts`, `counts` (2m,) of each node; return their number."""
     m = len(order)
-    twice = low + high
+    boxes = ElementBoxes(low, high, low + high)
     key, bins = np.empty(m), np.empty((BINS, 7))
     stack = np.empty((DEEP + 40, 3), np.int64)
     stack[0, 0], stack[0, 1], stack[0, 2] = 0, m, 0
@@ -255,7 +263,7 @@ def build_top_down(low, high, along, rule, leaf, order, starts, counts):
         n += 1
         if last - first <= leaf:
             continue
-        at = halve(low, high, twice, order, first, last, key, bins, along, MEDIAN if depth > DEEP else rule)
+        at = halve(boxes, order, first, last, key, bins, along, MEDIAN if depth > DEEP else rule)
         stack[top, 0], stack[top, 1], stack[top, 2] = at, last, depth + 1
         stack[top + 1, 0], stack[top + 1, 1], stack[top + 1, 2] = first, at, depth + 1
         top += 2

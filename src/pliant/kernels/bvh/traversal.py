@@ -30,6 +30,15 @@ class Walked(NamedTuple):
     item_parts: np.ndarray  # (t,m,k)
 
 
+class Overlap(NamedTuple):
+    """A broad-phase query: two BVHs, or one with itself, and the gaps up to which volumes count as overlapping."""
+
+    a: Walked
+    b: Walked
+    same: bool  # whether b is a; then each pair is found once
+    reach: np.ndarray  # (h,) gap per parameter of a volume
+
+
 @kernel
 def blend(parts, weights, kind, slack, i, out):
     """Volume of a weighted sum of components, row i: sums of intervals, or of spheres; enlarged by rounding bounds."""
@@ -118,8 +127,9 @@ def extent(rows, i, kind, h):
 
 
 @kernel
-def item_pairs(a, b, same, reach, leaves, n, out, at, room):
+def item_pairs(query, leaves, n, out, at, room):
     """Write the overlapping pairs of elements of n pairs of leaves to out[at:at + room]; return how many there are."""
+    a, b, same, reach = query
     items_a, items_b, order_a, order_b, kind, h = a.items, b.items, a.order, b.order, a.kind, len(reach)
     links_a, links_b, w = a.links, b.links, a.links.shape[1] - 4
     count = 0
@@ -147,8 +157,9 @@ def item_pairs(a, b, same, reach, leaves, n, out, at, room):
 
 
 @kernel
-def walk(a, b, same, reach, task, out, at, room):
+def walk(query, task, out, at, room):
     """Write the pairs below the node pair `task` to out[at:at + room]; return the number of pairs and of node tests."""
+    a, b, same, reach = query
     bounds_a, bounds_b, links_a, links_b, kind, h = a.bounds, b.bounds, a.links, b.links, a.kind, len(reach)
     stack, leaves = np.empty((512, 2), np.int32), np.empty((512, 2), np.int32)
     stack[0, 0], stack[0, 1] = task[0], task[1]
@@ -178,7 +189,7 @@ def walk(a, b, same, reach, task, out, at, room):
             leaves[n, 0], leaves[n, 1] = i, j
             n += 1
             if n == len(leaves):
-                count += item_pairs(a, b, same, reach, leaves, n, out, at + count, room - count)
+                count += item_pairs(query, leaves, n, out, at + count, room - count)
                 n = 0
             continue
         if top + 40 > len(stack):
@@ -193,7 +204,7 @@ def walk(a, b, same, reach, task, out, at, room):
                 stack[top, 0], stack[top, 1] = c, d
                 d, top = d + 1 if first and not one else links_b[d, w], top + 1
             c = links_a[c, w] if first else c + 1
-    return count + item_pairs(a, b, same, reach, leaves, n, out, at + count, room - count), tests
+    return count + item_pairs(query, leaves, n, out, at + count, room - count), tests
 
 
 @kernel
@@ -235,7 +246,11 @@ def front(a, b, same, tasks):
 
 
 @kernel(parallel=True)
-def walk_tasks(a, b, same, reach, tasks, start, out, count, tests):
+def walk_tasks(query, tasks, start, out, count, tests):
     """Apply `walk` to `tasks` (t,2); task t writes to out[start[t]:start[t + 1]]; `count` (t,) is the full number."""
+    a = Walked(*query.a)  # a parallel loop takes no tuples within tuples
+    b = Walked(*query.b)
+    same, reach = query.same, query.reach
     for t in prange(len(tasks)):
-        count[t], tests[t] = walk(a, b, same, reach, (tasks[t, 0], tasks[t, 1]), out, start[t], start[t + 1] - start[t])
+        task, room = (tasks[t, 0], tasks[t, 1]), start[t + 1] - start[t]
+        count[t], tests[t] = walk(Overlap(a, b, same, reach), task, out, start[t], room)

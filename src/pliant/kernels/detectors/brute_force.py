@@ -4,15 +4,25 @@ Each function runs twice: with an empty `out` it counts, then it fills. Nothing 
 independent of the number of threads.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from .. import vec
 from ..geometry.edge import closest_on_edges, edge_edge_distance
 from ..geometry.triangle import closest_on_triangle, point_triangle_distance
 from ..jit import kernel, prange
-from ..queries.cells import cell_box
+from ..queries.cells import Cells, cell_box
 from ..queries.closest_point import any_normal, outward
 from ..queries.surface import corners, touching
+
+
+class Search(NamedTuple):
+    """A search for the features of a mesh within a distance."""
+
+    cells: Cells  # cell lists of its faces or edges
+    rest: np.ndarray  # (n,3) rest positions if it is searched from itself, to exclude neighbours; otherwise empty
+    within: float  # metres
 
 
 @kernel
@@ -25,11 +35,9 @@ def one_vertex(x, rest, i, j):
 
 
 @kernel
-def faces_near(cells, x_a, i, x_b, faces_b, rest, within, out, at):
-    """Find the faces of b within reach of vertex `i` of a, ascending; written to out[at:] unless `out` is empty.
-
-    rest (n,3): the rest positions of a mesh tested against itself, whose neighbours are excluded; otherwise empty.
-    """
+def faces_near(search, x_a, i, x_b, faces_b, out, at):
+    """Find the faces of b within reach of vertex `i` of a, ascending; written to out[at:] unless `out` is empty."""
+    cells, rest, within = search
     p = vec.load(x_a, i)
     a, b, c = (p[0] - cells.origin[0]) / cells.h, (p[1] - cells.origin[1]) / cells.h, (p[2] - cells.origin[2]) / cells.h
     inside = 0.0 <= a < cells.shape[0] and 0.0 <= b < cells.shape[1] and 0.0 <= c < cells.shape[2]
@@ -60,11 +68,13 @@ def box_of_edge(x, edges, e, within):
 
 
 @kernel
-def edges_near(cells, x_a, edges_a, e, x_b, edges_b, low_b, rest, within, out, at):
+def edges_near(search, a, e, b, low_b, out, at):
     """Find the edges of b within reach of edge `e` of a; a pair in several cells counts only in the first of them.
 
-    `rest` as in `faces_near`.
+    low_b (k,3): the lower corners of the boxes of the edges of b.
     """
+    cells, rest, within = search
+    (x_a, edges_a), (x_b, edges_b) = a, b
     low, high = box_of_edge(x_a, edges_a, e, 0.0)
     i0, j0, k0, i1, j1, k1 = cell_box(cells.origin, cells.h, cells.shape, low, high)
     p, q = vec.load(x_a, edges_a[e, 0]), vec.load(x_a, edges_a[e, 1])
@@ -100,18 +110,23 @@ def neighbours(x, rest, edges, e, f):
 
 
 @kernel(parallel=True)
-def vertex_face_pairs(cells, x_a, x_b, faces_b, rest, within, start, out):
-    """Count into start[i+1] if `out` is empty, otherwise fill out[start[i]:]; `rest` as in `faces_near`."""
+def vertex_face_pairs(search, x_a, x_b, faces_b, start, out):
+    """Count into start[i+1] if `out` is empty, otherwise fill out[start[i]:]."""
+    cells = Cells(*search.cells)  # a parallel loop takes no tuples within tuples
+    rest, within = search.rest, search.within
     for i in prange(len(x_a)):
-        count = faces_near(cells, x_a, i, x_b, faces_b, rest, within, out, start[i])
+        count = faces_near(Search(cells, rest, within), x_a, i, x_b, faces_b, out, start[i])
         if out.shape[0] == 0:
             start[i + 1] = count
 
 
 @kernel(parallel=True)
-def edge_edge_pairs(cells, x_a, edges_a, x_b, edges_b, low_b, rest, within, start, out):
-    for e in prange(len(edges_a)):
-        count = edges_near(cells, x_a, edges_a, e, x_b, edges_b, low_b, rest, within, out, start[e])
+def edge_edge_pairs(search, a, b, low_b, start, out):
+    """The same for the edges of a and b; low_b as in `edges_near`."""
+    cells = Cells(*search.cells)
+    rest, within = search.rest, search.within
+    for e in prange(len(a.ends)):
+        count = edges_near(Search(cells, rest, within), a, e, b, low_b, out, start[e])
         if out.shape[0] == 0:
             start[e + 1] = count
 
@@ -140,8 +155,11 @@ def vertex_face_geometry(surface, x, pairs, side, weights, normal, distance):
 
 
 @kernel(parallel=True)
-def edge_edge_geometry(x_a, edges_a, x_b, edges_b, normals_b, pairs, weights, normal, distance):
-    """Compute the same for (edge, edge) pairs; where edges cross, the normal is perpendicular to both, away from b."""
+def edge_edge_geometry(one, two, normals_b, pairs, weights, normal, distance):
+    """Compute the same for (edge, edge) pairs; where edges cross, the normal is perpendicular to both, away from the
+    second edge; normals_b (k,3) are those of the second edges.
+    """
+    (x_a, edges_a), (x_b, edges_b) = one, two
     for m in prange(len(pairs)):
         a, b = vec.load(x_a, edges_a[pairs[m, 0], 0]), vec.load(x_a, edges_a[pairs[m, 0], 1])
         c, d = vec.load(x_b, edges_b[pairs[m, 1], 0]), vec.load(x_b, edges_b[pairs[m, 1], 1])

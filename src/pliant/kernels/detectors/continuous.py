@@ -4,7 +4,7 @@ The traversal is that of proximity.py: every vertex and every edge is assigned t
 features occurs once. Here the boxes contain a feature at the start and at the end, hence throughout. Two triangles with
 overlapping boxes are mostly layers that stay separated: if one is beside the other along the normal of the first, at
 the start and at the end, so are all their features. Of the others, the features with overlapping boxes are recorded,
-and their times of impact are computed in batches of LOT pairs.
+and their times of impact are computed in batches of BATCH pairs.
 
 One loop serves two queries. The least time of all: the time found so far bounds the search of the next pair, and the
 minimum does not depend on the order (see impact.py). All pairs that touch: each with its own time.
@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..bvh.leaf_mesh import PARTS
+from ..bvh.leaf_mesh import PARTS, LeafArrays
 from ..geometry.edge import largest
 from ..geometry.impact import EDGES, FACE, first_touch
 from ..geometry.impact_cubic import cubic_impact
@@ -39,6 +39,34 @@ class Swath(NamedTuple):
     edge_boxes: np.ndarray  # (k,6)
     vertices: np.ndarray  # (n,6)
     vertex_boxes: np.ndarray  # (n,6)
+
+
+class MovingSide(NamedTuple):
+    """One side of a query."""
+
+    leaves: LeafArrays
+    swath: Swath
+
+
+class ImpactQuery(NamedTuple):
+    same: bool  # whether both sides are one mesh
+    ask: int  # LEAST, ALL or ALL_BY_CUBIC
+    tolerance: float  # of a time of impact
+    slack: float  # bound of the rounding error of positions, metres
+
+
+class Batch(NamedTuple):
+    """Candidates whose times of impact are computed together."""
+
+    pairs: np.ndarray  # (BATCH,2) i4 features
+    size: int  # number of pairs
+
+
+class HitBuffer(NamedTuple):
+    """Pairs that touch, with their times; a full buffer takes no more."""
+
+    pairs: np.ndarray  # (cap,3) i4 kind (THERE, ACROSS or BACK) and the two features
+    times: np.ndarray  # (cap,)
 
 
 @kernel(parallel=True)
@@ -67,12 +95,13 @@ def settle_motion(skin, x_0, x_1, swath):
 
 
 @kernel
-def touch(p_0, q_0, r_0, s_0, p_1, q_1, r_1, s_1, face, ask, until, tolerance):
-    """Time of contact of one pair, or inf."""
-    if ask == ALL_BY_CUBIC:
-        hit, t = cubic_impact(relative_motion(p_0, q_0, r_0, s_0, p_1, q_1, r_1, s_1, face), face, tolerance)
+def touch(start, end, face, query, until):
+    """Time of contact of one pair, or inf; with ALL it does not depend on `until`."""
+    if query.ask == ALL_BY_CUBIC:
+        hit, t = cubic_impact(relative_motion(start, end, face), face, query.tolerance)
         return t if hit else math.inf
-    return first_touch(p_0, q_0, r_0, s_0, p_1, q_1, r_1, s_1, face, until, tolerance)
+    before = math.inf if query.ask == ALL else until
+    return first_touch(start, end, face, before, query.tolerance)
 
 
 @kernel
@@ -81,56 +110,58 @@ def point(x, i, k):
 
 
 @kernel
-def keep(kind, i, j, t, out, times, count):
+def keep(kind, i, j, t, hits, count):
     """Append a pair that touches while there is space; count it in any case."""
-    if count < len(out):
-        out[count, 0], out[count, 1], out[count, 2] = kind, i, j
+    pairs, times = hits
+    if count < len(pairs):
+        pairs[count, 0], pairs[count, 1], pairs[count, 2] = kind, i, j
         times[count] = t
     return count + 1
 
 
 @kernel
-def ask_faces(kind, points, faces, pairs, n, ask, tolerance, out, times, count, until):
-    """Return (count, least time) after n pairs of a row of `points` (n,6) and one of `faces` (m,18), by index."""
-    (names, points), (face_names, faces) = points, faces
-    for m in range(n):
+def ask_faces(kind, points, faces, query, batch, hits, count, until):
+    """Return (count, least time) after pairs of rows of `points` (n,6) and `faces` (m,18), with their indices."""
+    (names, points), (face_names, faces), pairs = points, faces, batch.pairs
+    for m in range(batch.size):
         v, q = pairs[m, 0], pairs[m, 1]
-        p_0, a_0, b_0, c_0 = point(points, v, 0), point(faces, q, 0), point(faces, q, 3), point(faces, q, 6)
-        p_1, a_1, b_1, c_1 = point(points, v, 3), point(faces, q, 9), point(faces, q, 12), point(faces, q, 15)
-        t = touch(p_0, a_0, b_0, c_0, p_1, a_1, b_1, c_1, FACE, ask, math.inf if ask else until, tolerance)
+        start = point(points, v, 0), point(faces, q, 0), point(faces, q, 3), point(faces, q, 6)
+        end = point(points, v, 3), point(faces, q, 9), point(faces, q, 12), point(faces, q, 15)
+        t = touch(start, end, FACE, query, until)
         if t <= 1.0:
             until = min(until, t)
-            count = keep(kind, names[v, 0], face_names[q], t, out, times, count)
+            count = keep(kind, names[v, 0], face_names[q], t, hits, count)
     return count, until
 
 
 @kernel
-def ask_edges(one, two, same, pairs, n, ask, tolerance, out, times, count, until):
-    """Return (count, least time) after n pairs of rows of edges (k,12), with their indices."""
-    (names_a, edges_a), (names_b, edges_b) = one, two
-    for m in range(n):
+def ask_edges(one, two, query, batch, hits, count, until):
+    """Return (count, least time) after pairs of rows of edges (k,12), with their indices."""
+    (names_a, edges_a), (names_b, edges_b), pairs = one, two, batch.pairs
+    for m in range(batch.size):
         e, f = pairs[m, 0], pairs[m, 1]
         # within one mesh the lower edge comes first, whichever was found first
-        if same and names_b[f, 0] < names_a[e, 0]:
+        if query.same and names_b[f, 0] < names_a[e, 0]:
             e, f = f, e
-        a_0, b_0, c_0, d_0 = point(edges_a, e, 0), point(edges_a, e, 3), point(edges_b, f, 0), point(edges_b, f, 3)
-        a_1, b_1, c_1, d_1 = point(edges_a, e, 6), point(edges_a, e, 9), point(edges_b, f, 6), point(edges_b, f, 9)
-        t = touch(a_0, b_0, c_0, d_0, a_1, b_1, c_1, d_1, EDGES, ask, math.inf if ask else until, tolerance)
+        start = point(edges_a, e, 0), point(edges_a, e, 3), point(edges_b, f, 0), point(edges_b, f, 3)
+        end = point(edges_a, e, 6), point(edges_a, e, 9), point(edges_b, f, 6), point(edges_b, f, 9)
+        t = touch(start, end, EDGES, query, until)
         if t <= 1.0:
             until = min(until, t)
-            count = keep(ACROSS, names_a[e, 0], names_b[f, 0], t, out, times, count)
+            count = keep(ACROSS, names_a[e, 0], names_b[f, 0], t, hits, count)
     return count, until
 
 
 @kernel
-def ask_all(a, at_a, b, at_b, same, batches, sizes, ask, tolerance, out, times, count, until):
-    """Return (count, least time) after the pairs in `lots` (3,LOT,2), `sizes` of each kind."""
+def ask_all(one, two, query, batches, sizes, hits, count, until):
+    """Return (count, least time) after the pairs in `batches` (3,BATCH,2), `sizes` of each kind."""
+    (a, at_a), (b, at_b) = one, two
+    there, across, back = Batch(batches[0], sizes[0]), Batch(batches[1], sizes[1]), Batch(batches[2], sizes[2])
     points, faces = (a.vertex, at_a.vertices), (b.face, at_b.faces)
-    count, until = ask_faces(THERE, points, faces, batches[0], sizes[0], ask, tolerance, out, times, count, until)
+    count, until = ask_faces(THERE, points, faces, query, there, hits, count, until)
     points, faces = (b.vertex, at_b.vertices), (a.face, at_a.faces)
-    count, until = ask_faces(BACK, points, faces, batches[2], sizes[2], ask, tolerance, out, times, count, until)
-    one, two = (a.edge, at_a.edges), (b.edge, at_b.edges)
-    return ask_edges(one, two, same, batches[1], sizes[1], ask, tolerance, out, times, count, until)
+    count, until = ask_faces(BACK, points, faces, query, back, hits, count, until)
+    return ask_edges((a.edge, at_a.edges), (b.edge, at_b.edges), query, across, hits, count, until)
 
 
 @kernel
@@ -178,18 +209,19 @@ def extent(w):
 
 
 @kernel
-def sweep_range(a, at_a, b, at_b, same, begin, slack, ask, tolerance, first, last, out, times):
-    """Return (count, least time) of triangles first..last-1 of a with those of b. Pairs that touch are written to out
-    (cap,3) and times (cap,) while there is space; with LEAST only those that were the least when found. One loop,
-    because a call that takes arrays costs more than the whole body.
+def sweep_range(one, two, query, begin, first, last, hits):
+    """Return (count, least time) of triangles first..last-1 of one side with those of the other. Pairs that touch are
+    written to `hits` while there is space; with LEAST only those that were the least when found. One loop, because a
+    call that takes arrays costs more than the whole body.
 
-    begin (m,) is the node of b where each triangle's traversal starts; slack bounds the rounding of positions.
+    begin (m,) is the node of the second side where each triangle's traversal starts.
     """
+    (a, at_a), (b, at_b), slack = one, two, query.slack
     nodes, total, count, until = at_b.nodes, len(at_b.nodes), 0, math.inf
     batches, n_t, n_e, n_b = np.empty((3, BATCH, 2), np.int32), 0, 0, 0
     there, edges, back = batches[THERE], batches[ACROSS], batches[BACK]
     # more than the distance at which impact.py reports a contact, so that both agree on all features
-    sure = 2.0 * tolerance + 16.0 * MARGIN
+    sure = 2.0 * query.tolerance + 16.0 * MARGIN
     for p in range(first, last):
         own, x = grown(box(at_a.boxes, p), slack), corners(at_a.faces, p)
         n = cross(sub(x[4], x[3]), sub(x[5], x[3]))
@@ -224,21 +256,25 @@ def sweep_range(a, at_a, b, at_b, same, begin, slack, ask, tolerance, first, las
                     k, h, edges[n_e, 0], edges[n_e, 1] = b.edge[f, 3], b.edge[f, 4], e, f
                     n_e += meet(box(at_b.edge_boxes, f), edge_box) & (i != k) & (i != h) & (j != k) & (j != h)
             if max(n_t, n_e, n_b) > BATCH - 9:
-                sizes = (n_t, n_e, n_b)
-                count, until = ask_all(a, at_a, b, at_b, same, batches, sizes, ask, tolerance, out, times, count, until)
+                count, until = ask_all(one, two, query, batches, (n_t, n_e, n_b), hits, count, until)
                 n_t, n_e, n_b = 0, 0, 0
-    return ask_all(a, at_a, b, at_b, same, batches, (n_t, n_e, n_b), ask, tolerance, out, times, count, until)
+    return ask_all(one, two, query, batches, (n_t, n_e, n_b), hits, count, until)
 
 
 @kernel(parallel=True)
-def sweep(a, at_a, b, at_b, same, begin, slack, ask, tolerance, out, times, counts, least):
-    """Each chunk of triangles writes to its own rows of `out` (PARTS,cap,3) and `times`; counts (PARTS,) may exceed the
-    space. least (PARTS,): the least time of each chunk, inf if nothing touches.
+def sweep(one, two, query, begin, hits, counts, least):
+    """Each chunk of triangles writes to its own rows of `hits` (PARTS,cap,3) and (PARTS,cap); counts (PARTS,) may
+    exceed the space. least (PARTS,): the least time of each chunk, inf if nothing touches.
     """
+    a = LeafArrays(*one.leaves)  # a parallel loop takes no tuples within tuples
+    at_a = Swath(*one.swath)
+    b = LeafArrays(*two.leaves)
+    at_b = Swath(*two.swath)
     m = len(begin)
     for c in prange(PARTS):
         part = c * STRIDE % PARTS
         first, last = part * m // PARTS, (part + 1) * m // PARTS
+        own = HitBuffer(hits.pairs[part], hits.times[part])
         counts[part], least[part] = sweep_range(
-            a, at_a, b, at_b, same, begin, slack, ask, tolerance, first, last, out[part], times[part]
+            MovingSide(a, at_a), MovingSide(b, at_b), query, begin, first, last, own
         )

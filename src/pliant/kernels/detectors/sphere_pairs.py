@@ -1,6 +1,6 @@
 """Near pairs by the spherical implicit surfaces of triangles and by edge midpoints, and their contact records.
 
-Candidates come from the traversal of proximity.py. Distances are those of sphere_surface.py, in batches of LOT pairs.
+Candidates come from the traversal of proximity.py. Distances are those of sphere_surface.py, in batches of BATCH pairs.
 """
 
 import math
@@ -11,6 +11,7 @@ import numpy as np
 from .. import vec
 from ..bvh.leaf_mesh import PARTS
 from ..jit import kernel, prange
+from ..kinds import EDGE_EDGE, VERTEX_FACE
 from ..queries.contact_records import apart, link, write
 from ..queries.proximity import EDGES, STRIDE
 from .sphere_surface import BATCH, halve_lot, middle, spheres_of, take_faces
@@ -27,6 +28,21 @@ class Spheres(NamedTuple):
     names: np.ndarray  # (n+m+k,) i4 index of each vertex, face or edge in its mesh
     shift: np.ndarray  # (3,2) by kind: the rows of balls where the first and second features of a candidate begin
     starts: np.ndarray  # (3,) first rows of vertices, faces and edges in balls
+
+
+class FaceLevels(NamedTuple):
+    """Subdivision levels of faces."""
+
+    level: np.ndarray  # (m,) i4
+    deepest: int  # the largest
+
+
+class EdgeLevels(NamedTuple):
+    """Subdivision levels of the edges of two sides."""
+
+    one: np.ndarray  # (k,) i4
+    two: np.ndarray  # (h,) i4
+    deepest: int  # the largest
 
 
 @kernel
@@ -160,8 +176,9 @@ def narrow(spheres, same, deepest, within, found, counts):
 
 
 @kernel(parallel=True)
-def fill_faces(x_a, x_b, faces_b, pairs, level, deepest, side, first, bodies, out, unclear):
-    """Write vertex-face records of `pairs` (vertex of a, face of b) to the level of each face, as in records.py."""
+def fill_faces(x_a, triangles, pairs, levels_b, side, owners, out, unclear):
+    """Write vertex-face records of `pairs` to the level of each face; otherwise as in queries/contact_records.py."""
+    (x_b, faces_b), (level, deepest), (first, bodies) = triangles, levels_b, owners
     for c in prange(-(-len(pairs) // BATCH)):
         p, at, d_2, levels = np.empty((12, BATCH)), np.empty((5, BATCH)), np.empty(BATCH), np.empty(BATCH, np.int32)
         begin, n = c * BATCH, min(BATCH, len(pairs) - c * BATCH)
@@ -181,13 +198,14 @@ def fill_faces(x_a, x_b, faces_b, pairs, level, deepest, side, first, bodies, ou
             r = 1.0 - s - t
             q = vec.madd(vec.madd(vec.scale(vec.load(x_b, i), r), vec.load(x_b, j), s), vec.load(x_b, k), t)
             way, distance, unclear[begin + m] = apart(vec.load(x_a, v), q, side[v] if len(side) > 0 else 1.0)
-            write(out[begin + m], 0, v, f, bodies, way, distance)
+            write(out[begin + m], VERTEX_FACE, v, f, bodies, way, distance)
             link(out[begin + m], v + first[0], i + first[1], j + first[1], k + first[1], (1.0, -r, -s, -t))
 
 
 @kernel(parallel=True)
-def fill_edges(x_a, edges_a, x_b, edges_b, pairs, level_a, level_b, deepest, first, bodies, out, unclear):
+def fill_edges(one, two, pairs, edge_levels, owners, out, unclear):
     """Write edge-edge records of `pairs`; otherwise as `fill_faces`."""
+    (x_a, edges_a), (x_b, edges_b), (level_a, level_b, deepest), (first, bodies) = one, two, edge_levels, owners
     for c in prange(-(-len(pairs) // BATCH)):
         p, at, d_2, levels = np.empty((9, BATCH)), np.empty((4, BATCH)), np.empty(BATCH), np.empty(BATCH, np.int32)
         begin, n = c * BATCH, min(BATCH, len(pairs) - c * BATCH)
@@ -206,5 +224,5 @@ def fill_edges(x_a, edges_a, x_b, edges_b, pairs, level_a, level_b, deepest, fir
             s, t = 0.5 + at[0, m], 0.5 + at[1, m]
             a, b = vec.mix(vec.load(x_a, i), vec.load(x_a, j), s), vec.mix(vec.load(x_b, k), vec.load(x_b, h), t)
             way, distance, unclear[begin + m] = apart(a, b, 1.0)
-            write(out[begin + m], 1, e, f, bodies, way, distance)
+            write(out[begin + m], EDGE_EDGE, e, f, bodies, way, distance)
             link(out[begin + m], i + first[0], j + first[0], k + first[1], h + first[1], (1.0 - s, s, t - 1.0, -t))

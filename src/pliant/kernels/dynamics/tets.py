@@ -219,7 +219,7 @@ def untwist(pieces, x_start, before, x, masses):
         a, b, c = b + c, a + c, a + b
         if a * (b * c - f * f) - d * (d * c - e * f) + e * (d * f - e * b) <= 1e-12 * (a + b + c) ** 3:
             continue  # collinear: no rotation about the line itself
-        angle = solve3(a, b, c, d, e, f, twist[0], twist[1], twist[2])
+        angle = solve3((a, b, c), (d, e, f), twist)
         for at in range(pieces.start[q], pieces.start[q + 1]):
             i = pieces.rows[at]
             r = vec.sub(vec.load(x_start, i), centre)

@@ -16,6 +16,13 @@ TINY = 1e-12
 PARTS = 16  # ranges of a colour distributed over threads
 
 
+class Air(NamedTuple):
+    """The air that cloth moves through."""
+
+    wind: tuple[float, float, float]  # m/s
+    density: np.ndarray  # (m,) kg/m3, one per face: cloths may move through different air
+
+
 class Membrane(NamedTuple):
     """Triangles that resist stretch along two directions and shear between them, ordered by colour."""
 
@@ -73,8 +80,14 @@ def unit_columns(u, v):
 
 
 @kernel
-def solve3(a, b, c, d, e, f, x, y, z):
-    """Solve the symmetric positive definite system [[a, d, e], [d, b, f], [e, f, c]] by elimination."""
+def solve3(diagonal, beside, right):
+    """Solve the symmetric positive definite system [[a, d, e], [d, b, f], [e, f, c]] by elimination.
+
+    diagonal: a, b, c. beside: d, e, f. right: its right-hand side.
+    """
+    a, b, c = diagonal
+    d, e, f = beside
+    x, y, z = right
     i_a = 1.0 / a
     l_1, l_2 = d * i_a, e * i_a
     b -= l_1 * d
@@ -107,7 +120,7 @@ def strain_push(a, b, c, w, r, soft):
     r_sum = w[1] * q * q + w[2] * r[2] * r[2] + w[0] * t * t
     a_33 = k * (p_sum * i_u * i_u - 2.0 * q_sum * s * i_u * i_v + r_sum * i_v * i_v) + soft[1]
     a_13, a_23 = q_sum * k * i_v, q_sum * k * i_u
-    x, y, z = solve3(p_sum + soft[0], r_sum + soft[0], a_33, q_sum * s, a_13, a_23, 1.0 - n_u, 1.0 - n_v, -s)
+    x, y, z = solve3((p_sum + soft[0], r_sum + soft[0], a_33), (q_sum * s, a_13, a_23), (1.0 - n_u, 1.0 - n_v, -s))
     along_u = vec.add(vec.scale(u, x - z * s * i_u), vec.scale(v, z * i_u))
     along_v = vec.add(vec.scale(v, y - z * s * i_v), vec.scale(u, z * i_v))
     return (
@@ -205,14 +218,13 @@ def even_out(v, before, start, beside, share):
 
 
 @kernel
-def air_push(faces, x, v, wind, density, dt, w, start, beside):
+def air_push(faces, x, v, air, dt, w, start, beside):
     """Add to `v` the aerodynamic drag on each face in `dt`: along its normal, by the wind relative to the face.
-
-    `density` (m,) kg/m3, one per face: cloths may move through different air.
 
     Gathered per vertex (`start`, `beside`: its faces), so that the order of additions is fixed. A vertex is never
     accelerated by more than its speed relative to the air.
     """
+    wind, density = air
     force = np.empty((len(faces), 3))
     for f in range(len(faces)):
         i, j, k = faces[f, 0], faces[f, 1], faces[f, 2]

@@ -21,9 +21,27 @@ FACES, EDGES, VERTICES = 0, 1, 2  # kinds of items
 FEW = 8  # tiles; a box of more is tested tile by tile
 
 
+class Tiling(NamedTuple):
+    """A grid of nodes divided into tiles, and the narrow band to be baked."""
+
+    shape: np.ndarray  # (3,) i8 tiles along each axis
+    reach: float  # half the width of the band, cells
+    h: float  # spacing of the nodes, metres
+
+
+class Items(NamedTuple):
+    """Faces, edges or vertices with the tiles that their regions may overlap."""
+
+    kind: int  # FACES, EDGES or VERTICES
+    items: np.ndarray  # (k,) i4: faces, edges (3 f + j is edge j of face f) or vertices
+    boxes: np.ndarray  # (k,6) i2 the first and the last tile along each axis
+
+
 class Bins(NamedTuple):
+    """Items by tile."""
+
     start: np.ndarray  # (tiles+1,) i8
-    items: np.ndarray  # (k,) i4: faces, edges (3 f + j is edge j of face f) or vertices; those of tile t from start[t]
+    items: np.ndarray  # (k,) i4 as in `Items`; those of tile t from start[t] on
 
 
 class Packed(NamedTuple):
@@ -101,8 +119,9 @@ def is_far(fan, kind, item, i, j, k, reach):
 
 
 @kernel
-def count_range(fan, kind, items, boxes, reach, tiles, wanted, first, last, count):
+def count_range(fan, boxed, tiling, wanted, first, last, count):
     """Add to `count` (tiles,) the number of items first..last-1 that fall into each of the `wanted` tiles."""
+    kind, items, boxes, tiles, reach = boxed.kind, boxed.items, boxed.boxes, tiling.shape, tiling.reach
     for b in range(first, last):
         i_0, j_0, k_0, i_1, j_1, k_1 = boxes[b]
         many = (i_1 - i_0 + 1) * (j_1 - j_0 + 1) * (k_1 - k_0 + 1) > FEW
@@ -115,7 +134,9 @@ def count_range(fan, kind, items, boxes, reach, tiles, wanted, first, last, coun
 
 
 @kernel
-def fill_range(fan, kind, items, boxes, reach, tiles, wanted, first, last, cursor, out):
+def fill_range(fan, boxed, tiling, wanted, first, last, cursor, out):
+    """Write items first..last-1 of each of the `wanted` tiles to `out` from cursor (tiles,) on, which advances."""
+    kind, items, boxes, tiles, reach = boxed.kind, boxed.items, boxed.boxes, tiling.shape, tiling.reach
     for b in range(first, last):
         i_0, j_0, k_0, i_1, j_1, k_1 = boxes[b]
         many = (i_1 - i_0 + 1) * (j_1 - j_0 + 1) * (k_1 - k_0 + 1) > FEW
@@ -129,21 +150,21 @@ def fill_range(fan, kind, items, boxes, reach, tiles, wanted, first, last, curso
 
 
 @kernel(parallel=True)
-def count_tiles(fan, kind, items, boxes, reach, tiles, wanted, count):
+def count_tiles(fan, boxed, tiling, wanted, count):
     """Add to `count` (parts,tiles) the number of items of each part that fall into each of the `wanted` tiles."""
-    parts, n = len(count), len(boxes)
+    parts, n = len(count), len(boxed.boxes)
     for p in prange(parts):
         first, last = p * n // parts, (p + 1) * n // parts
-        count_range(fan, kind, items, boxes, reach, tiles, wanted, first, last, count[p])
+        count_range(fan, boxed, tiling, wanted, first, last, count[p])
 
 
 @kernel(parallel=True)
-def fill_tiles(fan, kind, items, boxes, reach, tiles, wanted, cursor, out):
+def fill_tiles(fan, boxed, tiling, wanted, cursor, out):
     """Write the items of each tile in order; those of part p start at cursor[p, tile]."""
-    parts, n = len(cursor), len(boxes)
+    parts, n = len(cursor), len(boxed.boxes)
     for p in prange(parts):
         first, last = p * n // parts, (p + 1) * n // parts
-        fill_range(fan, kind, items, boxes, reach, tiles, wanted, first, last, cursor[p], out)
+        fill_range(fan, boxed, tiling, wanted, first, last, cursor[p], out)
 
 
 @kernel(parallel=True)
@@ -165,9 +186,9 @@ def touch_tiles(fan, reach, tiles, wanted, near):
 
 
 @kernel(parallel=True)
-def bake_tiles(fan, reach, h, paper, order, tiles, faces, edges, vertices, out):
+def bake_tiles(fan, tiling, paper, order, faces, edges, vertices, out):
     """Bake tile order[s] into slot s of `out`."""
-    counts, examined = out.counts, out.examined
+    counts, examined, tiles, reach, h = out.counts, out.examined, tiling.shape, tiling.reach, tiling.h
     for s in prange(len(order)):
         t = order[s]
         corner = (t // (tiles[1] * tiles[2]) * TILE, t // tiles[2] % tiles[1] * TILE, t % tiles[2] * TILE)

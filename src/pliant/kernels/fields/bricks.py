@@ -32,6 +32,34 @@ class Bricks(NamedTuple):
     h: float  # spacing, metres
 
 
+class Flat(NamedTuple):
+    """Bricks as flat arrays and tuples, as the loops over points read them."""
+
+    nodes: np.ndarray  # (64n,) u4 values as words
+    index: np.ndarray  # (bx*by*bz,) i4
+    jump: np.ndarray  # (n,) u8, or empty
+    origin: tuple  # (3,) metres
+    per: float  # cells per metre
+    size: tuple  # (3,) nodes along each axis
+    shape: tuple  # (3,) bricks along each axis
+
+
+class Located(NamedTuple):
+    """The cells of a block of points."""
+
+    share: np.ndarray  # (3*BLOCK,) fractions along the cell
+    brick: np.ndarray  # (BLOCK,) u8
+    at: np.ndarray  # (BLOCK,) i4 the slot of the brick in the cache, and the node in it
+
+
+class Cache(NamedTuple):
+    """Bricks that are kept unpacked, and those that were met once."""
+
+    met: np.ndarray  # (KEPT,) u8 bricks
+    kept: np.ndarray  # (KEPT,) u8 bricks
+    room: np.ndarray  # (128*KEPT,) u8 pairs of nodes
+
+
 @kernel
 def brick_at(t, place, tiles):
     """Return the grid position i, j, k of brick `place` of tile `t`."""
@@ -188,11 +216,13 @@ def cell(values, index, i, j, k):
 
 
 @kernel
-def locate(points, first, count, origin, per, size, shape, share, brick, at):
+def locate(points, first, count, flat, out):
     """Locate points first..first+count-1 (flat): the brick, the fractions along the cell, and the node index `at`.
 
     Branch-free with flat arrays and constant strides, so that it vectorises, as does `interpolate`.
     """
+    origin, per, size, shape = flat.origin, flat.per, flat.size, flat.shape
+    share, brick, at = out
     row, plane = shape[2], shape[1] * shape[2]
     x_end, y_end, z_end = size[0] - 1.0, size[1] - 1.0, size[2] - 1.0
     for s in range(count):
@@ -217,8 +247,9 @@ def pair(nodes, p, q):
 
 
 @kernel
-def unpack(nodes, index, shape, brick, q, room):
+def unpack(flat, brick, q, room):
     """Unpack pairs along z for the cells of `brick`: 5 x 5 x 4 from room[q] on; arbitrary beyond the grid."""
+    nodes, index, shape = flat.nodes, flat.index, flat.shape
     i, j, k = brick // (shape[1] * shape[2]), brick // shape[2] % shape[1], brick % shape[2]
     b_x = shape[1] * shape[2] if i + 1 < shape[0] else 0
     b_y, b_z = shape[2] if j + 1 < shape[1] else 0, 1 if k + 1 < shape[2] else 0
@@ -234,8 +265,9 @@ def unpack(nodes, index, shape, brick, q, room):
 
 
 @kernel
-def look_up(nodes, index, shape, brick, place):
+def look_up(flat, brick, place):
     """Return the four pairs of the cell above node `place` of a brick, read one by one."""
+    nodes, index, shape = flat.nodes, flat.index, flat.shape
     a, b, c = place >> 4, (place >> 2) & 3, place & 3
     x_0, y_0, z_0 = np.uint64(a << 4), np.uint64(b << 2), np.uint64(c)
     # the next node along an axis is in this brick or is the first node of the next brick
@@ -255,13 +287,15 @@ def look_up(nodes, index, shape, brick, place):
 
 
 @kernel
-def fetch(nodes, index, jump, shape, eager, count, brick, at, met, kept, room, corners):
+def fetch(flat, located, count, cache, eager, corners):
     """Fetch the corners of each cell as pairs along z; nan beyond the band and where the sign jumps.
 
     A brick that is needed again is unpacked and cached, 4 x 4 x 4 bricks in all: along a surface nearly all points find
     their corners in the cache, and then bricks are unpacked at first use (`eager`; the return value is the setting for
     the next call). Unsigned indices avoid the check for negative ones.
     """
+    index, jump, brick, at = flat.index, flat.jump, located.brick, located.at
+    met, kept, room = cache
     missed = 0
     for s in range(count):
         b, q = brick[s], np.uint64(at[s])
@@ -277,12 +311,12 @@ def fetch(nodes, index, jump, shape, eager, count, brick, at, met, kept, room, c
             missed += not hit
             if not hit and not eager and met[slot] != b:
                 met[slot] = b
-                four = look_up(nodes, index, shape, b, place)
+                four = look_up(flat, b, place)
                 corners[s], corners[BLOCK + s] = four[0], four[1]
                 corners[2 * BLOCK + s], corners[3 * BLOCK + s] = four[2], four[3]
                 continue
             if not hit:
-                unpack(nodes, index, shape, np.int64(b), slot << SEVEN, room)
+                unpack(flat, np.int64(b), slot << SEVEN, room)
                 kept[slot] = b
         four = room[q], room[q + FOUR], room[q + np.uint64(20)], room[q + np.uint64(24)]
         corners[s], corners[BLOCK + s] = four[0], four[1]
@@ -314,18 +348,19 @@ def interpolate(corners, share, first, count, per, distance, gradient):
 @kernel
 def sample_range(bricks, points, first, last, distance, gradient):
     """Sample signed distance and gradient at points first..last-1; nan beyond the band and where the sign jumps."""
-    nodes, index, jump = bricks.values.view(np.uint32).reshape(-1), bricks.index.reshape(-1), bricks.jump
+    nodes, index = bricks.values.view(np.uint32).reshape(-1), bricks.index.reshape(-1)
     origin = (bricks.origin[0], bricks.origin[1], bricks.origin[2])
-    size, shape, per = (bricks.size[0], bricks.size[1], bricks.size[2]), bricks.index.shape, 1.0 / bricks.h
-    share, brick, at = np.empty(3 * BLOCK), np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.int32)
-    corners, room = np.empty(4 * BLOCK, np.uint64), np.empty(KEPT << 7, np.uint64)
+    size, per = (bricks.size[0], bricks.size[1], bricks.size[2]), 1.0 / bricks.h
+    flat = Flat(nodes, index, bricks.jump, origin, per, size, bricks.index.shape)
+    located = Located(np.empty(3 * BLOCK), np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.int32))
     none = np.uint64(index.size + 1)
-    met, kept, eager = np.full(KEPT, none), np.full(KEPT, none), False
+    cache = Cache(np.full(KEPT, none), np.full(KEPT, none), np.empty(KEPT << 7, np.uint64))
+    corners, eager = np.empty(4 * BLOCK, np.uint64), False
     for start in range(first, last, BLOCK):
         count = min(BLOCK, last - start)
-        locate(points.reshape(-1), start, count, origin, per, size, shape, share, brick, at)
-        eager = fetch(nodes, index, jump, shape, eager, count, brick, at, met, kept, room, corners)
-        interpolate(corners.view(np.float32), share, start, count, per, distance, gradient.reshape(-1))
+        locate(points.reshape(-1), start, count, flat, located)
+        eager = fetch(flat, located, count, cache, eager, corners)
+        interpolate(corners.view(np.float32), located.share, start, count, per, distance, gradient.reshape(-1))
 
 
 @kernel(parallel=True)

@@ -25,6 +25,23 @@ class Partition(NamedTuple):
     side: float  # of the cube, metres
 
 
+class Samples(NamedTuple):
+    """m samples of each of n cells."""
+
+    x: np.ndarray  # (n,m,3) points
+    d: np.ndarray  # (n,m) signed distances
+    normal: np.ndarray  # (n,m,3)
+    lean: np.ndarray  # (n,m) distances to a jump of the sign; infinite where there is none
+
+
+class Fits(NamedTuple):
+    """What is decided about n cells."""
+
+    done: np.ndarray  # (n,) u1: whether the linear function fits
+    linear: np.ndarray  # (n,4) that function, or the split plane
+    seeds: np.ndarray  # (n,2,3) a point in either half
+
+
 @kernel
 def go(linear, child, parent, node, p, way):
     """Cast a ray from `p` along `way` to the hull of the node's cell: the distance, and the normal of the wall hit."""
@@ -244,11 +261,12 @@ def spread(x, d):
 
 
 @kernel
-def decide_range(x, d, normal, lean, tolerance, relative, first, last, done, linear, seeds):
-    """Decide cells first..last-1 with samples x (n,m,3): the linear function if it fits (done), else a split plane.
-
-    `seeds` (n,2,3): a point in either half. A cell that crosses a jump of the sign becomes nan.
+def decide_range(samples, tolerance, relative, first, last, fits):
+    """Decide cells first..last-1: the linear function if it fits (done), else a split plane. A cell that crosses a jump
+    of the sign becomes nan.
     """
+    x, d, normal, lean = samples.x, samples.d, samples.normal, samples.lean
+    done, linear, seeds = fits.done, fits.linear, fits.seeds
     part = np.zeros(x.shape[1], np.int64)
     for c in range(first, last):
         part[:] = 0
@@ -276,10 +294,10 @@ def decide_range(x, d, normal, lean, tolerance, relative, first, last, done, lin
 
 
 @kernel(parallel=True)
-def decide(x, d, normal, lean, tolerance, relative, done, linear, seeds):
-    for c in prange(-(-len(x) // CELLS)):
-        last = min(len(x), (c + 1) * CELLS)
-        decide_range(x, d, normal, lean, tolerance, relative, c * CELLS, last, done, linear, seeds)
+def decide(samples, tolerance, relative, fits):
+    n = len(samples.x)
+    for c in prange(-(-n // CELLS)):
+        decide_range(samples, tolerance, relative, c * CELLS, min(n, (c + 1) * CELLS), fits)
 
 
 @kernel

@@ -20,6 +20,14 @@ class Dense(NamedTuple):
     h: float  # spacing, metres
 
 
+class Probes(NamedTuple):
+    """Samples of a field at n points."""
+
+    points: np.ndarray  # (n,3) metres
+    distance: np.ndarray  # (n,) metres
+    gradient: np.ndarray  # (n,3)
+
+
 @kernel
 def sample_range(field, points, first, last, distance, gradient):
     """Sample signed distance and gradient at points first..last-1; nan beyond the band and where the sign jumps."""
@@ -57,12 +65,12 @@ def collect(distance, within, rows):
 
 
 @kernel
-def fill_contacts(out, rows, points, distance, gradient, elements, ends, first, kind, weight):
-    """Write contact c for entry rows[c]: its element, the vertices in `ends` of that element, normal and anchor.
-
-    Return the number of vanishing gradients, whose normals remain zero.
+def fill_contacts(out, rows, probes, elements, ends, first, kind):
+    """Write contact c for entry rows[c]: its element, the vertices in `ends` of that element with equal weights, normal
+    and anchor. Return the number of vanishing gradients, whose normals remain zero.
     """
-    vanished = 0
+    points, distance, gradient = probes.points, probes.distance, probes.gradient
+    vanished, weight = 0, 1.0 / ends.shape[1]
     for c in range(len(out)):
         i = rows[c]
         e = elements[i] if len(elements) > 0 else i

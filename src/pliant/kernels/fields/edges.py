@@ -1,9 +1,19 @@
 """Select the edges of a cloth whose midpoint may touch a distance field (Fuhrmann et al. 2003, section 4.3)."""
 
 import math
+from typing import NamedTuple
 
 from .. import vec
 from ..jit import kernel
+
+
+class Reach(NamedTuple):
+    """Which midpoints may touch, all in metres."""
+
+    within: float  # contacts are reported up to this distance
+    slack: float  # error of the field
+    known: float  # points beyond the band are at least this far away
+    longest: float  # length of the longest edge
 
 
 @kernel
@@ -25,13 +35,14 @@ def none_within(d, bound):
 
 
 @kernel
-def edges_in_reach(edges, x, d, within, slack, known, longest, out, middle):
-    """Collect the edges whose midpoint may be within reach, with their midpoints. Return their number.
+def edges_in_reach(edges, x, d, bounds, out, middle):
+    """Collect the edges whose midpoint may be within `bounds` (Reach), with their midpoints. Return their number.
 
-    The distance at an end exceeds that at the midpoint by at most half the edge length, so both ends must be near;
-    `slack` is the error of the field. Ends beyond the band (nan) are at least `known` away, which need not exclude the
-    midpoint between two of them; where the `longest` edge is short enough, most of a cloth is culled by distance alone.
+    The distance at an end exceeds that at the midpoint by at most half the edge length, so both ends must be near, up
+    to the error of the field. Ends beyond the band (nan) are at least `known` away, which need not exclude the midpoint
+    between two of them; where the longest edge is short enough, most of a cloth is culled by distance alone.
     """
+    within, slack, known, longest = bounds
     count = 0
     short = within + 0.5 * longest <= known
     if short and none_within(d, within + 0.5 * longest + slack):

@@ -5,6 +5,7 @@ the vertices of a scanned dragon with 871 414 faces at 600 cells contain a node.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,6 +16,20 @@ from .regions import CONE, SLACK, cone_edges, cut, inverse, length1, turned, wed
 LONG = 8.0  # cells: a longer edge almost certainly has nodes in its wedge, or is rare
 WIDE = 2.0 * SLACK  # for slopes that differ by more, the other half of a needle is empty beyond a distance of one
 STEEP = 0.1  # cosine: vertices with faces inclined more than this from the first face's axis take the slower test
+
+
+class Chosen(NamedTuple):
+    """The features to be tested."""
+
+    faces: np.ndarray  # (m,) bool: faces whose edges are tested
+    vertices: np.ndarray  # (n,) bool
+
+
+class Occupied(NamedTuple):
+    """Features whose region contains a node, initially False."""
+
+    wedges: np.ndarray  # (m,3) bool: edge j of face f
+    cones: np.ndarray  # (n,) bool: vertices
 
 
 @kernel
@@ -146,12 +161,10 @@ def find_cones(fan, reach, first, last, occupied):
 
 
 @kernel(parallel=True)
-def find_occupied(fan, reach, faces, vertices, first, last, chunks, wedges, cones):
-    """For parts first..last-1 of `chunks`: mark edges of chosen `faces`, and chosen `vertices`, with nodes.
-
-    wedges (m,3) and cones (n,) are initially False.
-    """
-    m, n = len(fan.faces), len(fan.x)
+def find_occupied(fan, reach, chosen, first, last, chunks, occupied):
+    """For parts first..last-1 of `chunks`: mark the edges of chosen faces, and the chosen vertices, that have nodes."""
+    m, n, faces, vertices = len(fan.faces), len(fan.x), chosen.faces, chosen.vertices
+    wedges, cones = occupied.wedges, occupied.cones
     for c in prange(first, last):
         find_wedges(fan, reach, faces, c * m // chunks, (c + 1) * m // chunks, wedges)
         find_needles(fan, reach, vertices, c * n // chunks, (c + 1) * n // chunks, cones)

@@ -1,13 +1,13 @@
 """Conservative time of impact of a moving vertex and a moving face, or of two moving edges: no contact is missed.
 
-    vertex_face(v_0, a_0, b_0, c_0, v_1, a_1, b_1, c_1, until, tolerance) -> time
-    edge_edge(a_0, b_0, c_0, d_0, a_1, b_1, c_1, d_1, until, tolerance) -> time
+    first_touch(start, end, face, until, tolerance) -> time
 
-Both take the points (tuples) at the start and at the end, and return the time of the first contact, 0..1, or inf if
-there is none before `until`. They are designed for loops that compute the minimum over many queries: such a loop passes
-the least time found so far (inf at first). T(query) does not depend on `until`: the steps towards it are the same for
-every `until` and only increase, and as soon as one reaches `until` the result is inf. So a query with a T below `until`
-returns exactly T, the others cannot be the minimum, and the minimum depends neither on the order nor on threads.
+It takes the four points (tuples) at the start and at the end, of a vertex and a face (FACE) or of two edges (EDGES),
+and returns the time of the first contact, 0..1, or inf if there is none before `until`. It is designed for loops that
+compute the minimum over many queries: such a loop passes the least time found so far (inf at first). T(query) does not
+depend on `until`: the steps towards it are the same for every `until` and only increase, and as soon as one reaches
+`until` the result is inf. So a query with a T below `until` returns exactly T, the others cannot be the minimum, and
+the minimum depends neither on the order nor on threads.
 
 Stages, each for the queries that the previous one leaves (percentages of candidates of a folded moving cloth):
 
@@ -144,25 +144,17 @@ def search(motion, face, farthest, until, tolerance):
 
 
 @kernel
-def first_touch(p_0, q_0, r_0, s_0, p_1, q_1, r_1, s_1, face, until, tolerance):
-    """Time of contact of vertex p and face q r s, or of the edges p q and r s."""
-    motion = relative_motion(p_0, q_0, r_0, s_0, p_1, q_1, r_1, s_1, face)
+def first_touch(start, end, face, until, tolerance):
+    """Time of contact of vertex p and face q r s, or of the edges p q and r s; `start` and `end` hold these points."""
+    motion = relative_motion(start, end, face)
     if stays_apart(motion, face):
         return math.inf
     farthest = 0.0
-    for p in (p_0, q_0, r_0, s_0, p_1, q_1, r_1, s_1):
+    for p in start:
+        farthest = max(farthest, largest(p))
+    for p in end:
         farthest = max(farthest, largest(p))
     return search(motion, face, farthest, until, tolerance)
-
-
-@kernel
-def vertex_face(v_0, a_0, b_0, c_0, v_1, a_1, b_1, c_1, until, tolerance):
-    return first_touch(v_0, a_0, b_0, c_0, v_1, a_1, b_1, c_1, FACE, until, tolerance)
-
-
-@kernel
-def edge_edge(a_0, b_0, c_0, d_0, a_1, b_1, c_1, d_1, until, tolerance):
-    return first_touch(a_0, b_0, c_0, d_0, a_1, b_1, c_1, d_1, EDGES, until, tolerance)
 
 
 @kernel
@@ -217,9 +209,7 @@ def impacts(p_0, p_1, face, tolerance, hit, time):
     n = len(p_0)
     for chunk in prange((n + ROWS - 1) // ROWS):
         for i in range(chunk * ROWS, min((chunk + 1) * ROWS, n)):
-            p, q, r, s = row(p_0, i)
-            p_e, q_e, r_e, s_e = row(p_1, i)
-            t = first_touch(p, q, r, s, p_e, q_e, r_e, s_e, face, math.inf, tolerance)
+            t = first_touch(row(p_0, i), row(p_1, i), face, math.inf, tolerance)
             if t <= 1.0 and (swept_apart(p_0, p_1, i, face) or (face and passes_by(p_0, p_1, i))):
                 t = math.inf
             hit[i], time[i] = t <= 1.0, min(t, 1.0)

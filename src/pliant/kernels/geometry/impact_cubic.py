@@ -77,7 +77,4 @@ def cubic_impact(motion, face, tolerance):
 def cubic_impacts(p_0, p_1, face, tolerance, hit, time):
     """Fill hit and time of every row; p_0, p_1 (n,4,3)."""
     for i in range(len(p_0)):
-        p, q, r, s = row(p_0, i)
-        p_e, q_e, r_e, s_e = row(p_1, i)
-        motion = relative_motion(p, q, r, s, p_e, q_e, r_e, s_e, face)
-        hit[i], time[i] = cubic_impact(motion, face, tolerance)
+        hit[i], time[i] = cubic_impact(relative_motion(row(p_0, i), row(p_1, i), face), face, tolerance)

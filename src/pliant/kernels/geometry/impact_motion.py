@@ -19,8 +19,10 @@ ZERO = (0.0, 0.0, 0.0)
 
 
 @kernel
-def relative_motion(p_0, q_0, r_0, s_0, p_1, q_1, r_1, s_1, face):
-    """Relative motion of vertex p and face q r s, or of the edges p q and r s."""
+def relative_motion(start, end, face):
+    """Relative motion of vertex p and face q r s, or of the edges p q and r s; `start` and `end` hold these points."""
+    p_0, q_0, r_0, s_0 = start
+    p_1, q_1, r_1, s_1 = end
     if face:
         return sub(p_0, q_0), sub(r_0, q_0), sub(s_0, q_0), sub(p_1, q_1), sub(r_1, q_1), sub(s_1, q_1)
     return sub(p_0, r_0), sub(p_0, q_0), sub(s_0, r_0), sub(p_1, r_1), sub(p_1, q_1), sub(s_1, r_1)

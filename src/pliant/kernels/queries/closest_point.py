@@ -27,6 +27,14 @@ class Blocks(NamedTuple):
     room: int  # stack size of a traversal
 
 
+class Signed(NamedTuple):
+    """Results of a query for n points."""
+
+    distance: np.ndarray  # (n,) metres, negative inside
+    nearest: np.ndarray  # (n,3) points of the surface
+    normal: np.ndarray  # (n,3) unit direction that opens the gap
+
+
 @kernel
 def number_blocks(nodes, number):
     """Fill number (n,): the block of each inner node, -1 for leaves; return the number of blocks and the stack size."""
@@ -189,11 +197,11 @@ def nearest_range(tree, surface, points, which, found, place):
 
 
 @kernel
-def sign_range(surface, points, first, last, found, place, side, distance, nearest, normal):
-    """Compute signed distance, nearest point and unit direction that opens the gap, for the results of `nearest_range`;
-    negative where `side` (n,) is. A touching point has an unsigned distance and the outward direction of the feature.
+def sign_range(surface, points, first, last, found, place, side, out):
+    """Fill `out` (Signed) of points first..last-1 for the results of `nearest_range`; a distance is negative where
+    `side` (n,) is. A touching point has an unsigned distance and the outward direction of the feature.
     """
-    x, faces = surface.x, surface.faces
+    x, faces, distance, nearest, normal = surface.x, surface.faces, out.distance, out.nearest, out.normal
     for i in range(first, last):
         p, f = vec.load(points, i), found[i, 0]
         a, b, c = vec.load(x, faces[f, 0]), vec.load(x, faces[f, 1]), vec.load(x, faces[f, 2])
@@ -238,11 +246,11 @@ def sides_by_pseudonormal(surface, points, found, place, side):
 
 
 @kernel(parallel=True)
-def signed_distances(surface, points, found, place, side, distance, nearest, normal):
+def signed_distances(surface, points, found, place, side, out):
     """Apply `sign_range` to all `points`."""
     for c in prange(-(-len(points) // CHUNK)):
         last = min(len(points), (c + 1) * CHUNK)
-        sign_range(surface, points, c * CHUNK, last, found, place, side, distance, nearest, normal)
+        sign_range(surface, points, c * CHUNK, last, found, place, side, out)
 
 
 @kernel

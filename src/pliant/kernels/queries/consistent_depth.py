@@ -14,6 +14,7 @@ from .. import vec
 from ..geometry.tetra import barycentrics
 from ..geometry.triangle import nearest2, unit_normal
 from ..jit import kernel
+from ..kinds import VERTEX_FACE
 from .contact_records import link, write
 
 NONE = -1
@@ -310,5 +311,5 @@ def tell(solids, nodes, ways, rows, x, parts, sides, out):
         u, s, t = weights[i, 0], weights[i, 1], weights[i, 2]
         one, two = parts[i, 0], parts[i, 1]
         bodies = sides[one, 1], sides[two, 1]
-        write(out[m], 0, v - sides[one, 0], f - sides[two, 2], bodies, vec.load(normal, i), -depth[i])
+        write(out[m], VERTEX_FACE, v - sides[one, 0], f - sides[two, 2], bodies, vec.load(normal, i), -depth[i])
         link(out[m], v, faces[f, 0], faces[f, 1], faces[f, 2], (1.0, -u, -s, -t))

@@ -1,13 +1,25 @@
 """Contact records from pairs of features, in canonical order, independent of the order in which they were found."""
 
+from typing import NamedTuple
+
+import numpy as np
+
 from .. import vec
 from ..geometry.edge import closest_on_edges, largest
 from ..geometry.triangle import closest_on_triangle
 from ..jit import kernel, prange
+from ..kinds import EDGE_EDGE, VERTEX_FACE
 from .surface import ROUNDING
 
 ROWS = 512  # rows per task of a thread
 KEYS = 64  # buckets per task of a thread
+
+
+class Owners(NamedTuple):
+    """The bodies that the two features of every pair belong to."""
+
+    first: np.ndarray  # (2,) i4 rows of their first vertices in the common array of positions
+    bodies: np.ndarray  # (2,) i4 their indices
 
 
 @kernel
@@ -54,11 +66,12 @@ def apart(p, q, side):
 
 
 @kernel(parallel=True)
-def fill_faces(x_a, x_b, faces_b, pairs, side, first, bodies, out, unclear):
+def fill_faces(x_a, x_b, faces_b, pairs, side, owners, out, unclear):
     """Write vertex-face records of `pairs` (vertex of a, face of b); side (n,) is -1 for vertices inside b, or empty.
 
-    first (2,): rows of the first vertices in the common array of positions. `unclear` marks gaps without a direction.
+    `unclear` marks gaps without a direction.
     """
+    first, bodies = owners.first, owners.bodies
     for c in prange(-(-len(pairs) // ROWS)):
         for m in range(c * ROWS, min(len(pairs), (c + 1) * ROWS)):
             v, f = pairs[m, 0], pairs[m, 1]
@@ -67,13 +80,14 @@ def fill_faces(x_a, x_b, faces_b, pairs, side, first, bodies, out, unclear):
             u, s, t, _ = closest_on_triangle(p, a, b, d)
             q = vec.add(vec.scale(a, u), vec.add(vec.scale(b, s), vec.scale(d, t)))
             n, distance, unclear[m] = apart(p, q, side[v] if len(side) > 0 else 1.0)
-            write(out[m], 0, v, f, bodies, n, distance)
+            write(out[m], VERTEX_FACE, v, f, bodies, n, distance)
             link(out[m], v + first[0], i + first[1], j + first[1], k + first[1], (1.0, -u, -s, -t))
 
 
 @kernel(parallel=True)
-def fill_edges(x_a, edges_a, x_b, edges_b, pairs, first, bodies, out, unclear):
+def fill_edges(x_a, edges_a, x_b, edges_b, pairs, owners, out, unclear):
     """Write edge-edge records of `pairs`; otherwise as `fill_faces`."""
+    first, bodies = owners.first, owners.bodies
     for g in prange(-(-len(pairs) // ROWS)):
         for m in range(g * ROWS, min(len(pairs), (g + 1) * ROWS)):
             e, f = pairs[m, 0], pairs[m, 1]
@@ -82,7 +96,7 @@ def fill_edges(x_a, edges_a, x_b, edges_b, pairs, first, bodies, out, unclear):
             s, t = closest_on_edges(a, b, c, d)
             p, q = vec.mix(a, b, s), vec.mix(c, d, t)
             n, distance, unclear[m] = apart(p, q, 1.0)
-            write(out[m], 1, e, f, bodies, n, distance)
+            write(out[m], EDGE_EDGE, e, f, bodies, n, distance)
             link(out[m], i + first[0], j + first[0], k + first[1], h + first[1], (1.0 - s, s, t - 1.0, -t))
 
 

@@ -16,7 +16,19 @@ import numpy as np
 from .. import vec
 from ..bvh.leaf_mesh import PARTS
 from ..jit import kernel, prange
-from .proximity import BACKWARD, BATCH, EDGES, FORWARD, STRIDE, flush_edges, flush_faces, load, normal_span
+from .proximity import (
+    BACKWARD,
+    BATCH,
+    EDGES,
+    FORWARD,
+    STRIDE,
+    Batch,
+    flush_edges,
+    flush_faces,
+    load,
+    new_batches,
+    normal_span,
+)
 
 MEETS = 1024  # pairs of triangles processed together
 
@@ -57,35 +69,26 @@ def settle_drift(skin, nodes, drift):
         spread[i] = math.sqrt(wide) * (1.0 + 1e-9)
 
 
-class Lots(NamedTuple):
+class Batches(NamedTuple):
     """Batches that a traversal fills before they are processed."""
 
     meets: np.ndarray  # (MEETS,2) i4 triangles of a and b
-    faces: np.ndarray  # (LOT,3) i4 vertex, face, kind
-    edges: np.ndarray  # (LOT,3) i4 edge, edge, kind
+    faces: Batch  # vertex, face, kind
+    edges: Batch  # edge, edge, kind
     filled: np.ndarray  # (2,) i8 number of faces and of edges
-    p: np.ndarray  # (12,LOT) corner coordinates
-    d_2: np.ndarray  # (LOT,)
-    sure: np.ndarray  # (LOT,) bool
 
 
 @kernel
-def new_lots():
-    return Lots(
-        np.empty((MEETS, 2), np.int32),
-        np.empty((BATCH, 3), np.int32),
-        np.empty((BATCH, 3), np.int32),
-        np.zeros(2, np.int64),
-        np.empty((12, BATCH)),
-        np.empty(BATCH),
-        np.empty(BATCH, np.bool_),
-    )
+def all_batches():
+    faces, edges = new_batches()
+    return Batches(np.empty((MEETS, 2), np.int32), faces, edges, np.zeros(2, np.int64))
 
 
 @kernel
-def flush_meets(a, at_a, b, at_b, same, batches, n, within, out, count):
+def flush_meets(a, b, same, batches, n, within, out, count):
     """Expand n pairs of triangles into pairs of features; each full batch is tested, and near pairs are kept."""
-    meets, faces, edges, filled = batches.meets, batches.faces, batches.edges, batches.filled
+    meets, filled = batches.meets, batches.filled
+    faces, edges = batches.faces.pairs, batches.edges.pairs
     n_f, n_e = filled[0], filled[1]
     for m in range(n):
         p, q = meets[m, 0], meets[m, 1]
@@ -106,27 +109,23 @@ def flush_meets(a, at_a, b, at_b, same, batches, n, within, out, count):
                 edges[n_e, 0], edges[n_e, 1], edges[n_e, 2] = e, f, EDGES
                 n_e += (i != k) & (i != h) & (j != k) & (j != h)
         if n_f > BATCH - 6:
-            count = flush_faces(a, at_a, b, at_b, faces, n_f, within, batches.p, batches.d_2, batches.sure, out, count)
+            count = flush_faces(a, b, batches.faces, n_f, within, out, count)
             n_f = 0
         if n_e > BATCH - 9:
-            count = flush_edges(
-                a, at_a, b, at_b, same, edges, n_e, within, batches.p, batches.d_2, batches.sure, out, count
-            )
+            count = flush_edges(a, b, same, batches.edges, n_e, within, out, count)
             n_e = 0
     filled[0], filled[1] = n_f, n_e
     return count
 
 
 @kernel
-def flush_rest(a, at_a, b, at_b, same, batches, n, within, out, count):
+def flush_rest(a, b, same, batches, n, within, out, count):
     """Process all remaining batches at the end of a traversal."""
-    count = flush_meets(a, at_a, b, at_b, same, batches, n, within, out, count)
+    count = flush_meets(a, b, same, batches, n, within, out, count)
     n_f, n_e = batches.filled[0], batches.filled[1]
     batches.filled[0], batches.filled[1] = 0, 0
-    count = flush_faces(a, at_a, b, at_b, batches.faces, n_f, within, batches.p, batches.d_2, batches.sure, out, count)
-    return flush_edges(
-        a, at_a, b, at_b, same, batches.edges, n_e, within, batches.p, batches.d_2, batches.sure, out, count
-    )
+    count = flush_faces(a, b, batches.faces, n_f, within, out, count)
+    return flush_edges(a, b, same, batches.edges, n_e, within, out, count)
 
 
 @kernel
@@ -137,14 +136,15 @@ def along(n, a, b, c):
 
 
 @kernel
-def still_range(a, at_a, drift_a, b, at_b, same, begin, reach, first, last, out):
+def still_range(a, drift_a, b, search, first, last, out):
     """As near_range, for pairs that are or come nearer than `reach`, and some more: the longest displacement among them
     is added for all. b is static.
     """
-    nodes, boxes, corners, u_a = at_b.nodes, at_a.boxes, at_b.faces, drift_a.boxes
-    faces, x_a, i_a = at_a.faces, drift_a.x, a.corners
+    same, begin, reach = search.same, search.begin, search.reach
+    nodes, boxes, corners, u_a = b.nodes, a.boxes, b.faces, drift_a.boxes
+    faces, x_a, i_a = a.faces, drift_a.x, a.corners
     total, count, n, far = len(nodes), 0, 0, 0.0
-    batches = new_lots()
+    batches = all_batches()
     meets = batches.meets
     for p in range(first, last):
         x_0, x_1 = boxes[p, 0] + min(u_a[p, 0], 0.0) - reach, boxes[p, 3] + max(u_a[p, 3], 0.0) + reach
@@ -175,18 +175,19 @@ def still_range(a, at_a, drift_a, b, at_b, same, begin, reach, first, last, out)
             meets[n, 0], meets[n, 1] = p, q
             n += 1
             if n == MEETS:
-                count = flush_meets(a, at_a, b, at_b, same, batches, n, reach + math.sqrt(far), out, count)
+                count = flush_meets(a, b, same, batches, n, reach + math.sqrt(far), out, count)
                 n = 0
-    return flush_rest(a, at_a, b, at_b, same, batches, n, reach + math.sqrt(far), out, count)
+    return flush_rest(a, b, same, batches, n, reach + math.sqrt(far), out, count)
 
 
 @kernel
-def drifting_range(a, at_a, drift_a, b, at_b, drift_b, same, begin, reach, first, last, out):
+def drifting_range(a, drift_a, b, drift_b, search, first, last, out):
     """As still_range, with the displacements of both sides relative to each other."""
-    nodes, boxes, corners, u_a, u_b = at_b.nodes, at_a.boxes, at_b.faces, drift_a.boxes, drift_b.nodes
-    faces, x_a, i_a, x_b, i_b = at_a.faces, drift_a.x, a.corners, drift_b.x, b.corners
+    same, begin, reach = search.same, search.begin, search.reach
+    nodes, boxes, corners, u_a, u_b = b.nodes, a.boxes, b.faces, drift_a.boxes, drift_b.nodes
+    faces, x_a, i_a, x_b, i_b = a.faces, drift_a.x, a.corners, drift_b.x, b.corners
     total, count, n, far = len(nodes), 0, 0, 0.0
-    batches = new_lots()
+    batches = all_batches()
     meets = batches.meets
     for p in range(first, last):
         x_0, y_0, z_0 = boxes[p, 0] - reach, boxes[p, 1] - reach, boxes[p, 2] - reach
@@ -224,21 +225,19 @@ def drifting_range(a, at_a, drift_a, b, at_b, drift_b, same, begin, reach, first
             meets[n, 0], meets[n, 1] = p, q
             n += 1
             if n == MEETS:
-                count = flush_meets(a, at_a, b, at_b, same, batches, n, reach + math.sqrt(far), out, count)
+                count = flush_meets(a, b, same, batches, n, reach + math.sqrt(far), out, count)
                 n = 0
-    return flush_rest(a, at_a, b, at_b, same, batches, n, reach + math.sqrt(far), out, count)
+    return flush_rest(a, b, same, batches, n, reach + math.sqrt(far), out, count)
 
 
 @kernel(parallel=True)
-def drifting_pairs(a, at_a, drift_a, b, at_b, drift_b, same, still, begin, reach, out, counts):
+def drifting_pairs(a, drift_a, b, drift_b, still, search, out, counts):
     """As near_pairs, for pairs that come near; a static b (`still`) takes less time."""
-    m = len(begin)
+    m = len(search.begin)
     for c in prange(PARTS):
         part = c * STRIDE % PARTS
         first, last = part * m // PARTS, (part + 1) * m // PARTS
         if still:
-            counts[part] = still_range(a, at_a, drift_a, b, at_b, same, begin, reach, first, last, out[part])
+            counts[part] = still_range(a, drift_a, b, search, first, last, out[part])
         else:
-            counts[part] = drifting_range(
-                a, at_a, drift_a, b, at_b, drift_b, same, begin, reach, first, last, out[part]
-            )
+            counts[part] = drifting_range(a, drift_a, b, drift_b, search, first, last, out[part])

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..jit import kernel, prange
-from .layers import CORNERS
+from .layers import CORNERS, Covered
 
 PIXELS = 512  # pixels per task of a thread
 
@@ -23,9 +23,9 @@ def _scatter(pixel, depth, face, first, last, start, depth_out, face_out):
 
 
 @kernel
-def _gather(found, pixel, depth, face, start, depth_out, face_out):
+def _gather(found, covered, start, depth_out, face_out):
     """Sort hits of small and of large faces by pixel."""
-    small = found.count[:, 1]
+    small, pixel = found.count[:, 1], covered.pixel
     for c in range(len(small)):
         _tally(found.pixel, c * CORNERS, c * CORNERS + small[c], start)
     _tally(pixel, 0, len(pixel), start)
@@ -34,7 +34,7 @@ def _gather(found, pixel, depth, face, start, depth_out, face_out):
     for c in range(len(small)):
         first, last = c * CORNERS, c * CORNERS + small[c]
         _scatter(found.pixel, found.depth, found.face, first, last, start, depth_out, face_out)
-    _scatter(pixel, depth, face, 0, len(pixel), start, depth_out, face_out)
+    _scatter(pixel, covered.depth, covered.face, 0, len(pixel), start, depth_out, face_out)
 
 
 @kernel
@@ -61,11 +61,11 @@ def _sort(start, first, last, low, high, depth, face):
 
 
 @kernel(parallel=True)
-def order(found, pixel, depth, face, low, high, start, depth_out, face_out):
+def order(found, covered, low, high, start, depth_out, face_out):
     """Sort hits of small faces, as found, and of large ones: pixel k has start[k]:start[k+1], ordered along the axis
     (by insertion, as they are few). Depths are then clamped to low..high. start (pixels+2,) is initially zero.
     """
-    _gather(found, pixel, depth, face, start, depth_out, face_out)
+    _gather(found, covered, start, depth_out, face_out)
     n = len(start) - 2
     for c in prange(-(-n // PIXELS)):
         _sort(start, c * PIXELS, min(n, (c + 1) * PIXELS), low, high, depth_out, face_out)
@@ -77,6 +77,6 @@ def ordered(found, pixels, low, high):
     total, no_depths, no_indices = found.count[:, 1].sum() if pixels else 0, np.empty(0), np.empty(0, np.int32)
     start, depth, face = np.zeros(pixels + 2, np.int64), np.empty(total), np.empty(total, np.int32)
     if pixels:
-        _gather(found, no_indices, no_depths, no_indices, start, depth, face)
+        _gather(found, Covered(no_indices, no_depths, no_indices), start, depth, face)
         _sort(start, 0, pixels, low, high, depth, face)
     return start, depth, face

@@ -72,6 +72,14 @@ class Found(NamedTuple):
     large: np.ndarray  # (k,) faces
 
 
+class Covered(NamedTuple):
+    """Hits of large faces."""
+
+    pixel: np.ndarray  # (k,)
+    depth: np.ndarray  # (k,) metres
+    face: np.ndarray  # (k,) face, or ~face for exits
+
+
 @kernel
 def snapped(a):
     """`raster.snap`, up to ties, for numbers that are not nan, plus BEFORE; without branches or calls of floor."""
@@ -191,9 +199,9 @@ def _layer(a, b, c, z, f):
 
 
 @kernel
-def _fetch(place, axis, drawn, kept, first, last, face, word, z):
+def _fetch(place, axis, drawn, kept, first, last, face, hits):
     """Fetch for hits face[first:last] the words of their faces, and the corner depths in strip order."""
-    strip, owner, in_strips = drawn.strip, drawn.owner, len(drawn.owner) > 0
+    strip, owner, in_strips, word, z = drawn.strip, drawn.owner, len(drawn.owner) > 0, hits.word, hits.z
     x, scale, axis = place.x, place.row, np.uint64(axis) * place.column
     for n in range(last - first):
         k = np.uint64(kept[np.uint64(face[first + n]) & np.uint64(BLOCK - 1)])
@@ -204,11 +212,12 @@ def _fetch(place, axis, drawn, kept, first, last, face, word, z):
 
 
 @kernel
-def _search(place, screen, drawn, first, last, pixel, depth, face, large):
-    """Write the hits of small faces that end at first..last-1 of the strip from `first` on, and other faces to `large`
-    from `first` on. Return both numbers.
+def _search(place, screen, drawn, first, last, found):
+    """Write the hits of small faces that end at first..last-1 of the strip to `found` from `first` on, and other faces
+    to its `large` from `first` on. Return both numbers.
     """
     strip, owner, p, code = drawn.strip, drawn.owner, drawn.p, drawn.code
+    face, large = found.face, found.large
     asked, hits = small_faces.room()
     n = big = np.uint64(first)
     for start in range(max(first, 2), last, BLOCK):
@@ -218,8 +227,8 @@ def _search(place, screen, drawn, first, last, pixel, depth, face, large):
         small_faces.ask(asked.corner, count, screen, asked.pixel, asked.turn, asked.state)
         enough = n + np.uint64(SMALL * BLOCK) <= np.uint64(first + CORNERS)
         n, big = small_faces.take(asked.kept, asked.state, count, enough, n, face, large, big)
-        _fetch(place, screen.axis, drawn, asked.kept, before, n, face, hits.word, hits.z)
-        small_faces.fill(asked, hits, screen.width, before, n, pixel, depth, face)
+        _fetch(place, screen.axis, drawn, asked.kept, before, n, face, hits)
+        small_faces.fill(asked, hits, screen.width, before, n, found.pixel, found.depth, face)
     return np.int64(n) - first, np.int64(big) - first
 
 
@@ -255,19 +264,21 @@ def count_large(drawn, width, large, first, last):
 @kernel(parallel=True)
 def search(place, screen, drawn, found):
     """Find covered pixels, piece by piece of the strip: hits of small faces, and the number of hits of large ones."""
-    counts, pixel, depth, face, large = found.count, found.pixel, found.depth, found.face, found.large
+    counts = found.count
     for c in prange(len(counts)):
         first, last = c * CORNERS, min(len(drawn.strip), (c + 1) * CORNERS)
-        small, big = _search(place, screen, drawn, first, last, pixel, depth, face, large)
-        hits, big = count_large(drawn, screen.width, large, first, first + big)
+        small, big = _search(place, screen, drawn, first, last, found)
+        hits, big = count_large(drawn, screen.width, found.large, first, first + big)
         counts[c, 0], counts[c, 1], counts[c, 2] = hits, small, big
 
 
 @kernel
-def _fill(place, screen, drawn, large, first, last, to, pixel, depth, face):
+def _fill(place, screen, drawn, large, to, covered):
+    """Write the hits of the faces `large` (k,) from `to` on."""
     faces, p, code, width = drawn.faces, drawn.p, drawn.code, screen.width
+    pixel, depth, face = covered.pixel, covered.depth, covered.face
     x, scale, axis = place.x, place.row, np.uint64(screen.axis) * place.column
-    for m in range(first, last):
+    for m in range(len(large)):
         f = large[m]
         i, j, k = faces[f, 0], faces[f, 1], faces[f, 2]
         z = x[i * scale + axis], x[j * scale + axis], x[k * scale + axis]
@@ -284,9 +295,9 @@ def _fill(place, screen, drawn, large, first, last, to, pixel, depth, face):
 
 
 @kernel(parallel=True)
-def fill(place, screen, drawn, found, start, pixel, depth, face):
-    """Write hits of large faces, piece by piece from start (pieces,) on: pixel, depth (m), face (~face for exits)."""
+def fill(place, screen, drawn, found, start, covered):
+    """Write the hits of large faces, piece by piece from start (pieces,) on."""
     counts, large = found.count, found.large
     for c in prange(len(start)):
         first = c * CORNERS
-        _fill(place, screen, drawn, large, first, first + counts[c, 2], start[c], pixel, depth, face)
+        _fill(place, screen, drawn, large[first : first + counts[c, 2]], start[c], covered)

@@ -29,6 +29,31 @@ class Seen(NamedTuple):
     simple: bool  # the body does not overlap itself, so that the volume below its faces is its own
 
 
+class Ray(NamedTuple):
+    """Layers and uncertain intervals of a body along the ray of one pixel."""
+
+    depth: np.ndarray  # (k,) metres, ascending
+    face: np.ndarray  # (k,)
+    doubt: np.ndarray  # (m,4)
+    simple: bool
+
+
+class Projected(NamedTuple):
+    """A mesh, and its projection onto a screen."""
+
+    x: np.ndarray  # (n,3) vertices, metres
+    p: np.ndarray  # (n,2) their snapped pixel coordinates
+    faces: np.ndarray  # (m,3)
+
+
+class Common(NamedTuple):
+    """What two bodies have in common along the ray of each pixel."""
+
+    lengths: np.ndarray  # (pixels,4) metres (best estimate, lower bound, upper bound), number of intervals
+    start: np.ndarray  # (pixels+1,) start of the intervals of each pixel
+    intervals: np.ndarray  # (m,2) depths of both ends, metres; intervals beyond the space of a pixel are only counted
+
+
 @kernel
 def _squares(a, b, c, count):
     """Pixels (first, stop) in 0..count-1 that snapped coordinates overlap, widened by one step for the snapping."""
@@ -97,12 +122,13 @@ def _share(a, b, c, row, column, low, p, q):
 
 
 @kernel
-def doubts(x, screen, p, faces, box, first, last, pixel, out):
+def doubts(mesh, screen, box, first, last, pixel, out):
     """Compute the depth ranges of faces first..last-1 over the pixel squares of the screen; return their number.
 
     Written while there is space: pixel (m,), and in out (m,4) the lowest and highest depth, the area of the face over
     the square, and its height above box[0] times that area. Faces entirely before or behind box (2,) are skipped.
     """
+    x, p, faces = mesh.x, mesh.p, mesh.faces
     u, v, axis, n = (screen.axis + 1) % 3, (screen.axis + 2) % 3, screen.axis, 0
     margin = 1e-13 * max(abs(box[0]), abs(box[1]), abs(box[1] - box[0]))
     room_a, room_b = np.empty((8, 3)), np.empty((8, 3))
@@ -139,13 +165,13 @@ def doubts(x, screen, p, faces, box, first, last, pixel, out):
 
 
 @kernel(parallel=True)
-def all_doubts(x, screen, p, faces, box, size, start, count, pixel, out):
+def all_doubts(mesh, screen, box, size, start, count, pixel, out):
     """Apply `doubts` to blocks of `size` faces: block i writes from start[i] on, with space for count[i] rows; count
     (blocks,) becomes the number found.
     """
     for c in prange(len(count)):
-        first, last, to, n = c * size, min(len(faces), (c + 1) * size), start[c], count[c]
-        count[c] = doubts(x, screen, p, faces, box, first, last, pixel[to : to + n], out[to : to + n])
+        first, last, to, n = c * size, min(len(mesh.faces), (c + 1) * size), start[c], count[c]
+        count[c] = doubts(mesh, screen, box, first, last, pixel[to : to + n], out[to : to + n])
 
 
 @kernel
@@ -209,13 +235,13 @@ def _under(row, low, inside):
 
 
 @kernel
-def _meet(z_a, f_a, u_a, z_b, f_b, u_b, simple, low, least, at, room, out):
-    """Intersect two bodies along one pixel, given by layers (depth, face) and uncertain intervals. Return the metres in
-    both (best estimate, lower bound, upper bound) and the number of intervals inside both.
+def _meet(a, b, low, least, out):
+    """Intersect two bodies along one ray. Return the metres in both (best estimate, lower bound, upper bound) and the
+    number of intervals inside both.
 
-    simple (2,): whether each body is free of self-overlap. Intervals longer than `least` are written to rows at.. of
-    out (m,2) while there is space.
+    Intervals longer than `least` are written to out (m,2) while there is space.
     """
+    z_a, f_a, u_a, z_b, f_b, u_b = a.depth, a.face, a.doubt, b.depth, b.face, b.doubt
     i, j, k, m = 0, 0, 0, 0
     w_a, w_b, z, since, n, alone = 0, 0, -np.inf, 0.0, 0, False
     both, sure, possible = 0.0, 0.0, 0.0
@@ -252,42 +278,40 @@ def _meet(z_a, f_a, u_a, z_b, f_b, u_b, simple, low, least, at, room, out):
                 both, sure, possible = both + part, sure + part, possible + part
         elif not doubt_a and not doubt_b and (k ^ m) & 1 == 1:
             if k & 1 == 1:
-                alone = simple[0] and (m >= 2 * len(u_b) or u_b[m >> 1, 0] > u_a[k >> 1, 1])
+                alone = a.simple and (m >= 2 * len(u_b) or u_b[m >> 1, 0] > u_a[k >> 1, 1])
             else:
-                alone = simple[1] and (k >= 2 * len(u_a) or u_a[k >> 1, 0] > u_b[m >> 1, 1])
+                alone = b.simple and (k >= 2 * len(u_a) or u_a[k >> 1, 0] > u_b[m >> 1, 1])
         now = w_a > 0 and w_b > 0
         if now and not was:
             since = z
         if was and not now and z - since > least:
-            if n < room:
-                out[at + n, 0], out[at + n, 1] = since, z
+            if n < len(out):
+                out[n, 0], out[n, 1] = since, z
             n += 1
     return both, sure, possible, n
 
 
 @kernel
-def _meet_range(one, two, low, least, first, last, lengths, start, out):
+def _meet_range(one, two, low, least, first, last, common):
     z_a, f_a, u_a, z_b, f_b, u_b = one.depth, one.face, one.doubt, two.depth, two.face, two.doubt
+    lengths, start, out = common.lengths, common.start, common.intervals
     for k in range(first, last):
         a, b, c, d = one.start[k], one.start[k + 1], one.first[k], one.last[k]
         e, f, g, h = two.start[k], two.start[k + 1], two.first[k], two.last[k]
         if (a == b and c == d) or (e == f and g == h):
             continue
-        simple, room = (one.simple, two.simple), start[k + 1] - start[k]
-        found = _meet(
-            z_a[a:b], f_a[a:b], u_a[c:d], z_b[e:f], f_b[e:f], u_b[g:h], simple, low, least, start[k], room, out
-        )
+        ray_a = Ray(z_a[a:b], f_a[a:b], u_a[c:d], one.simple)
+        ray_b = Ray(z_b[e:f], f_b[e:f], u_b[g:h], two.simple)
+        found = _meet(ray_a, ray_b, low, least, out[start[k] : start[k + 1]])
         lengths[k, 0], lengths[k, 1], lengths[k, 2], lengths[k, 3] = found
 
 
 @kernel(parallel=True)
-def meet(one, two, low, least, lengths, start, out):
-    """Fill lengths (pixels,4): metres inside both bodies (best estimate, lower bound, upper bound), and the number of
-    intervals along the central rays, which are written to out (m,2) from start (pixels+1,) on.
-    """
-    for c in prange(-(-len(lengths) // PIXELS)):
-        first, last = c * PIXELS, min(len(lengths), (c + 1) * PIXELS)
-        _meet_range(one, two, low, least, first, last, lengths, start, out)
+def meet(one, two, low, least, common):
+    """Fill `common` along the central rays of all pixels, with intervals longer than `least` metres."""
+    pixels = len(common.lengths)
+    for c in prange(-(-pixels // PIXELS)):
+        _meet_range(one, two, low, least, c * PIXELS, min(pixels, (c + 1) * PIXELS), common)
 
 
 @kernel

@@ -3,9 +3,11 @@
 Every vertex and every edge is assigned to one of its triangles, so that a pair of features occurs in exactly one pair
 of triangles (representative triangles: Curtis, Tamstorf, Manocha 2008) and nothing is found twice.
 
-A traversal only records which features have overlapping boxes. Their distances are computed in batches of LOT pairs, in
-one vectorised loop over columns; the few pairs within rounding error of the threshold are recomputed one by one.
+A traversal only records which features have overlapping boxes. Their distances are computed in batches of BATCH pairs,
+in one vectorised loop over columns; the few pairs within rounding error of the threshold are recomputed one by one.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,14 +26,48 @@ BATCH = 256  # pairs per batch
 FORWARD, EDGES, BACKWARD = 0, 1, 2  # vertex of a and face of b; two edges; vertex of b and face of a
 
 
+class Side(NamedTuple):
+    """One side of a query: the fields of `LeafArrays` and of `Place`, because parallel loops take no nested tuples."""
+
+    corners: np.ndarray
+    welded: np.ndarray
+    face: np.ndarray
+    vertex_start: np.ndarray
+    vertex: np.ndarray
+    edge_start: np.ndarray
+    edge: np.ndarray
+    nodes: np.ndarray
+    boxes: np.ndarray
+    faces: np.ndarray
+    edges: np.ndarray
+    vertices: np.ndarray
+
+
+class Search(NamedTuple):
+    """How the triangles of one side traverse the BVH of the other."""
+
+    same: bool  # whether both sides are one mesh
+    begin: np.ndarray  # (m,) node where each traversal starts: 0, or in its own BVH the first not yet covered
+    reach: float  # metres: the distance up to which pairs are found, plus a bound of the rounding error
+
+
+class Batch(NamedTuple):
+    """Pairs of features that a traversal collects before their distances are computed."""
+
+    pairs: np.ndarray  # (BATCH,3) i4 feature, feature, kind
+    p: np.ndarray  # (12,BATCH) coordinates of their four points
+    d_2: np.ndarray  # (BATCH,) squared distances
+    sure: np.ndarray  # (BATCH,) bool: whether rounding cannot change the decision
+
+
 @kernel
 def clamp(t):
     return min(max(t, 0.0), 1.0)
 
 
 @kernel
-def edge_lot(p, n, within, d_2, sure):
-    """Squared distances of edges a-b and c-d, p (12,LOT); not `sure` where rounding could change the decision."""
+def edge_distances(p, n, within, d_2, sure):
+    """Squared distances of edges a-b and c-d, p (12,BATCH); not `sure` where rounding could change the decision."""
     w_2 = within * within
     for m in range(n):
         u_0, u_1, u_2 = p[3, m] - p[0, m], p[4, m] - p[1, m], p[5, m] - p[2, m]
@@ -56,8 +92,8 @@ def edge_lot(p, n, within, d_2, sure):
 
 
 @kernel
-def face_lot(p, n, within, d_2, sure):
-    """Squared distances of points v from triangles a b c, p (12,LOT): the least of three edges and the plane."""
+def face_distances(p, n, within, d_2, sure):
+    """Squared distances of points v from triangles a b c, p (12,BATCH): the least of three edges and the plane."""
     w_2 = within * within
     for m in range(n):
         r_0, r_1, r_2 = p[0, m] - p[3, m], p[1, m] - p[4, m], p[2, m] - p[5, m]
@@ -93,9 +129,17 @@ def face_lot(p, n, within, d_2, sure):
 
 
 @kernel
-def keep_near(pairs, p, n, within, d_2, sure, kind, out, count):
-    """Append the near ones of the first n `pairs` to out; its last row is spare; pairs beyond it are only counted."""
-    room = len(out)
+def new_batches():
+    """Two batches, of vertex-face and of edge-edge pairs; they share the workspace for distances."""
+    p, d_2, sure = np.empty((12, BATCH)), np.empty(BATCH), np.empty(BATCH, np.bool_)
+    faces, edges = np.empty((BATCH, 3), np.int32), np.empty((BATCH, 3), np.int32)
+    return Batch(faces, p, d_2, sure), Batch(edges, p, d_2, sure)
+
+
+@kernel
+def keep_near(batch, n, within, kind, out, count):
+    """Append the near ones of the first n pairs to out; its last row is spare; pairs beyond it are only counted."""
+    pairs, p, d_2, sure, room = batch.pairs, batch.p, batch.d_2, batch.sure, len(out)
     for m in range(n):
         near = d_2[m] <= within * within
         if not sure[m]:
@@ -125,42 +169,44 @@ def point(p, k, m):
 
 
 @kernel
-def flush_faces(a, at_a, b, at_b, pairs, n, within, p, d_2, sure, out, count):
+def flush_faces(a, b, batch, n, within, out, count):
     """Compute the distances of n vertex-face pairs (vertex, face, kind) and append those that are near."""
+    pairs, p = batch.pairs, batch.p
     if within < 0.0:
         return keep_all(pairs, n, out, count)
     for m in range(n):
         v, q = pairs[m, 0], pairs[m, 1]
         if pairs[m, 2] == FORWARD:
             for k in range(3):
-                p[k, m] = at_a.vertices[v, k]
+                p[k, m] = a.vertices[v, k]
             for k in range(9):
-                p[3 + k, m] = at_b.faces[q, k]
+                p[3 + k, m] = b.faces[q, k]
             pairs[m, 0], pairs[m, 1] = a.vertex[v, 0], b.face[q]
         else:
             for k in range(3):
-                p[k, m] = at_b.vertices[v, k]
+                p[k, m] = b.vertices[v, k]
             for k in range(9):
-                p[3 + k, m] = at_a.faces[q, k]
+                p[3 + k, m] = a.faces[q, k]
             pairs[m, 0], pairs[m, 1] = b.vertex[v, 0], a.face[q]
-    face_lot(p, n, within, d_2, sure)
-    return keep_near(pairs, p, n, within, d_2, sure, FORWARD, out, count)
+    face_distances(p, n, within, batch.d_2, batch.sure)
+    return keep_near(batch, n, within, FORWARD, out, count)
 
 
 @kernel
-def flush_edges(a, at_a, b, at_b, same, pairs, n, within, p, d_2, sure, out, count):
+def flush_edges(a, b, same, batch, n, within, out, count):
     """Compute the distances of n edge-edge pairs and append those that are near."""
+    pairs, p = batch.pairs, batch.p
     if within < 0.0:
         return keep_all(pairs, n, out, count)
     for m in range(n):
         e, f = pairs[m, 0], pairs[m, 1]
         for k in range(6):
-            p[k, m], p[6 + k, m] = at_a.edges[e, k], at_b.edges[f, k]
+            p[k, m], p[6 + k, m] = a.edges[e, k], b.edges[f, k]
         e, f = a.edge[e, 0], b.edge[f, 0]
         # within one mesh the lower edge comes first, whichever was found first
         pairs[m, 0], pairs[m, 1] = (f, e) if same and f < e else (e, f)
-    edge_lot(p, n, within, d_2, sure)
-    return keep_near(pairs, p, n, within, d_2, sure, EDGES, out, count)
+    edge_distances(p, n, within, batch.d_2, batch.sure)
+    return keep_near(batch, n, within, EDGES, out, count)
 
 
 @kernel
@@ -185,24 +231,23 @@ def normal_span(a, b, c):
 
 
 @kernel
-def near_range(a, at_a, b, at_b, same, begin, reach, within, first, last, out):
-    """Pairs of triangles first..last-1 of a with those of b, written to out (cap,3) while there is space: kind and the
-    two features. Return their number; fewer than cap means that all of them were written. One loop, because a call that
-    takes arrays costs more than the whole body.
+def near_range(a, b, search, within, first, last, out):
+    """Pairs of triangles first..last-1 of a with those of b, written to out (cap,3) while there is space: kind
+    and the two features. Return their number; fewer than cap means that all of them were written. One loop, because a
+    call that takes arrays costs more than the whole body.
 
-    begin (m,) is the node of b where each triangle's traversal starts: 0, or in its own BVH the first node not yet
-    covered. reach is `within` plus a bound of the rounding error. A negative `within` skips the distance test: all
-    recorded pairs are written, by their indices in the leaf meshes, for callers with a test of their own.
+    A negative `within` skips the distance test: all recorded pairs are written, by their indices in the leaf meshes,
+    for callers with a test of their own.
     """
-    nodes, boxes, corners = at_b.nodes, at_a.boxes, at_b.faces
+    nodes, boxes, corners, begin, reach = b.nodes, a.boxes, b.faces, search.begin, search.reach
     total, count, n_f, n_e = len(nodes), 0, 0, 0
-    faces, edges = np.empty((BATCH, 3), np.int32), np.empty((BATCH, 3), np.int32)
-    room, d_2, sure = np.empty((12, BATCH)), np.empty(BATCH), np.empty(BATCH, np.bool_)
+    face_batch, edge_batch = new_batches()
+    faces, edges = face_batch.pairs, edge_batch.pairs
     for p in range(first, last):
         x_0, y_0, z_0 = boxes[p, 0] - reach, boxes[p, 1] - reach, boxes[p, 2] - reach
         x_1, y_1, z_1 = boxes[p, 3] + reach, boxes[p, 4] + reach, boxes[p, 5] + reach
         i_0, i_1, i_2 = a.welded[p, 0], a.welded[p, 1], a.welded[p, 2]
-        corner = load(at_a.faces, p, 0), load(at_a.faces, p, 3), load(at_a.faces, p, 6)
+        corner = load(a.faces, p, 0), load(a.faces, p, 3), load(a.faces, p, 6)
         n_0, n_1, n_2, low, high = normal_span(corner[0], corner[1], corner[2])
         low, high = low - reach, high + reach
         at = np.int64(begin[p])
@@ -238,20 +283,20 @@ def near_range(a, at_a, b, at_b, same, begin, reach, within, first, last, out):
                     edges[n_e, 0], edges[n_e, 1], edges[n_e, 2] = e, f, EDGES
                     n_e += (i != k) & (i != h) & (j != k) & (j != h)
             if n_f > BATCH - 6:
-                count = flush_faces(a, at_a, b, at_b, faces, n_f, within, room, d_2, sure, out, count)
+                count = flush_faces(a, b, face_batch, n_f, within, out, count)
                 n_f = 0
             if n_e > BATCH - 9:
-                count = flush_edges(a, at_a, b, at_b, same, edges, n_e, within, room, d_2, sure, out, count)
+                count = flush_edges(a, b, search.same, edge_batch, n_e, within, out, count)
                 n_e = 0
-    count = flush_faces(a, at_a, b, at_b, faces, n_f, within, room, d_2, sure, out, count)
-    return flush_edges(a, at_a, b, at_b, same, edges, n_e, within, room, d_2, sure, out, count)
+    count = flush_faces(a, b, face_batch, n_f, within, out, count)
+    return flush_edges(a, b, search.same, edge_batch, n_e, within, out, count)
 
 
 @kernel(parallel=True)
-def near_pairs(a, at_a, b, at_b, same, begin, reach, within, out, counts):
+def near_pairs(a, b, search, within, out, counts):
     """Each chunk of triangles writes to its own rows of `out` (PARTS,cap,3); counts (PARTS,) may exceed the space."""
-    m = len(begin)
+    m = len(search.begin)
     for c in prange(PARTS):
         part = c * STRIDE % PARTS
         first, last = part * m // PARTS, (part + 1) * m // PARTS
-        counts[part] = near_range(a, at_a, b, at_b, same, begin, reach, within, first, last, out[part])
+        counts[part] = near_range(a, b, search, within, first, last, out[part])

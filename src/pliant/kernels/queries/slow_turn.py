@@ -91,12 +91,14 @@ def most_of(solids, x, p, f, g):
 
 
 @kernel
-def hold_back(solids, nodes, told, x, before, i, m, b, d):
-    """Move the surface point of node i, in direction b at distance d, within the rotation limit; whether it moved.
+def hold_back(solids, nodes, told, x, before, i, m, way):
+    """Move the surface point of node i within the rotation limit; whether it moved.
 
-    m: the index of the node in `before`. Nodes that moved farther than a face since then are not limited, nor are small
-    rotations; a rotation in progress continues with the displacement, so that a repeated pass changes nothing.
+    way: its direction and distance, as of `way_to`. m: the index of the node in `before`. Nodes that moved farther than
+    a face since then are not limited, nor are small rotations; a rotation in progress continues with the displacement,
+    so that a repeated pass changes nothing.
     """
+    b, d = way
     p, a, f, g = vec.load(x, nodes.vertex[i]), vec.load(before.normal, m), told.face[i], before.face[m]
     q = vec.scale(vec.load(x, solids.faces[g, 0]), before.weights[m, 0])
     q = vec.madd(q, vec.load(x, solids.faces[g, 1]), before.weights[m, 1])
@@ -143,7 +145,7 @@ def turn_slowly(solids, nodes, told, x, before, now):
             if not again or (not turning[m] and vec.dot(n, vec.load(known_normal, m)) >= COSINE):
                 break
             again = False
-            turns[i] = hold_back(solids, nodes, told, x, before, i, m, n, d)
+            turns[i] = hold_back(solids, nodes, told, x, before, i, m, (n, d))
         now_face[i], depth[i] = f, d
         vec.store(now_normal, i, n)
         vec.store(now_weights, i, (u, v, w))

@@ -32,6 +32,8 @@ class Groups(NamedTuple):
     corner: np.ndarray  # (24g,) metres: for each group, one coordinate of all corners, then the next
     ends: np.ndarray  # (g,) unsigned; bit j is set where a face ends with corner j
     box: np.ndarray  # (6,g) unsigned; steps to the low sides, then to the high sides
+    origin: np.ndarray  # (3,) metres: where steps are counted from
+    step: np.ndarray  # (3,) metres
 
 
 class Glance(NamedTuple):
@@ -44,9 +46,21 @@ class Glance(NamedTuple):
     count: np.float32  # of centres
 
 
+class Space(NamedTuple):
+    """Workspace for a block of groups."""
+
+    a: np.ndarray  # (BLOCK,) metres along axis + 1
+    b: np.ndarray  # (BLOCK,) metres along axis + 2
+    p: np.ndarray  # (BLOCK,) snapped coordinates, as in `Drawn`
+    code: np.ndarray  # (BLOCK,) unsigned; columns and rows passed
+    own: np.ndarray  # (BLOCK,) unsigned; 0, 1, 2, ...: the corners of a block are their own strip
+    asked: small_faces.Asked
+    hits: small_faces.Hits
+
+
 @kernel
-def group(strip, owner, x, origin, step, groups):
-    """Divide a strip with corners in x (n,3) into groups; box steps are counted from origin (3,)."""
+def group(strip, owner, x, groups):
+    """Divide a strip with corners in x (n,3) into groups."""
     corner, ends, last, in_strips = groups.corner, groups.ends, len(strip), len(owner) > 0
     for g in range(len(ends)):
         bits = 0
@@ -58,12 +72,13 @@ def group(strip, owner, x, origin, step, groups):
             if j >= 2 and k < last and (owner[k] >= 0 if in_strips else k % 3 == 2):
                 bits |= 1 << j
         ends[g] = bits
-        _fit(corner, bits | bits >> 1 | bits >> 2, g, origin, step, groups.box)
+        _fit(groups, bits | bits >> 1 | bits >> 2, g)
 
 
 @kernel
-def _fit(corner, used, g, origin, step, box):
+def _fit(groups, used, g):
     """Fit the box around the corners whose bits are set; without any, a box that contains no centre."""
+    corner, origin, step, box = groups.corner, groups.origin, groups.step, groups.box
     for c in range(3):
         low, high, at = np.inf, -np.inf, (g * 3 + c) * GROUP
         for j in range(GROUP):
@@ -75,20 +90,20 @@ def _fit(corner, used, g, origin, step, box):
 
 
 @kernel
-def _farthest(axis, origin, step, edge, scale):
+def _farthest(groups, axis, edge, scale):
     """Upper bound, in pixels, of the distance from the first centre to any box."""
-    return 65536.0 * abs(step[axis] * scale) + abs((origin[axis] - edge) * scale + 0.5)
+    return 65536.0 * abs(groups.step[axis] * scale) + abs((groups.origin[axis] - edge) * scale + 0.5)
 
 
 @kernel
-def _glance(axis, origin, step, edge, scale, count):
+def _glance(groups, axis, edge, scale, count):
     """Coefficients of the box test along an axis."""
-    first = (origin[axis] - edge) * scale + 0.5
+    first = (groups.origin[axis] - edge) * scale + 0.5
     # how far corners may be moved: 1/8192 pixel by snapping, 1/4096 by a centre on them that does not count, and three
     # roundings to 2^-24 of the sum
-    slack = 2.0**-10 + _farthest(axis, origin, step, edge, scale) * 2.0**-21
+    slack = 2.0**-10 + _farthest(groups, axis, edge, scale) * 2.0**-21
     low, high = np.float32(first - slack), np.float32(first + slack)
-    return Glance(axis, np.float32(step[axis] * scale), low, high, np.float32(count))
+    return Glance(axis, np.float32(groups.step[axis] * scale), low, high, np.float32(count))
 
 
 @kernel
@@ -104,10 +119,11 @@ def _passes(low, high, glance, first, last, seen):
 
 
 @kernel
-def _select(box, origin, step, screen, first, last, kept):
+def _select(groups, screen, first, last, kept):
     """Write groups whose boxes contain a column and a row of centres to kept from `first` on; return their number."""
-    columns = _glance((screen.axis + 1) % 3, origin, step, screen.left, screen.across, screen.width)
-    rows = _glance((screen.axis + 2) % 3, origin, step, screen.top, screen.down, screen.height)
+    box, u, v = groups.box, (screen.axis + 1) % 3, (screen.axis + 2) % 3
+    columns = _glance(groups, u, screen.left, screen.across, screen.width)
+    rows = _glance(groups, v, screen.top, screen.down, screen.height)
     column, row, n = np.empty(LOOK, np.uint8), np.empty(LOOK, np.uint8), np.uint64(first)
     for start in range(first, last, LOOK):
         stop = min(last, start + LOOK)
@@ -130,8 +146,9 @@ def _copy(x, k, y, to):
 
 
 @kernel
-def _project(corner, screen, chosen, first, last, a, b, p, code):
+def _project(corner, screen, chosen, first, last, space):
     """As `layers.project`, for the corners of groups chosen[first:last]; written from 0 on."""
+    a, b, p, code = space.a, space.b, space.p, space.code
     u, v = np.uint64((screen.axis + 1) % 3 * GROUP), np.uint64((screen.axis + 2) % 3 * GROUP)
     for m in range(np.uint64(last - first)):
         k, to = np.uint64(chosen[np.uint64(first) + m]) * np.uint64(3 * GROUP), m * np.uint64(GROUP)
@@ -162,26 +179,27 @@ def _between(code, ends, groups, first, last, kept):
 
 
 @kernel
-def _fetch(corner, owner, axis, chosen, start, kept, first, last, face, word, z):
-    """As `layers._fetch`, for faces that end in groups chosen[start:]."""
-    in_strips, along = len(owner) > 0, np.uint64(axis * GROUP)
+def _fetch(corner, owner, axis, chosen, first, last, face, space):
+    """As `layers._fetch`, for faces that end in the groups `chosen`."""
+    in_strips, along, kept = len(owner) > 0, np.uint64(axis * GROUP), space.asked.kept
+    word, z = space.hits
     for n in range(last - first):
         k = np.uint64(kept[np.uint64(face[first + n]) & np.uint64(BLOCK - 1)])
-        g, j = np.uint64(chosen[np.uint64(start) + k // np.uint64(GROUP)]), k % np.uint64(GROUP)
+        g, j = np.uint64(chosen[k // np.uint64(GROUP)]), k % np.uint64(GROUP)
         k, at = g * np.uint64(FACES) + j, g * np.uint64(3 * GROUP) + along + j
         word[n] = np.uint64(owner[k]) if in_strips else k // THREE << FOUR | FOUR
         z[n], z[ROW + n], z[ROW + ROW + n] = corner[at - TWO], corner[at - ONE], corner[at]
 
 
 @kernel
-def _keep_large(drawn, chosen, start, p, code, large, first, last):
-    """Convert positions in groups chosen[start:] to positions in the strip, in large[first:last], and copy the corner
-    data to the arrays for all corners.
+def _keep_large(drawn, chosen, space, large, first, last):
+    """Convert positions in the groups `chosen` to positions in the strip, in large[first:last], and copy the data of
+    corners to the arrays for all corners.
     """
-    strip, all_p, all_code = drawn.strip, drawn.p, drawn.code
+    strip, all_p, all_code, p, code = drawn.strip, drawn.p, drawn.code, space.p, space.code
     for m in range(first, last):
         k = large[m]
-        large[m] = chosen[start + k // GROUP] * FACES + k % GROUP
+        large[m] = chosen[k // GROUP] * FACES + k % GROUP
         for i in range(3):
             v = strip[large[m] - i]
             all_p[v], all_code[v] = p[k - i], code[k - i]
@@ -189,73 +207,73 @@ def _keep_large(drawn, chosen, start, p, code, large, first, last):
 
 @kernel
 def _room():
-    """Workspace for a block of groups."""
     a, b, p, code = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK, np.int64), np.empty(BLOCK, np.uint32)
-    return a, b, p, code, np.arange(BLOCK).astype(np.uint32), small_faces.room()
+    asked, hits = small_faces.room()
+    return Space(a, b, p, code, np.arange(BLOCK).astype(np.uint32), asked, hits)
 
 
 @kernel
-def _search(groups, screen, drawn, chosen, first, last, to, pixel, depth, face, large, space):
-    """As `layers._search`, for groups chosen[first:last]; written from `to` on."""
-    a, b, p, code, own, (asked, hits) = space
+def _search(groups, screen, drawn, chosen, to, found, space):
+    """As `layers._search`, for the groups `chosen`; written from `to` on."""
+    asked, hits, face, large = space.asked, space.hits, found.face, found.large
     kept, corner = asked.kept, groups.corner
     n = big = np.uint64(to)
-    for start in range(first, last, AT_ONCE):
-        stop, before, others = min(last, start + AT_ONCE), n, big
-        _project(corner, screen, chosen, start, stop, a, b, p, code)
-        count = _between(code, groups.ends, chosen, start, stop, kept)
-        small_faces.fetch(own, p, kept, count, asked.corner)
+    for start in range(0, len(chosen), AT_ONCE):
+        stop, before, others = min(len(chosen), start + AT_ONCE), n, big
+        block = chosen[start:stop]
+        _project(corner, screen, chosen, start, stop, space)
+        count = _between(space.code, groups.ends, chosen, start, stop, kept)
+        small_faces.fetch(space.own, space.p, kept, count, asked.corner)
         small_faces.ask(asked.corner, count, screen, asked.pixel, asked.turn, asked.state)
         enough = n + np.uint64(SMALL * BLOCK) <= np.uint64(to + CORNERS)
         n, big = small_faces.take(kept, asked.state, count, enough, n, face, large, big)
-        _fetch(corner, drawn.owner, screen.axis, chosen, start, kept, before, n, face, hits.word, hits.z)
-        small_faces.fill(asked, hits, screen.width, before, n, pixel, depth, face)
-        _keep_large(drawn, chosen, start, p, code, large, np.int64(others), np.int64(big))
+        _fetch(corner, drawn.owner, screen.axis, block, before, n, face, space)
+        small_faces.fill(asked, hits, screen.width, before, n, found.pixel, found.depth, face)
+        _keep_large(drawn, block, space, large, np.int64(others), np.int64(big))
     return np.int64(n) - to, np.int64(big) - to
 
 
 @kernel
-def _search_some(groups, origin, step, screen, drawn, chosen, found, first, every):
+def _search_some(groups, screen, drawn, chosen, found, first, every):
     """Process pieces first, first + every, ... of CORNERS corners."""
-    counts, pixel, depth, face, large = found.count, found.pixel, found.depth, found.face, found.large
-    box, space = groups.box, _room()
+    counts, large, box, space = found.count, found.large, groups.box, _room()
     for c in range(first, len(counts), every):
         to, at = c * CORNERS, c * PIECE
-        last = at + _select(box, origin, step, screen, at, min(box.shape[1], at + PIECE), chosen)
-        small, big = _search(groups, screen, drawn, chosen, at, last, to, pixel, depth, face, large, space)
+        last = at + _select(groups, screen, at, min(box.shape[1], at + PIECE), chosen)
+        small, big = _search(groups, screen, drawn, chosen[at:last], to, found, space)
         hits, big = count_large(drawn, screen.width, large, to, to + big)
         counts[c, 0], counts[c, 1], counts[c, 2] = hits, small, big
 
 
 @kernel
-def share(groups, origin, step, screen, chosen):
+def share(groups, screen, chosen):
     """Estimate the fraction of groups whose boxes contain a column and a row of centres, from every SAMPLE-th block;
     infinite if pixels are too far away for the boxes to be used.
     """
     box, u, v = groups.box, (screen.axis + 1) % 3, (screen.axis + 2) % 3
-    across = _farthest(u, origin, step, screen.left, screen.across)
-    if not max(across, _farthest(v, origin, step, screen.top, screen.down)) < FAR:
+    across = _farthest(groups, u, screen.left, screen.across)
+    if not max(across, _farthest(groups, v, screen.top, screen.down)) < FAR:
         return np.inf
     asked = found = 0
     for first in range(0, box.shape[1], SAMPLE * LOOK):
         last = min(box.shape[1], first + LOOK)
-        found += _select(box, origin, step, screen, first, last, chosen)
+        found += _select(groups, screen, first, last, chosen)
         asked += last - first
     return found / asked
 
 
 @kernel(parallel=True)
-def search(groups, origin, step, screen, drawn, most, low, high, chosen, found):
+def search(groups, screen, drawn, most, low, high, chosen, found):
     """As `layers.search`, for groups whose boxes contain a column and a row of centres; chosen (g,) is workspace.
 
     Return the number of hits of large faces and, if there are none, all hits sorted as by `layer_order.ordered`. Return
     -1 and no hits where the estimated fraction of groups exceeds `most`.
     """
-    if share(groups, origin, step, screen, chosen) > most:
+    if share(groups, screen, chosen) > most:
         return -1, ordered(found, 0, low, high)
     jobs = min(JOBS, len(found.count))
     for job in prange(jobs):
-        _search_some(groups, origin, step, screen, drawn, chosen, found, job, jobs)
+        _search_some(groups, screen, drawn, chosen, found, job, jobs)
     large = _hits_of_large(found)
     return large, ordered(found, 0 if large else screen.width * screen.height, low, high)
 

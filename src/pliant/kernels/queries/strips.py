@@ -4,6 +4,8 @@ per face instead of three (Evans, Skiena, Varshney 1996). They depend on connect
 Greedy: from the first remaining face, the longest of the six possible strips is followed to its end.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ..jit import kernel
@@ -12,9 +14,25 @@ AHEAD = 8  # faces for which each of the six directions is tried
 DONE = -1
 
 
+class Rings(NamedTuple):
+    """Faces, and those around each vertex v: ring[start[v]:start[v+1]]."""
+
+    faces: np.ndarray  # (m,3)
+    start: np.ndarray  # (n+1,)
+    ring: np.ndarray  # (3m,)
+
+
+class Strips(NamedTuple):
+    """List of corners, as `string` describes it."""
+
+    corners: np.ndarray  # (3m,)
+    owner: np.ndarray  # (3m,)
+
+
 @kernel
-def _beyond(faces, start, ring, mark, trial, v, w):
+def _beyond(rings, mark, trial, v, w):
     """The first face around v that contains w and is neither in a strip nor part of this trial, else -1."""
+    faces, start, ring = rings.faces, rings.start, rings.ring
     for at in range(start[v], start[v + 1]):
         f = ring[at]
         if mark[f] != DONE and mark[f] != trial and (faces[f, 0] == w or faces[f, 1] == w or faces[f, 2] == w):
@@ -23,10 +41,11 @@ def _beyond(faces, start, ring, mark, trial, v, w):
 
 
 @kernel
-def _walk(faces, start, ring, mark, trial, f, way, most, strip, owner, at):
-    """Follow a strip from face f for at most `most` faces, marked as `trial`, and write its corners to strip[at:].
+def _walk(rings, mark, trial, f, way, most, strips, at):
+    """Follow a strip from face f for at most `most` faces, marked as `trial`, and write its corners from `at` on.
     Return the number of faces and the sum of index differences along the sides of the strip.
     """
+    faces, strip, owner = rings.faces, strips.corners, strips.owner
     a, b, c = faces[f, way % 3], faces[f, (way + 1) % 3], faces[f, (way + 2) % 3]
     a, b = (b, a) if way >= 3 else (a, b)
     strip[at], strip[at + 1], owner[at], owner[at + 1] = a, b, -1, -1
@@ -39,7 +58,7 @@ def _walk(faces, start, ring, mark, trial, f, way, most, strip, owner, at):
         n += 1
         index_gap += abs(c - a)
         # a face that contains a corner twice has no edge to continue across
-        f = _beyond(faces, start, ring, mark, trial, b, c) if b != c else -1
+        f = _beyond(rings, mark, trial, b, c) if b != c else -1
         a, b, c = b, c, faces[f, 0] + faces[f, 1] + faces[f, 2] - b - c if f >= 0 else -1
     return n, index_gap
 
@@ -52,7 +71,7 @@ def string(faces, start, ring, strip, owner):
     corners of face f, owner[k] (3m,) is 16 f + i + 4 j, its first and second corner being the i-th and j-th of them; -1
     at the start of a strip.
     """
-    mark = np.zeros(len(faces), np.int32)
+    rings, strips, mark = Rings(faces, start, ring), Strips(strip, owner), np.zeros(len(faces), np.int32)
     at, trial = 0, 0
     for f in range(len(faces)):
         if mark[f] == DONE:
@@ -60,9 +79,9 @@ def string(faces, start, ring, strip, owner):
         best, longest, least = 0, 0, 0
         for way in range(6):
             trial += 1
-            n, index_gap = _walk(faces, start, ring, mark, trial, f, way, AHEAD, strip, owner, at)
+            n, index_gap = _walk(rings, mark, trial, f, way, AHEAD, strips, at)
             # of equal ones, the one with better memory locality
             if n > longest or (n == longest and index_gap < least):
                 best, longest, least = way, n, index_gap
-        at += 2 + _walk(faces, start, ring, mark, DONE, f, best, len(faces), strip, owner, at)[0]
+        at += 2 + _walk(rings, mark, DONE, f, best, len(faces), strips, at)[0]
     return at

@@ -20,8 +20,9 @@ def side_of(a, b, c):
 
 
 @kernel
-def _alone(a, b, c):
+def _alone(signs):
     """The corner that is alone on its side; for signs that are on both sides."""
+    a, b, c = signs
     for s in (1, -1):
         if (a == s) + (b == s) + (c == s) == 1:
             return 0 if a == s else 1 if b == s else 2
@@ -29,18 +30,19 @@ def _alone(a, b, c):
 
 
 @kernel
-def share_a_segment(p_0, p_1, p_2, a, b, c, q_0, q_1, q_2, d, e, f):
+def share_a_segment(p, signs_p, q, signs_q):
     """Whether two triangles with corners on both sides of each other's planes have more than a point in common.
 
-    a b c are the sides of p's corners, d e f those of q's. Both intersect the common line of the planes in an interval;
-    two signs decide whether these overlap (Guigue, Devillers 2003, Fast and robust triangle-triangle overlap test).
+    p and q are their corners, `signs_p` and `signs_q` the sides on which these lie. Both intersect the common line of
+    the planes in an interval; two signs decide whether these overlap (Guigue, Devillers 2003, Fast and robust
+    triangle-triangle overlap test).
     """
-    i, j = _alone(a, b, c), _alone(d, e, f)
-    p_0, p_1, p_2 = turn(p_0, p_1, p_2, i)
-    q_0, q_1, q_2 = turn(q_0, q_1, q_2, j)
-    if (a if i == 0 else b if i == 1 else c) < 0:
+    i, j = _alone(signs_p), _alone(signs_q)
+    p_0, p_1, p_2 = turn(p[0], p[1], p[2], i)
+    q_0, q_1, q_2 = turn(q[0], q[1], q[2], j)
+    if signs_p[i] < 0:
         q_1, q_2 = q_2, q_1
-    if (d if j == 0 else e if j == 1 else f) < 0:
+    if signs_q[j] < 0:
         p_1, p_2 = p_2, p_1
     return orient3d(p_0, p_1, q_0, q_1) < 0 and orient3d(p_0, p_2, q_2, q_0) < 0
 
@@ -59,4 +61,4 @@ def tell_crossings(x, faces, y, others, pairs, crosses, sides):
         sides[k, 0], sides[k, 1] = side_of(a, b, c), side_of(d, e, f)
         crosses[k] = False
         if sides[k, 0] == 2 and sides[k, 1] == 2:
-            crosses[k] = share_a_segment(p_0, p_1, p_2, a, b, c, q_0, q_1, q_2, d, e, f)
+            crosses[k] = share_a_segment((p_0, p_1, p_2), (a, b, c), (q_0, q_1, q_2), (d, e, f))

@@ -1,6 +1,7 @@
 """Separate positions without adding velocity, then apply the response velocity (Jung et al. 2005, section 4)."""
 
 from .. import vec
+from ..accessors import anchor_of, anchor_velocity_of, normal_of
 from ..jit import kernel
 from .projection import mobility, rub, spread, weighted
 from .surface_tag import relative
@@ -25,38 +26,37 @@ def too_near(contacts, x, w, least):
     count = 0
     for c in range(len(contacts)):
         contact = contacts[c]
-        n = (contact["normal"][0], contact["normal"][1], contact["normal"][2])
-        anchor = (contact["anchor"][0], contact["anchor"][1], contact["anchor"][2])
+        n, anchor = normal_of(contact), anchor_of(contact)
         gap = vec.dot(vec.sub(weighted(contact, x), anchor), n)
         count += gap < least and yielding(contact, w) > 0.0
     return count
 
 
 @kernel
-def set_apart(contacts, x, lift, x_start, w, eps, friction, simple, dt, pushed, stopped, rubbed):
+def set_apart(contacts, substep, lift, eps, friction, pushed, stopped, rubbed):
     """Perform one pass over all contacts in order: gaps become eps wide, to first order.
 
     The part of a push that cancels the approach of this step is an impulse and causes friction; the rest is a
     displacement without velocity and is accumulated in `lift` (n,3). `pushed` (k,) is the whole push, `stopped` (k,)
     and `rubbed` (k,3) the impulse.
     """
+    x, w = substep.x, substep.w
     for c in range(len(contacts)):
         contact = contacts[c]
         total = yielding(contact, w)
         if total == 0.0:
             continue
-        n = (contact["normal"][0], contact["normal"][1], contact["normal"][2])
-        anchor = (contact["anchor"][0], contact["anchor"][1], contact["anchor"][2])
+        n, anchor = normal_of(contact), anchor_of(contact)
         push = eps - vec.dot(vec.sub(weighted(contact, x), anchor), n)
         if push <= 0.0:
             continue
-        move = vec.sub(relative(contact, x, x_start, dt), weighted(contact, lift))
+        move = vec.sub(relative(contact, substep), weighted(contact, lift))
         inward = -vec.dot(move, n)
         stop = min(push, max(inward, 0.0))
         r = (0.0, 0.0, 0.0)
         # eq. 3 of Fuhrmann et al. scales the displacement of a step, so it may be applied only once per step
-        if stop > 0.0 and not (simple and pushed[c] > 0.0):
-            r = rub(vec.madd(move, n, inward), stop, friction, simple)
+        if stop > 0.0 and not (friction.simple and pushed[c] > 0.0):
+            r = rub(vec.madd(move, n, inward), stop, friction)
         pushed[c] += push
         stopped[c] += stop
         vec.store(rubbed, c, vec.add(vec.load(rubbed, c), r))
@@ -66,7 +66,7 @@ def set_apart(contacts, x, lift, x_start, w, eps, friction, simple, dt, pushed, 
 
 
 @kernel
-def answer(contacts, v, v_before, w, restitution, slow, friction, simple, pushed):
+def answer(contacts, v, v_before, w, restitution, slow, friction, pushed):
     """Where pairs still approach, or bounce: apply the response velocity along the normal, and friction.
 
     Below the speed `slow` there is no restitution, so that bodies come to rest.
@@ -76,16 +76,15 @@ def answer(contacts, v, v_before, w, restitution, slow, friction, simple, pushed
         total = yielding(contact, w)
         if pushed[c] == 0.0 or total == 0.0:
             continue
-        n = (contact["normal"][0], contact["normal"][1], contact["normal"][2])
-        wall = (contact["anchor_velocity"][0], contact["anchor_velocity"][1], contact["anchor_velocity"][2])
+        n, wall = normal_of(contact), anchor_velocity_of(contact)
         speed = vec.sub(weighted(contact, v), wall)
         leaving = vec.dot(speed, n)
         arriving = -vec.dot(vec.sub(weighted(contact, v_before), wall), n)
         gain = (restitution * arriving if arriving > slow else 0.0) - leaving
         if gain > 0.0:
             r = (0.0, 0.0, 0.0)
-            if not simple:
-                r = rub(vec.madd(speed, n, -leaving), gain, friction, simple)
+            if not friction.simple:
+                r = rub(vec.madd(speed, n, -leaving), gain, friction)
             spread(contact, v, w, vec.madd(r, n, gain), total)
 
 

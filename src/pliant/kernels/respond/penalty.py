@@ -5,6 +5,7 @@ to distributing a force by mass.
 """
 
 from .. import vec
+from ..accessors import anchor_of, first_side, normal_of
 from ..jit import kernel
 from .projection import rub, weighted
 from .surface_tag import relative
@@ -13,7 +14,7 @@ from .surface_tag import relative
 @kernel
 def lightness(contact, w):
     """1 / mass of the movable vertices of each of the two objects; 0 if there are none."""
-    split = 1 if contact["kind"] == 0 else 2
+    split = first_side(contact["kind"])
     one, two = 0.0, 0.0
     for c in range(4):
         i = contact["vertices"][c]
@@ -28,7 +29,7 @@ def lightness(contact, w):
 @kernel
 def share_out(contact, x, w, r, one, two):
     """Move the first object by `one` r and the second by -`two` r."""
-    split = 1 if contact["kind"] == 0 else 2
+    split = first_side(contact["kind"])
     for c in range(4):
         i = contact["vertices"][c]
         if i >= 0 and w[i] > 0.0:
@@ -53,25 +54,25 @@ def spring(missing, out, pace):
 
 
 @kernel
-def repel(contacts, x, x_start, w, eps, pace, friction, simple, dt, pushed, rubbed):
+def repel(contacts, substep, eps, pace, friction, pushed, rubbed):
     """Perform one pass over all contacts in order. `pushed` (n,) and `rubbed` (n,3): relative displacements applied."""
+    x, w = substep.x, substep.w
     for c in range(len(contacts)):
         contact = contacts[c]
         one, two = lightness(contact, w)
         total = one + two
         if total == 0.0:
             continue
-        n = (contact["normal"][0], contact["normal"][1], contact["normal"][2])
-        anchor = (contact["anchor"][0], contact["anchor"][1], contact["anchor"][2])
+        n, anchor = normal_of(contact), anchor_of(contact)
         missing = eps - vec.dot(vec.sub(weighted(contact, x), anchor), n)
         if missing <= 0.0:
             continue
-        move = relative(contact, x, x_start, dt)
+        move = relative(contact, substep)
         out = vec.dot(move, n)
         push = spring(missing, out, pace)
         r = (0.0, 0.0, 0.0)
         if push > 0.0:
-            r = rub(vec.madd(move, n, -out), push, friction, simple)
+            r = rub(vec.madd(move, n, -out), push, friction)
             pushed[c] = push
             vec.store(rubbed, c, r)
         share_out(contact, x, w, vec.madd(r, n, push), one / total, two / total)

@@ -3,10 +3,29 @@
 One loop handles every kind of contact: the weights of the record determine which vertices move, and by how much.
 """
 
+from typing import NamedTuple
+
+import numpy as np
+
 from .. import vec
+from ..accessors import anchor_of, anchor_velocity_of, normal_of
 from ..jit import kernel
 
 FARTHEST = 4.0  # times the displacement of the weighted point: limit for each vertex
+
+
+class Substep(NamedTuple):
+    """The vertices in a substep."""
+
+    x: np.ndarray  # (n,3) positions, which the response changes
+    x_start: np.ndarray  # (n,3) positions at the start of the substep
+    w: np.ndarray  # (n,) inverse masses; 0 for vertices that the response must not move
+    dt: float  # seconds
+
+
+class Friction(NamedTuple):
+    coefficient: float
+    simple: bool  # eq. 3 of Fuhrmann et al. 2003, proportional to the displacement; otherwise Coulomb friction
 
 
 @kernel
@@ -50,44 +69,40 @@ def mobility(contact, w):
 
 
 @kernel
-def rub(slide, push, friction, simple):
+def rub(slide, push, friction):
     """Tangential correction for a tangential displacement `slide` under a normal correction of length `push`.
 
     simple: r_t = -c_f dx_t (eq. 3). Otherwise r_t = (beta - 1) dx_t with beta = max(|dx_t| - c_f |dx_n|, 0) / |dx_t|
     (eqs. 5 and 6; the printed minus of eq. 5 contradicts its text: 0 is stick, 1 is free). |dx_n| is the required
     correction, which for a particle that starts on the surface is its normal displacement.
     """
-    if simple:
-        return vec.scale(slide, -friction)
+    if friction.simple:
+        return vec.scale(slide, -friction.coefficient)
     length = vec.norm(slide)
     if length == 0.0:
         return (0.0, 0.0, 0.0)
-    return vec.scale(slide, -min(friction * push / length, 1.0))
+    return vec.scale(slide, -min(friction.coefficient * push / length, 1.0))
 
 
 @kernel
-def project(contacts, x, x_start, w, eps, friction, simple, recovery, dt, pushed, rubbed):
+def project(contacts, substep, eps, friction, recovery, pushed, rubbed):
     """Perform one pass over all contacts in order. `pushed` (n,) sums normal, `rubbed` (n,3) tangential corrections.
 
     Penetration of this step is reversed at once. Older penetration, or one that came past a boundary edge, is resolved
     at the speed `recovery` (m/s), so that vertices are not ejected.
     """
+    x, x_start, w, dt = substep
     for c in range(len(contacts)):
         contact = contacts[c]
         total = mobility(contact, w)
         if total == 0.0:
             continue
-        n = (contact["normal"][0], contact["normal"][1], contact["normal"][2])
-        anchor = (contact["anchor"][0], contact["anchor"][1], contact["anchor"][2])
+        n, anchor = normal_of(contact), anchor_of(contact)
         at = weighted(contact, x)
         push = eps - vec.dot(vec.sub(at, anchor), n)
         if push <= 0.0:
             continue
-        drift = (
-            contact["anchor_velocity"][0] * dt,
-            contact["anchor_velocity"][1] * dt,
-            contact["anchor_velocity"][2] * dt,
-        )
+        drift = vec.scale(anchor_velocity_of(contact), dt)
         move = vec.sub(vec.sub(at, weighted(contact, x_start)), drift)
         inward = -vec.dot(move, n)
         slide = vec.madd(move, n, inward)
@@ -96,8 +111,8 @@ def project(contacts, x, x_start, w, eps, friction, simple, recovery, dt, pushed
             continue
         r = (0.0, 0.0, 0.0)
         # eq. 3 scales the displacement of a step, so it is applied only once per step; eqs. 5 and 6 scale with the push
-        if not simple or pushed[c] == 0.0:
-            r = rub(slide, push, friction, simple)
+        if not friction.simple or pushed[c] == 0.0:
+            r = rub(slide, push, friction)
         pushed[c] += push
         vec.store(rubbed, c, vec.add(vec.load(rubbed, c), r))
         spread(contact, x, w, vec.madd(r, n, push), total)
@@ -116,8 +131,7 @@ def settle(contacts, v, v_before, w, restitution, slow, pushed):
         total = mobility(contact, w)
         if total == 0.0:
             continue
-        n = (contact["normal"][0], contact["normal"][1], contact["normal"][2])
-        wall = (contact["anchor_velocity"][0], contact["anchor_velocity"][1], contact["anchor_velocity"][2])
+        n, wall = normal_of(contact), anchor_velocity_of(contact)
         leaving = vec.dot(vec.sub(weighted(contact, v), wall), n)
         arriving = -vec.dot(vec.sub(weighted(contact, v_before), wall), n)
         wanted = restitution * arriving if arriving > slow else 0.0

@@ -7,6 +7,7 @@ parts. So each correction is divided by the number of contacts at the most share
 import math
 
 from .. import vec
+from ..accessors import anchor_of, normal_of
 from ..jit import kernel
 from .projection import mobility, rub, spread, weighted
 from .surface_tag import relative
@@ -36,26 +37,26 @@ def share(contact, holds):
 @kernel
 def missing(contact, x, eps):
     """Deficit of the gap to eps, metres; and the normal."""
-    n = (contact["normal"][0], contact["normal"][1], contact["normal"][2])
-    anchor = (contact["anchor"][0], contact["anchor"][1], contact["anchor"][2])
+    n, anchor = normal_of(contact), anchor_of(contact)
     return eps - vec.dot(vec.sub(weighted(contact, x), anchor), n), n
 
 
 @kernel
-def stop(contacts, x, x_start, w, eps, friction, simple, dt, holds, stopped, rubbed):
+def stop(contacts, substep, eps, friction, holds, stopped, rubbed):
     """One pass: reverse the penetration of this step, each contact its share, with friction."""
+    x, w = substep.x, substep.w
     for c in range(len(contacts)):
         contact = contacts[c]
         total = mobility(contact, w)
         deficit, n = missing(contact, x, eps)
-        move = relative(contact, x, x_start, dt)
+        move = relative(contact, substep)
         inward = -vec.dot(move, n)
         if total == 0.0 or deficit <= 0.0 or inward <= 0.0:
             continue
         push, r = min(inward, deficit) * share(contact, holds), (0.0, 0.0, 0.0)
         # eq. 3 of Fuhrmann et al. scales the displacement of a step, so it may be applied only once per step
-        if not (simple and stopped[c] > 0.0):
-            r = rub(vec.madd(move, n, inward), push, friction, simple)
+        if not (friction.simple and stopped[c] > 0.0):
+            r = rub(vec.madd(move, n, inward), push, friction)
         stopped[c] += push
         vec.store(rubbed, c, vec.add(vec.load(rubbed, c), r))
         spread(contact, x, w, vec.madd(r, n, push), total)

@@ -6,8 +6,12 @@ quotient. The gap of cloth that moves with the body behind it stays constant for
 """
 
 import math
+from typing import NamedTuple
+
+import numpy as np
 
 from .. import vec
+from ..accessors import first_side
 from ..geometry.edge import closest_on_edges
 from ..geometry.triangle import closest_on_triangle
 from ..jit import kernel
@@ -16,12 +20,26 @@ from .guard import KEPT
 HALVINGS = 8  # of a displacement, to find the share that a rotating plane allows
 
 
+class RotatingPlane(NamedTuple):
+    """Bernstein coefficients of the normal of a rotating plane, which is quadratic in the share."""
+
+    begin: tuple[float, float, float]
+    middle: tuple[float, float, float]
+    end: tuple[float, float, float]
+
+
+class Carried(NamedTuple):
+    marked: np.ndarray  # (n,) whether a vertex is carried
+    way: np.ndarray  # (n,3) its whole displacement
+
+
 @kernel
-def shares(vertices, kinds, normals, kept, x, u, most):
+def shares(pairs, kept, x, u, most):
     """Fill most (k,): the greatest share of u (n,3), at most 1, that keeps each pair `kept` apart; return the least."""
+    vertices, kinds, normals = pairs
     least = 1.0
     for c in range(len(kept)):
-        n, split = vec.load(normals, c), 1 if kinds[c] == 0 else 2
+        n, split = vec.load(normals, c), first_side(kinds[c])
         t = 1.0
         for a in range(split):
             i = vertices[c, a]
@@ -63,19 +81,26 @@ def turning_share(vertices, c, split, n, x, u, kept, enough):
         if share <= enough:
             return 0.0
         m, apart = normal_at(vertices, c, split, x, u, share)
-        if apart > kept and turns(vertices, c, split, n, m, along, vec.madd(along, relative, share), x, u, share, kept):
-            return share
+        if apart > kept:
+            plane = rotating_plane(n, m, along, vec.madd(along, relative, share))
+            if turns(vertices, c, split, plane, x, u, share, kept):
+                return share
         share *= 0.5
     return 0.0
 
 
 @kernel
-def turns(vertices, c, split, n, m, along, later, x, u, share, kept):
-    """Return whether pair c stays `kept` apart up to x + share u along the plane whose normal rotates from n to m,
-    while the direction `along` becomes `later`.
-    """
+def rotating_plane(n, m, along, later):
+    """The plane whose normal rotates from n to m, while the direction `along` in it becomes `later`."""
     e, f = across(along, n), across(later, m)
     middle = vec.scale(vec.add(vec.cross(e, vec.cross(m, f)), vec.cross(f, vec.cross(n, e))), 0.5)
+    return RotatingPlane(n, middle, m)
+
+
+@kernel
+def turns(vertices, c, split, plane, x, u, share, kept):
+    """Return whether pair c stays `kept` apart up to x + share u along a rotating plane."""
+    n, middle, m = plane
     kept *= max(1.0, vec.norm(middle))
     for a in range(split):
         i = vertices[c, a]
@@ -109,7 +134,7 @@ def normal_at(vertices, c, split, x, u, share):
     q = vec.madd(vec.sub(vec.load(x, j), o), vec.load(u, j), share)
     r = vec.madd(vec.sub(vec.load(x, k), o), vec.load(u, k), share)
     s = vec.madd(vec.sub(vec.load(x, h), o), vec.load(u, h), share)
-    if split == 1:
+    if split == 1:  # a vertex and a face
         a, b, d, _ = closest_on_triangle(p, q, r, s)
         gap = vec.madd(vec.madd(vec.madd(p, q, -a), r, -b), s, -d)
     else:
@@ -120,13 +145,14 @@ def normal_at(vertices, c, split, x, u, share):
 
 
 @kernel
-def join(vertices, kinds, normals, most, horizon, share, more, u, free, carried, e):
+def join(vertices, most, horizon, share, more, u, free, carried):
     """Let the free vertices of all pairs that stop before the share `horizon` of u move with the vertex of their four
     that moves farthest, so that their gap stays constant.
 
-    carried (n,) marks vertices already carried, e (n,3) their total displacement, of which u is the `share`; only a
-    displacement `more` times as large, squared, replaces it. Return the number of new ones.
+    u is the `share` of the displacements of the vertices already carried; only a displacement `more` times as large,
+    squared, replaces one of them. Return the number of new ones.
     """
+    marked, way = carried
     new = 0
     for c in range(len(most)):
         if not most[c] < horizon:
@@ -141,25 +167,26 @@ def join(vertices, kinds, normals, most, horizon, share, more, u, free, carried,
         push = vec.scale(vec.load(u, by), 1.0 / share)
         for k in range(4):
             i = vertices[c, k]
-            if free[i] and (not carried[i] or vec.norm2(push) > more * vec.norm2(vec.load(e, i))):
-                new += not carried[i]
-                carried[i] = True
-                vec.store(e, i, push)
+            if free[i] and (not marked[i] or vec.norm2(push) > more * vec.norm2(vec.load(way, i))):
+                new += not marked[i]
+                marked[i] = True
+                vec.store(way, i, push)
     return new
 
 
 @kernel
-def make_way(vertices, kinds, normals, wanted, x, radius, free, sweeps, u):
+def make_way(pairs, wanted, x, radius, free, sweeps, u):
     """Change u of free vertices until each pair ends at least `wanted` (k,) apart, for at most `sweeps` sweeps.
 
     Successive projections onto half-spaces, which converge to a point of their intersection if there is one. No u
     leaves the ball of `radius` (n,) around its initial value. Return the number of sweeps.
     """
+    vertices, kinds, normals = pairs
     way = u.copy()
     for sweep in range(sweeps):
         again = False
         for c in range(len(wanted)):
-            n, split = vec.load(normals, c), 1 if kinds[c] == 0 else 2
+            n, split = vec.load(normals, c), first_side(kinds[c])
             for a in range(split):
                 i = vertices[c, a]
                 for b in range(split, 4):
@@ -191,11 +218,12 @@ def within(a, middle, radius):
 
 
 @kernel
-def broken(vertices, kinds, normals, x, u, out):
+def broken(pairs, x, u, out):
     """Mark in out (k,) the pairs whose sides overlap along their normal after the full u; return their number."""
+    vertices, kinds, normals = pairs
     count = 0
     for c in range(len(out)):
-        n, split = vec.load(normals, c), 1 if kinds[c] == 0 else 2
+        n, split = vec.load(normals, c), first_side(kinds[c])
         least = math.inf
         for a in range(split):
             i = vertices[c, a]

@@ -9,16 +9,29 @@ touch while no vertex has moved half of that. No time of impact is needed.
 """
 
 import math
+from typing import NamedTuple
+
+import numpy as np
 
 from .. import vec
+from ..accessors import first_side, normal_of
 from ..geometry.edge import closest_on_edges
 from ..geometry.triangle import closest_on_triangle, unit_normal
 from ..jit import kernel
+from ..kinds import VERTEX_FACE
 
 SHARE = 0.45  # of a distance that each side may use: together they leave a tenth
 STILL = 0.9  # the same if the other side does not move
 TINY = 1e-300
 KEPT = 1.0 - 1e-9  # of a displacement; margin for rounding
+
+
+class FeaturePairs(NamedTuple):
+    """Pairs of features that are kept apart along their normals."""
+
+    vertices: np.ndarray  # (k,4) i4 those of the first feature, then those of the second
+    kinds: np.ndarray  # (k,) u1 VERTEX_FACE or EDGE_EDGE
+    normals: np.ndarray  # (k,3) unit, from the second feature to the first
 
 
 @kernel
@@ -37,15 +50,16 @@ def span(vertices, c, split, n, x, o):
 
 
 @kernel
-def room_of(vertices, kinds, normals, x, least, rounding, gaps, room, kept):
+def room_of(pairs, x, least, rounding, gaps, room, kept):
     """Compute for each pair (k,) the gap along its normal, how far the vertices of each side may move towards the
     other, and the gap that is kept.
 
     A gap of `least` metres is never used up, so that rounding does not matter. A pair that is closer from the start
     keeps its gap minus `rounding`, or the whole gap if that would be too much.
     """
+    vertices, kinds, normals = pairs
     for c in range(len(room)):
-        split = 1 if kinds[c] == 0 else 2
+        split = first_side(kinds[c])
         low, high = span(vertices, c, split, vec.load(normals, c), x, vec.load(x, vertices[c, 0]))
         gaps[c], room[c] = low - high, SHARE * max(low - high - least, 0.0)
         kept[c] = least if low - high >= least else low - high - (rounding if low - high > 2.0 * rounding else 0.0)
@@ -63,20 +77,21 @@ def gap_along(vertices, c, split, n, x):
 
 
 @kernel
-def touching_normals(vertices, kinds, normals, x, gaps, rounding):
+def touching_normals(pairs, x, gaps, rounding):
     """For pairs with a gap of at most `rounding`, whose nearest points define no direction, find a direction along
     which their sides overlap by no more: a face normal, an edge, or a perpendicular of an edge.
 
     Of several, the one along which the centroids of the sides are farthest apart is used. Where coplanar faces surround
     a vertex that lies on an edge without being its end, as after closing a T-junction, it lies within their plane.
     """
+    vertices, kinds, normals = pairs
     for c in range(len(gaps)):
         if gaps[c] > rounding:
             continue
-        split = 1 if kinds[c] == 0 else 2
+        split = first_side(kinds[c])
         p, a = vec.load(x, vertices[c, 0]), vec.load(x, vertices[c, 1])
         b, d = vec.load(x, vertices[c, 2]), vec.load(x, vertices[c, 3])
-        if split == 1:
+        if kinds[c] == VERTEX_FACE:
             up = unit_normal(a, b, d)
             one, two, three = vec.cross(vec.sub(b, a), up), vec.cross(vec.sub(d, b), up), vec.cross(vec.sub(a, d), up)
             four, between = up, vec.sub(p, vec.scale(vec.add(a, vec.add(b, d)), 1.0 / 3.0))
@@ -98,12 +113,13 @@ def touching_normals(vertices, kinds, normals, x, gaps, rounding):
 
 
 @kernel
-def limit(vertices, kinds, normals, room, kept, seen, target, part, held):
+def limit(pairs, room, kept, seen, target, part, held):
     """Lower part (n,), the share of its path from `seen` to `target` of each vertex, until all pairs are safe.
 
     held (k,) is initially False; a pair whose end positions are not `kept` apart becomes held. Return the number of
     held pairs. Every pass but the last holds one more pair, so there are at most k + 1.
     """
+    vertices, kinds, normals = pairs
     count, more = 0, True
     while more:
         more = False
@@ -111,7 +127,7 @@ def limit(vertices, kinds, normals, room, kept, seen, target, part, held):
             if held[c]:
                 continue
             n, o = vec.load(normals, c), vec.load(seen, vertices[c, 0])
-            split = 1 if kinds[c] == 0 else 2
+            split = first_side(kinds[c])
             low, high = math.inf, -math.inf
             for k in range(4):
                 i = vertices[c, k]
@@ -144,14 +160,14 @@ def refresh(contacts, x):
         k, h = contact["vertices"][2], contact["vertices"][3]
         a, b, d, e = vec.load(x, i), vec.load(x, j), vec.load(x, k), vec.load(x, h)
         w = contact["weights"]
-        if contact["kind"] == 0:
+        if contact["kind"] == VERTEX_FACE:
             u, v, t, _ = closest_on_triangle(a, b, d, e)
             w[1], w[2], w[3] = -u, -v, -t
         else:
             s, t = closest_on_edges(a, b, d, e)
             w[0], w[1], w[2], w[3] = 1.0 - s, s, t - 1.0, -t
         gap = vec.madd(vec.madd(vec.madd(vec.scale(a, w[0]), b, w[1]), d, w[2]), e, w[3])
-        n = (contact["normal"][0], contact["normal"][1], contact["normal"][2])
+        n = normal_of(contact)
         length = math.sqrt(vec.norm2(gap))
         side = 1.0 if vec.dot(gap, n) >= 0.0 else -1.0
         if length > 1e-12 * (abs(a[0]) + abs(a[1]) + abs(a[2])) + 1e-300:
@@ -222,8 +238,8 @@ def come_near(contacts, way, reach, near):
     """
     for c in range(len(contacts)):
         contact = contacts[c]
-        n = (contact["normal"][0], contact["normal"][1], contact["normal"][2])
-        split = 1 if contact["kind"] == 0 else 2
+        n = normal_of(contact)
+        split = first_side(contact["kind"])
         low, high = math.inf, -math.inf
         for k in range(4):
             h = vec.dot(n, vec.load(way, contact["vertices"][k]))

@@ -165,7 +165,7 @@ async function start() {
   if (typeof DecompressionStream === "undefined") throw new Error("This replay needs a browser of 2023 or later.");
   for (const packed of run.clips) state.clips.push(await decodeClip(packed));
   const overlays = await Promise.all((run.overlays ?? []).map(decodeOverlay));
-  if (run.cuts) state.scene = new (run.pair ? PairScene : HeatScene)(gl, state.clips, await decodeCuts(run.cuts), run.ramp);
+  if (run.curves) state.scene = new (run.pair ? PairScene : HeatScene)(gl, state.clips, await decodeCuts(run.curves), run.ramp);
   else state.scene = new Scene(gl, state.clips, overlays);
   state.view = new View(canvas, somePoints(state.clips), state.scene.middle, state.scene.size, run.elevation, changed);
   timeline.max = run.frameCount - 1;

@@ -2,6 +2,6 @@
 
 from .guard import Guard
 from .intersections import IntersectionCount
-from .pairs import beside, keys
+from .pairs import keys, near_at_rest
 
-__all__ = ["Guard", "IntersectionCount", "beside", "keys"]
+__all__ = ["Guard", "IntersectionCount", "keys", "near_at_rest"]

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels.simulation import carry as _kernels
+from ...kernels.simulation.carry import Carried
 from .pairs import GuardedPairs
 
 Floats = NDArray[np.float64]
@@ -75,7 +76,7 @@ class Carry:
             new, horizon = 0, least + self._unit / max(_longest(u[driven]), 1e-300)
             if least < 1.0:
                 more = MORE if idle == 0 else np.inf
-                new = _kernels.join(*pairs.named, most, horizon, share, more, u, free, carried, e)
+                new = _kernels.join(pairs.vertices, most, horizon, share, more, u, free, Carried(carried, e))
             if least < 1.0 and not new and not together:
                 # shear has brought features of the cloth into contact: carry connected pieces as a whole
                 together, new = True, self._join_pieces(e, carried)
@@ -83,7 +84,7 @@ class Carry:
                 # all vertices are carried and some pairs still block: project the displacements for the next round
                 wanted = np.maximum(pairs.kept, 0.5 * (pairs.kept + np.minimum(pairs.gaps, walls.thickness)))
                 other = u.copy()
-                _kernels.make_way(*pairs.named, wanted, x, np.full(len(x), np.inf), free, SWEEPS, other)
+                _kernels.make_way(pairs.features, wanted, x, np.full(len(x), np.inf), free, SWEEPS, other)
                 change = (other != u).any(1)
                 e[change], carried[change] = other[change] / share, True
                 if least * share <= LITTLE:
@@ -119,7 +120,7 @@ class Carry:
         anything can pass it."""
         u = np.zeros_like(x)
         wanted = np.where(tight, np.maximum(pairs.kept, thickness), pairs.kept)
-        _kernels.make_way(*pairs.named, wanted, x, radius, self._free, SWEEPS, u)
+        _kernels.make_way(pairs.features, wanted, x, radius, self._free, SWEEPS, u)
         u *= _apart(pairs, x, u)[0]
         x[self._free] += u[self._free]
         self.gone[self._free] += u[self._free]
@@ -151,7 +152,7 @@ class Carry:
 def _apart(pairs: GuardedPairs, x: Floats, u: Floats) -> tuple[float, Floats]:
     """Return the fraction of u that all vertices may move, and the fraction that each pair (k,) allows."""
     most = np.empty(len(pairs.kept))
-    return float(_kernels.shares(*pairs.named, pairs.kept, x, u, most)), most
+    return float(_kernels.shares(pairs.features, pairs.kept, x, u, most)), most
 
 
 def _longest(a: Floats) -> float:

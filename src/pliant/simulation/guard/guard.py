@@ -8,6 +8,8 @@ they are separated.
 """
 
 import logging
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +20,14 @@ from ...detect.bvh.leaf_mesh import LeafMesh
 from ...detect.queries.proximity import NearPairs
 from ...kernels.simulation import guard as _kernels
 from ...respond import Projection
+from ...respond.base import Detect
 from ...scene import Scene
 from ...state import State
+from ..self_contact import FormerNames
 from .carry import Carry
 from .intersections import IntersectionCount
 from .opening import is_tight, open_up
-from .pairs import GuardedPairs, Other, among, beside, keys, leaf_mesh_of, records, rows_of, spacing
+from .pairs import GuardedPairs, Other, among, guarded, keys, leaf_mesh_of, near_at_rest, records, rows_of, spacing
 
 log = logging.getLogger("pliant.simulation.guard")
 Floats = NDArray[np.float64]
@@ -44,8 +48,16 @@ _NONE = np.zeros((0, 4), np.int32)
 BODY_SHARE = 0.5  # of eps: contact offset between cloth and the triangles of a body
 
 
-class Guard:
-    """Contacts of all deformable bodies of a scene with themselves, each other and, in safe mode, the obstacles."""
+class Guard(FormerNames):
+    """Contacts of all deformable bodies of a scene with themselves, each other and, in safe mode, the obstacles.
+
+    Implements `SelfContact` with detectors and a response of its own, which have no names.
+    """
+
+    detects: ClassVar[bool] = True
+    method = responds = ""
+    detectors: Sequence[Any] = ()
+    iterates, unresolved = False, 0
 
     def __init__(self, scene: Scene, state: State) -> None:
         self.safe = scene.self_contact == "safe"
@@ -95,17 +107,17 @@ class Guard:
         self.part = np.ones(count)
         self.contacts = self.touching = _contacts.empty()
         self._radius = np.zeros(count)
-        self.looks, self.failed_substeps = 0, 0
+        self.passes, self.failed_substeps = 0, 0
         self.given_up_pairs = 0  # total number of pairs of features given up
         self._first = True
 
-    def look(self, x: Floats, stride: float, way: Floats | None = None, *, far: float = 0.0) -> float:
+    def detection_pass(self, x: Floats, stride: float, way: Floats | None = None, *, far: float = 0.0) -> float:
         """Detection pass: find all pairs that are near at x, or come near under the displacements `way` (n,3).
 
         `stride` is the largest displacement of a substep. `far` limits the relative displacement of any pair: only that
         fraction of the way is considered. Return the fraction.
         """
-        self.looks += 1
+        self.passes += 1
         reach = min(max(self.thickness + (1.0 if self.safe else 8.0) * stride, AROUND * self.thickness), self._largest)
         self._near.a.move(x)
         for body in self._others:
@@ -120,9 +132,9 @@ class Guard:
         self._gone = False
         self._radius[:] = np.inf
         self._radius[self.rows] = self._radius[self._held] = radius
-        self.touching = _contacts.join([self._look_at(body) for body in self._others])
+        self.touching = _contacts.join([self._detect_body(body) for body in self._others])
         if self._given_up.any():
-            self.contacts, self.touching = self._kept(self.contacts), self._kept(self.touching)
+            self.contacts, self.touching = (guarded(c, self._given_up) for c in (self.contacts, self.touching))
         if self.safe:
             self._rounding = self._rounding_at(x)
             self._least = max(LEAST * self.thickness, 4.0 * self._rounding)
@@ -131,18 +143,8 @@ class Guard:
                 both = both[~among(both["vertices"], self._locked)]
             self._walls = GuardedPairs.of(both, x, self._least, self._rounding)
         if len(self._settled):
-            key = keys(self.contacts)
-            self.contacts = self.contacts[~np.isin(key, self._settled)]
+            self.contacts = self.contacts[~np.isin(keys(self.contacts), self._settled)]
         return share
-
-    def _kept(self, found: Contacts) -> Contacts:
-        """Return the contacts that are still guarded."""
-        v, (one, two) = found["vertices"], found["bodies"].T
-        split = np.where(found["kind"] == _contacts.VERTEX_FACE, 1, 2)
-        free = np.zeros(len(found), np.bool_)
-        for k in range(4):
-            free |= self._given_up[v[:, k], np.where(k < split, two, one)]
-        return found[~free]
 
     def _expect(self, x: Floats, way: Floats | None, reach: float, far: float) -> float:
         """Expect the displacements `way`, or a fraction that keeps the candidates few; return the fraction."""
@@ -166,7 +168,7 @@ class Guard:
                 body.near.b.send(self._way)
         return share
 
-    def _look_at(self, body: Other) -> Contacts:
+    def _detect_body(self, body: Other) -> Contacts:
         """Return the contacts with a body, and bound the motion of vertices that have none."""
         soft = self._near.a
         found = self._records(body.near, soft, body.near.b, body.reach)
@@ -211,14 +213,14 @@ class Guard:
         # no prediction from a speed that is not finite
         known = bool(np.isfinite(speed))
         now = state.x, speed**0.5 * dt if known else 0.0, state.v * (dt * steps) if known else None
-        self.look(*now)
+        self.detection_pass(*now)
         tight = self.safe and is_tight(self._walls, self._least)
         if tight:
             open_up(self, self._free, state.x)
         if unsure:
             self._recover(state.x)
         if tight or self._given_up.any():
-            self.look(*now)
+            self.detection_pass(*now)
         if tight:
             self._tell_touching(state)
 
@@ -239,7 +241,7 @@ class Guard:
 
     def near(self, x: Floats) -> tuple[GuardedPairs, Floats, float, float]:
         """Implement `opening.GuardView`."""
-        self.look(x, 0.0)
+        self.detection_pass(x, 0.0)
         return self._walls, self._radius, self._least, self._rounding
 
     def meeting(self, x: Floats) -> Rows:
@@ -254,7 +256,7 @@ class Guard:
     def follow(self, state: State) -> None:
         """Push mode: detect again if an unknown pair may be within the thickness; safe mode does so in `keep`."""
         if not self.safe and not self._expected(state.x):
-            self.look(state.x, self._stride(state), (state.x - state.x_start) * self._steps)
+            self.detection_pass(state.x, self._stride(state), (state.x - state.x_start) * self._steps)
 
     def keep(self, state: State, dt: float) -> None:
         """Limit the motion to what is proved free: move up to the bounds, detect again, project, continue."""
@@ -266,7 +268,7 @@ class Guard:
             return
         stride, x = self._stride(state), self._at.copy()
         if self._gone:
-            self.look(x, stride, self._ahead(state, x) if self._calm else None)
+            self.detection_pass(x, stride, self._ahead(state, x) if self._calm else None)
             self.apply(state, dt)
         # cloth cannot be pushed out of the way of a faster body, which has already passed it
         fast = _kernels.farthest(self.driven, x, target) > FAST * self._largest
@@ -279,7 +281,7 @@ class Guard:
             if driven < 1.0 and (fast or rounds == PATIENCE - 1):
                 self._carry_along(state, dt, x)
                 break
-            self.look(x, stride)
+            self.detection_pass(x, stride)
             self.apply(state, dt)
         target[self.rows] = x[self.rows]
         self._at[:], self._gone = target, True
@@ -299,14 +301,14 @@ class Guard:
         own = 1.0 - gone / max(float(gone.max()), 1e-300)
         target[free] = x[free] + own[free, None] * (target - begin)[free]
         for _ in range(AFTER):
-            self.look(x, 0.0)
+            self.detection_pass(x, 0.0)
             self.apply(state, dt)
             if not self._go(target, x)[0]:
                 break
 
     def along(self, x: Floats, way: Floats) -> tuple[float, GuardedPairs, Floats]:
         """Implement `carry.GuardView`."""
-        share = self.look(x, 0.0, way, far=FAR * self._largest)
+        share = self.detection_pass(x, 0.0, way, far=FAR * self._largest)
         return share, self._walls, self._radius
 
     def give_up(self, pairs: GuardedPairs, which: NDArray[np.bool_]) -> None:
@@ -319,12 +321,12 @@ class Guard:
 
     def _recover(self, x: Floats) -> None:
         """Guard given-up pairs again unless they intersect: intersecting triangles have no defined side."""
-        found = self.crossed(x)
+        found = self.intersections(x)
         self._tangled = bool(found)
         for b, c, corners in found:
             self._given_up[corners[:, 0], c] = self._given_up[corners[:, 1], b] = True
 
-    def crossed(self, x: Floats) -> list[tuple[int, int, Rows]]:
+    def intersections(self, x: Floats) -> list[tuple[int, int, Rows]]:
         """Return bodies and corners (k,2,3) of intersecting triangle pairs at x; empty while all were guarded."""
         return self._exact.corners(x) if self._exact and (self._tangled or self.failed_substeps) else []
 
@@ -378,6 +380,9 @@ class Guard:
             response.finish(found, state, dt)
         self._steps = max(self._steps - 1, 0)
 
+    def end_frame(self, state: State, dt: float, detect: Detect) -> None:
+        """Do nothing: every substep ends separated."""
+
     @property
     def found(self) -> Contacts:
         """The contacts within the contact offset, for a frame."""
@@ -390,7 +395,4 @@ class Guard:
     def _rest(self, soft: LeafMesh, x: Floats, links: Rows) -> NDArray[np.int64]:
         """Return keys of pairs of mesh neighbours within the thickness at the start; these are not pushed apart."""
         soft.move(x)
-        close = self._records(self._near, soft, soft, self.thickness)
-        if not len(close):
-            return np.zeros(0, np.int64)
-        return np.asarray(np.sort(keys(close[beside(close, links, len(x))])), np.int64)
+        return near_at_rest(self._records(self._near, soft, soft, self.thickness), links, len(x))

@@ -52,8 +52,8 @@ def open_up(guard: GuardView, free: NDArray[np.bool_], x: Floats) -> bool:
         wanted = np.where(walls.gaps < WANTED * least, WANTED * least, walls.kept)
         # a pair without a separation direction gets one once its neighbours have moved
         wanted[touching & (walls.separations(x) <= 2.0 * rounding)] = -np.inf
-        _kernels.make_way(*walls.named, wanted, x, radius, free, SWEEPS, u)
-        u *= _kernels.shares(*walls.named, np.where(touching, -np.inf, walls.kept), x, u, np.empty(len(wanted)))
+        _kernels.make_way(walls.features, wanted, x, radius, free, SWEEPS, u)
+        u *= _kernels.shares(walls.features, np.where(touching, -np.inf, walls.kept), x, u, np.empty(len(wanted)))
         share = 1.0
         while share >= SMALLEST and not among(guard.meeting(x + share * u), met).all():
             share *= 0.5

@@ -13,6 +13,7 @@ from ...detect.queries.proximity import NearPairs
 from ...kernels.queries import contact_records as _records
 from ...kernels.simulation import carry as _carry
 from ...kernels.simulation import guard as _kernels
+from ...kernels.simulation.guard import FeaturePairs
 from ...mesh.topology import Topology
 from ...scene import Scene
 
@@ -52,24 +53,24 @@ class GuardedPairs:
     def of(cls, found: Contacts, x: Floats, least: float, rounding: float) -> "GuardedPairs":
         """Make the pairs of contacts found at x; gaps below `least` are kept at their size less `rounding`."""
         gaps, room, kept = (np.empty(len(found)) for _ in range(3))
-        pairs = found["vertices"].copy(), found["kind"].copy(), found["normal"].copy()
-        _kernels.room_of(*pairs, x, least, rounding, gaps, room, kept)
+        pairs = FeaturePairs(found["vertices"].copy(), found["kind"].copy(), found["normal"].copy())
+        _kernels.room_of(pairs, x, least, rounding, gaps, room, kept)
         if gaps.min(initial=np.inf) <= 2.0 * rounding:
-            _kernels.touching_normals(*pairs, x, gaps, 2.0 * rounding)
-            _kernels.room_of(*pairs, x, least, rounding, gaps, room, kept)
+            _kernels.touching_normals(pairs, x, gaps, 2.0 * rounding)
+            _kernels.room_of(pairs, x, least, rounding, gaps, room, kept)
         return cls(*pairs, gaps, room, kept)
 
     def __getitem__(self, which: NDArray[np.bool_]) -> "GuardedPairs":
         return GuardedPairs(*(getattr(self, field.name)[which] for field in dataclasses.fields(self)))
 
     @property
-    def named(self) -> tuple[Rows, NDArray[np.uint8], Floats]:
-        return self.vertices, self.kinds, self.normals
+    def features(self) -> FeaturePairs:
+        return FeaturePairs(self.vertices, self.kinds, self.normals)
 
     def crossed(self, seen: Floats, x: Floats) -> NDArray[np.bool_]:
         """Return which pairs (k,) are no longer separated along their normal when vertices move from `seen` to x."""
         out = np.empty(len(self.room), np.bool_)
-        _carry.broken(*self.named, seen, x - seen, out)
+        _carry.broken(self.features, seen, x - seen, out)
         return out
 
     def separations(self, x: Floats) -> Floats:
@@ -80,7 +81,7 @@ class GuardedPairs:
 
     def limit(self, seen: Floats, target: Floats, part: Floats, held: NDArray[np.bool_]) -> int:
         """Reduce the fractions `part` (n,) of moves from `seen` to `target`; return the number of newly held pairs."""
-        return int(_kernels.limit(*self.named, self.room, self.kept, seen, target, part, held))
+        return int(_kernels.limit(self.features, self.room, self.kept, seen, target, part, held))
 
 
 def beside(contacts: Contacts, edges: Rows, count: int) -> NDArray[np.bool_]:
@@ -98,6 +99,22 @@ def beside(contacts: Contacts, edges: Rows, count: int) -> NDArray[np.bool_]:
             across = (i < split) & (j >= split)
             found |= across & ((one[v[:, i], v[:, j]] > 0) | (two[v[:, i], v[:, j]] > 0))
     return found
+
+
+def near_at_rest(close: Contacts, edges: Rows, count: int) -> NDArray[np.int64]:
+    """Return the keys, ascending, of those contacts of a rest shape that join neighbours, see `beside`."""
+    near = beside(close, edges, count) if len(close) else slice(0)
+    return np.asarray(np.sort(keys(close[near])), np.int64)
+
+
+def guarded(found: Contacts, given_up: NDArray[np.bool_]) -> Contacts:
+    """Return the contacts of which no pair of vertex and body is `given_up` (vertices, bodies)."""
+    v, (one, two) = found["vertices"], found["bodies"].T
+    split = np.where(found["kind"] == _contacts.VERTEX_FACE, 1, 2)
+    free = np.zeros(len(found), np.bool_)
+    for k in range(4):
+        free |= given_up[v[:, k], np.where(k < split, two, one)]
+    return found[~free]
 
 
 def among(rows: Rows, some: Rows) -> NDArray[np.bool_]:
@@ -118,10 +135,11 @@ def records(pairs: NearPairs, a: LeafMesh, b: LeafMesh, reach: float, way: Float
     there, back, edges = pairs.within(reach, drifting=way is not None)
     out = np.empty(len(there) + len(back) + len(edges), _contacts.CONTACT)
     unclear, zero, none = np.empty(len(out), np.bool_), np.zeros(2, np.int32), np.zeros(0)
+    owners = _records.Owners(zero, zero)
     one, two = len(there), len(there) + len(back)
-    _records.fill_faces(a.x, b.x, b.top.faces, there, none, zero, zero, out[:one], unclear[:one])
-    _records.fill_faces(b.x, a.x, a.top.faces, back, none, zero, zero, out[one:two], unclear[one:two])
-    _records.fill_edges(a.x, a.top.edges, b.x, b.top.edges, edges, zero, zero, out[two:], unclear[two:])
+    _records.fill_faces(a.x, b.x, b.top.faces, there, none, owners, out[:one], unclear[:one])
+    _records.fill_faces(b.x, a.x, a.top.faces, back, none, owners, out[one:two], unclear[one:two])
+    _records.fill_edges(a.x, a.top.edges, b.x, b.top.edges, edges, owners, out[two:], unclear[two:])
     if way is not None:
         near = np.empty(len(out), np.bool_)
         _kernels.come_near(out, way, reach, near)

@@ -115,6 +115,7 @@ const HEARD = {
   note,
   warning: problem,
   problem(text) { state.leaving = -1; problem(text); settleNote(); },
+  ended() { clearTimeout(problem.timer); }, // the reason stays
   refused(text) { state.leaving = -1; problem(text); settleNote(); hand.forget(); if (state.hello) panel.build(state.hello); },
   controls(has) { state.controls = has; $("watching").hidden = has; },
 };

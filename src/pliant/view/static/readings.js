@@ -51,5 +51,5 @@ function problem(text) {
   $("problem").textContent = text;
   $("problem").hidden = !text;
   clearTimeout(problem.timer);
-  if (text && !text.startsWith("the simulation ended")) problem.timer = setTimeout(() => problem(""), 12000);
+  if (text) problem.timer = setTimeout(() => problem(""), 12000);
 }

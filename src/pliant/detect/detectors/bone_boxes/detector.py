@@ -1,6 +1,6 @@
 """Vertices and edge midpoints of cloth against a skinned body, by bone-attached bounding boxes."""
 
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from ....kernels.jit import worth
 from ....kernels.queries import contact_records as _records
 from ....motion.rigid import IDENTITY_POSE
 from ....state import State
-from ...base import Finds, Inside, Side
+from ...base import BaseDetector, Finds, Inside, InsideQuery, Reports, Side
 from ...queries.contact_records import reach_of
 from ...queries.penetration import NOTHING, SkinQueries
 from .boxes import SLABS, BoneBoxes
@@ -26,10 +26,11 @@ Floats = NDArray[np.float64]
 EVERY = 1.0 / 60.0  # s between the sampled poses of a clip
 AROUND = 1.5  # times `within`: query distance; a point found beyond `within` is known to be outside for some time
 MOST = 240  # sampled poses of a clip
+_CORNERS = np.array([[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)])
 
 
 @check_arguments
-class BoneBoxesDetector:
+class BoneBoxesDetector(BaseDetector):
     """The nearest triangle of each vertex of cloth that is closer than `within` (metres) to a skin, or inside it.
 
     The body is skinned (`Side.motion` is a `Skinned`); any other body is treated as a single bone. `slabs` divide each
@@ -42,13 +43,14 @@ class BoneBoxesDetector:
     of distances computed at the last update; `spared` is the fraction of all point-triangle pairs not visited.
     """
 
-    name: ClassVar[str] = "bone-boxes"
-    finds: ClassVar[Finds] = Finds.OBSTACLE
-    guarantee: str = "A"
-    needs: ClassVar[str] = "a skinned obstacle; others are accepted, but slow"
-    gives: ClassVar[str] = "signed distance, normal, depth (closed obstacle)"
-    source: ClassVar[str] = "Pelechano, Bull, Slater"
-    follows: ClassVar[bool] = True
+    name = "bone-boxes"
+    finds = Finds.OBSTACLE
+    guarantee = "A"
+    needs = "a skinned obstacle; others are accepted, but slow"
+    gives = "signed distance, normal, depth (closed obstacle)"
+    source = "Pelechano, Bull, Slater"
+    follows = True
+    reports = Reports.POINTS
 
     def __init__(
         self,
@@ -123,10 +125,19 @@ class BoneBoxesDetector:
         if n:
             self._faces(one, state, out[:n])
         if len(two.rows):
-            first, bodies = self._numbers
-            middles = (two.rows, self.edges, self.body.mesh.faces, first, two.pairs, two.where)
-            _lookup.fill_middles(*middles, two.nearest, two.normal, two.distance, state.v, bodies, out[n:])
+            _lookup.fill_middles(two, self.edges, self.body.mesh.faces, state.v, *self._numbers, out[n:])
         return out
+
+    @property
+    def inside_query(self) -> InsideQuery:
+        return self
+
+    def box_corners(self) -> Floats:
+        low, high = self.boxes.boxes.low, self.boxes.boxes.high
+        corners = np.where(_CORNERS, high[:, None], low[:, None])
+        turn = self.boxes.placed.turn  # from world to box coordinates: q = R p + t
+        back = np.einsum("kji,kcj->kci", turn[:, :, :3], corners - turn[:, None, :, 3])
+        return back.reshape(-1, 2, 2, 2, 3)
 
     def inside(self, points: Any, which: Any = None) -> Inside:
         """Find which of `points` (n,3), vertices `which` (n,) of the cloth, are inside a closed skin."""

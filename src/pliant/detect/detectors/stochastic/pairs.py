@@ -1,6 +1,6 @@
 """Active pairs: random vertex pairs descend to local distance minima and are tracked; contacts are flood-filled."""
 
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,10 @@ from ....contacts import Contacts
 from ....kernels.detectors.stochastic import descent as _descent
 from ....kernels.detectors.stochastic import features as _features
 from ....kernels.detectors.stochastic import flood as _flood
+from ....kernels.detectors.stochastic.features import FacetQuery
 from ....kernels.detectors.stochastic.flood import Seen
 from ....state import State
-from ...base import Finds, Side
+from ...base import BaseDetector, Finds, Side
 from ...queries.contact_records import Part
 from ...queries.welding import Seams
 from .facets import joined, levels_of
@@ -30,7 +31,7 @@ _BYTES = 40  # memory per pair of triangles
 
 
 @check_arguments
-class ActivePairsDetector:
+class ActivePairsDetector(BaseDetector):
     """Find contacts closer than `within` around randomly sampled, tracked vertex pairs; `other=None` finds
     self-contact, excluding adjacent features.
 
@@ -40,13 +41,13 @@ class ActivePairsDetector:
     result is deterministic for the same seed and the same positions from the first update on.
     """
 
-    name: ClassVar[str] = "active-pairs"
-    finds: ClassVar[Finds] = Finds.OBSTACLE | Finds.PAIR | Finds.SELF
-    guarantee: ClassVar[str] = "C"
-    needs: ClassVar[str] = "any triangle meshes; motion that is small between updates"
-    gives: ClassVar[str] = "distance, normal, depth (closed obstacle)"
-    source: ClassVar[str] = "Teschner et al. 2005, section 3.2"
-    follows: ClassVar[bool] = True
+    name = "active-pairs"
+    finds = Finds.OBSTACLE | Finds.PAIR | Finds.SELF
+    guarantee = "C"
+    needs = "any triangle meshes; motion that is small between updates"
+    gives = "distance, normal, depth (closed obstacle)"
+    source = "Teschner et al. 2005, section 3.2"
+    follows = True
 
     def __init__(
         self,
@@ -81,9 +82,9 @@ class ActivePairsDetector:
             rest[side.rows] = side.mesh.vertices
         self._levels = levels_of(parts, rest, max_bytes=self.max_bytes)
         self._recorder = Recorder(parts)
-        self.forget()
+        self.reset()
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Reset to the state before the first update."""
         self._rng = np.random.default_rng(self.seed)
         self._found = np.zeros((0, 3), np.int32)
@@ -166,9 +167,11 @@ class ActivePairsDetector:
     def _flood_from(self, x: Floats, pairs: Ints, counts: NDArray[np.int64]) -> NDArray[np.int8]:
         status = np.zeros(len(pairs), np.int8)
         if len(pairs) and not counts[3]:
-            told = (self._whole.facets, x, self.same, self._reach, self.within, pairs, self.spread)
-            _flood.flood(*told, self._seen, self._now, counts, status)
+            _flood.flood(self._query(x), pairs, self.spread, self._seen, self._now, counts, status)
         return status
+
+    def _query(self, x: Floats) -> FacetQuery:
+        return FacetQuery(self._whole.facets, x, self.same, self._reach, self.within)
 
     def _descend(self, x: Floats, pairs: Ints, level: int, stop: float) -> Floats:
         apart = np.zeros(len(pairs))
@@ -204,7 +207,7 @@ class ActivePairsDetector:
         room = 4 * len(near) + 16
         while True:
             out = np.empty((room, 3), np.int32)
-            count = _features.add_features(self._whole.facets, x, self.same, near, 0, len(near), self.within, out, 0)
+            count = _features.add_features(self._query(x), near, 0, len(near), out, 0)
             if count < room:
                 return out[:count]
             room = count + 1

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from ....contacts import EDGE_EDGE, Contacts
 from ....kernels.detectors.stochastic import sides as _kernels
 from ....kernels.jit import worth
+from ....kernels.mesh.features import Segments
 from ....kernels.queries import pseudonormals as _normals
 from ...queries.contact_records import Part
 from ...queries.penetration import loose
@@ -62,7 +63,7 @@ class Closed:
         """(k,) whether the point of a's edge nearest to the edge of this side, b, is inside it, for each pair."""
         inside = np.zeros(len(pairs), np.bool_)
         told = (self._surface, self._by_edge, self._edge_faces)
-        _kernels.edge_sides(x_a, edges_a, x_b, edges_b, pairs, *told, inside)
+        _kernels.edge_sides(Segments(x_a, edges_a), Segments(x_b, edges_b), pairs, *told, inside)
         return inside
 
 

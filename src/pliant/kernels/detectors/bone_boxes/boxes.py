@@ -43,6 +43,15 @@ class Placed(NamedTuple):
     ball: np.ndarray  # (b,4) centre and half diagonal of each box: its bounding sphere
 
 
+class Skin(NamedTuple):
+    """A skin in its pose."""
+
+    boxes: Boxes
+    placed: Placed
+    x: np.ndarray  # (n,3) vertices
+    slack: float  # bound of the rounding error of positions, metres
+
+
 @kernel
 def frames(matrices, bone, centre, out):
     """Compute the rigid frames (b,3,4) of bones: the orthonormalised axes of the matrix and the position of the centre.

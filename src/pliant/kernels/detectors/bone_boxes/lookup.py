@@ -1,14 +1,38 @@
 """Point queries against bone-attached boxes: slabs give the triangles to test; distant points use a nearest search."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from ... import vec
 from ...geometry.triangle import nearest2
 from ...jit import kernel, prange
+from ...kinds import MIDPOINT_FIELD
 from ...queries.contact_records import link, write
-from .boxes import CHUNK, over_plane
+from .boxes import CHUNK, Boxes, Placed, Skin, over_plane
+
+
+class ProbeArrays(NamedTuple):
+    """Query points and their last results."""
+
+    points: np.ndarray  # (n,3)
+    found: np.ndarray  # (n,3) nearest face (or -1), feature, row of the triangle where the last search ended (or -1)
+    place: np.ndarray  # (n,3) barycentric coordinates of the nearest point
+    clear: np.ndarray  # (n,) lower bound of the distance of a point outside the skin, metres
+    pace: np.ndarray  # (n,) displacement of the last step, relative to the skin
+    hint: np.ndarray  # (n,) estimated clearance
+
+
+class Touching(NamedTuple):
+    """Points near the skin or inside it."""
+
+    rows: np.ndarray  # (k,) points, ascending
+    pairs: np.ndarray  # (k,2) nearest face and feature
+    where: np.ndarray  # (k,3) barycentric coordinates of the nearest point
+    distance: np.ndarray  # (k,) signed
+    nearest: np.ndarray  # (k,3)
+    normal: np.ndarray  # (k,3) unit contact normal
 
 
 @kernel
@@ -40,11 +64,12 @@ def single_above(a):
 
 
 @kernel
-def look_range(boxes, placed, x, points, which, first, last, reach, exact, found, place):
-    """Find the nearest triangles within `reach` of the points which[first:last]: found (n,3) face (or -1), feature, row
-    of the triangle (or unchanged); place (n,3) barycentric coordinates. Return the numbers of triangles visited and
-    measured. Ties go to the lower face, so that the result does not depend on the order of boxes and lists.
+def look_range(skin, probes, which, first, last, reach, exact):
+    """Find the nearest triangles within `reach` of the points which[first:last]; where there is none, the row of the
+    triangle is unchanged. Return the numbers of triangles visited and measured. Ties go to the lower face, so that the
+    result does not depend on the order of boxes and lists.
     """
+    boxes, placed, x, points, found, place = skin.boxes, skin.placed, skin.x, probes.points, probes.found, probes.place
     turn, low, high, begin, per, start = placed.turn, boxes.low, boxes.high, boxes.begin, boxes.per, boxes.start
     items, bounds, corners, face, slabs = boxes.items, boxes.bounds, boxes.corners, boxes.face, boxes.slabs
     near = np.empty(len(turn) + 1, np.int32)
@@ -87,14 +112,16 @@ def look_range(boxes, placed, x, points, which, first, last, reach, exact, found
 
 
 @kernel(parallel=True)
-def look(boxes, placed, x, points, which, reach, exact, found, place, counts):
+def look(skin, probes, which, reach, exact, counts):
     """Apply `look_range` to all of `which`; counts (chunks,2)."""
+    boxes = Boxes(*skin.boxes)  # a parallel loop takes no tuples within tuples
+    placed = Placed(*skin.placed)
+    x, slack = skin.x, skin.slack
     n = len(which)
     for c in prange(-(-n // CHUNK)):
         last = min(n, (c + 1) * CHUNK)
-        counts[c, 0], counts[c, 1] = look_range(
-            boxes, placed, x, points, which, c * CHUNK, last, reach, exact, found, place
-        )
+        posed = Skin(boxes, placed, x, slack)
+        counts[c, 0], counts[c, 1] = look_range(posed, probes, which, c * CHUNK, last, reach, exact)
 
 
 @kernel
@@ -118,13 +145,14 @@ def first_guess(ball, p):
 
 
 @kernel
-def search_one(boxes, placed, x, p, row, most, slack):
+def search_one(skin, p, row, most):
     """Find the nearest triangle within `most` (which may be infinite), starting from `row` (or -1). Return its squared
-    distance (or that of `most`), face, feature, row and barycentric coordinates as in `look_range`, and the counts.
+    distance (or that of `most`), face, feature, row and barycentric coordinates as in `ProbeArrays`, and the counts.
 
     Boxes lie in their bounding spheres, the triangles of a slab in its box, a triangle in its own box: every volume
     farther away than the best distance so far is culled.
     """
+    boxes, placed, x, slack = skin
     turn, ball, around, home, bounds = placed.turn, placed.ball, boxes.around, boxes.home, boxes.bounds
     corners, face, low, high, slabs = boxes.corners, boxes.face, boxes.low, boxes.high, boxes.slabs
     looked, measured, b_face, b_feature, b_row = 0, 0, np.int64(-1), np.int64(0), np.int64(-1)
@@ -165,13 +193,14 @@ def search_one(boxes, placed, x, p, row, most, slack):
 
 
 @kernel
-def judge_range(boxes, placed, x, points, which, first, last, side, slack, found, place, clear):
+def judge_range(skin, probes, which, first, last, side):
     """Handle points which[first:last] without a triangle within reach. Points inside the skin (`side` (k,) is -1) get
-    their nearest triangle; for the others clear (n,) becomes a lower bound of the distance to the skin.
+    their nearest triangle; for the others `clear` becomes a lower bound of the distance to the skin.
 
     A measured point outside whose clearance exceeds the distance to its neighbour bounds the neighbour's clearance too,
     so that few points are searched. Return the numbers of triangles visited and measured.
     """
+    points, found, place, clear, slack = probes.points, probes.found, probes.place, probes.clear, skin.slack
     balls, count = np.empty((last - first, 4)), 0
     looked, measured = 0, 0
     for t in range(first, last):
@@ -182,7 +211,7 @@ def judge_range(boxes, placed, x, points, which, first, last, side, slack, found
         if bound > slack:
             clear[i] = bound - slack
             continue
-        d_2, f, feature, row, u, v, w, one, two = search_one(boxes, placed, x, p, found[i, 2], np.inf, slack)
+        d_2, f, feature, row, u, v, w, one, two = search_one(skin, p, found[i, 2], np.inf)
         looked, measured = looked + one, measured + two
         found[i, 0], found[i, 1], found[i, 2] = f, feature, row
         vec.store(place, i, (u, v, w))
@@ -195,19 +224,22 @@ def judge_range(boxes, placed, x, points, which, first, last, side, slack, found
 
 
 @kernel(parallel=True)
-def judge(boxes, placed, x, points, which, side, slack, found, place, clear, counts):
+def judge(skin, probes, which, side, counts):
     """Apply `judge_range` to all of `which`; counts (chunks,2)."""
+    boxes = Boxes(*skin.boxes)  # a parallel loop takes no tuples within tuples
+    placed = Placed(*skin.placed)
+    x, slack = skin.x, skin.slack
     n = len(which)
     for c in prange(-(-n // CHUNK)):
         last = min(n, (c + 1) * CHUNK)
-        counts[c, 0], counts[c, 1] = judge_range(
-            boxes, placed, x, points, which, c * CHUNK, last, side, slack, found, place, clear
-        )
+        posed = Skin(boxes, placed, x, slack)
+        counts[c, 0], counts[c, 1] = judge_range(posed, probes, which, c * CHUNK, last, side)
 
 
 @kernel
-def gather(wanted, points, found, place, rows, pairs, at, where):
+def gather(probes, wanted, rows, pairs, at, where):
     """Collect the points (ascending) with a result: rows, face and feature, positions, barycentric coordinates."""
+    points, found, place = probes.points, probes.found, probes.place
     count = 0
     for i in range(len(points)):
         if wanted[i] and found[i, 0] >= 0:
@@ -219,12 +251,16 @@ def gather(wanted, points, found, place, rows, pairs, at, where):
 
 
 @kernel
-def fill_middles(rows, ends, faces, first, pairs, where, nearest, normal, distance, v, bodies, out):
-    """Write records of edge midpoints against the nearest point of the skin, which has the velocity of the skin."""
+def fill_middles(touching, ends, faces, v, first, bodies, out):
+    """Write records of edge midpoints against the nearest point of the skin, which has the velocity of the skin.
+
+    first and bodies (2,): rows of the first vertices in v, and indices, of the cloth and of the body.
+    """
+    rows, pairs, where, distance, nearest, normal = touching
     for c in range(len(out)):
         e, f = rows[c], pairs[c, 0]
         record = out[c]
-        write(record, 3, e, f, bodies, vec.load(normal, c), distance[c])
+        write(record, MIDPOINT_FIELD, e, f, bodies, vec.load(normal, c), distance[c])
         link(record, ends[e, 0] + first[0], ends[e, 1] + first[0], -1, -1, (0.5, 0.5, 0.0, 0.0))
         for a in range(3):
             record["anchor"][a] = nearest[c, a]

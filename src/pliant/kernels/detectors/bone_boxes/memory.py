@@ -6,7 +6,7 @@ import numpy as np
 
 from ... import vec
 from ...jit import kernel, prange
-from .boxes import CHUNK
+from .boxes import CHUNK, Boxes, Placed, Skin
 from .lookup import search_one
 
 # measuring the clearance of a point outside pays off if the result stays valid for several steps
@@ -22,12 +22,13 @@ def farther(d, low, high):
 
 
 @kernel
-def follow_range(x, order, first, last, world, moved, slack, points, clear, pace):
+def follow_range(x, probes, order, first, last, world, moved, slack):
     """Move points order[first:last] to x (n,3) while the skin of each box moved by moved (b,7), and reduce their
-    clearance by an upper bound of the relative displacement, their pace (n,).
+    clearance by an upper bound of the relative displacement, their pace.
 
     Boxes farther away than the greatest clearance plus the displacements cannot have passed a point or be nearest.
     """
+    points, clear, pace = probes.points, probes.clear, probes.pace
     x_0, y_0, z_0, x_1, y_1, z_1 = np.inf, np.inf, np.inf, -np.inf, -np.inf, -np.inf
     far, step = 0.0, 0.0
     for t in range(first, last):
@@ -55,11 +56,11 @@ def follow_range(x, order, first, last, world, moved, slack, points, clear, pace
 
 
 @kernel
-def follow_points(x, order, world, moved, slack, points, clear, pace):
+def follow_points(x, probes, order, world, moved, slack):
     """Apply `follow_range` to all points, spatial neighbours together."""
     for first in range(0, len(order), CHUNK):
         last = min(len(order), first + CHUNK)
-        follow_range(x, order, first, last, world, moved, slack, points, clear, pace)
+        follow_range(x, probes, order, first, last, world, moved, slack)
 
 
 @kernel
@@ -92,10 +93,11 @@ def choose(order, clear, near, which):
 
 
 @kernel
-def doubts(which, found, clear, reach, near, slack, hint, pace, out, hopeful):
+def doubts(probes, which, reach, near, slack, out, hopeful):
     """Of the points without a result, list in `out` those not known to be outside. The others are clear by reach; those
-    whose estimated clearance hint (n,) is much greater than `near` are listed in `hopeful`. Return both numbers.
+    whose estimated clearance is much greater than `near` are listed in `hopeful`. Return both numbers.
     """
+    found, clear, pace, hint = probes.found, probes.clear, probes.pace, probes.hint
     count, more = 0, 0
     for t in range(len(which)):
         i = which[t]
@@ -116,8 +118,9 @@ def doubts(which, found, clear, reach, near, slack, hint, pace, out, hopeful):
 
 
 @kernel
-def measure_range(boxes, placed, x, points, which, first, last, near, slack, pace, clear, hint):
+def measure_range(skin, probes, which, first, last, near):
     """Compute lower bounds of the clearance of points which[first:last], known to be outside."""
+    points, clear, pace, hint, slack = probes.points, probes.clear, probes.pace, probes.hint, skin.slack
     balls, count = np.empty((last - first, 4)), 0
     looked, measured = 0, 0
     for t in range(first, last):
@@ -127,7 +130,7 @@ def measure_range(boxes, placed, x, points, which, first, last, near, slack, pac
             bound = max(bound, balls[k, 3] - vec.norm(vec.sub(p, vec.load(balls, k))) - slack)
         if bound <= near + WORTH * pace[i]:
             most = min(near + LASTS * pace[i], MOST * near)
-            found = search_one(boxes, placed, x, p, -1, most, slack)
+            found = search_one(skin, p, -1, most)
             bound = math.sqrt(found[0]) - slack
             looked, measured = looked + found[7], measured + found[8]
             balls[count, 3] = bound
@@ -138,11 +141,13 @@ def measure_range(boxes, placed, x, points, which, first, last, near, slack, pac
 
 
 @kernel(parallel=True)
-def measure(boxes, placed, x, points, which, near, slack, pace, clear, hint, counts):
+def measure(skin, probes, which, near, counts):
     """Apply `measure_range` to all of `which`; counts (chunks,2)."""
+    boxes = Boxes(*skin.boxes)  # a parallel loop takes no tuples within tuples
+    placed = Placed(*skin.placed)
+    x, slack = skin.x, skin.slack
     n = len(which)
     for c in prange(-(-n // CHUNK)):
         last = min(n, (c + 1) * CHUNK)
-        counts[c, 0], counts[c, 1] = measure_range(
-            boxes, placed, x, points, which, c * CHUNK, last, near, slack, pace, clear, hint
-        )
+        posed = Skin(boxes, placed, x, slack)
+        counts[c, 0], counts[c, 1] = measure_range(posed, probes, which, c * CHUNK, last, near)

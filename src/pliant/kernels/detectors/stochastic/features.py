@@ -26,6 +26,16 @@ class Facets(NamedTuple):
     around: np.ndarray  # i4
 
 
+class FacetQuery(NamedTuple):
+    """The triangles of both sides at their positions, and the distance within which features are near."""
+
+    facets: Facets
+    x: np.ndarray  # (n,3)
+    same: bool  # whether both sides are one
+    reach: float  # `within`, enlarged by the rounding error of positions: for culling
+    within: float
+
+
 @kernel
 def point_near(p, a, b, c, within):
     """Whether p is within a distance of a triangle; where rounding could decide, by the accurate distance."""
@@ -79,11 +89,12 @@ def triangles_near(a, b, c, d, e, f, within):
 
 
 @kernel
-def add_features(facets, x, same, pairs, first, last, within, out, count):
+def add_features(query, pairs, first, last, out, count):
     """Append the near features of triangle pairs first..last-1 to out (cap,3): kind and the two features.
 
     Return the new total; fewer than cap means that all of them were written.
     """
+    facets, x, same, _, within = query
     corners, welded, edges, owned, room = facets.corners, facets.welded, facets.edges, facets.owned, len(out)
     for m in range(first, last):
         for turn in range(2):

@@ -63,10 +63,11 @@ def beyond(one, two, reach):
 
 
 @kernel
-def look(facets, x, same, reach, within, lot, n, region, seen, now, count):
+def look(query, lot, n, region, seen, now, count):
     """Test n pairs of triangles and append those that are near. Return the number of near pairs so far, and how many of
     these n were found before; a full table or list only counts, and the caller enlarges it and restarts.
     """
+    facets, x, same, reach, within = query
     keys, stamp, where, near = seen.keys, seen.stamp, seen.where, seen.near
     corners, mask, known = facets.corners, len(seen.keys) - 1, 0
     for m in range(n):
@@ -94,12 +95,13 @@ def look(facets, x, same, reach, within, lot, n, region, seen, now, count):
 
 
 @kernel
-def flood(facets, x, same, reach, within, pairs, spread, seen, now, state, status):
+def flood(query, pairs, spread, seen, now, state, status):
     """Search from the triangles around pairs (s,2) of vertices, one pair after the other.
 
     status (s,): 0 nothing near, 1 in a region found before, 2 in a new one. A region is grown until it has `spread`
     pairs of triangles. state (4,): near pairs, tested pairs, regions, and whether there was too little space.
     """
+    facets = query.facets
     start, beside, around, vertex_start = facets.start, facets.beside, facets.around, facets.vertex_start
     near, lot = seen.near, np.empty((BATCH, 2), np.int32)
     most = len(seen.keys) // 2
@@ -116,9 +118,9 @@ def flood(facets, x, same, reach, within, pairs, spread, seen, now, state, statu
                         # probing a full table would not terminate
                         state[3] = 1
                         return
-                    count, more = look(facets, x, same, reach, within, lot, n, region, seen, now, count)
+                    count, more = look(query, lot, n, region, seen, now, count)
                     state[1], known, n = state[1] + n, known + more, 0
-        count, more = look(facets, x, same, reach, within, lot, n, region, seen, now, count)
+        count, more = look(query, lot, n, region, seen, now, count)
         state[1], known, n = state[1] + n, known + more, 0
         status[s] = 1 if known > 0 else 2 if count > head else 0
         first = head
@@ -130,7 +132,7 @@ def flood(facets, x, same, reach, within, pairs, spread, seen, now, state, statu
                 lot[n, 0], lot[n, 1], n = p, beside[v], n + 1
             head += 1
             if n > BATCH - 32 or head == count:
-                count, _ = look(facets, x, same, reach, within, lot, n, region, seen, now, count)
+                count, _ = look(query, lot, n, region, seen, now, count)
                 state[1], n = state[1] + n, 0
         state[0], state[2] = count, region + (count > first)
         if count >= len(near) or state[1] >= most - 4 * BATCH:

@@ -74,9 +74,9 @@ def in_wedge(x, faces, f, g, gap):
 
 
 @kernel
-def edge_sides(x_a, edges_a, x_b, edges_b, pairs, surface_b, by_edge, edge_faces, inside):
+def edge_sides(one, two, pairs, surface_b, by_edge, edge_faces, inside):
     """Mark `inside` (k,) where the point of a's edge nearest to b's edge is inside b, by the two faces at that edge."""
-    faces = surface_b.faces
+    (x_a, edges_a), (x_b, edges_b), faces = one, two, surface_b.faces
     for m in range(len(pairs)):
         e, f = pairs[m, 0], pairs[m, 1]
         a, b = vec.load(x_a, edges_a[e, 0]), vec.load(x_a, edges_a[e, 1])

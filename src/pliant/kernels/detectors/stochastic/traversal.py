@@ -37,6 +37,16 @@ class Queue(NamedTuple):
     hope: np.ndarray  # (cap,) expected number of near pairs of triangles
 
 
+class Traversal(NamedTuple):
+    """A traversal in progress."""
+
+    queue: Queue  # pairs of nodes still to be opened
+    state: np.ndarray  # (5,) queue size, next sequence number, contacts, pairs in lot, 1 for done or 2 for more space
+    hopes: np.ndarray  # (2,) expected near pairs of the queue, and of the leaves visited
+    lot: np.ndarray  # (t,2) i4 pairs of triangles whose features are still to be tested
+    out: np.ndarray  # (cap,3) i4 contacts: kind and the two features
+
+
 @kernel(parallel=True)
 def fill_cells(nodes, order, x, faces, fill):
     """Compute the share of well-filled cells of each node: at least half the area of a plane through a cell."""
@@ -113,8 +123,9 @@ def pop(queue, size):
 
 
 @kernel
-def leaf_pairs(a, b, same, facets, x, i, j, reach, lot, n):
+def leaf_pairs(a, b, query, i, j, lot, n):
     """Append pairs of triangles of two leaves with near boxes and planes to lot, from n on; return the new number."""
+    facets, x, same, reach, _ = query
     items_a, items_b, order_a, order_b, corners = a.items, b.items, a.order, b.order, facets.corners
     one, two = a.nodes[i], b.nodes[j]
     for p in range(one["first"], one["first"] + one["count"]):
@@ -135,18 +146,17 @@ def leaf_pairs(a, b, same, facets, x, i, j, reach, lot, n):
 
 
 @kernel
-def advance(a, b, same, facets, x, reach, within, quality, work, queue, state, hopes, lot, out):
-    """Open pairs of nodes until the estimated recall is `quality`, the queue is empty, or `work` is done; state (5,):
-    queue size, next sequence number, contacts, pairs of triangles in lot, 1 for done or 2 for more space. hopes (2,):
-    expected near pairs of the queue, and of the leaves visited.
-    """
+def advance(a, b, query, quality, work, traversal):
+    """Open pairs of nodes until the estimated recall is `quality`, the queue is empty, or `work` is done."""
+    queue, state, hopes, lot, out = traversal
+    same, reach = query.same, query.reach
     done, nodes_a, nodes_b, rest = 0, a.nodes, b.nodes, a.rest
     while done < work:
         size, found = state[0], state[2]
         rate = (found + 1.0) / (hopes[1] + 1.0)
         recall = (found + 1.0) / (found + 1.0 + rate * max(hopes[0], 0.0))
         if size == 0 or (quality < 1.0 and recall >= quality) or state[3] > len(lot) - 64:
-            state[2] = add_features(facets, x, same, lot, 0, state[3], within, out, found)
+            state[2] = add_features(query, lot, 0, state[3], out, found)
             state[3] = 0
             if size == 0 or (quality < 1.0 and recall >= quality):
                 state[4] = 1
@@ -163,7 +173,7 @@ def advance(a, b, same, facets, x, reach, within, quality, work, queue, state, h
         end_a, end_b, itself = one["skip"], two["skip"], same and i == j
         if end_a == i + 1 and end_b == j + 1:
             hopes[1] += hope
-            state[3] = leaf_pairs(a, b, same, facets, x, i, j, reach, lot, state[3])
+            state[3] = leaf_pairs(a, b, query, i, j, lot, state[3])
             done += one["count"] * two["count"]
             continue
         opens = itself or end_b == j + 1 or (end_a > i + 1 and one["count"] >= two["count"])

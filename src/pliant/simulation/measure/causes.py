@@ -5,12 +5,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..detect.queries.closest_point import ClosestPoints
-from ..detect.queries.intersections import intersections
-from ..mesh import Mesh
-from ..motion.rigid import placed
+from ...detect.queries.closest_point import ClosestPoints
+from ...detect.queries.intersections import intersections
+from ...mesh import Mesh
+from ...motion.rigid import placed
+from ...report.result import Result
 from .referee import PINCH
-from .result import Result
 
 Floats = NDArray[np.float64]
 FAST = 0.5  # motion per substep in units of eps above which contacts may be detected too late

@@ -1,7 +1,7 @@
 """The attacked guarantees; each has a module of the same name."""
 
 # guarantee: share of the time, time limit of a case in seconds
-PROMISES = {
+GUARANTEES = {
     "detect": (4.0, 20.0),
     "sides": (3.0, 30.0),
     "fields": (1.5, 30.0),

@@ -1,29 +1,18 @@
-"""Count intersecting triangle pairs for reports: cloth with bodies in each frame, and all pairs at the start."""
-
-from typing import NamedTuple
+"""Count intersecting triangle pairs of a run: cloth with bodies in each frame, and all pairs at the start."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..detect.queries.closest_point import ClosestPoints
-from ..detect.queries.transversal import crossing
-from ..mesh import Mesh
-from ..scene import Scene
-from ..simulation.guard import intersections as _exact
+from ...detect.queries.closest_point import ClosestPoints
+from ...detect.queries.transversal import crossing
+from ...mesh import Mesh
+from ...report.result import Meeting
+from ...scene import Scene
+from ..guard import intersections as _exact
 from .referee import PINCH
 
 Floats = NDArray[np.float64]
 Pairs = NDArray[np.int32]
-
-
-class Meeting(NamedTuple):
-    """The number of intersecting triangle pairs of two bodies, given by index.
-
-    Between cloth and a fixed body, touching pairs do not count.
-    """
-
-    bodies: tuple[int, int]
-    pairs: int
 
 
 class IntersectionCount(_exact.IntersectionCount):

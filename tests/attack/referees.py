@@ -142,7 +142,7 @@ def unsigned(x, faces, points):
     return 0.5 * (low.min(1) + high.min(1))
 
 
-class Meetings:
+class IntersectionReferee:
     """Detects intersecting triangles with IPC Toolkit and confirms them in fractions, as its last step is inexact.
 
     The first `n_soft` of the vertices (n,3) are simulated; the bodies after them may intersect each other.

@@ -3,12 +3,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ..detect.queries.closest_point import ClosestPoints
-from ..detect.queries.intersections import Intersections
-from ..detect.queries.penetration import Depths
-from ..mesh import Mesh
-from ..motion.rigid import brought
-from ..scene import Scene
+from ...detect.queries.closest_point import ClosestPoints
+from ...detect.queries.intersections import Intersections
+from ...detect.queries.penetration import Depths
+from ...mesh import Mesh
+from ...motion.rigid import brought
+from ...scene import Scene
 
 Floats = NDArray[np.float64]
 PINCH = 4.0  # in eps: distance from self-intersections of a body within which cloth may have no room

@@ -7,24 +7,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..motion.clip import Clip
-from ..report.check_view import CheckView, Spot
+from ..report.check_view import CheckView, PlaceView
 from ..report.fix_page import FixView
-from .findings import size_words
+from .findings import KIND_TEXT, size_words
 
 if TYPE_CHECKING:
     from .findings import Place, Report
     from .fixed import Fixed
 
-WORDS = {"inside": "inside the body", "self": "intersects itself", "body": "intersects the body"}
-_ONE_SPOT = 0.04  # relative to the garment's size: closer locations of several frames are merged
+_SAME_PLACE = 0.04  # relative to the garment's size: closer locations of several frames are merged
 
 
-def audited(report: "Report") -> CheckView:
+def check_view(report: "Report") -> CheckView:
     numbers = [finding.frame for finding in report.frames]
     every = numbers[1] - numbers[0] if len(numbers) > 1 else 1
     many = len(numbers) > 1
     series: dict[str, tuple[str, list[float]]] = {}
-    if many and report.body is not None and report.sided:
+    if many and report.body is not None and report.has_inside:
         series["deepest"] = ("mm", [1e3 * f.depth for f in report.frames])
         series["vertices inside"] = ("", [float(f.inside) for f in report.frames])
     if many and report.body is not None:
@@ -37,27 +36,33 @@ def audited(report: "Report") -> CheckView:
     return CheckView(
         title=f"{name} on {report.body.mesh.name}" if report.body is not None else name,
         verdict=verdict(report),
-        garment=_taken(report.garment, numbers),
-        body=None if report.body is None else _taken(report.body, numbers),
+        garment=_checked_frames(report.garment, numbers),
+        body=None if report.body is None else _checked_frames(report.body, numbers),
         fps=report.fps / every,
         numbers=numbers,
-        away=report.away,
-        own=[cuts.own for cuts in report.cuts],
-        cut=[cuts.body for cuts in report.cuts],
+        distances=report.distances,
+        self_curves=[curves.own for curves in report.curves],
+        body_curves=[curves.body for curves in report.curves],
         series=series,
-        spots=_spots(report, numbers),
+        places=_place_views(report, numbers),
         facts=report.facts,
         notes=report.unchecked,
     )
 
 
-def mended(fixed: "Fixed") -> FixView:
-    return FixView(audited(fixed.before), audited(fixed.after), fixed.compared, fixed.changes, fixed.moved)
+def fix_view(fixed: "Fixed") -> FixView:
+    return FixView(
+        before=check_view(fixed.before),
+        after=check_view(fixed.after),
+        figures=fixed.comparison,
+        changes=fixed.changes,
+        moved=fixed.moved,
+    )
 
 
 def verdict(report: "Report") -> str:
     """A summary in one or two sentences."""
-    many, told = len(report.frames) > 1, []
+    many, clauses = len(report.frames) > 1, []
     for word, count in (
         ("is inside the body", [f.inside for f in report.frames]),
         ("intersects the body", [0 if f.inside else f.crossings for f in report.frames]),
@@ -65,15 +70,15 @@ def verdict(report: "Report") -> str:
     ):
         frames = sum(1 for n in count if n)
         if frames:
-            told.append(f"{word} in {frames} of {len(count)} frames" if many else word)
+            clauses.append(f"{word} in {frames} of {len(count)} frames" if many else word)
     if report.worst_depth > 0.0:
-        told[0] += f", {size_words(report.worst_depth)} deep at most"
-    if not told:
-        return "No problems were found." if report.sided else "No problems were found as far as could be checked."
-    return f"The garment {'; it '.join(told)}." if report.body is not None else f"The mesh {'; it '.join(told)}."
+        clauses[0] += f", {size_words(report.worst_depth)} deep at most"
+    if not clauses:
+        return "No problems were found." if report.has_inside else "No problems were found as far as could be checked."
+    return f"The garment {'; it '.join(clauses)}." if report.body is not None else f"The mesh {'; it '.join(clauses)}."
 
 
-def _taken(clip: Clip, numbers: list[int]) -> Clip:
+def _checked_frames(clip: Clip, numbers: list[int]) -> Clip:
     """The checked frames of a clip."""
     if clip.still or len(numbers) == len(clip):
         return clip
@@ -82,7 +87,7 @@ def _taken(clip: Clip, numbers: list[int]) -> Clip:
     return dataclasses.replace(clip, frames=clip.frames[numbers], skin=None)
 
 
-def _spots(report: "Report", numbers: list[int]) -> list[Spot]:
+def _place_views(report: "Report", numbers: list[int]) -> list[PlaceView]:
     """Distinct locations on the garment, each in its worst frame, with the number of frames in which it occurs."""
     rest = np.asarray(report.garment.at(0), np.float64)
     size = float(np.linalg.norm(np.ptp(rest, axis=0)))
@@ -90,12 +95,14 @@ def _spots(report: "Report", numbers: list[int]) -> list[Spot]:
     for place in report.places:
         at = rest[_vertex(report, place)]
         for other, there, frames in kept:
-            if other.kind == place.kind and np.linalg.norm(at - there) < _ONE_SPOT * size:
+            if other.kind == place.kind and np.linalg.norm(at - there) < _SAME_PLACE * size:
                 frames.add(place.frame)
                 break
         else:
             kept.append((place, at, {place.frame}))
-    return [_spot(place, numbers.index(place.frame), len(frames), len(numbers), size) for place, _, frames in kept]
+    return [
+        _place_view(place, numbers.index(place.frame), len(frames), len(numbers), size) for place, _, frames in kept
+    ]
 
 
 def _vertex(report: "Report", place: "Place") -> int:
@@ -106,16 +113,24 @@ def _vertex(report: "Report", place: "Place") -> int:
     return int(np.argmin(((x - place.place) ** 2).sum(1)))
 
 
-def _spot(place: "Place", frame: int, frames: int, of: int, size: float) -> Spot:
+def _place_view(place: "Place", frame: int, frames: int, of: int, size: float) -> PlaceView:
     if place.kind == "inside":
         title = f"{1e3 * place.depth:.3g} mm deep"
         detail = f"{place.size} {'vertex' if place.size == 1 else 'vertices'} inside the body"
     else:
-        title = f"{WORDS[place.kind]} over {size_words(place.length)}"
+        title = f"{KIND_TEXT[place.kind]} over {size_words(place.length)}"
         if place.depth > 0.0:
             title = f"{size_words(place.depth)} deep between vertices, over {size_words(place.length)}"
         detail = f"{place.size} {'pair' if place.size == 1 else 'pairs'} of triangles"
     if of > 1:
         detail += f"; frame {place.frame}" + (f", worst of {frames} frames" if frames > 1 else "")
     radius = max(0.09 * size, 1.5 * place.depth, min(0.5 * place.length, 0.25 * size))
-    return Spot(frame, place.kind, title, detail, place.place, radius, place.direction)
+    return PlaceView(
+        frame=frame,
+        kind=place.kind,
+        title=title,
+        detail=detail,
+        place=place.place,
+        radius=radius,
+        towards=place.direction,
+    )

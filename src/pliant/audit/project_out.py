@@ -13,17 +13,18 @@ from numpy.typing import NDArray
 from ..mesh import Mesh
 
 Floats = NDArray[np.float64]
-Ask = Callable[[Floats], tuple[Floats, Floats]]  # points (k,3) -> signed distance (k,), unit separation direction (k,3)
-ROUNDS, LAST = 24, 8
-SPREAD = 0.5  # smoothing factor of displacements towards the mean of the neighbours, per round
-THROUGH = 12  # rounds in which faces that still cross the body are moved
+# points (k,3) -> signed distance (k,), unit separation direction (k,3)
+SeparationQuery = Callable[[Floats], tuple[Floats, Floats]]
+ROUNDS, LAST_ROUNDS = 24, 8
+SMOOTHING = 0.5  # smoothing factor of displacements towards the mean of the neighbours, per round
+CROSSING_ROUNDS = 12  # rounds in which faces that still cross the body are moved
 GRID = 6  # subdivisions of an edge in the sample grid of such a face
-CLOSER = (1.0, 0.35, 0.12, 0.04)  # sizes of the successive grids around the deepest point, relative to the face
-MIDDLES = 0.5  # distance that edge midpoints and face centroids keep, relative to that of their corners
+GRID_SCALES = (1.0, 0.35, 0.12, 0.04)  # sizes of the successive grids around the deepest point, relative to the face
+MIDPOINT_SHARE = 0.5  # distance that edge midpoints and face centroids keep, relative to that of their corners
 _GRID = np.array([(i, j, GRID - i - j) for i in range(GRID + 1) for j in range(GRID + 1 - i)]) / GRID
 
 
-class Clearing:
+class Projector:
     """Displaces the vertices of a welded mesh so that vertices, edge midpoints and face centroids are outside a body.
 
     links: (n,n) sparse adjacency; degree: (n,) number of neighbours.
@@ -38,53 +39,62 @@ class Clearing:
         self.weights = np.repeat([[1.0, 0, 0], [0.5, 0.5, 0], [1 / 3] * 3], [len(n), len(edges), len(faces)], 0)
         self.n, self.n_faces = mesh.n_vertices, len(faces)
 
-    def spread(self, u: Floats) -> Floats:
+    def smooth(self, u: Floats) -> Floats:
         """Displacements u (n,3) after one smoothing step over neighbours."""
-        return np.asarray(u + SPREAD * (self.links @ u / self.degree - u))
+        return np.asarray(u + SMOOTHING * (self.links @ u / self.degree - u))
 
-    def clear(self, x: Floats, need: Floats, ask: Ask, u: Floats | None = None, rounds: int = ROUNDS) -> Floats:
-        """Displacements (n,3) of x (n,3), starting from u, after which every vertex is at least `need` (n,) metres from
-        the body and midpoints are outside; in narrow gaps the distance is as large as there is room."""
+    def project(
+        self, x: Floats, required: Floats, query: SeparationQuery, u: Floats | None = None, rounds: int = ROUNDS
+    ) -> Floats:
+        """Displacements (n,3) of x (n,3), starting from u, after which every vertex is at least `required` (n,) metres
+        from the body and midpoints are outside; in narrow gaps the distance is as large as there is room."""
         u = np.zeros_like(x) if u is None else u.copy()
-        wanted = np.concatenate([need, MIDDLES * need[self.corners[self.n :]].min(1)])
-        far = np.zeros(len(wanted))  # lower bound of each sample's distance minus the required one
+        required_all = np.concatenate([required, MIDPOINT_SHARE * required[self.corners[self.n :]].min(1)])
+        far = np.zeros(len(required_all))  # lower bound of each sample's distance minus the required one
         for _ in range(rounds):
             before = u
-            u = self.spread(u)
+            u = self.smooth(u)
             far -= self._largest(u - before)
-            self._push(x, u, wanted, ask, far)
+            self._push(x, u, required_all, query, far)
         # vertices are projected last; between two parts that nearly touch, the separation direction of one leads into
         # the other, so the required distance decreases
         last = np.zeros(self.n)
-        for turn in range(LAST):
-            if not self._push(x, u, need * 0.5 ** max(turn - 2, 0), ask, last):
+        for turn in range(LAST_ROUNDS):
+            if not self._push(x, u, required * 0.5 ** max(turn - 2, 0), query, last):
                 break
         return u
 
-    def past(self, x: Floats, u: Floats, need: Floats, ask: Ask, cut: Callable[[Floats], NDArray[Any]]) -> Floats:
+    def uncross(
+        self,
+        x: Floats,
+        u: Floats,
+        required: Floats,
+        query: SeparationQuery,
+        crossing_faces: Callable[[Floats], NDArray[Any]],
+    ) -> Floats:
         """Displacements (n,3) of x (n,3), starting from u, after which fewer faces cross the body where possible.
 
-        cut: function from positions (n,3) to the rows of faces that cross the body. Where the body penetrates between
-        the samples of `clear`, a face is moved by its deepest point.
+        crossing_faces: function from positions (n,3) to the rows of faces that cross the body. Where the body
+        penetrates between the samples of `project`, a face is moved by its deepest point.
         """
         best, left = u, np.inf
         u = u.copy()
-        for _ in range(THROUGH):
-            faces = cut(x + u)
+        for _ in range(CROSSING_ROUNDS):
+            faces = crossing_faces(x + u)
             if len(faces) < left:
                 best, left = u.copy(), len(faces)
             if not len(faces):
                 break
             corners = self.corners[len(self.corners) - self.n_faces + faces]
-            away, out = _deepest((x + u)[corners], ask)
-            missing = np.maximum(MIDDLES * need[corners].min(1) - away, 0.0)
+            away, out = _deepest((x + u)[corners], query)
+            missing = np.maximum(MIDPOINT_SHARE * required[corners].min(1) - away, 0.0)
             order = np.argsort(missing, kind="stable")  # the face with the largest displacement is written last
             push = np.zeros_like(u)
             push[corners[order].ravel()] = np.repeat((missing[:, None] * out)[order], 3, 0)
             u += push
             last = np.zeros(self.n)
-            for turn in range(LAST):
-                if not self._push(x, u, need * 0.5 ** max(turn - 2, 0), ask, last):
+            for turn in range(LAST_ROUNDS):
+                if not self._push(x, u, required * 0.5 ** max(turn - 2, 0), query, last):
                     break
         return best
 
@@ -92,17 +102,17 @@ class Clearing:
         """(k,) upper bound of the motion of each sample, from its corners."""
         return np.asarray(np.linalg.norm(move, axis=1)[self.corners].max(1))
 
-    def _push(self, x: Floats, u: Floats, need: Floats, ask: Ask, far: Floats) -> bool:
+    def _push(self, x: Floats, u: Floats, required: Floats, query: SeparationQuery, far: Floats) -> bool:
         """Displace samples that are too close; return whether there were any."""
         rows = np.flatnonzero(far <= 0.0)
         if not len(rows):
             return False
         corners = self.corners[rows]
         y = x + u
-        away, out = ask(np.einsum("ij,ijk->ik", self.weights[rows], y[corners]))
-        missing = need[rows] - away
+        away, out = query(np.einsum("ij,ijk->ik", self.weights[rows], y[corners]))
+        missing = required[rows] - away
         far[rows] = -missing
-        near = np.flatnonzero(missing > 1e-9 * (1.0 + need[rows]))
+        near = np.flatnonzero(missing > 1e-9 * (1.0 + required[rows]))
         if not len(near):
             return False
         # of all samples at a vertex, the one with the largest displacement is written last and wins
@@ -114,19 +124,21 @@ class Clearing:
         return True
 
 
-def _deepest(corners: Floats, ask: Ask) -> tuple[Floats, Floats]:
+def _deepest(corners: Floats, query: SeparationQuery) -> tuple[Floats, Floats]:
     """Signed distance (f,) and separation direction (f,3) of the deepest sample of each face with corners (f,3,3), by
     a grid of points and finer grids around the deepest."""
     rows, centre = np.arange(len(corners)), np.full((len(corners), 3), 1.0 / 3.0)
-    least, way = np.full(len(corners), np.inf), np.zeros((len(corners), 3))
-    for size in CLOSER:
+    least, direction = np.full(len(corners), np.inf), np.zeros((len(corners), 3))
+    for size in GRID_SCALES:
         weights = np.maximum(centre[:, None] + size * (_GRID - 1.0 / 3.0), 0.0)
         weights /= weights.sum(2, keepdims=True)
         points = np.einsum("fgj,fjk->fgk", weights, corners)
-        found, out = ask(points.reshape(-1, 3))
+        found, out = query(points.reshape(-1, 3))
         away, out = found.reshape(len(corners), -1), out.reshape(points.shape)
         worst = np.argmin(away, 1)
         deeper = away[rows, worst] < least
         least = np.where(deeper, away[rows, worst], least)
-        way, centre = (np.where(deeper[:, None], new[rows, worst], old) for new, old in ((out, way), (weights, centre)))
-    return least, way
+        direction, centre = (
+            np.where(deeper[:, None], new[rows, worst], old) for new, old in ((out, direction), (weights, centre))
+        )
+    return least, direction

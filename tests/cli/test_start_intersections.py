@@ -10,10 +10,10 @@ import pytest
 
 import pliant
 from pliant import Mesh, cli, shapes
-from pliant.cli.diagnostics import Sources, complaints
-from pliant.report.causes import deepest_of
-from pliant.report.result import record
+from pliant.cli.diagnostics import Sources, run_warnings
 from pliant.simulation import Simulation
+from pliant.simulation.measure.causes import deepest_of
+from pliant.simulation.record import record
 
 pytestmark = pytest.mark.compiled
 BALL = dataclasses.replace(shapes.ball(0.3, 3), name="body")
@@ -45,7 +45,7 @@ def test_a_start_is_counted_by_pairs_of_things_and_fix_is_offered_inner_to_outer
     assert {"bodies": ["inner", "outer"], "pairs": met[0, 1]} in result.summary["start"]
     assert f"{met[0, 1]} pairs of triangles of inner with outer" in result.facts["start"]
     files = Sources((pathlib.Path("a b.obj"), pathlib.Path("outer.ply")), pathlib.Path("body.obj"))
-    line = complaints(result, files)[0]
+    line = run_warnings(result, files)[0]
     assert line.startswith("the start has intersections: ")
     first, second = line.partition("first: ")[2].split(" && ")
     assert shlex.split(first) == ["pliant", "fix", "a b.obj", "--body", "body.obj", "-o", "a b-fixed.obj"]
@@ -54,7 +54,7 @@ def test_a_start_is_counted_by_pairs_of_things_and_fix_is_offered_inner_to_outer
 
 
 def test_safe_mode_says_that_its_promise_does_not_cover_those_pairs():
-    line = complaints(run([sheet("one", 0.5), sheet("two", 0.5, 0.2)], "safe"))[0]
+    line = run_warnings(run([sheet("one", 0.5), sheet("two", 0.5, 0.2)], "safe"))[0]
     assert "--self-contact safe does not cover these pairs" in line
     assert "pliant.fix" in line
 
@@ -64,7 +64,7 @@ def test_a_clean_start_says_nothing():
     assert result.start == ()
     assert result.summary["start_pairs"] == 0
     assert "start" not in result.facts
-    assert not any("start" in line for line in complaints(result))
+    assert not any("start" in line for line in run_warnings(result))
 
 
 def test_the_command_that_is_offered_mends_the_start(tmp_path, monkeypatch, capsys):
@@ -108,7 +108,7 @@ def test_a_pinched_place_is_called_that_and_no_option_is_praised():
     worst = deepest_of(result)
     assert worst.pinched
     assert worst.pairs == len(pliant.intersections(two)) > 0
-    said = " ".join(complaints(result))
+    said = " ".join(run_warnings(result))
     assert "the body intersects itself there" in said
     assert "substeps" not in said
     assert "--eps" not in said
@@ -118,11 +118,11 @@ def test_more_substeps_are_for_what_is_fast_and_a_larger_eps_for_what_is_shallow
     x = sheet("cloth", 1.0).vertices.copy()
     x[40] = [0.0, 0.27, 0.0]
     fast = lying(BALL, BALL.vertices + np.array([0.0, 0.1, 0.0]), x + np.array([0.0, 0.1, 0.0]))
-    assert "try more --substeps" in " ".join(complaints(fast))
+    assert "try more --substeps" in " ".join(run_warnings(fast))
     x = sheet("cloth", 0.299).vertices
     slow = lying(BALL, BALL.vertices, x)
     slow = dataclasses.replace(slow, x={0: np.stack([x, x])})
-    said = " ".join(complaints(slow))
+    said = " ".join(run_warnings(slow))
     assert "substeps" not in said
     assert "try a larger --eps" in said
 
@@ -131,6 +131,6 @@ def test_no_place_is_advised_to_what_refuses_it():
     result = lying(BALL, BALL.vertices, sheet("cloth", -1.0).vertices)
     below = {0: np.stack([sheet("cloth", -1.0).vertices] * 2)}
     result = dataclasses.replace(result, x=below, deepest=np.array([0.5, 0.5]), contacts=np.zeros(2, np.int64))
-    said = " ".join(complaints(result))
+    said = " ".join(run_warnings(result))
     assert "never touched" in said
     assert "--place above" not in said

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +11,10 @@ from .... import validate
 from ....arguments import check_arguments
 from ....contacts import Contacts
 from ....kernels.detectors.stochastic import traversal as _kernels
-from ....kernels.detectors.stochastic.features import add_features
-from ....kernels.detectors.stochastic.traversal import Queue, Walker
+from ....kernels.detectors.stochastic.features import FacetQuery, add_features
+from ....kernels.detectors.stochastic.traversal import Queue, Traversal, Walker
 from ....state import State
-from ...base import Finds, Side
+from ...base import BaseDetector, Finds, Side
 from ...bvh.tree import refit, tree_of
 from ...queries.contact_records import Part, Pose, contacts_of
 from ...queries.penetration import Depths
@@ -32,21 +32,22 @@ _BYTES = 260  # peak memory per contact during detection
 
 
 @check_arguments
-class StochasticBvhDetector:
+class StochasticBvhDetector(BaseDetector):
     """Find contacts closer than `within`, the most probable ones first; `other=None` finds self-contact.
 
-    `quality` 0 to 1: stop when about this share of the contacts is found; 1 finds all, as method "tree". `budget_ms`:
+    `quality` 0 to 1: stop when about this share of the contacts is found; 1 finds all, as method "bvh". `budget_ms`:
     stop so that `update` and `find` together take this many milliseconds by `clock`. Without a budget the result is
     deterministic and independent of earlier queries; with one, the number of contacts depends on the machine.
     """
 
-    name: ClassVar[str] = "stochastic-tree"
-    finds: ClassVar[Finds] = Finds.OBSTACLE | Finds.PAIR | Finds.SELF
-    guarantee: ClassVar[str] = "C"
-    needs: ClassVar[str] = "any triangle meshes"
-    gives: ClassVar[str] = "distance, normal, depth (closed obstacle)"
-    source: ClassVar[str] = "Teschner et al. 2005, section 3.1"
-    follows: ClassVar[bool] = True
+    name = "stochastic-bvh"
+    finds = Finds.OBSTACLE | Finds.PAIR | Finds.SELF
+    guarantee = "C"
+    needs = "any triangle meshes"
+    gives = "distance, normal, depth (closed obstacle)"
+    source = "Teschner et al. 2005, section 3.1"
+    follows = True
+    variants = ({"quality": 0.9},)  # the default finds all contacts
 
     def __init__(
         self,
@@ -84,7 +85,7 @@ class StochasticBvhDetector:
         self._lot = np.empty((LEAF * LEAF + _kernels.BATCH + 64, 2), np.int32)
         self._found = self._out[:0]
         self._recording, self._began = 1e-6, 0.0  # seconds per contact record, and start time of this step
-        self.estimated_recall = float("nan")
+        self._recall = float("nan")
         self.opened = 0
 
     def _sew(self) -> None:
@@ -132,6 +133,10 @@ class StochasticBvhDetector:
             self._recording += 0.2 * (each - self._recording)
         return made
 
+    @property
+    def estimated_recall(self) -> float:
+        return self._recall
+
     def _walk(self, x: Floats) -> None:
         a, b = self._walkers[0], self._walkers[-1]
         state, hopes = np.zeros(5, np.int64), np.zeros(2)
@@ -139,11 +144,11 @@ class StochasticBvhDetector:
             hopes[0] = float(min(len(a.order), len(b.order)))
             _kernels.push(self._queue, 0, 0, 0, 0, 1.0, hopes[0])
             state[:2] = 1
-        reach = grown(self.within, x)
+        query = FacetQuery(self._whole.facets, x, self.same, grown(self.within, x), self.within)
         while True:
             work = WORK if self._left(int(state[2])) > SHORT else LITTLE
-            told = (a, b, self.same, self._whole.facets, x, reach, self.within, self.quality, work)
-            _kernels.advance(*told, self._queue, state, hopes, self._lot, self._out)
+            traversal = Traversal(self._queue, state, hopes, self._lot, self._out)
+            _kernels.advance(a, b, query, self.quality, work, traversal)
             if state[4] == 1 or self._left(int(state[2])) <= 0.0:
                 break
             if state[4] == 2:
@@ -152,14 +157,13 @@ class StochasticBvhDetector:
         if state[3]:
             # the time is up: process the pairs that are still in the batch
             self._grow(int(state[0]), int(state[2]))
-            lot = (self._lot, 0, state[3], self.within, self._out, state[2])
-            state[2] = add_features(self._whole.facets, x, self.same, *lot)
+            state[2] = add_features(query, self._lot, 0, state[3], self._out, state[2])
         self._found = self._out[: state[2]]
         self.opened = int(state[1])
         rate = (state[2] + 1.0) / (hopes[1] + 1.0)
-        self.estimated_recall = float((state[2] + 1.0) / (state[2] + 1.0 + rate * max(hopes[0], 0.0)))
+        self._recall = float((state[2] + 1.0) / (state[2] + 1.0 + rate * max(hopes[0], 0.0)))
         if not state[0]:
-            self.estimated_recall = 1.0
+            self._recall = 1.0
 
     def _left(self, found: int) -> float:
         """Return the remaining seconds of the budget, minus the expected time for the records of the pairs found."""

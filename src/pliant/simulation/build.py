@@ -1,0 +1,80 @@
+"""Build: everything that a simulation makes once from its scene, and the choice of the detection method."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..detect.base import Detector, Side
+from ..detect.choose import AUTO, Chosen, method_for
+from ..detect.detectors.offset import OffsetDetector
+from ..detect.detectors.rigid_parts import PartsDetector
+from ..detect.methods import METHODS, check_options, method_name
+from ..scene import Scene
+from .deformable_contact import DeformableContact
+from .guard import Guard
+from .self_contact import NoGuard, SelfContact
+
+log = logging.getLogger("pliant.simulation")
+
+
+def choose(scene: Scene, method: str | None = AUTO) -> Chosen:
+    """Return the method against obstacles, by its name in METHODS, and why: "auto" and None leave it to the scene."""
+    return method_for(scene) if method in (None, AUTO) else Chosen(method_name(str(method)), "asked for")
+
+
+def make_detectors(scene: Scene, method: str, options: Mapping[str, Any]) -> list[Detector]:
+    """Make one detector per deformable body and obstacle; fields of obstacles of one group are combined."""
+    method = method_name(method)
+    options = check_options(method, options)
+    pairs = [(s, f) for s in scene.deformable for f in scene.fixed]
+    found: list[tuple[int, Any]] = []
+    groups: dict[tuple[int, str], list[Any]] = {}
+    for k, (s, f) in enumerate(pairs):
+        body, reach = scene.bodies[f], scene.eps + scene.lift(s)
+        made = METHODS[method].against(scene.shapes.get(f))
+        if f in scene.shapes and not made.follows:
+            able = ", ".join(name for name, other in METHODS.items() if other.follows)
+            raise ValueError(f"method {method!r} needs rigid bodies, but {body.label!r} deforms; use one of: {able}")
+        mesh = scene.bodies[s].mesh
+        soft = Side(mesh.welded if made.volume else mesh.surface, int(scene.first[s]), s)
+        rigid = Side(body.mesh.welded, int(scene.first[f]), f, scene.shapes.get(f))
+        detector = made(soft, rigid, within=reach, **_shared(options, k, len(pairs)))
+        field = detector.field
+        if field is not None and getattr(field, "spacing", 0.0) > 1.001 * scene.eps:
+            text = "the field's cells are %.3g m, larger than eps = %.3g m: cloth may enter %r; choose a larger eps"
+            log.warning(text, field.spacing, scene.eps, body.label)
+        if field is not None and body.group:
+            groups.setdefault((s, body.group), []).append(detector)
+        else:
+            found.append((s, detector))
+    found += [(s, PartsDetector(parts)) for (s, _), parts in groups.items()]
+    lifted: list[Any] = [
+        OffsetDetector(detector, scene.lift(s)) if scene.lift(s) else detector for s, detector in found
+    ]
+    return lifted
+
+
+def _shared(options: Mapping[str, Any], k: int, count: int) -> dict[str, Any]:
+    """Return the options of the k-th of `count` detectors, with `progress` scaled to all of them."""
+    whole = options.get("progress")
+    if whole is None or count < 2:
+        return dict(options)
+    return {**options, "progress": lambda share: whole((k + share) / count)}
+
+
+def reads_obstacles(scene: Scene, detectors: Sequence[Detector]) -> bool:
+    """Whether anything reads the vertices of moving obstacles in every substep."""
+    reads = scene.self_contact == "safe" or bool(scene.shapes) or any(d.follows for d in detectors)
+    return bool(scene.moving) and reads
+
+
+def make_guard(
+    scene: Scene, method: str | None, options: Mapping[str, Any] | None, response: str | None
+) -> SelfContact:
+    """Return what handles contacts among deformable bodies."""
+    if options and method is None and response is None:
+        raise ValueError("self_options are options of a self_method; pass self_method too")
+    # pairs close at rest are taken from the scene's start, not from the state, so that a resumed run agrees
+    if method is not None or response is not None:
+        return DeformableContact(scene, scene.start(), method, options, response)
+    return NoGuard() if scene.self_contact == "off" or not scene.deformable else Guard(scene, scene.start())

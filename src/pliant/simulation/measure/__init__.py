@@ -1,0 +1,1 @@
+"""What is measured of a run, independent of the methods that produced it."""

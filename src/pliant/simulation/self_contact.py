@@ -1,0 +1,124 @@
+"""SelfContact: the interface of everything that handles contacts among deformable bodies, and its null object.
+
+`Guard` and `DeformableContact` implement it; `NoGuard` does nothing, in scenes without self-contact.
+"""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import contacts as _contacts
+from .. import renamed
+from ..contacts import Contacts
+from ..respond.base import Detect
+from ..state import State
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int32]
+
+
+class SelfContact(Protocol):
+    """Contacts of deformable bodies with themselves and each other, within the loop of `Simulation.step`.
+
+    `begin` is called once per frame; `follow`, `apply`, `keep` and `finish` are called in this order in every substep;
+    `end_frame` is called once at the end of a frame if `iterates` is set.
+    """
+
+    detects: ClassVar[bool]  # whether it detects contacts at all
+    method: str  # names of its detector and response; empty if it has none of its own
+    responds: str
+    failed_substeps: int  # substeps in which pairs were given up
+    given_up_pairs: int  # total number of pairs of features given up
+
+    @property
+    def detectors(self) -> Sequence[Any]:
+        """Its detectors, whose memory checkpoints store."""
+
+    @property
+    def iterates(self) -> bool:
+        """Whether `end_frame` separates contacts iteratively."""
+
+    @property
+    def unresolved(self) -> int:
+        """Number of pairs that were still too near when `end_frame` stopped."""
+
+    @property
+    def passes(self) -> int:
+        """Total number of the guard's detection passes."""
+
+    @property
+    def found(self) -> Contacts:
+        """The contacts within the contact offset, for a frame."""
+
+    def begin(self, state: State, dt: float, steps: int = 1) -> None:
+        """Begin a frame of `steps` substeps of dt."""
+
+    def follow(self, state: State) -> None:
+        """Detect again if the motion of this substep requires it."""
+
+    def apply(self, state: State, dt: float) -> None:
+        """Move x so that pairs that are too near come apart."""
+
+    def keep(self, state: State, dt: float) -> None:
+        """In safe mode, limit the motion to what is proved free of intersections."""
+
+    def finish(self, state: State, dt: float) -> None:
+        """Correct v, which has been recomputed from the displacement of the substep."""
+
+    def end_frame(self, state: State, dt: float, detect: Detect) -> None:
+        """Correct x at the end of a frame; `detect` finds the contacts with obstacles."""
+
+    def intersections(self, x: Floats) -> list[tuple[int, int, Rows]]:
+        """Return bodies and corners (k,2,3) of intersecting triangle pairs at x; empty while all pairs are guarded."""
+
+
+class FormerNames:
+    """Names of earlier versions."""
+
+    looks = renamed.attribute("looks", "passes")
+    crossed = renamed.attribute("crossed", "intersections")
+    forced = renamed.attribute("forced", "failed_substeps")
+    unheld = renamed.attribute("unheld", "given_up_pairs")
+
+
+class NoGuard:
+    """Implements `SelfContact` by doing nothing: deformable bodies pass through themselves and each other."""
+
+    detects: ClassVar[bool] = False
+    method = responds = ""
+    detectors: Sequence[Any] = ()
+    iterates = False
+    failed_substeps = given_up_pairs = unresolved = passes = 0
+
+    def __bool__(self) -> bool:
+        return False  # `Simulation.guard` was None without self-contact; `if sim.guard` works for one more version
+
+    @property
+    def found(self) -> Contacts:
+        return _contacts.empty()
+
+    def begin(self, state: State, dt: float, steps: int = 1) -> None:
+        pass
+
+    def follow(self, state: State) -> None:
+        pass
+
+    def apply(self, state: State, dt: float) -> None:
+        pass
+
+    def forget(self, state: State) -> None:
+        pass
+
+    def keep(self, state: State, dt: float) -> None:
+        pass
+
+    def finish(self, state: State, dt: float) -> None:
+        pass
+
+    def end_frame(self, state: State, dt: float, detect: Detect) -> None:
+        pass
+
+    def intersections(self, x: Floats) -> list[tuple[int, int, Rows]]:
+        return []

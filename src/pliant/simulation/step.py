@@ -1,0 +1,294 @@
+"""Simulation: the time-stepping loop of a scene."""
+
+import dataclasses
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import contacts as _contacts
+from .. import renamed, validate
+from ..arguments import check_arguments
+from ..contacts import Contacts
+from ..detect.base import BaseDetector, Detector, complete
+from ..detect.choose import Chosen
+from ..dynamics import SoftDynamics
+from ..errors import MeshFileError
+from ..respond import RESPONSES
+from ..scene import Scene
+from ..state import State
+from .build import choose, make_detectors, make_guard, reads_obstacles
+from .checkpoint import Checkpoint, fingerprint
+from .clock import Clock
+from .drag import DragConstraint, grab
+from .final_projection import FinalProjection
+from .kinematics import Kinematics
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Frame:
+    """Result of one step of `dt`: positions x (n,3) and poses (bodies,3,4) of all bodies, contacts of the last substep,
+    and computing time in seconds. unresolved: pairs that an iterative response left too near. intersections: exact
+    number of intersecting triangle pairs in safe mode, present from the start or after pairs were given up. lost:
+    vertex moves undone because the new position was not finite."""
+
+    index: int
+    time: float  # s
+    x: NDArray[np.float64]
+    pose: NDArray[np.float64]
+    contacts: Contacts
+    seconds: float
+    unresolved: int = 0
+    intersections: int = 0
+    lost: int = 0
+
+    remained = renamed.attribute("remained", "unresolved")
+    cut = renamed.attribute("cut", "intersections")
+
+
+SHORTEST = 1e-9  # s per step: shorter motion is lost in rounding
+LONGEST = 3600.0  # s per step: a body in free fall for longer leaves the scene
+
+
+@check_arguments
+class Simulation:
+    """Runs a scene in steps of `dt` seconds, each divided into `substeps`.
+
+    `method` names the detector between every deformable body and every obstacle ("auto": `chosen` gives the choice and
+    its reason); `options` are passed to each detector. Pass `detectors` to supply your own. `response` is one of
+    RESPONSES: "projection", the papers' "surface-tag" for vertices on a skin, "penalty", "geometric" and
+    "penalty+geometric", or "separate" for deep overlaps. `self_method` (with `self_options`) and `self_response` choose
+    detector and response for contacts among deformable bodies; without either the guard handles these, see
+    docs/self-contact.md.
+    """
+
+    def __init__(
+        self,
+        scene: Scene,
+        dt: float = 0.01,
+        *,
+        substeps: int = 16,
+        method: str = "distance-field",
+        options: Mapping[str, Any] | None = None,
+        detectors: Sequence[Detector] | None = None,
+        response: str = "projection",
+        self_method: str | None = None,
+        self_options: Mapping[str, Any] | None = None,
+        self_response: str | None = None,
+        state: State | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self.scene = scene
+        self.dt = validate.number("dt", dt, low=SHORTEST, high=LONGEST)
+        self.substeps = validate.whole("substeps", substeps, low=1, high=1000)
+        self.state = scene.start() if state is None else state.copy()
+        if self.state.x.shape != (int(scene.first[-1]), 3):
+            raise ValueError(f"state has {len(self.state.x)} vertices; the scene has {int(scene.first[-1])}")
+        if options and detectors is not None:
+            raise ValueError("options configure the detectors that method creates; pass options or detectors, not both")
+        self.clock = clock or Clock(on=False)
+        chosen = choose(scene, method)
+        self.chosen: Chosen | None = chosen if detectors is None else None
+        self.method = chosen.name if detectors is None else ""
+        self.dynamics = SoftDynamics(scene)
+        given = list(detectors) if detectors is not None else make_detectors(scene, chosen.name, options or {})
+        self.detectors: list[Detector] = given
+        for one in map(complete, given):
+            if one.remembers or state is None:  # its state may be of another run
+                one.reset()
+        # only detectors that read the vertices of obstacles need them in every substep
+        follows = reads_obstacles(scene, given)
+        self.kinematics = Kinematics(scene, follows)
+        self.responds = validate.choice("response", response, tuple(RESPONSES))
+        self.response = RESPONSES[self.responds](scene, obstacles=follows)
+        self.final_projection = FinalProjection(scene, given)
+        self.guard = make_guard(scene, self_method, self_options, self_response)
+        self.drags: list[DragConstraint] = []
+        self.state.pose, self.state.bones = scene.poses(self.state.time), scene.bones(self.state.time)
+        self.state.pose_start = self.state.pose.copy()
+        self.kinematics.warn_of_speed(self.dt, self.substeps)
+        self.index = 0
+
+    hands = renamed.attribute("hands", "drags")
+
+    @property
+    def separates(self) -> bool:
+        """Whether a response separates contacts iteratively at the end of a frame."""
+        return self.response.iterates or self.guard.iterates
+
+    def step(self) -> Frame:
+        """Advance by dt."""
+        began, lost = time.perf_counter(), self.dynamics.lost
+        dt, state, clock = self.dt / self.substeps, self.state, self.clock
+        with clock("guard"):
+            self.guard.begin(state, dt, self.substeps)
+        self.final_projection.begin(state)
+        for target in self.kinematics.targets(state.time, dt, self.substeps):
+            with clock("predict"):
+                self.dynamics.predict(state, dt)
+            with clock("move"):
+                self.kinematics.move(state, target, dt)
+            with clock("respond"):
+                self.response.constrain_prediction(state, dt)
+            with clock("relax"):
+                self._relax(dt)
+            with clock("guard"):
+                self.guard.follow(state)
+                self.guard.apply(state, dt)
+            with clock("detect"):
+                found = self.detect(state)
+                self.final_projection.remember(state)
+            with clock("respond"):
+                self.response.begin(found, state)
+                self.response.apply(found, state, dt, self.detect)
+            with clock("guard"):
+                self._keep_apart(dt)
+            with clock("finish"):
+                self._finish(found, dt)
+        with clock("end of frame"):
+            unresolved = self._end_frame(found, dt)
+        self.index += 1
+        return Frame(
+            index=self.index,
+            time=state.time,
+            x=state.x.copy(),
+            pose=state.pose.copy(),
+            contacts=self._with_self_contacts(found),
+            unresolved=unresolved,
+            intersections=sum(len(corners) for _, _, corners in self.guard.intersections(state.x)),
+            lost=self.dynamics.lost - lost,
+            seconds=time.perf_counter() - began,  # last, so that it includes the rest
+        )
+
+    def detect(self, state: State) -> Contacts:
+        """Return the contacts of deformable bodies with obstacles, as found by all detectors."""
+        parts = [detector.update(state).find(state) for detector in self.detectors]
+        # in the order of the detectors: sorting would dominate the time and change nothing
+        return parts[0] if len(parts) == 1 else _contacts.join(parts)
+
+    def _relax(self, dt: float) -> None:
+        """Solve the constraints of materials and drags once."""
+        self.dynamics.relax(self.state, dt)
+        for drag in self.drags:
+            drag.pull(self.state, dt)
+
+    def _keep_apart(self, dt: float) -> None:
+        """In safe mode, limit the motion to what the guard proves free of intersections."""
+        self.dynamics.limit_velocities(self.state)
+        self.guard.keep(self.state, dt)
+
+    def _finish(self, found: Contacts, dt: float) -> None:
+        """Compute v from the displacement of the substep, and correct it for all contacts."""
+        self.dynamics.finish(self.state, dt)
+        self.response.finish(found, self.state, dt)
+        self.guard.finish(self.state, dt)
+
+    def _end_frame(self, found: Contacts, dt: float) -> int:
+        """Apply the final projection and the end-of-frame responses; return the number of pairs left too near."""
+        guard, response, state = self.guard, self.response, self.state
+        self.kinematics.end_frame(state)
+        moved = response.strict and self.final_projection.apply(found, state, self.dt)
+        if guard.iterates:  # it resolves the contacts with obstacles too
+            guard.end_frame(state, dt, self.detect)
+            return guard.unresolved
+        response.end_frame(state, dt, self.detect)
+        if moved or response.iterates:
+            guard.keep(state, dt)
+        return response.unresolved
+
+    def _with_self_contacts(self, found: Contacts) -> Contacts:
+        """Return all contacts of the last substep in canonical order, which those of a single detector have already."""
+        several = self.guard.detects or len(self.detectors) > 1
+        return _contacts.concatenate([found, self.guard.found]) if several else found
+
+    @check_arguments
+    def run(self, frames: int) -> Iterator[Frame]:
+        """Run `frames` steps and yield each frame."""
+        for _ in range(validate.whole("frames", frames, low=0)):
+            yield self.step()
+
+    @check_arguments
+    def grab(self, origin: Any, along: Any) -> DragConstraint | None:
+        """Attach a drag constraint where a ray from `origin` (3,) along `along` (3,) hits; None if not deformable.
+
+        Set `to` of the result to its target, and remove it from `drags` to release. Not stored in checkpoints.
+        """
+        drag = grab(self.scene, self.state, origin, along)
+        if drag is not None:
+            self.drags.append(drag)
+        return drag
+
+    @check_arguments
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a checkpoint, atomically, from which `load` continues bitwise identically; it excludes the scene."""
+        ways = [np.insert(one.state(), 0, k, axis=1) for k, one in enumerate(self._remembering())]
+        Checkpoint(
+            state=self.state,
+            index=self.index,
+            dt=self.dt,
+            substeps=self.substeps,
+            method=self.method,
+            failed_substeps=self.guard.failed_substeps,
+            given_up_pairs=self.guard.given_up_pairs,
+            scene=fingerprint(self.scene),
+            response=self.responds,
+            memory=self.response.memory,
+            self_method=self.guard.method,
+            self_response=self.guard.responds,
+            ways=np.concatenate([np.zeros((0, 11)), *ways]),
+        ).save(path)
+
+    @check_arguments
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        scene: Scene,
+        *,
+        options: Mapping[str, Any] | None = None,
+        detectors: Sequence[Detector] | None = None,
+        self_options: Mapping[str, Any] | None = None,
+        clock: Clock | None = None,
+    ) -> Self:
+        """Continue the run saved at `path`, with its dt, substeps, methods and responses.
+
+        `scene` must be built as in that run; pass `options`, `self_options` or `detectors` again if that run had them.
+        Raises MeshFileError if the file is damaged, of another kind, or of another scene.
+        """
+        saved = Checkpoint.load(path)
+        if saved.scene != fingerprint(scene):
+            why = f"a checkpoint of another scene than {scene.name!r}: build it with the same meshes and parameters"
+            raise MeshFileError(path, "", why)
+        if not saved.method and detectors is None:
+            raise MeshFileError(path, "", "the saved run used its own detectors; pass detectors= again")
+        try:
+            sim = cls(
+                scene,
+                saved.dt,
+                substeps=saved.substeps,
+                method=saved.method or "distance-field",
+                options=options,
+                detectors=detectors,
+                response=saved.response,
+                self_method=saved.self_method or None,
+                self_options=self_options,
+                self_response=saved.self_response or None,
+                state=saved.state,
+                clock=clock,
+            )
+            for one in map(complete, sim.detectors):
+                one.reset()
+            for k, one in enumerate(sim._remembering()):
+                one.restore(saved.ways[saved.ways[:, 0] == k, 1:])
+        except ValueError as error:
+            raise MeshFileError(path, "", f"cannot be resumed in scene {scene.name!r}: {error}") from None
+        sim.index, sim.response.memory = saved.index, saved.memory
+        sim.guard.failed_substeps, sim.guard.given_up_pairs = saved.failed_substeps, saved.given_up_pairs
+        return sim
+
+    def _remembering(self) -> list[BaseDetector]:
+        """Return the detectors whose results depend on earlier ones."""
+        return [one for one in map(complete, (*self.detectors, *self.guard.detectors)) if one.remembers]
