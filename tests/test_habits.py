@@ -49,10 +49,7 @@ def test_the_conventions_list_the_layers_that_the_contracts_prove() -> None:
 def test_the_conventions_show_every_room() -> None:
     text = (ROOT / "docs" / "conventions.md").read_text("utf-8")
     tree = text[text.index("```text\nsrc/pliant/") : text.index("Imports go down only")]
-    rooms = [p.parent.name for p in (ROOT / "src" / "pliant").glob("*/__init__.py")]
-    rooms += [
-        p.parent.name for p in (ROOT / "src" / "pliant").glob("*/*/__init__.py") if "detectors" not in p.parts[-4]
-    ]
-    modules = [p.name for p in (ROOT / "src" / "pliant").glob("[!_]*.py")]
-    absent = [room for room in rooms if f"{room}/" not in tree and room not in ("guard", "static")]
-    assert absent + [name for name in modules if name not in tree] == []
+    package = ROOT / "src" / "pliant"
+    rooms = [p.parent.name for room in ("", "detect", "kernels") for p in (package / room).glob("*/__init__.py")]
+    modules = [p.name for p in package.glob("[!_]*.py")]
+    assert [name for name in (*(f"{room}/" for room in rooms), *modules) if name not in tree] == []

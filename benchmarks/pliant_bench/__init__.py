@@ -1,4 +1,5 @@
-"""How fast and how right, beside others: the papers' tables as data, the peers installed, and how cost grows.
+"""Benchmarks of pliant: speed and accuracy against the tables of papers and against other libraries; scaling.
 
-Everything here measures and returns tables (`report.tables`); the command line prints them, `report` draws them.
+Every module measures and returns tables (`pliant.report.tables`); the command prints them, and the page of
+`pliant.report.tables_page` shows them.
 """

@@ -1,4 +1,4 @@
-"""Table 1 of Fuhrmann et al. 2003 beside our own figures, for the models that are to be had."""
+"""Table 1 of Fuhrmann et al. 2003 and the same bakes with pliant, for the models that are available."""
 
 import functools
 import math
@@ -19,14 +19,14 @@ from . import models, timing
 from .papers import TABLE_1, Baked
 from .timing import alternate
 
-DELTA = 1.0  # cell diagonals; the paper does not print its own
-THIN = math.sqrt(3.0) * DELTA  # the same in cells
+DELTA = 1.0  # in cell diagonals; the paper does not state its value
+THIN = math.sqrt(3.0) * DELTA  # the same, in cells
 PAPER = "the paper"
-# who -> options of the bake; the last is the paper's algorithm
+# participant -> options of the bake; the last one is the algorithm of the paper
 WAYS: dict[str, dict[str, Any]] = {
     "pliant, band 3": {"band": 3.0},
     f"pliant, band {THIN:.2f}": {"band": THIN},
-    f"pliant, the paper's way, band {THIN:.2f}": {"band": THIN, "sign": "face"},
+    f"pliant, algorithm of the paper, band {THIN:.2f}": {"band": THIN, "sign": "face"},
 }
 COLUMNS = (
     Column("model"),
@@ -42,7 +42,7 @@ COLUMNS = (
     Column("mean_cells", "mean", "{:.4f}"),
     Column("backward_cells", "backward", "{:.3f}"),
     Column("lost_percent", "lost%", "{:.3f}"),
-    Column("border_percent", "border%", "{:.3f}"),
+    Column("boundary_percent", "boundary%", "{:.3f}"),
     Column("bytes", "memory", BYTES),
     Column("dense_bytes", "dense", BYTES),
 )
@@ -56,7 +56,7 @@ def paper_table(
     samples: int = 100_000,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Table:
-    """The paper's lines and ours for the same model on the same grid; our own shapes where no original is at hand."""
+    """Rows of the paper and of pliant for the same model and grid; procedural shapes replace missing originals."""
     rows: list[dict[str, Any]] = []
     at_hand = [line for line in TABLE_1 if models.find_model(line.model, folder) is not None]
     if quick:
@@ -114,17 +114,17 @@ def _fidelity(field: DistanceField, samples: int) -> dict[str, float]:
         "mean_cells": said["forward_mean_m"] / field.spacing,
         "backward_cells": said["backward_max_m"] / field.spacing,
         "lost_percent": 100.0 * said["forward_lost_share"],
-        "border_percent": 100.0 * said["forward_unknown_share"],
+        "boundary_percent": 100.0 * said["forward_unknown_share"],
     }
 
 
 def spacing_of(mesh: Mesh, longest: int) -> float:
-    """Metres between nodes, of which `longest` span the longest side of the mesh; our grids add the band's room."""
+    """Grid spacing in metres at which `longest` nodes span the longest side of the mesh, without the band."""
     return float((mesh.bounds[1] - mesh.bounds[0]).max()) / (longest - 1)
 
 
 def examined_points(mesh: Mesh, h: float, delta: float) -> int:
-    """Nodes in the integer boxes, rounded outward, of the prisms `delta` cell diagonals high over every face."""
+    """Number of nodes in the integer boxes (rounded outward) of prisms over all faces, `delta` cell diagonals high."""
     corners, up = mesh.vertices[mesh.faces] - mesh.bounds[0], delta * math.sqrt(3.0) * h * mesh.face_normals
     both = np.stack([corners + up[:, None], corners - up[:, None]])
     low, high = np.floor(both.min((0, 2)) / h), np.ceil(both.max((0, 2)) / h)
@@ -132,7 +132,7 @@ def examined_points(mesh: Mesh, h: float, delta: float) -> int:
 
 
 def delta_of(mesh: Mesh, line: Baked) -> float:
-    """The paper's delta as its own count of examined points tells it, by bisection."""
+    """The delta that reproduces the paper's number of examined points, by bisection."""
     h, low, high = spacing_of(mesh, line.longest), 0.0, 4.0
     for _ in range(20):
         middle = 0.5 * (low + high)
@@ -148,31 +148,32 @@ def _span(values: list[float]) -> list[str]:
 
 
 def paper_notes(table: Table, folder: pathlib.Path | None) -> list[str]:
-    """What could not be had, and what the paper leaves open."""
+    """Which models are missing, and what the paper does not state."""
     names = list(dict.fromkeys(line.model for line in TABLE_1))
     absent = models.missing(names, folder)
     said = []
     if absent:
-        what = "None of the originals is at hand" if len(absent) == len(names) else "Originals that could not be had"
+        what = "None of the originals is available" if len(absent) == len(names) else "Originals that are not available"
         said.append(f"{what}: {', '.join(absent)}. --data FOLDER names a folder with mesh files.")
     deltas = [row["delta"] for row in table.rows if "delta" in row]
     if deltas:
         said.append(
-            "The paper does not print its delta (the height of the prisms in cell diagonals). If its integer boxes are "
-            f"rounded outward, its counts of examined points mean a delta of {' to '.join(_span(deltas))} "
+            "The paper does not state its delta (the height of the prisms in cell diagonals). If its integer boxes are "
+            f"rounded outward, its numbers of examined points imply a delta of {' to '.join(_span(deltas))} "
             "(column delta, found by bisection)."
         )
     said.append(
-        f"Ours: a band of 3 cells, and a thin one of sqrt(3) = {THIN:.2f} cells, which is delta = {DELTA:g}, with our "
-        "own bake and with the paper's way (the nearest face's normal decides the sign, only the box of each prism is "
-        "visited). Times are the best of several on all cores, from vertex and face arrays to the finished field. The "
-        "spacing puts as many nodes along the longest side of the mesh as the paper's grid has; ours adds room for the "
-        "band around it, and its axes are the file's, in another order than the paper's."
+        f"pliant: a band of 3 cells, and a thin one of sqrt(3) = {THIN:.2f} cells, which is delta = {DELTA:g}; with "
+        "its own bake and with the algorithm of the paper (the normal of the nearest face gives the sign, only the box "
+        "of each prism is visited). Times are the best of several runs on all cores, from vertex and face arrays to "
+        "the finished field. The spacing gives as many nodes along the longest side of the mesh as in the paper; the "
+        "grid of pliant extends by the band around it, and its axes are those of the file, in another order than in "
+        "the paper."
     )
     said.append(
-        "Hausdorff: from every vertex and from points spread over the mesh to the marching-cubes reconstruction, "
-        "largest and mean, in cells (backward: the other direction). lost%: area beyond 0.866 cells because it is too "
-        "thin or sharp for the grid; border%: because the field gives no value beside an open border."
+        "Hausdorff: from all vertices and from sampled points of the mesh to the marching-cubes reconstruction, "
+        "maximum and mean, in cells (backward: the other direction). lost%: area farther than 0.866 cells that is too "
+        "thin or sharp for the grid; boundary%: area where the field has no value because a boundary is near."
     )
     said.append("The paper's machines: a Pentium IV of 1.8 GHz; of 2.2 GHz for Dragon, Buddha and Turbine.")
     return said
@@ -188,7 +189,7 @@ def paper_findings(table: Table) -> list[str]:
 
 
 def paper_chart(table: Table) -> Chart:
-    """Seconds, by model and grid."""
+    """Seconds by model and grid."""
     groups: dict[str, dict[str, float]] = {}
     theirs: dict[str, float] = {}
     first, title = next(iter(WAYS)), ""
@@ -200,5 +201,5 @@ def paper_chart(table: Table) -> Chart:
         else:
             groups.setdefault(title, {})[row["who"]] = row["seconds"]
     groups = {name: ours | ({PAPER: theirs[name]} if name in theirs else {}) for name, ours in groups.items()}
-    svg = bars_svg(groups, "s", "Seconds to bake a distance field: the paper's and ours")
-    return Chart("fuhrmann2003-table1", "Seconds to bake, logarithmic; the paper's hardware is of 2003.", svg)
+    svg = bars_svg(groups, "s", "Seconds to bake a distance field: the paper and pliant")
+    return Chart("fuhrmann2003-table1", "Seconds to bake, logarithmic; the hardware of the paper is of 2003.", svg)

@@ -1,4 +1,4 @@
-"""T1: from vertex and face arrays to a signed band of +-3 cells, beside everybody who can."""
+"""T1: baking a signed narrow band of 3 cells on either side, from vertex and face arrays."""
 
 import dataclasses
 import functools
@@ -40,7 +40,7 @@ COLUMNS = (
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Case:
-    """A mesh to bake so that its band takes `nodes` nodes along the longest side."""
+    """A mesh whose band spans `nodes` nodes along its longest side."""
 
     name: str
     make: Callable[[], Mesh]
@@ -48,7 +48,7 @@ class Case:
 
 
 def cases(quick: bool, folder: pathlib.Path | None) -> list[Case]:
-    """Those of T1; the originals only where they are to be had."""
+    """The cases of T1; original models only where they are available."""
     spheres = [(5, 100)] if quick else [(6, 400), (8, 600)]
     found = [Case(_sphere(s), functools.partial(models.bumpy_sphere, s), n) for s, n in spheres]
     for name, nodes in (("Bunny", 400), ("Dragon", 600)):
@@ -78,7 +78,7 @@ def bake_table(
     checked: int = 200_000,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Table:
-    """Every case on one thread and on all, runs in turn; single-point peers on the first case only, once."""
+    """All cases on one thread and on all, with alternating runs; peers without a bake run once, on the first case."""
     rows: list[dict[str, Any]] = []
     everybody: list[Baker] = [Pliant()] if program is None else [Pliant(), OpenVDBBaker(program)]
     for number, case in enumerate(chosen):
@@ -99,7 +99,7 @@ def bake_table(
 
 
 def job_for(mesh: Mesh, nodes: int) -> Job:
-    """The grid that our own bake chooses at that spacing, for everybody."""
+    """The grid that pliant chooses at this spacing; all participants use it."""
     h = models.spacing_for(mesh, nodes)
     field = DistanceField.bake(mesh, spacing=h, band=BAND)
     return Job(*models.arrays(mesh), np.array(field.origin), field.spacing, field.shape, BAND)
@@ -134,7 +134,7 @@ def _row(one: Baker, truth: Truth, threads: int) -> dict[str, Any]:
 
 
 def _single_points(job: Job, truth: Truth, progress: Callable[[str], None]) -> Iterator[dict[str, Any]]:
-    """Peers that answer for points: slow enough that one run says it all."""
+    """Peers that evaluate distances at points: slow enough for one run to suffice."""
     for module, (build, runs_on) in POINT_PEERS.items():
         if present(module) is None:
             continue
@@ -142,21 +142,21 @@ def _single_points(job: Job, truth: Truth, progress: Callable[[str], None]) -> I
         progress(f"{one.name} at some slices")
         one.start(job)
         threads = 1 if runs_on == "one" else machine.cores()
-        one.bake(threads)  # Warp compiles, and the others start their threads
+        one.bake(threads)  # a first run: Warp compiles, and the others start their threads
         seconds = one.bake(threads)
         few = Truth(truth.nodes[:20_000], truth.distance[:20_000])
         yield _row(one, few, threads) | {"seconds": seconds, "median": seconds, "runs": 1}
 
 
 def _ratios(rows: list[dict[str, Any]]) -> None:
-    """How many times longer than ours on as many threads."""
+    """The time relative to pliant on as many threads."""
     ours = {row["threads"]: row["seconds"] for row in rows if row["who"] == Pliant.name}
     for row in rows:
         row["ratio"] = row["seconds"] / ours[row["threads"]]
 
 
 def bake_findings(table: Table) -> list[str]:
-    """A sentence for each case and thread count in which OpenVDB took part."""
+    """A sentence for each case and number of threads that OpenVDB ran."""
     said = []
     for row in table.rows:
         if row["who"] == "OpenVDB":
@@ -175,5 +175,5 @@ def bake_chart(table: Table) -> Chart:
     for row in table.rows:
         if row["threads"] == most or row["who"] not in (Pliant.name, "OpenVDB"):
             groups.setdefault(f"{row['case']} at {row['nodes_longest']}", {})[row["who"]] = row["seconds"]
-    svg = bars_svg(groups, "s", "Seconds to bake a signed band, by mesh and by program")
+    svg = bars_svg(groups, "s", "Seconds to bake a signed narrow band, by mesh and program")
     return Chart("t1-bake", f"Seconds to bake the band on {most} threads, logarithmic: shorter is better.", svg)

@@ -1,4 +1,4 @@
-"""T8: a strip of cloth falls over a sphere to the ground and touches itself: how long a frame takes, how good it is."""
+"""T8: a strip of cloth falls over a sphere, onto the ground and onto itself: time per frame, and quality."""
 
 import dataclasses
 import statistics
@@ -20,7 +20,7 @@ from .peers import PACKAGES, present
 
 Floats = NDArray[np.float64]
 UNIT = "ms"
-# ours with the promise that nothing crosses, and without
+# pliant with the guarantee of an intersection-free state, and without it
 MODES = {contest.OWN: "safe", f"{contest.OWN} push": "push"}
 COLUMNS = (
     Column("case"),
@@ -42,7 +42,7 @@ COLUMNS = (
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """A strip of nx x ny particles, `h` apart, over a sphere whose middle is `height` above the ground. SI units."""
+    """A strip of nx x ny particles, `h` apart, above a sphere whose centre is `height` above the ground. SI units."""
 
     size: tuple[int, int] = (30, 100)
     frames: int = 100
@@ -63,11 +63,11 @@ class Setting:
 
     @property
     def scene(self) -> Scene:
-        """Ours; the sphere is a fine polyhedron inside the round one, by at most 0.04 mm."""
+        """The scene of pliant; its sphere is a polyhedron at most 0.04 mm inside the round one."""
         long = max(self.size) * self.h + 1.0
         sphere = ball(self.radius, 5, centre=(0.0, self.height, 0.0))
         ground = box((long, 0.1, long), 1, centre=(0.0, -0.05, 0.0))
-        # along threads a triangle with these constants resists by 4 mu (lambda + mu) / (lambda + 2 mu)
+        # the stiffness along the threads of a triangle with these constants is 4 mu (lambda + mu) / (lambda + 2 mu)
         stretch = 8.0 / 3.0 * self.stiffness
         material = Cloth(density=self.density, stretch=stretch, shear=self.stiffness, air=0.0)
         bodies = [Body(self.strip, material=material), Body(sphere, fixed=True), Body(ground, fixed=True)]
@@ -75,19 +75,19 @@ class Setting:
 
 
 class Faller(Protocol):
-    """Someone's simulation of the fall."""
+    """The simulation of one participant."""
 
     faces: NDArray[np.int32]
 
     def step(self) -> None: ...
 
     def positions(self) -> Floats:
-        """(n,3) of the cloth, y up, rows of nx particles."""
+        """Positions (n,3) of the cloth, y up, in rows of nx particles."""
         ...
 
 
 class Pliant:
-    """Ours."""
+    """The simulation of pliant."""
 
     def __init__(self, setting: Setting, mode: str) -> None:
         self.simulation = own.simulation(setting.scene, setting.dt, mode)
@@ -103,7 +103,7 @@ class Pliant:
 
 @dataclasses.dataclass(eq=False)
 class _Runner:
-    """A participant, its thread count, and the seconds of its frames."""
+    """A participant, its number of threads, and the times of its frames in seconds."""
 
     who: str
     threads: int
@@ -121,7 +121,7 @@ class _Runner:
 
 
 def cloth_table(*, quick: bool = False, progress: Callable[[str], None] = lambda _: None, **_: Any) -> Table:
-    """Everybody makes a frame in turn; the second half of the fall, in contact, is timed."""
+    """Participants compute their frames in turn; the second half of the fall, with contacts, is timed."""
     setting = Setting((8, 24), 30) if quick else Setting()
     runners = _ours(setting)
     if present("newton") is not None:
@@ -156,13 +156,13 @@ def _newton(setting: Setting, progress: Callable[[str], None]) -> list[_Runner]:
             with contest.quiet():
                 Falling(setting, solver).step()
                 found.append(_Runner(name, 1, solver.note, Falling(setting, solver)))
-        except Exception as error:  # a solver that another version of the package does not have
+        except Exception as error:  # the installed version of the package may not have this solver
             progress(f"{name} takes no part: {error}")
     return found
 
 
 def _row(runner: _Runner, setting: Setting) -> dict[str, Any]:
-    """The median of the frames in contact, and the metric at the end."""
+    """Median time of the frames with contacts, and the quality of the final state."""
     late = slice(len(runner.seconds) // 2, None)
     times = {
         UNIT: 1e3 * statistics.median(runner.seconds[late]),
@@ -174,10 +174,10 @@ def _row(runner: _Runner, setting: Setting) -> dict[str, Any]:
 
 
 def quality(x: Floats, faces: NDArray[np.int32], setting: Setting) -> dict[str, Any]:
-    """How much threads are too long or short, how deep the cloth is in the round sphere and in the ground, and how
-    many pairs of its triangles cross; exact for the positions (n,3)."""
+    """Relative change of edge lengths, penetration depth in the round sphere and in the ground, and number of
+    intersecting pairs of triangles; exact for the positions (n,3)."""
     if not np.isfinite(x).all():
-        return {"note": "flew apart"}
+        return {"note": "diverged"}
     nx, ny = setting.size
     grid = x.reshape(ny, nx, 3)
     along = [np.linalg.norm(np.diff(grid, axis=axis), axis=2).ravel() for axis in (0, 1)]
@@ -199,8 +199,8 @@ TASK = contest.Task(
     cloth_table,
     UNIT,
     "Milliseconds of a frame of cloth on a sphere and on itself",
-    "T8: everybody makes a frame in turn; the median of the second half of the fall, when cloth lies on the sphere, on "
-    "the ground and on itself, and the slowest. What it is worth at the end: how much longer or shorter threads are "
-    "than at rest (mean and largest), how deep triangles are in the round sphere and vertices in the ground, and how "
-    "many pairs of triangles cross, exactly.",
+    "T8: participants compute their frames in turn; median and maximum of the second half of the fall, when the cloth "
+    "lies on the sphere, on the ground and on itself. Quality of the final state: relative difference of edges from "
+    "their rest length (mean and maximum), depth of triangles in the round sphere and of vertices in the ground, and "
+    "the exact number of intersecting pairs of triangles.",
 )

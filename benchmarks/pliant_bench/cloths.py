@@ -1,4 +1,4 @@
-"""Cloth to measure on: flat, folded and crumpled without one layer crossing another, and steps of such cloth."""
+"""Test cloths: flat, folded and crumpled without intersections, and steps of their motion."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from pliant.mesh import Mesh
 
 Floats = NDArray[np.float64]
-H = 0.01  # m between neighbouring particles
+H = 0.01  # distance of neighbouring particles, m
 SIZES = ((30, 100), (100, 100), (300, 300))
 QUICK = ((6, 20),)
 STATES = ("flat", "folded", "crumpled")
@@ -34,13 +34,13 @@ def pile(nx: int, ny: int, state: str, gap: float = 0.5) -> Mesh:
 
 
 def _zigzag(row: NDArray[np.int64], long: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(layer, place in it) where every second layer of `long` rows runs back."""
+    """Layer, and position in it; layers of `long` rows run in alternating directions."""
     layer, at = row // long, row % long
     return layer, np.where(layer % 2 == 0, at, long - 1 - at)
 
 
 def _nested(i: NDArray[np.int64], nx: int, layer: NDArray[np.int64], gap: float) -> tuple[Floats, Floats]:
-    """x and z where layers are folded once more into six piles; the sheet outside goes the longer way round."""
+    """x and z of layers that are folded again into six nested piles; outer layers have longer bends."""
     long, top = max(-(-nx // 6), 5), int(layer.max())
     pile_number, at = _zigzag(i, long)
     u = at / (long - 1.0)
@@ -50,7 +50,7 @@ def _nested(i: NDArray[np.int64], nx: int, layer: NDArray[np.int64], gap: float)
 
 
 def _wave(v: Floats, a: float, w: float) -> None:
-    """Each axis moved by a function of the others only, in place: no two points can come to the same place."""
+    """Shear each axis by a function of the other two, in place; the map is injective, so no intersections arise."""
     v[:, 2] += a * np.sin(w * v[:, 0] + 0.3) + a * np.cos(0.8 * w * v[:, 1])
     v[:, 0] += a * np.sin(w * v[:, 2] + 1.1)
     v[:, 1] += a * np.sin(0.7 * w * v[:, 0] + 0.4 + 0.5 * w * v[:, 2])
@@ -64,7 +64,7 @@ def _faces(nx: int, ny: int) -> NDArray[np.int32]:
 
 
 def stepped(x: Floats, kind: str) -> Floats:
-    """Where cloth `x` (n,3) is after a step: half an edge lower and squeezed; "miss" gently, "hit" fast and noisily."""
+    """Positions of cloth `x` (n,3) after a step: half an edge lower and compressed; "miss" gently, "hit" with noise."""
     squeeze, noise = {"miss": (0.15, 0.01), "hit": (0.4, 0.15)}[kind]
     end = x + np.array([0.1, 0.05, -0.5]) * H
     end[:, 2] -= squeeze * (x[:, 2] - x[:, 2].mean())
@@ -73,5 +73,5 @@ def stepped(x: Floats, kind: str) -> Floats:
 
 
 def poses(x: Floats) -> tuple[Floats, Floats]:
-    """Two places of the same cloth, half an edge apart: who follows positions has work, and the pairs are the same."""
+    """Two positions of the same cloth, half an edge apart, with the same pairs, so that each update does work."""
     return x, x + np.array([0.1, 0.05, -0.5]) * H

@@ -1,4 +1,4 @@
-"""Coal and FCL as peers: trees over triangles and their pairs (T6). Both run on one thread."""
+"""Coal and FCL as peers: intersecting triangles by BVHs (T6). Both run on one thread."""
 
 import importlib
 from typing import Any
@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
-_MOST = 10_000_000  # contacts wanted: all
+_MOST = 10_000_000  # maximum number of contacts: all
 
 
 class Coal:
-    """A tree of boxes and swept spheres (OBBRSS, what Coal recommends) that stays, and one that is refitted."""
+    """A BVH of OBBs and swept spheres (OBBRSS, which Coal recommends) for the static mesh, and one that is refitted."""
 
     def __init__(self, x_a: Floats, x_b: Floats, faces: Ints) -> None:
         self.coal = importlib.import_module("coal")
@@ -30,7 +30,7 @@ class Coal:
         return model
 
     def points(self, x: Floats) -> Any:
-        """Positions in Coal's own type."""
+        """Positions in the type of Coal."""
         found = self.coal.StdVec_Vec3s()
         found.extend(list(x))
         return found
@@ -38,7 +38,7 @@ class Coal:
     def update(self, points: Any) -> None:
         self.b.beginReplaceModel()
         self.b.replaceSubModel(points)
-        self.b.endReplaceModel(True, True)  # refit, from the leaves up
+        self.b.endReplaceModel(True, True)  # refit, bottom-up
 
     def find(self) -> Any:
         result = self.coal.CollisionResult()
@@ -46,13 +46,13 @@ class Coal:
         return result
 
     def pairs(self, result: Any) -> Ints:
-        """(k,2) of the faces; Coal may report a pair more than once."""
+        """Pairs of faces (k,2); Coal may report a pair more than once."""
         contacts = (result.getContact(k) for k in range(result.numContacts()))
         return _unique([(contact.b1, contact.b2) for contact in contacts])
 
 
 class FCL:
-    """A tree that stays and one that is built anew: the binding has no refit."""
+    """A BVH of the static mesh, and one that is rebuilt, because the binding has no refit."""
 
     def __init__(self, x_a: Floats, faces: Ints) -> None:
         self.fcl = importlib.import_module("fcl")

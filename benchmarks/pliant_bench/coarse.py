@@ -1,4 +1,4 @@
-"""Fewer triangles: a closed mesh with some of its vertices, so that what was known of them still is."""
+"""Simplification by edge collapse that keeps a subset of the vertices, so that their attributes remain valid."""
 
 import heapq
 import math
@@ -10,7 +10,7 @@ from pliant.mesh import Mesh
 
 
 def coarsened(mesh: Mesh, count: int) -> tuple[Mesh, NDArray[np.int64]]:
-    """`count` of the vertices of a closed mesh of one piece, and which; the shortest edges are drawn together first.
+    """A connected closed mesh reduced to `count` of its vertices, and their indices; shortest edges collapse first.
 
     An edge goes only where the surface stays one, and no triangle turns over.
     """
@@ -30,7 +30,7 @@ def coarsened(mesh: Mesh, count: int) -> tuple[Mesh, NDArray[np.int64]]:
         beside = [_beside(faces, around[k]) - {k} for k in (i, j)]
         shared = beside[0] & beside[1]
         moved = around[j] - around[i]
-        # two corners in common, both of which keep three triangles or more
+        # exactly two common neighbours, both of which keep at least three triangles
         if len(shared) != 2 or min(len(around[k]) for k in shared) < 4 or _turns(x, faces, moved, j, i):
             continue
         for f in around[i] & around[j]:
@@ -54,7 +54,7 @@ def _beside(faces: dict[int, tuple[int, int, int]], some: set[int]) -> set[int]:
 
 
 def _turns(x: list[list[float]], faces: dict[int, tuple[int, int, int]], some: set[int], old: int, new: int) -> bool:
-    """Whether a triangle would look another way, or be a needle, with `new` in the place of `old`."""
+    """Whether replacing `old` by `new` flips a triangle or makes it a needle."""
     for f in some:
         a, b, c = faces[f]
         n, _ = _normal(x[a], x[b], x[c])
@@ -66,7 +66,7 @@ def _turns(x: list[list[float]], faces: dict[int, tuple[int, int, int]], some: s
 
 
 def _normal(a: list[float], b: list[float], c: list[float]) -> tuple[list[float], float]:
-    """Normal, as long as twice the area, and the square of the longest edge; by hand, since arrays cost more here."""
+    """Normal with the length of twice the area, and the squared longest edge; on scalars, which is faster here."""
     e, f, g = ([q - p for p, q in zip(*ends)] for ends in ((a, b), (a, c), (b, c)))
     n = [e[1] * f[2] - e[2] * f[1], e[2] * f[0] - e[0] * f[2], e[0] * f[1] - e[1] * f[0]]
     return n, max(_dot(e, e), _dot(f, f), _dot(g, g))

@@ -1,4 +1,4 @@
-"""One piece of work done by several in turn: how long it took each, on how many threads, and what they answered."""
+"""One task solved by several participants in turn: time and number of threads of each, and its results."""
 
 import contextlib
 import dataclasses
@@ -21,8 +21,8 @@ UNITS = {"ms": 1e3, "us": 1e6}
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Task:
-    """A row of the tasks: `table(quick=, repeats=, folder=, progress=)` measures, in `unit`; `shown` heads the chart,
-    `about` says how it is measured."""
+    """A task: `table(quick=, repeats=, folder=, progress=)` measures it in `unit`; `shown` is the title of the chart,
+    `about` describes the measurement."""
 
     table: Callable[..., Table]
     unit: str
@@ -36,7 +36,7 @@ def _nothing(_: Any) -> dict[str, Any]:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Entry:
-    """Someone's way to do the work.
+    """The solution of one participant.
 
     `work` is timed; it makes `parts` equal pieces of work, and time is given for one of them. `check` turns an answer
     into columns. `ready` is told the number of threads before the clock starts.
@@ -59,7 +59,7 @@ class Entry:
 
 
 class _Runner:
-    """Runs an entry, and keeps its least processor time, its last answer and why it failed."""
+    """Runs an entry, and keeps its least CPU time, its last result and the reason of a failure."""
 
     def __init__(self, entry: Entry, threads: int) -> None:
         self.entry, self.threads = entry, threads
@@ -67,7 +67,7 @@ class _Runner:
         self.cpu, self.failed = float("inf"), ""
 
     def __call__(self) -> float:
-        self.answer = None  # memory of the answer before is free again when the next is made
+        self.answer = None  # free the memory of the previous result before the next one is computed
         try:
             self.entry.ready(self.threads)
             with timing.threads(self.threads), quiet():
@@ -75,7 +75,7 @@ class _Runner:
                 self.answer = self.entry.work()
                 took = time.perf_counter() - start
                 self.cpu = min(self.cpu, time.process_time() - began)
-        except Exception as error:  # whatever a foreign package raises, the others go on; ours must not fail
+        except Exception as error:  # an error of a peer does not stop the others; an error of pliant does
             if self.entry.own:
                 raise
             self.failed = f"failed: {type(error).__name__}: {str(error)[:200]}"
@@ -95,7 +95,7 @@ class _Runner:
 def compare(
     case: str, entries: Sequence[Entry], unit: str, repeats: int, progress: Callable[[str], None]
 ) -> list[dict[str, Any]]:
-    """Rows for one thread and for all, entries in turn; ratios to ours on as many threads and on all of them."""
+    """Rows for one thread and for all, with alternating runs; ratios to pliant on as many threads and on all."""
     rows: list[dict[str, Any]] = []
     begun: set[str] = set()
     for threads in sorted({1, machine.cores()}):
@@ -103,7 +103,7 @@ def compare(
         runners = {entry.who: _Runner(entry, threads) for entry in entries if entry.takes(threads)}
         for who, runner in runners.items():
             if who not in begun:
-                runner()  # compiles, which may take so long that the rounds below would have no time left
+                runner()  # a first run, since compiling may use up the time of the rounds below
                 begun.add(who)
         times = alternate(runners, repeats)
         rows += [{"case": case} | runner.row(times[who], unit) for who, runner in runners.items()]
@@ -111,7 +111,7 @@ def compare(
 
 
 def with_ratios(rows: list[dict[str, Any]], unit: str) -> list[dict[str, Any]]:
-    """`ratio` and `ratio_all` added to each row that has a time, where ours has one."""
+    """Add `ratio` and `ratio_all` to each row with a time, if pliant has one."""
     ours = {row["threads"]: row[unit] for row in rows if row["who"] == OWN}
     for row in rows:
         if unit in row and row["threads"] in ours:
@@ -121,7 +121,7 @@ def with_ratios(rows: list[dict[str, Any]], unit: str) -> list[dict[str, Any]]:
 
 
 def columns(unit: str, *about: Column) -> tuple[Column, ...]:
-    """Those of every table here; `about` are the ones that tell what was answered."""
+    """The columns of all tables; `about` are those that describe the results."""
     return (
         Column("case"),
         Column("who"),
@@ -138,7 +138,7 @@ def columns(unit: str, *about: Column) -> tuple[Column, ...]:
 
 
 def findings(table: Table, unit: str) -> list[str]:
-    """A sentence for each case and number of threads in which ours and somebody else took part."""
+    """A sentence for each case and number of threads that pliant and a peer ran."""
     said = []
     for case, threads in dict.fromkeys((row["case"], row["threads"]) for row in table.rows):
         rows = [row for row in table.rows if (row["case"], row["threads"]) == (case, threads) and "ratio" in row]
@@ -152,13 +152,15 @@ def findings(table: Table, unit: str) -> list[str]:
 
 
 def charts(table: Table, task: Task) -> list[Chart]:
-    """Time on all threads; of those who run on one only, on that. None where nobody took part."""
+    """Time on all threads, or on one for participants that run on one only. Empty without participants."""
     groups: dict[str, dict[str, float]] = {}
     for row in sorted(table.rows, key=lambda row: -row["threads"]):
         if task.unit in row:
             groups.setdefault(row["case"], {}).setdefault(row["who"], row[task.unit])
     ordered = {case: groups[case] for case in dict.fromkeys(row["case"] for row in table.rows) if case in groups}
-    caption = f"{task.shown}, on all threads (those who run on one: on one), logarithmic: shorter is better."
+    caption = (
+        f"{task.shown}, on all threads (on one for participants that have only one), logarithmic: shorter is better."
+    )
     return [Chart(table.name, caption, bars_svg(ordered, task.unit, task.shown))] if ordered else []
 
 
@@ -168,7 +170,7 @@ def count_text(threads: int) -> str:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Peers that greet do so on stderr: our JSON must stay alone."""
+    """Redirect messages of peers to stderr, so that stdout contains only JSON."""
     with contextlib.redirect_stdout(sys.stderr):
         yield
 
@@ -177,7 +179,7 @@ Maker = Callable[[Any], list[Entry]]  # from a case of the task to the entries o
 
 
 def gather(case: Any, ours: Maker, peers: dict[str, Maker], present: Callable[[str], str | None]) -> list[Entry]:
-    """Our entries and those of every package that is there; one that cannot prepare takes part as failed."""
+    """Entries of pliant and of every installed package; a package that cannot prepare its entry is listed as failed."""
     try:
         entries = ours(case)
     except Absent:
@@ -188,7 +190,7 @@ def gather(case: Any, ours: Maker, peers: dict[str, Maker], present: Callable[[s
         try:
             with quiet():
                 entries += make(case)
-        except Exception as error:  # a package of another version, say
+        except Exception as error:  # such as an unsupported version of the package
             entries.append(Entry(module, functools.partial(_again, error)))
     return entries
 

@@ -1,4 +1,4 @@
-"""How the cost of a bake grows with the resolution: with the surface (slope 2), not with the volume (slope 3)."""
+"""Cost of a bake against resolution: it grows with the surface (slope 2), not with the volume (slope 3)."""
 
 import functools
 import pathlib
@@ -38,7 +38,7 @@ def growth_table(
     repeats: int = 3,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Table:
-    """Each mesh baked at each resolution, on all threads; the slope is that from the resolution before."""
+    """Each mesh baked at each resolution, on all threads; the slope is relative to the previous resolution."""
     rows: list[dict[str, Any]] = []
     for name, mesh in meshes.items():
         before: dict[str, Any] | None = None
@@ -68,13 +68,13 @@ def _measure(mesh: Mesh, cells: int, repeats: int) -> dict[str, Any]:
 
 
 def growth_meshes(quick: bool, folder: pathlib.Path | None) -> dict[str, Mesh]:
-    """The bunny where it is to be had, and two of our own."""
+    """The bunny where it is available, and two procedural shapes."""
     found = {} if (bunny := models.original("Bunny", folder)) is None else {"bunny": bunny}
     return found | {"bumpy sphere": models.bumpy_sphere(4 if quick else 6), "bust": bust()}
 
 
 def slope(rows: Sequence[dict[str, Any]]) -> float:
-    """Of the straight line through log(seconds) over log(cells)."""
+    """Slope of the regression line of log(seconds) over log(cells)."""
     x, y = (np.log([row[key] for row in rows]) for key in ("cells", "seconds"))
     return float(np.polyfit(x, y, 1)[0])
 
@@ -97,4 +97,6 @@ def growth_chart(table: Table) -> Chart:
     for row in table.rows:
         curves.setdefault(row["mesh"], []).append((row["cells"], row["seconds"]))
     svg = curves_svg(curves, ("cells along the longest side", "seconds"), "Seconds to bake against resolution", 2.0)
-    return Chart("growth", "Seconds against resolution, both logarithmic. Dashed: slope 2, that of a surface.", svg)
+    return Chart(
+        "growth", "Seconds against resolution, both logarithmic. Dashed: slope 2, the growth of a surface.", svg
+    )

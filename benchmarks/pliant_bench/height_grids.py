@@ -1,4 +1,4 @@
-"""What a question to a height grid costs as the grid grows, and a cloth on a face (Neal 2003)."""
+"""Cost of a query against the size of a height grid, and a cloth on a face (Neal 2003)."""
 
 import functools
 import time
@@ -22,10 +22,10 @@ from .timing import alternate, threads, timed
 Floats = NDArray[np.float64]
 SIZES, QUICK = (64, 128, 256, 512, 1024, 2048, 4096), (64, 256)
 QUERIES = 1 << 20
-CLOTH = 100  # vertices along the side of a cloth that covers the whole grid
+CLOTH = 100  # vertices along one side of a cloth that covers the whole grid
 ROWS, STEPS, RANDOM = "cell by cell", f"cloth of {CLOTH} x {CLOTH}", "no order"
 OURS, SCIPY = "pliant", "scipy"
-# on the face: who -> method, options
+# on the face: participant -> method, options
 WAYS: dict[str, tuple[str, dict[str, Any]]] = {
     "height-grid, from above": ("height-grid", {"directions": ("+y",)}),
     "height-grid, six sides": ("height-grid", {}),
@@ -35,19 +35,19 @@ WAYS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def grid_of(nodes: int) -> HeightGrid:
-    """Hills over 1 m x 1 m; nothing here depends on what they look like."""
+    """Hills over 1 m x 1 m; the measurement does not depend on their shape."""
     s = np.linspace(0.0, 1.0, nodes)
     heights = 0.05 * np.sin(20.0 * s)[:, None] * np.cos(17.0 * s)
     return HeightGrid(heights, spacing=1.0 / (nodes - 1))
 
 
 def points_of(order: str, nodes: int, count: int) -> Floats:
-    """(n,3) points near the hills, in an order that is kind to caches or not."""
+    """Points (n,3) near the hills, in an order with or without cache locality."""
     rng = np.random.default_rng(2003)
-    if order == ROWS:  # neighbours in memory, one after the other
+    if order == ROWS:  # consecutive points are neighbours in memory
         cell = np.arange(count) % (nodes - 1) ** 2
         zx = (np.stack([cell // (nodes - 1), cell % (nodes - 1)], 1) + rng.random((count, 2))) / (nodes - 1)
-    elif order == STEPS:  # the same vertices in the same order, as a simulation asks step after step
+    elif order == STEPS:  # the same vertices in the same order, as in the substeps of a simulation
         side = (np.arange(CLOTH) + 0.5) / CLOTH
         sheet = np.stack(np.meshgrid(side, side, indexing="ij"), 2).reshape(-1, 2)
         zx = np.tile(sheet, (-(-count // len(sheet)), 1))[:count]
@@ -64,7 +64,7 @@ def cost_table(
     count: int = QUERIES,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Table:
-    """Nanoseconds of processor time a question, one thread; sizes take turns."""
+    """Nanoseconds of CPU time per query on one thread; runs alternate between sizes."""
     rows: list[dict[str, Any]] = []
     for order in (ROWS, STEPS, RANDOM):
         progress(f"points in {order}")
@@ -104,7 +104,7 @@ def _ask(columns: _kernels.Columns, points: Floats, answers: _kernels.Answers) -
 
 
 def _interpolate(grid: HeightGrid, points: Floats) -> float:
-    """The height alone, by scipy; no distance, no normal."""
+    """The height by scipy, without distance and normal."""
     at = np.ascontiguousarray(points[:, [2, 0]].T / grid.spacing[:, None])
     start = time.process_time()
     map_coordinates(grid.heights, at, order=1)
@@ -112,20 +112,20 @@ def _interpolate(grid: HeightGrid, points: Floats) -> float:
 
 
 def _check(grid: HeightGrid, points: Floats) -> float:
-    """The largest difference of our heights from scipy's, metres."""
+    """Maximum difference of the heights from those of scipy, in metres."""
     d, n = grid.sample(points)
     theirs = map_coordinates(grid.heights, points[:, [2, 0]].T / grid.spacing[:, None], order=1)
     return float(np.abs(points[:, 1] - d / n[:, 1] - theirs).max())
 
 
 def face_table(*, resolution: int = 36, frames: int = 100, progress: Callable[[str], None] = lambda _: None) -> Table:
-    """The same cloth on the same face by several methods; depth by the exact referee."""
+    """The same cloth on the same face with several methods; depth by the exact referee."""
     rows: list[dict[str, Any]] = []
     for who, (method, options) in WAYS.items():
         progress(f"cloth on the face: {who}")
         scene = SCENES["cloth-on-face"](resolution=resolution)
         make = functools.partial(Simulation, scene, method=method, options=options)
-        building = [timed(make), timed(make)][-1]  # the first may compile
+        building = [timed(make), timed(make)][-1]  # the first run may compile
         sim = make()
         result = record(sim, frames)
         rows.append(
@@ -148,7 +148,7 @@ def face_table(*, resolution: int = 36, frames: int = 100, progress: Callable[[s
 
 
 def _detecting(sim: Simulation, repeats: int = 7, steps: int = 20) -> float:
-    """Seconds of processor time that one detection takes where the cloth lies now, one thread, best of several."""
+    """CPU time in seconds of one detection pass at the current positions, on one thread, best of several runs."""
 
     def run() -> float:
         start = time.process_time()
@@ -167,7 +167,7 @@ def findings(cost: Table, face: Table) -> list[str]:
         ours = [row for row in cost.rows if row["order"] == order and row["who"] == OURS]
         a, b = ours[0], ours[-1]
         said.append(
-            f"{order}: {a['ns']:.1f} ns a query on {a['nodes']} x {a['nodes']}, {b['ns']:.1f} ns on {b['nodes']} x "
+            f"{order}: {a['ns']:.1f} ns per query on {a['nodes']} x {a['nodes']}, {b['ns']:.1f} ns on {b['nodes']} x "
             f"{b['nodes']}: {b['ratio']:.2f} times"
         )
     deepest = max(row["deepest_mm"] for row in face.rows if row["who"].startswith("height-grid"))
@@ -175,15 +175,15 @@ def findings(cost: Table, face: Table) -> list[str]:
 
 
 NOTES = (
-    "The paper prints no figures; it says that the time depends on the cloth alone and not on the grid. A query is a "
-    "distance with its normal; processor time of one thread, best of several, sizes in turn. cell by cell: neighbours "
-    f"in memory one after the other, what a cache is made for. cloth: the same {CLOTH**2:,} vertices all over the grid "
-    "again and again, as a simulation asks; each touches two lines of memory, however large the grid is. no order: a "
-    "query waits for memory once the grid is larger than the caches. scipy is map_coordinates of order 1, which gives "
-    "the height alone; error is the largest difference of our height from its.",
-    "On the face: build is rendering or baking for the second time, wall time; detect is one small step where the "
-    "cloth lies at the end, processor time of one thread, best of several; frame is the median of the second half, "
-    "wall time on all cores.",
+    "The paper has no figures; it states that the time depends on the cloth only and not on the grid. A query returns "
+    "distance and normal; CPU time of one thread, best of several runs, which alternate between sizes. cell by cell: "
+    f"consecutive queries are neighbours in memory. cloth: the same {CLOTH**2:,} vertices all over the grid in every "
+    "substep, as in a simulation; each accesses two cache lines, whatever the size of the grid. no order: queries wait "
+    "for memory if the grid is larger than the caches. scipy is map_coordinates of order 1, which returns only the "
+    "height; error is the maximum difference from its heights.",
+    "On the face: build is the second rendering or baking, wall-clock time; detect is one detection pass at the final "
+    "positions, CPU time of one thread, best of several runs; frame is the median of the second half, wall-clock time "
+    "on all cores.",
 )
 
 
@@ -192,5 +192,7 @@ def cost_chart(table: Table) -> Chart:
     for row in table.rows:
         if row["who"] == OURS:
             curves.setdefault(row["order"], []).append((row["nodes"], row["ns"]))
-    svg = curves_svg(curves, ("nodes along a side", "ns a query"), "Nanoseconds a query against the size of the grid")
-    return Chart("neal-cost", "Nanoseconds a query against the size of the grid, both logarithmic.", svg)
+    svg = curves_svg(
+        curves, ("nodes along a side", "ns per query"), "Nanoseconds per query against the size of the grid"
+    )
+    return Chart("neal-cost", "Nanoseconds per query against the size of the grid, both logarithmic.", svg)

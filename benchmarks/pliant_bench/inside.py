@@ -1,4 +1,4 @@
-"""T7: all vertices in all tetrahedra of two bodies, each with the other and with itself."""
+"""T7: all vertices in tetrahedra of two bodies, mutual and self."""
 
 import dataclasses
 import importlib
@@ -28,7 +28,7 @@ COLUMNS = contest.columns(
     Column("missing", show="{:,}"),
     Column("extra", show="{:,}"),
 )
-# four tets at corners of a cube, one in the middle; a cube beside it is mirrored along x
+# four tets at the corners of a cube and one in its centre; neighbouring cubes are mirrored along x
 _FIVE = np.array(
     [
         [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)],
@@ -42,7 +42,7 @@ _FIVE = np.array(
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Case:
-    """Vertices (n,3) and tets (m,4) of two bodies, how many belong to the first, and the pairs (k,2)."""
+    """Vertices (n,3) and tets (m,4) of two bodies, the sizes of the first body, and the true pairs (k,2)."""
 
     x: Floats
     tets: Ints
@@ -52,7 +52,7 @@ class Case:
 
 
 def block(n: int, bend: float = 0.0, shift: Any = (0.0, 0.0, 0.0), seed: int = 0) -> tuple[Floats, Ints]:
-    """A cube of n^3 cells of five tets, its vertices shaken; `bend` (radians) rolls it up until its ends overlap."""
+    """A cube of n^3 cells of five tets with perturbed vertices; `bend` (radians) rolls it until its ends overlap."""
     corner = np.stack(np.meshgrid(*[np.arange(n + 1)] * 3, indexing="ij"), -1).reshape(-1, 3)
     x = (corner + np.random.default_rng(seed).uniform(-0.15, 0.15, corner.shape)) / n
     cell = np.stack(np.meshgrid(*[np.arange(n)] * 3, indexing="ij"), -1).reshape(-1, 3)
@@ -69,7 +69,7 @@ def block(n: int, bend: float = 0.0, shift: Any = (0.0, 0.0, 0.0), seed: int = 0
 
 
 def truth_of(x: Floats, tets: Ints) -> Rows:
-    """(k,2) every vertex against every tet, exactly."""
+    """Pairs (k,2), by exact tests of all vertices against all tets."""
     found = []
     for first in range(0, len(tets), 512):
         held = np.empty((min(512, len(tets) - first), len(x)), np.bool_)
@@ -87,7 +87,7 @@ def inside_table(
     folder: pathlib.Path | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Table:
-    """Follow the positions and find all pairs."""
+    """Update to the positions and find all pairs."""
     n = 5 if quick else 13
     (x, tets), (y, others) = block(n, bend=7.0), block(n, shift=(0.6, 0.3, 0.5), seed=1)
     z, both = np.concatenate([x, y]), np.concatenate([tets, others + np.int32(len(x))])
@@ -112,8 +112,8 @@ def _ours(case: Case) -> list[Entry]:
         return _judge(case, pairs)
 
     return [
-        Entry(contest.OWN, lambda: found.update(case.x).pairs(), check, note="hashed again, exact pairs"),
-        Entry(f"{contest.OWN}, every pair", lambda: truth_of(case.x, case.tets), check, note="brute force, exact"),
+        Entry(contest.OWN, lambda: found.update(case.x).pairs(), check, note="rehashed, exact pairs"),
+        Entry(f"{contest.OWN}, brute force", lambda: truth_of(case.x, case.tets), check, note="all pairs, exact"),
     ]
 
 
@@ -156,7 +156,7 @@ TASK = contest.Task(
     inside_table,
     UNIT,
     "Milliseconds to find all vertices in tetrahedra",
-    "T7: a cube of tets that is rolled up until its ends overlap, and another one through it; positions are followed "
-    "and all pairs of a vertex and a tet that holds it found, self and mutual. true-pairs: every pair by exact "
-    "predicates. libigl answers for one body in the other and one tet a vertex.",
+    "T7: a cube of tets that is rolled until its ends overlap, and another one through it; update, and all pairs of a "
+    "vertex and a tet that contains it, self and mutual. true-pairs: all pairs by exact predicates. libigl reports the "
+    "vertices of one body in the other, with one tet per vertex.",
 )

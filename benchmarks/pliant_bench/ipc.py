@@ -1,4 +1,4 @@
-"""The IPC toolkit as a peer: proximity (T4) and steps (T5) of cloth. Its threads can be chosen."""
+"""The IPC Toolkit as a peer: proximity (T4) and collision-free steps (T5) of cloth, on any number of threads."""
 
 import functools
 import importlib
@@ -14,12 +14,12 @@ from .referee import Pairs
 
 Floats = NDArray[np.float64]
 MODULE = "ipctk"
-MOST = 2_000_000  # candidates that are worth being taken over one by one
+MOST = 2_000_000  # maximum number of candidates that are converted to arrays
 
 
 @functools.cache
 def toolkit() -> Any:
-    """The module, told to be silent."""
+    """The module, with its log turned off."""
     ipctk = importlib.import_module(MODULE)
     ipctk.set_logger_level(ipctk.LoggerLevel.error)
     return ipctk
@@ -30,20 +30,20 @@ def set_threads(count: int) -> None:
 
 
 def collision_mesh(mesh: Mesh) -> Any:
-    """With our edges, so that their numbers are ours."""
+    """A collision mesh with the edges of pliant, so that indices agree."""
     edges = mesh.topology.edges.astype(np.int64)
     return toolkit().CollisionMesh(np.asfortranarray(mesh.vertices), edges, mesh.faces.astype(np.int64))
 
 
 def candidates(theirs: Any, *positions: Floats, reach: float = 0.0) -> Any:
-    """Pairs whose boxes, grown by `reach`, meet: at one place, or on the way between two."""
+    """Candidates: pairs whose AABBs, inflated by `reach`, overlap, at one position or swept between two."""
     found = toolkit().Candidates()
     found.build(theirs, *positions, reach, toolkit().LBVH())
     return found
 
 
 def pair_arrays(found: Any) -> tuple[Pairs, Pairs] | None:
-    """Candidates as ((vertex, face), (edge, edge)); None where they are too many."""
+    """Candidates as ((vertex, face), (edge, edge)); None if there are too many."""
     faces, edges = found.fv_candidates, found.ee_candidates
     if len(faces) + len(edges) > MOST:
         return None
@@ -53,7 +53,7 @@ def pair_arrays(found: Any) -> tuple[Pairs, Pairs] | None:
 
 
 def closer(mesh: Mesh, x: Floats, pairs: tuple[Pairs, Pairs], within: float) -> tuple[Pairs, Pairs]:
-    """Those of `pairs` that are closer than `within`, by exact distances."""
+    """The `pairs` closer than `within`, by exact distances."""
     vertex_face, edge_edge = pairs
     corners = np.concatenate([vertex_face[:, :1], mesh.faces[vertex_face[:, 1]]], 1)
     ends = mesh.topology.edges[edge_edge].reshape(-1, 4)
@@ -63,13 +63,13 @@ def closer(mesh: Mesh, x: Floats, pairs: tuple[Pairs, Pairs], within: float) -> 
 
 
 def collisions(theirs: Any, x: Floats, within: float) -> Any:
-    """The toolkit's own set: each pair by the features that are nearest, with its distance type."""
+    """The collision set of the toolkit: each pair by its nearest features, with the distance type."""
     found = toolkit().NormalCollisions()
     found.build(theirs, x, within, 0.0, toolkit().LBVH())
     return found
 
 
 def free_step(theirs: Any, x_0: Floats, x_1: Floats, solver: str) -> float:
-    """The toolkit's largest step, by boxes along a curve and the named solver ("Additive" or "TightInclusion")."""
+    """The largest step of the toolkit, with the named CCD solver ("Additive" or "TightInclusion")."""
     ccd = getattr(toolkit(), f"{solver}CCD")()
     return float(toolkit().compute_collision_free_stepsize(theirs, x_0, x_1, 0.0, toolkit().LBVH(), ccd))

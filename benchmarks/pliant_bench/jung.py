@@ -1,4 +1,4 @@
-"""A ribbon piles up: spheres on triangles against the conventional cubic, on the same pairs (Jung, Hong, Choi 2005)."""
+"""A ribbon piles up: spherical implicit surfaces and the cubic CCD equation on the same pairs (Jung et al. 2005)."""
 
 import dataclasses
 import time
@@ -33,18 +33,18 @@ from .timing import alternate, threads
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
 Progress = Callable[[str], None]
-WITHIN = 0.006  # m: twice the thickness that the ribbon is kept at
+WITHIN = 0.006  # m: twice the thickness of the ribbon
 LEVELS = (0, 1, 2, 3)
 SPHERES, CUBIC, TOUCH, PLAIN = "spheres, level 0", "cubic", "cubic, touch alone", "cubic, no filters"
-NEAR, FAR = 1.2, 25.0  # m from the pile to the camera
-ANGLE = 0.0006  # tolerance by metre of distance: half a pixel of a picture of 420 lines
+NEAR, FAR = 1.2, 25.0  # distance of the camera from the pile, m
+ANGLE = 0.0006  # tolerance per metre of distance: half a pixel of a picture of 420 lines
 HIGH = 420  # lines of the picture
 VISIBLE = 8  # of 255
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Moment:
-    """A small step of the fall: where the ribbon came from, where it is."""
+    """A substep of the fall: positions of the ribbon at its start and end."""
 
     frame: int
     x_start: Floats
@@ -53,7 +53,7 @@ class Moment:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Fall:
-    """The ribbon, the last small step of every n-th frame, and the state at the end."""
+    """The ribbon, the last substep of every n-th frame, and the final state."""
 
     resolution: int
     mesh: Mesh
@@ -62,7 +62,7 @@ class Fall:
 
 
 def fall(resolution: int, frames: int, every: int, progress: Progress) -> Fall:
-    """As the scene is played."""
+    """Simulate the scene and record these substeps."""
     sim = Simulation(SCENES["ribbon"](resolution=resolution))
     mesh, moments = sim.scene.bodies[0].mesh, []
     for k in range(frames):
@@ -76,7 +76,7 @@ def fall(resolution: int, frames: int, every: int, progress: Progress) -> Fall:
 
 
 def _second(make: Callable[[], tuple[Any, ...]], work: Callable[..., None]) -> float:
-    """Processor seconds of `work` on what was made for it, the second time: its arrays are near then, as in a loop."""
+    """CPU time in seconds of the second call of `work`, when its arrays are in the cache, as in a loop."""
     seconds = 0.0
     for _ in range(2):
         arrays = make()
@@ -87,7 +87,7 @@ def _second(make: Callable[[], tuple[Any, ...]], work: Callable[..., None]) -> f
 
 
 class Narrow:
-    """Both tests on the candidates of one detector."""
+    """Both narrow phases on the candidates of one detector."""
 
     def __init__(self, mesh: Mesh, levels: int = 0) -> None:
         self.detector = SphereSurfaceDetector(Side(mesh), within=WITHIN, levels=levels)
@@ -102,7 +102,7 @@ class Narrow:
         self._motions = _cubic.Motions(boxes, at.vertices, at.faces, at.edges, spheres.shift, spheres.starts)
 
     def spheres(self) -> float:
-        """Processor seconds."""
+        """CPU time in seconds."""
         return _second(lambda: (self.found.copy(), self.counts.copy()), self.detector.narrow)
 
     def cubic(self, within: float) -> float:
@@ -113,7 +113,7 @@ class Narrow:
         return _second(lambda: (self.found.copy(), np.empty(self.found.shape[:2]), self.counts.copy()), ask)
 
     def plain(self) -> float:
-        """One pair after the other by kernels/geometry/impact_cubic.py; points are gathered before timing starts."""
+        """The cubic of `pliant.kernels.geometry.impact_cubic`, pair by pair; points are gathered before timing."""
         seconds = 0.0
         for face, (p_0, p_1) in zip((FACE, EDGES), self._gathered()):
             hit, when = np.empty(len(p_0), np.bool_), np.empty(len(p_0))
@@ -123,14 +123,14 @@ class Narrow:
         return seconds
 
     def _gathered(self) -> list[tuple[Floats, Floats]]:
-        """Points (n,4,3) at the start and at the end, of vertices and faces and of edges."""
+        """Points (n,4,3) at the start and at the end, of vertex-face and of edge-edge pairs."""
         pairs = np.concatenate([part[:count] for part, count in zip(self.found, self.counts)])
         at, out = self._moving.at, []
         edges = pairs[:, 0] == _walk.EDGES
         for k in range(2):
             points, faces = at.vertices[:, 3 * k : 3 * k + 3], at.faces[:, 9 * k : 9 * k + 9]
             lines = at.edges[:, 6 * k : 6 * k + 6]
-            # of one mesh with itself both kinds name a vertex and then a face
+            # in self-contact, both kinds store the vertex first and then the face
             one = np.concatenate([points[pairs[~edges, 1]], faces[pairs[~edges, 2]]], 1)
             two = np.concatenate([lines[pairs[edges, 1]], lines[pairs[edges, 2]]], 1)
             out.append([np.ascontiguousarray(part.reshape(-1, 4, 3)) for part in (one, two)])
@@ -138,7 +138,7 @@ class Narrow:
 
 
 def fall_table(mesh: Mesh, moments: Sequence[Moment], *, repeats: int, progress: Progress) -> Table:
-    """Microseconds of both narrow tests at every moment."""
+    """Microseconds of both narrow phases at each recorded substep."""
     narrow, truth, rows = Narrow(mesh), BruteForceDetector(Side(mesh), within=WITHIN), []
     for moment in moments:
         progress(f"both tests at frame {moment.frame}")
@@ -170,7 +170,7 @@ def fall_table(mesh: Mesh, moments: Sequence[Moment], *, repeats: int, progress:
         Column("plain_us", "no-filters-us", "{:.0f}", detail=True),
         Column("plain_ratio", "no-filters", "{:.1f}x"),
     )
-    title = f"A ribbon of {mesh.n_vertices:,} particles piles up: the narrow test of one small step"
+    title = f"A ribbon of {mesh.n_vertices:,} particles piles up: the narrow phase of one substep"
     return Table("jung-fall", title, columns, rows)
 
 
@@ -178,7 +178,7 @@ _KEYS = {"spheres": SPHERES, "cubic": CUBIC, "touch": TOUCH, "plain": PLAIN}
 
 
 def levels_table(mesh: Mesh, moments: Sequence[Moment], *, repeats: int, progress: Progress) -> Table:
-    """Recall, error and time at each level, over all moments; the truth by brute force."""
+    """Recall, error and time at each level, over all recorded substeps; ground truth by brute force."""
     exact = BruteForceDetector(Side(mesh), within=WITHIN)
     truth = [exact.find(State.at(moment.x)) for moment in moments]
     runs = [Narrow(mesh, level) for level in LEVELS]
@@ -220,7 +220,7 @@ def levels_table(mesh: Mesh, moments: Sequence[Moment], *, repeats: int, progres
 
 
 def _judged(kind: int, bound: float, found: Sequence[Contacts], truth: Sequence[Contacts]) -> dict[str, Any]:
-    """What was found of what there is, over moments."""
+    """Recall and errors over the recorded substeps."""
     sure = sure_found = pairs = pairs_found = extra = 0
     errors: list[Floats] = []
     for hits, all_there in zip(found, truth):
@@ -230,7 +230,7 @@ def _judged(kind: int, bound: float, found: Sequence[Contacts], truth: Sequence[
         sure, sure_found = sure + int(safe.sum()), sure_found + int((safe & seen).sum())
         pairs, pairs_found = pairs + len(true), pairs_found + int(seen.sum())
         extra += int((~np.isin(keys, true_keys)).sum())
-        # both are in canonical order
+        # both are in the canonical order
         errors.append(told["distance"][np.isin(keys, true_keys)] - true["distance"][seen])
     error = np.concatenate(errors)
     out: dict[str, Any] = {"sure": sure, "pairs": pairs, "extra": extra}
@@ -247,7 +247,7 @@ def _judged(kind: int, bound: float, found: Sequence[Contacts], truth: Sequence[
 def view_table(
     fallen: Fall, *, frames: int, repeats: int, lines: int = HIGH, progress: Progress
 ) -> tuple[Table, dict[str, float]]:
-    """A camera near and far: what a detection takes, and whether the picture from afar shows which it was.
+    """A near and a far camera: time of a detection pass, and the visible difference in the picture of the far one.
 
     The pile at the end is simulated on for some frames, its self-contact found for each of the two cameras.
     """
@@ -276,7 +276,7 @@ def view_table(
         row |= {"narrow_us": 1e6 * narrow[who].best, "detect_us": 1e6 * whole[who].best}
         row["ratio"] = row["narrow_us"] / rows[0]["narrow_us"]
     progress("pictures")
-    camera = Camera(tuple(eye.tolist()), tuple(middle.tolist()))  # the far one
+    camera = Camera(tuple(eye.tolist()), tuple(middle.tolist()))  # the far camera
     shots = [render([Clip(mesh, x[None])], 0, lines * 4 // 3, lines, camera).astype(int) for x in states]
     off = np.abs(shots[0] - shots[1]).max(2)
     seen = {"largest": float(off.max()), "pixels": float((off > VISIBLE).sum()), "frames": float(frames)}
@@ -315,7 +315,7 @@ def _detecting(detector: SphereSurfaceDetector, moment: Moment) -> Callable[[], 
 
 
 def many(table: Table) -> list[dict[str, Any]]:
-    """Rows where contacts are many: half as many as ever, or more."""
+    """Rows with at least half of the maximum number of contacts."""
     most = max((row.get("contacts", 0) for row in table.rows), default=0)
     return [row for row in table.rows if row.get("contacts", 0) >= max(0.5 * most, 1)]
 
@@ -327,16 +327,16 @@ def findings(fallen: Table, levels: Table, view: Table, seen: dict[str, float]) 
         if rows:
             ratio = [row["cubic_ratio"] for row in rows]
             said.append(
-                f"{where} ({len(rows)} moments): spheres at level 0 {min(ratio):.1f} to {max(ratio):.1f} times "
+                f"{where} ({len(rows)} substeps): spheres at level 0 {min(ratio):.1f} to {max(ratio):.1f} times "
                 f"faster than the cubic with filters on the same pairs, median {np.median(ratio):.1f}; than the "
-                f"cubic that asks for touch alone at least {min(row['touch_ratio'] for row in rows):.1f}, than the "
+                f"cubic without a thickness at least {min(row['touch_ratio'] for row in rows):.1f}, than the "
                 f"one without filters at least {min(row['plain_ratio'] for row in rows):.1f}"
             )
     least, most = JUNG_CUBIC[1] / JUNG_SPHERES[1], JUNG_CUBIC[0] / JUNG_SPHERES[0]
     said.append(
-        f"the paper says {JUNG_SAID[0]} to {JUNG_SAID[1]} times; its printed ranges, {JUNG_CUBIC[0]:g} to "
+        f"the paper states {JUNG_SAID[0]} to {JUNG_SAID[1]} times; its printed ranges, {JUNG_CUBIC[0]:g} to "
         f"{JUNG_CUBIC[1]:g} s against {JUNG_SPHERES[0]:g} to {JUNG_SPHERES[1]:g} s, give {least:.1f} to {most:.0f} "
-        "at like moments"
+        "at corresponding times"
     )
     sure = [row["sure_recall_percent"] for row in levels.rows if row["sure"]]
     share = max((row.get("error_share_percent", 0.0) for row in levels.rows), default=0.0)
@@ -347,29 +347,28 @@ def findings(fallen: Table, levels: Table, view: Table, seen: dict[str, float]) 
     said.append(f"no distance more than {share:.0f} % of the bound too large")
     near, far = view.rows
     said.append(
-        f"seen from {far['away_m']:g} m instead of {near['away_m']:g} m the narrow test takes {far['ratio']:.2f} of "
-        f"the time; after {seen['frames']:.0f} frames of both, {seen['apart_mm']:.1f} mm apart at most, "
-        f"{seen['pixels']:.0f} pixels of the picture from afar differ by more than {VISIBLE} of 255, the most by "
-        f"{seen['largest']:.0f}"
+        f"seen from {far['away_m']:g} m instead of {near['away_m']:g} m the narrow phase takes {far['ratio']:.2f} of "
+        f"the time; after {seen['frames']:.0f} frames of both, at most {seen['apart_mm']:.1f} mm apart, "
+        f"{seen['pixels']:.0f} pixels of the picture of the far camera differ by more than {VISIBLE} of 255, at most "
+        f"by {seen['largest']:.0f}"
     )
     return said
 
 
 NOTES = (
-    "The candidates are those that the tree of boxes leaves over for the spheres: feature pairs of triangles whose "
-    f"boxes are no farther than the threshold of {1e3 * WITHIN:g} mm from each other, neighbours left out. spheres: "
-    "these at the end of the small step. cubic: the way from the start to the end of the small step; boxes around "
-    "the ways, grown by the threshold, then the signs of Bernstein's coefficients in lots, then roots by Newton, a "
-    "root counts where the features are then within the threshold (kernels/cubic_batches.py). touch-alone: the same "
-    "without a thickness, so that boxes leave out nearly all; it says nothing about what is near. no-filters: "
-    "impact_cubic.py, pair by pair. Processor time of one thread, best of several in turn; contacts by "
-    "brute force.",
-    "sure: pairs whose true distance is at most the threshold less the bound of that level, of which none may be "
-    "missed; empty where the bound is larger than the threshold. recall: of all pairs within the threshold. extra: "
-    "reported though farther than the threshold. error: reported distance less the true one, of pairs that were "
-    "found.",
-    f"camera: tolerance of {1e3 * ANGLE:g} mm a metre. all-us: update and find, the walk through the tree included. "
-    "The pile was simulated on with the self-contact of each camera; the picture is taken from the far one.",
+    "The candidates are those of the broad phase of the spheres, a BVH of AABBs: feature pairs of triangles whose "
+    f"AABBs are at most the threshold of {1e3 * WITHIN:g} mm apart, without mesh neighbours. spheres: the positions at "
+    "the end of the substep. cubic: the motion during the substep; AABBs of the motions inflated by the threshold, "
+    "signs of Bernstein coefficients in batches, then roots by Newton's method; a root counts if the features are "
+    "within the threshold at that time (pliant_bench/kernels/cubic_batches.py). touch-alone: the same without a "
+    "thickness, so that the AABBs cull nearly all pairs; it does not find near pairs. no-filters: the cubic of "
+    "pliant.kernels.geometry.impact_cubic, pair by pair. CPU time of one thread, best of several alternating runs; "
+    "contacts by brute force.",
+    "sure: pairs whose true distance is at most the threshold less the error bound of the level, of which none may be "
+    "missed; empty if the bound exceeds the threshold. recall: of all pairs within the threshold. extra: reported "
+    "pairs beyond the threshold. error: reported minus true distance of the pairs that were found.",
+    f"camera: tolerance of {1e3 * ANGLE:g} mm per metre. all-us: update and find, including the traversal of the BVH. "
+    "The simulation of the pile continues with the self-contact of each camera; the picture is that of the far one.",
 )
 
 
@@ -379,6 +378,6 @@ def chart(table: Table) -> Chart:
         for key, who in _KEYS.items():
             if row["candidates"] and who != TOUCH:
                 curves.setdefault(who, []).append((row["frame"], row[f"{key}_us"]))
-    label = "Microseconds of the narrow test in one small step over the fall"
+    label = "Microseconds of the narrow phase in one substep during the fall"
     svg = timeline_svg(curves or {SPHERES: [(0.0, 1.0)]}, ("frame (1/100 s)", "microseconds"), label)
-    return Chart("jung-fall", f"{label}, like figure 5 of the paper; upwards logarithmic.", svg)
+    return Chart("jung-fall", f"{label}, as in figure 5 of the paper; logarithmic y axis.", svg)

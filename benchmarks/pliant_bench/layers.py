@@ -1,4 +1,4 @@
-"""T9: layered depth images of a mesh that stands or deforms. T9b: which points are inside a mesh that deforms."""
+"""T9: layered depth images of a static or deforming mesh. T9b: points inside a deforming mesh."""
 
 import dataclasses
 import functools
@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 Progress = Callable[[str], None]
 UNIT = "ms"
 FRAMES = 3
-CHECKED = 200  # pixels and points at which answers are held against all faces
+CHECKED = 200  # pixels and points that are compared with tests against all faces
 COLUMNS = contest.columns(
     UNIT,
     Column("hits", show="{:,}"),
@@ -43,7 +43,7 @@ INSIDE_COLUMNS = contest.columns(
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Case:
-    """A mesh, its places (n,3) frame by frame, the screen that looks at it along z; of some pixels the true depths."""
+    """A mesh, its positions (n,3) per frame, an image along z, and the true depths of some pixels."""
 
     mesh: Mesh
     frames: list[Floats]
@@ -62,7 +62,7 @@ def layers_table(*, quick: bool = False, repeats: int = 5, progress: Progress = 
     mesh, rows = models.bumpy_torus(40 if quick else 500), []
     for size in (16,) if quick else (64, 256):
         for deforms in (False, True):
-            name = f"{mesh.n_faces:,} faces, {size} x {size}, {'deforms' if deforms else 'stands'}"
+            name = f"{mesh.n_faces:,} faces, {size} x {size}, {'deforms' if deforms else 'static'}"
             progress(f"{name}: the truth")
             entries = contest.gather(_case(mesh, size, deforms), _ours, PEERS, present)
             rows += contest.compare(name, entries, UNIT, repeats, progress)
@@ -70,7 +70,7 @@ def layers_table(*, quick: bool = False, repeats: int = 5, progress: Progress = 
 
 
 def inside_table(*, quick: bool = False, repeats: int = 5, progress: Progress = lambda _: None, **_: Any) -> Table:
-    """100 000 points anywhere in the box, another place of the mesh each time."""
+    """100 000 random points in the bounding box, and several positions of the mesh."""
     mesh = models.bumpy_torus(40 if quick else 500)
     points = _points(mesh, 2_000 if quick else 100_000)
     name = f"{len(points):,} points, {mesh.n_faces:,} faces, deforms"
@@ -85,12 +85,12 @@ def _points(mesh: Mesh, count: int) -> Floats:
 
 
 def deformed(x: Floats) -> list[Floats]:
-    """Places of a mesh of about unit size that waves; the last is as it was made, which is what is checked."""
+    """Positions of a waving mesh of about unit size; the last are the original ones, which are verified."""
     return [x + 0.01 * (FRAMES - 1 - k) * np.sin(9.0 * x[:, [1, 2, 0]] + k) for k in range(FRAMES)]
 
 
 def _case(mesh: Mesh, size: int, deforms: bool) -> Case:
-    """A square a little larger than the mesh."""
+    """A square slightly larger than the mesh."""
     low, high = mesh.bounds
     side, middle = 1.02 * float((high - low).max()), 0.5 * (low + high)
     screen = Screen(2, middle[0] - 0.5 * side, middle[1] - 0.5 * side, size / side, size / side, size, size)
@@ -101,13 +101,13 @@ def _case(mesh: Mesh, size: int, deforms: bool) -> Case:
 
 
 def _centres(s: Screen) -> Floats:
-    """(pixels,2) x and y of the centres, metres."""
+    """x and y (pixels,2) of the pixel centres, in metres."""
     row, column = np.divmod(np.arange(s.width * s.height), s.width)
     return np.stack([s.left + (column + 0.5) / s.across, s.top + (row + 0.5) / s.down], 1)
 
 
 def crossed(x: Floats, faces: NDArray[np.int32], at: Floats) -> Floats:
-    """Depths at which the line along z through `at` (2,) crosses the faces, ascending, by every face there is."""
+    """Ascending depths at which the line along z through `at` (2,) intersects the faces, by tests of all faces."""
     a, b, c = (x[faces[:, k]] for k in range(3))
     p, q, r = (corner[:, :2] - at for corner in (a, b, c))
     turns = np.stack([s[:, 0] * t[:, 1] - s[:, 1] * t[:, 0] for s, t in ((q, r), (r, p), (p, q))], 1)
@@ -144,11 +144,11 @@ def _ours_deforming(case: Case) -> Entry:
     def check(layers: Layers) -> dict[str, Any]:
         return _judge(case, layers.start[:-1], layers.depth)
 
-    return Entry(contest.OWN, work, check, len(case.frames), note="nothing to build; depth, face, side, sorted")
+    return Entry(contest.OWN, work, check, len(case.frames), note="no build; depth, face, side, sorted")
 
 
 def _ours_standing(case: Case) -> Entry:
-    # the first may compile
+    # the first run may compile
     took = min(timed(lambda: StaticDepthCamera(case.mesh, case.frames[0])) for _ in range(3))
     camera = StaticDepthCamera(case.mesh, case.frames[0])
 
@@ -158,7 +158,7 @@ def _ours_standing(case: Case) -> Entry:
     def check(layers: Layers) -> dict[str, Any]:
         return _judge(case, layers.start[:-1], layers.depth) | {"build": 1e3 * took}
 
-    return Entry(contest.OWN, work, check, note="built before; depth, face, side, sorted")
+    return Entry(contest.OWN, work, check, note="prebuilt; depth, face, side, sorted")
 
 
 def _open3d(case: Case) -> list[Entry]:
@@ -188,7 +188,7 @@ def _open3d(case: Case) -> list[Entry]:
         if not case.deforms:
             began = time.perf_counter()
             kept[:] = [scene(places[0])]
-            kept[0].list_intersections(asked[:1], nthreads=threads)  # the tree is made at the first question
+            kept[0].list_intersections(asked[:1], nthreads=threads)  # the BVH is built at the first query
             building.append(time.perf_counter() - began)
             kept[0].list_intersections(asked, nthreads=threads)
 
@@ -196,13 +196,13 @@ def _open3d(case: Case) -> list[Entry]:
         rows = _judge(case, found["ray_splits"].numpy(), below + found["t_hit"].numpy().astype(np.float64))
         return rows if case.deforms else rows | {"build": 1e3 * min(building)}
 
-    note = f"list_intersections (Embree), float32, {'build included' if case.deforms else 'built before'}, not sorted"
+    note = f"list_intersections (Embree), float32, {'build included' if case.deforms else 'prebuilt'}, not sorted"
     return [Entry(PACKAGES["open3d"][0], work, check, len(places), ready=ready, note=note)]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class InsideCase:
-    """Points (n,3) to ask about; our answer to all at the last place, and of some rows whether they are inside."""
+    """Query points (n,3), the result of pliant at the last positions, and the ground truth of some rows."""
 
     mesh: Mesh
     frames: list[Floats]
@@ -237,7 +237,7 @@ def _our_points(case: InsideCase) -> list[Entry]:
     def check(found: NDArray[np.int32]) -> dict[str, Any]:
         return _judge_inside(case, found > 0)
 
-    return [Entry(contest.OWN, work, check, len(case.frames), note="nothing to build; exact winding numbers")]
+    return [Entry(contest.OWN, work, check, len(case.frames), note="no build; exact winding numbers")]
 
 
 def _open3d_points(case: InsideCase) -> list[Entry]:
@@ -262,7 +262,7 @@ def _open3d_points(case: InsideCase) -> list[Entry]:
 
 def survey_rows(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> list[dict[str, Any]]:
     """Section 6: images of 64 x 64 (figure 17), 100 000 particles against 500 000 faces (figure 18)."""
-    from .teschner import measured  # which lists this function among its parts
+    from .teschner import measured  # imported here, because it lists this function among its parts
 
     mesh = models.bumpy_torus(40 if quick else 500)
     progress("layers: the truth")
@@ -292,17 +292,16 @@ INSIDE_PEERS: dict[str, contest.Maker] = {"open3d": _open3d_points}
 TASK = contest.Task(
     layers_table,
     UNIT,
-    "Milliseconds to find all layers under every pixel",
-    "T9: a bumpy torus and parallel rays through the pixel centres, every crossing of every ray; stands: after "
-    "what is built once for all images, build-ms; deforms: three places in turn, time of one, with whatever has to be "
-    "built for it. odd: pixels with an odd number of layers; wrong: of "
-    f"{CHECKED} pixels those whose number is not that of all faces in double precision; error: the largest of a depth, "
-    "metres.",
+    "Milliseconds to find all layers of every pixel",
+    "T9: a bumpy torus and parallel rays through the pixel centres, all intersections of every ray. static: the build "
+    "for all images, build-ms, is not timed; deforms: three positions in turn, time of one, including any build. odd: "
+    f"pixels with an odd number of layers; wrong: of {CHECKED} pixels, those whose number differs from that of all "
+    "faces in double precision; error: maximum error of a depth, metres.",
 )
 INSIDE_TASK = contest.Task(
     inside_table,
     UNIT,
-    "Milliseconds to tell which points are inside a mesh that deforms",
-    f"T9b: the same mesh and points anywhere in its box, three places in turn, time of one. wrong: of {CHECKED} points "
-    "those on another side than all faces in double precision say; off-ours: of all points.",
+    "Milliseconds to find the points inside a deforming mesh",
+    f"T9b: the same mesh and random points in its box, three positions in turn, time of one. wrong: of {CHECKED} "
+    "points, those whose side differs from that by all faces in double precision; off-ours: differences from pliant.",
 )

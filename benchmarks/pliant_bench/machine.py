@@ -1,4 +1,4 @@
-"""What figures were measured on, in words that name no host and no folder."""
+"""Description of the machine of a measurement, without names of hosts and folders."""
 
 import importlib.metadata
 import os
@@ -20,7 +20,7 @@ def cores() -> int:
 
 
 def load() -> float | None:
-    """How many processes wanted a core in the last minute, ours included; None where nobody counts them."""
+    """Load average of the last minute, including this process; None where the system does not provide it."""
     try:
         return round(os.getloadavg()[0], 2)
     except (AttributeError, OSError):
@@ -28,7 +28,7 @@ def load() -> float | None:
 
 
 def about() -> dict[str, Any]:
-    """Plain values to stand beside results."""
+    """The description as plain values, stored with the results."""
     versions = {package: importlib.metadata.version(package) for package in ("numpy", "numba", "scipy")}
     return {
         "machine": name(),
@@ -42,7 +42,7 @@ def about() -> dict[str, Any]:
 
 
 def processor() -> str:
-    """The model, as the system calls it."""
+    """The processor model as the system reports it."""
     try:
         for line in pathlib.Path("/proc/cpuinfo").read_text("utf-8").splitlines():
             if line.startswith("model name"):

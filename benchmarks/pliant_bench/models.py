@@ -1,4 +1,4 @@
-"""What is measured on: bumpy spheres made here, and the papers' own models where a folder has them."""
+"""Test models: procedural bumpy spheres, and the original models of the papers where a folder has them."""
 
 import functools
 import pathlib
@@ -12,14 +12,14 @@ from pliant.mesh import Mesh
 from pliant.shapes import ball
 
 Floats = NDArray[np.float64]
-# under what names the originals travel
+# file names of the original models
 FILES = {
     "Bunny": ("bunny_69451.ply", "bun_zipper.ply"),
     "Dragon": ("dragon_871414.ply", "dragon_vrip.ply"),
     "Buddha": ("happy_vrip.ply",),
     "Turbine": ("blade.ply",),
 }
-# where points lie and in which order they come
+# placement and order of query points
 KINDS = {
     "anywhere": "anywhere, no order",
     "near": "near, no order",
@@ -50,16 +50,16 @@ def bumpy_torus(n: int = 500) -> Mesh:
 
 
 def find_model(name: str, folder: pathlib.Path | None = None) -> pathlib.Path | None:
-    """Where the original called `name` in a table lies, plain or with .gz; None where it is not to be had."""
+    """Path of the original model `name`, plain or with .gz; None if it is not available."""
     if folder is not None and not folder.is_dir():
-        raise NotADirectoryError(f"{folder} is not a folder; --data wants the one with the mesh files")
+        raise NotADirectoryError(f"{folder} is not a folder; --data needs the folder with the mesh files")
     wanted = {w for known in FILES.get(name, ()) for w in (known, f"{known}.gz")}
     root = data_folder(folder)
     return next((path for path in _files_in(root) if path.name.lower() in wanted), None)
 
 
 def data_folder(folder: pathlib.Path | None = None) -> pathlib.Path:
-    """Where files are looked for; it may not be there."""
+    """The folder that is searched for models; it may not exist."""
     return _BESIDE if folder is None else folder.resolve()
 
 
@@ -75,17 +75,17 @@ def original(name: str, folder: pathlib.Path | None = None) -> Mesh | None:
 
 
 def arrays(mesh: Mesh) -> tuple[Floats, NDArray[np.int32]]:
-    """Vertices and faces as a caller would hold them: copies that nothing derived is attached to."""
+    """Copies of vertices and faces as plain arrays, without derived data."""
     return mesh.vertices.copy(), mesh.faces.copy()
 
 
 def spacing_for(mesh: Mesh, nodes: int) -> float:
-    """Metres between nodes where the mesh, a band of 3 and a cell more on either side take `nodes` - 8 cells."""
+    """Grid spacing in metres at which the mesh spans `nodes` - 8 cells; band and margin take 4 on either side."""
     return float((mesh.bounds[1] - mesh.bounds[0]).max()) / max(nodes - 8, 2)
 
 
 def points_for(mesh: Mesh, h: float, kind: str, count: int, seed: int = 0) -> Floats:
-    """(count,3) places to ask a field at: anywhere in its grid, or up to a cell along each axis off the surface."""
+    """Query points (count,3) of a field: anywhere in its grid, or up to a cell off the surface along each axis."""
     from pliant.detect.fields.reconstruct import points_on
 
     rng = np.random.default_rng(seed)
@@ -93,7 +93,7 @@ def points_for(mesh: Mesh, h: float, kind: str, count: int, seed: int = 0) -> Fl
     if kind == "anywhere":
         anywhere: Floats = low + rng.random((count, 3)) * (high - low)
         return anywhere
-    # `points_on` goes through the faces in their order
+    # `points_on` samples the faces in their order
     points = points_on(mesh, count, rng) + rng.uniform(-1.0, 1.0, (count, 3)) * h
     if kind == "near":
         points = rng.permutation(points)
@@ -103,7 +103,7 @@ def points_for(mesh: Mesh, h: float, kind: str, count: int, seed: int = 0) -> Fl
 
 
 def morton(cell: Floats) -> NDArray[np.int64]:
-    """(n,) keys that interleave the bits of whole cell numbers (n,3), 16 bits each."""
+    """Morton codes (n,) of integer cells (n,3) of 16 bits each."""
     bits = cell.astype(np.int64)
     key = np.zeros(len(cell), np.int64)
     for axis in range(3):

@@ -1,4 +1,4 @@
-"""T3: the nearest point of a surface, for many points, near it and anywhere."""
+"""T3: the nearest point of a surface for many points, near the surface and anywhere."""
 
 import dataclasses
 import functools
@@ -20,8 +20,8 @@ from .peers import PACKAGES, present
 
 Floats = NDArray[np.float64]
 UNIT = "us"
-CHECKED = 50  # points at which distances are held against all triangles
-_OFF = 0.005  # m along each axis, how far points near the unit sphere are off it
+CHECKED = 50  # points that are compared with the distances to all triangles
+_OFF = 0.005  # m: largest offset of near points from the surface along each axis
 COLUMNS = contest.columns(
     UNIT,
     Column("mean", show="{:.6f}"),
@@ -32,7 +32,7 @@ COLUMNS = contest.columns(
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Case:
-    """Points (n,3) to ask a mesh about; distances to all triangles of some rows, and our answer to all."""
+    """Query points (n,3) of a mesh, the true distances of some rows, and the result of pliant for all."""
 
     mesh: Mesh
     ask: ClosestPoints
@@ -45,7 +45,7 @@ class Case:
 def nearest_table(
     *, quick: bool = False, repeats: int = 5, progress: Callable[[str], None] = lambda _: None, **_: Any
 ) -> Table:
-    """Bumpy spheres, as many points near as anywhere."""
+    """Bumpy spheres, with points near the surface and anywhere."""
     rows: list[dict[str, Any]] = []
     count = 2_000 if quick else 100_000
     for subdivisions in (3,) if quick else (6, 8):
@@ -61,7 +61,7 @@ def nearest_table(
 
 
 def _points(mesh: Mesh, count: int) -> dict[str, Floats]:
-    """Off random places of random faces, and anywhere in the box; faces are of about one size."""
+    """Points near random points of random faces, and anywhere in the box; faces have about the same size."""
     rng = np.random.default_rng(count)
     face = rng.integers(0, mesh.n_faces, count)
     weights = rng.dirichlet([1.0, 1.0, 1.0], count)
@@ -81,7 +81,7 @@ def _case(mesh: Mesh, ask: ClosestPoints, points: Floats) -> Case:
 
 
 def _judge(case: Case, distance: Floats) -> dict[str, Any]:
-    """The mean, the largest error where the truth is known, and how far from ours anywhere."""
+    """Mean distance, maximum error where the truth is known, and maximum difference from pliant."""
     return {
         "mean": float(distance.mean()),
         "error": float(np.abs(distance[case.rows] - case.truth).max()),
@@ -147,7 +147,7 @@ TASK = contest.Task(
     nearest_table,
     UNIT,
     "Microseconds to find the nearest point of a surface",
-    "T3: trees are made before the clock starts, answers are allocated within. error: the largest, against the "
-    f"distances to all triangles at {CHECKED} points; off-ours: the largest difference from our distance at any point. "
-    "Ours also tells the side, the face and the normal; peers are asked for the point.",
+    "T3: BVHs are built before the clock starts; allocation of the results is timed. error: maximum difference from "
+    f"the distances to all triangles at {CHECKED} points; off-ours: maximum difference from pliant at any point. "
+    "pliant also returns the side, the face and the normal; peers only the point.",
 )

@@ -1,4 +1,4 @@
-"""Newton as a peer: proximity of cloth (T4) and cloth that falls (T8). On the processor it runs on one thread."""
+"""Newton as a peer: proximity of cloth (T4) and falling cloth (T8). On the CPU it runs on one thread."""
 
 import dataclasses
 import importlib
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pliant.mesh import Mesh
 
 Floats = NDArray[np.float64]
-_ROOM = (128, 256)  # triangles kept for each vertex, edges for each edge
+_ROOM = (128, 256)  # buffered triangles per vertex, and edges per edge
 
 
 def _modules() -> tuple[Any, Any]:
@@ -21,7 +21,7 @@ def _modules() -> tuple[Any, Any]:
 
 
 class Proximity:
-    """The detector of its cloth solver: refit, then exact distances of all pairs near."""
+    """The detector of its cloth solver: refit, then exact distances of all near pairs."""
 
     def __init__(self, mesh: Mesh, poses: Sequence[Floats], within: float) -> None:
         newton, warp = _modules()
@@ -48,14 +48,14 @@ class Proximity:
             self.detector.edge_edge_collision_detection(self.within)
 
     def check(self, _: Any) -> dict[str, int]:
-        """It keeps a pair of edges with both; its lists are long enough for what is measured here."""
+        """Each pair of edges is stored with both edges; the buffers suffice for the cases measured here."""
         faces, edges = self.detector.vertex_colliding_triangles_count, self.detector.edge_colliding_edges_count
         return {"vertex_face": int(faces.numpy().sum()), "edge_edge": int(edges.numpy().sum()) // 2}
 
 
 @dataclasses.dataclass(frozen=True)
 class Solver:
-    """One of its cloth solvers: in how many small steps a frame is made, with how many iterations each."""
+    """One of its cloth solvers: number of substeps per frame, and of iterations per substep."""
 
     name: str
     substeps: int
@@ -77,7 +77,7 @@ SOLVERS = (
 
 
 class Falling:
-    """A strip of cloth over a sphere on the ground; z is up here and y is up for those who ask."""
+    """A strip of cloth over a sphere on the ground; z is up internally, y is up in the results."""
 
     def __init__(self, setting: Any, solver: Solver) -> None:
         self.newton, self.warp = _modules()
@@ -149,6 +149,6 @@ class Falling:
             self.now, self.next = self.next, self.now
 
     def positions(self) -> Floats:
-        """(n,3) with y up."""
+        """Positions (n,3), y up."""
         x, y, z = self.now.particle_q.numpy().astype(np.float64).T
         return np.stack([x, z, -y], 1)

@@ -1,4 +1,4 @@
-"""OpenVDB through a small C++ program of our own (openvdb.cpp), compiled once and kept in the cache folder."""
+"""OpenVDB by a small C++ program (openvdb.cpp), compiled once and kept in the cache folder."""
 
 import contextlib
 import functools
@@ -27,12 +27,12 @@ _VERSION = re.compile(r"#define OPENVDB_LIBRARY_(MAJOR|MINOR|PATCH)_VERSION_NUMB
 
 
 class OpenVDBError(OSError):
-    """The program could not be built, or did not answer."""
+    """The program could not be built, or did not respond."""
 
 
 @functools.cache
 def version() -> str | None:
-    """Of the headers that g++ finds; None where there is no g++ or no libopenvdb-dev."""
+    """Version of the headers that g++ finds; None without g++ or libopenvdb-dev."""
     if shutil.which("g++") is None:
         return None
     ask = ["g++", "-E", "-dM", "-x", "c++", "-include", "openvdb/version.h", os.devnull]
@@ -42,7 +42,7 @@ def version() -> str | None:
 
 
 def program() -> pathlib.Path:
-    """Where the compiled program for this source, compiler, library and processor belongs; it may not be there yet."""
+    """Path of the compiled program for this source, compiler, library and processor; it may not exist yet."""
     compiler = subprocess.run(["g++", "--version"], capture_output=True, check=False).stdout
     facts = [SOURCE.read_bytes(), compiler, " ".join(FLAGS).encode(), str(version()).encode()]
     key = hashlib.sha256(b"\0".join([*facts, machine.processor().encode()])).hexdigest()
@@ -50,7 +50,7 @@ def program() -> pathlib.Path:
 
 
 def build() -> pathlib.Path:
-    """The compiled program; the first call takes about a minute. A killed compiler leaves no half of one behind."""
+    """The compiled program; the first call takes about a minute. The file is written atomically."""
     target = program()
     if target.exists():
         return target
@@ -69,13 +69,13 @@ def build() -> pathlib.Path:
 
 
 class OpenVDB:
-    """The program at work: hand it a mesh, then bake and sample. All lengths in metres."""
+    """The running program: it takes a mesh, then bakes and samples. All lengths in metres."""
 
     def __init__(self, process: "subprocess.Popen[str]", folder: pathlib.Path) -> None:
         self._process, self._folder = process, folder
 
     def mesh(self, vertices: Floats, faces: NDArray[np.int32], origin: Floats) -> None:
-        """Take these arrays, moved so that node 0, 0, 0 is at `origin`; single precision is what it works in."""
+        """Send the arrays in single precision, translated so that node (0, 0, 0) is at `origin`."""
         path = self._folder / "mesh"
         with open(path, "wb") as stream:
             np.array([len(vertices), len(faces)], np.int64).tofile(stream)
@@ -84,12 +84,12 @@ class OpenVDB:
         self._ask("mesh", path)
 
     def bake(self, h: float, band: float, threads: int) -> tuple[float, int, int]:
-        """Seconds of meshToLevelSet, voxels in the band, bytes."""
+        """Seconds of meshToLevelSet, number of voxels in the band, bytes."""
         seconds, active, size = self._ask("bake", repr(h), band, threads)
         return float(seconds), int(active), int(size)
 
     def nodes(self, nodes: NDArray[np.int32]) -> Floats:
-        """(n,) distances at nodes (n,3), nan where the grid says that a node is not in its band."""
+        """Distances (n,) at nodes (n,3), nan at nodes outside of the band."""
         given, answer = self._folder / "nodes", self._folder / "values"
         np.ascontiguousarray(nodes, np.int32).tofile(given)
         self._ask("nodes", given, answer)
@@ -105,7 +105,7 @@ class OpenVDB:
         return float(self._ask("sample", threads, int(fresh), "-")[0])
 
     def sampled(self, threads: int) -> NDArray[np.float32]:
-        """(n,4) distance and gradient at all points."""
+        """Distance and gradient (n,4) at all points."""
         answer = self._folder / "sampled"
         self._ask("sample", threads, 0, answer)
         return np.fromfile(answer, np.float32).reshape(-1, 4)
@@ -118,7 +118,7 @@ class OpenVDB:
             self._process.stdin.flush()
         line = self._process.stdout.readline()
         if not line:
-            raise OpenVDBError(f"its program ended at {words[0]!r} with exit code {self._process.wait()}")
+            raise OpenVDBError(f"the program of OpenVDB ended at {words[0]!r} with exit code {self._process.wait()}")
         return line.split()
 
 

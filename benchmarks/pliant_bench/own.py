@@ -1,4 +1,4 @@
-"""Our side of the tasks: what is called, in one place."""
+"""The functions of pliant that the tasks call, in one place."""
 
 import dataclasses
 import importlib
@@ -14,11 +14,11 @@ from pliant.scene import Scene
 from pliant.simulation import Simulation
 
 Floats = NDArray[np.float64]
-SUBSTEPS = 3  # of a frame of T8: threads are 3.2 % too long or short in the mean, 2.1 % with 4 and 1.3 % with 5
+SUBSTEPS = 3  # per frame of T8: the mean error of edge lengths is 3.2 %, 2.1 % with 4 and 1.3 % with 5
 
 
 class Absent(Exception):
-    """Something of ours that this version does not have: the others are measured alone."""
+    """A function that this version of pliant does not have; only the peers are measured."""
 
 
 def _find(module: str, name: str) -> Any:
@@ -29,24 +29,24 @@ def _find(module: str, name: str) -> Any:
 
 
 def detector(method: str, mesh: Mesh, within: float) -> Any:
-    """T4: self-contact; `.update(x).find()` gives records."""
+    """T4: self-contact; `.update(x).find()` returns contact records."""
     if method not in METHODS:
         raise Absent(f"no method {method!r}")
     return _detector(method, mesh, within=within)
 
 
 def sweep(mesh: Mesh) -> Any:
-    """T5: `.step(x_0, x_1)` gives the fraction that is free."""
+    """T5: `.step(x_0, x_1)` returns the collision-free fraction of the step."""
     return _find("pliant.detect.detectors.continuous", "Sweep")(mesh)
 
 
 def crossings(a: Mesh, b: Mesh) -> Any:
-    """T6: `.update(x_a, x_b)`, then `.pairs()` gives (k,2) faces."""
+    """T6: `.update(x_a, x_b)`, then `.pairs()` returns pairs of faces (k,2)."""
     return _find("pliant.detect.queries.intersections", "Crossings")(a, b)
 
 
 class FaceTree:
-    """T6b: the tree of the triangles of a mesh, alone."""
+    """T6b: the BVH of the triangles of a mesh."""
 
     def __init__(self, mesh: Mesh) -> None:
         self.faces = mesh.faces
@@ -58,7 +58,7 @@ class FaceTree:
 
     @property
     def bounds(self) -> Floats:
-        """(2,3) the corners of the box around all."""
+        """Corners (2,3) of the root AABB."""
         return np.asarray(self.tree.nodes["bounds"][0], np.float64).reshape(2, 3)
 
 

@@ -1,4 +1,4 @@
-"""T6: the intersecting triangles of two bodies of which one deforms. T6b: a tree that follows a deformation."""
+"""T6: intersecting triangles of a static and a deforming body. T6b: refit of a BVH to a deformation."""
 
 import dataclasses
 import functools
@@ -32,7 +32,7 @@ REFIT_COLUMNS = contest.columns(UNIT, Column("box_right", "box-right"))
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Case:
-    """A mesh that stays, places (n,3) of its deforming twin, and the pairs (k,2) at the last of them."""
+    """A static mesh, positions (n,3) of its deforming copy, and the true pairs (k,2) in the last frame."""
 
     mesh: Mesh
     frames: list[Floats]
@@ -46,7 +46,7 @@ def pairs_table(
     folder: pathlib.Path | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Table:
-    """Update and pairs at each of five frames in turn; the last one's are checked."""
+    """Update and pairs in each of five frames; those of the last frame are verified."""
     name, case = _case(quick, folder, progress)
     entries = contest.gather(case, _ours, PEERS, present)
     rows = contest.compare(name, entries, UNIT, repeats, progress)
@@ -60,7 +60,7 @@ def refit_table(
     folder: pathlib.Path | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Table:
-    """The tree alone."""
+    """Refit of the BVH only."""
     name, mesh = _body(quick, folder)
     case = Case(mesh, deformed(mesh.vertices), np.zeros((0, 2), np.int64))
     entries = contest.gather(case, _our_refit, REFITS, present)
@@ -69,13 +69,13 @@ def refit_table(
 
 
 def deformed(x: Floats) -> list[Floats]:
-    """Five places of a body of about unit size that waves, shifted so that it cuts its twin."""
+    """Five positions of a waving body of about unit size, translated so that it intersects its copy."""
     waves = (np.sin(9.0 * x[:, [1, 2, 0]] + 0.7 * k) for k in range(FRAMES))
     return [x + 0.01 * wave + np.array([0.35, 0.05, 0.02]) for wave in waves]
 
 
 def _body(quick: bool, folder: pathlib.Path | None) -> tuple[str, Mesh]:
-    """The bunny, or a bumpy sphere where it is not to be had; around the origin, its longest side 1."""
+    """The bunny, or a bumpy sphere where it is not available; centred, with a longest side of 1."""
     bunny = None if quick else models.original("Bunny", folder)
     mesh = bunny or models.bumpy_sphere(3 if quick else 6)
     x = mesh.vertices
@@ -184,7 +184,7 @@ def _coal_refit(case: Case) -> list[Entry]:
         for points in places:
             theirs.update(points)
 
-    return [Entry(PACKAGES["coal"][0], work, parts=FRAMES, runs_on="one", note="OBBRSS, refit from the leaves up")]
+    return [Entry(PACKAGES["coal"][0], work, parts=FRAMES, runs_on="one", note="OBBRSS, bottom-up refit")]
 
 
 def _warp_refit(case: Case) -> list[Entry]:
@@ -210,10 +210,12 @@ def _open3d_build(case: Case) -> list[Entry]:
         for x in places:
             scene = module.t.geometry.RaycastingScene(nthreads=count[0])
             scene.add_triangles(x, faces)
-            scene.compute_distance(nowhere)  # the tree is made at the first question
+            scene.compute_distance(nowhere)  # the BVH is built at the first query
 
     ready = functools.partial(count.__setitem__, 0)
-    return [Entry(PACKAGES["open3d"][0], work, parts=FRAMES, ready=ready, note="build: it has no refit, float32")]
+    return [
+        Entry(PACKAGES["open3d"][0], work, parts=FRAMES, ready=ready, note="build, because it has no refit; float32")
+    ]
 
 
 PEERS: dict[str, contest.Maker] = {"coal": _coal, "fcl": _fcl, "warp": _warp}
@@ -221,14 +223,13 @@ REFITS: dict[str, contest.Maker] = {"warp": _warp_refit, "coal": _coal_refit, "o
 TASK = contest.Task(
     pairs_table,
     UNIT,
-    "Milliseconds to follow a deformation and find the intersecting triangles",
-    "T6: the bunny (or a bumpy sphere) and a twin that waves, five frames in turn, time of one: update or build, and "
-    "all pairs. true-pairs: edges against triangles in double precision at the last frame, every pair whose boxes "
-    "touch.",
+    "Milliseconds to update to a deformation and find the intersecting triangles",
+    "T6: the bunny (or a bumpy sphere) and a deforming copy, five frames in turn, time of one: update or build, and "
+    "all pairs. true-pairs: edge-triangle tests in double precision in the last frame, for all overlapping AABBs.",
 )
 REFIT_TASK = contest.Task(
     refit_table,
     UNIT,
-    "Milliseconds to bring a tree to new positions",
-    "T6b: the same frames, the tree alone; positions are in everybody's own type before the clock starts.",
+    "Milliseconds to refit a BVH to new positions",
+    "T6b: the same frames, refit only; positions are converted to the types of each participant before timing.",
 )

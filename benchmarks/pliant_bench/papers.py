@@ -1,4 +1,4 @@
-"""The papers' tables as data."""
+"""The tables of the papers as data."""
 
 import dataclasses
 
@@ -22,7 +22,7 @@ TESCHNER_2005 = (
 
 @dataclasses.dataclass(frozen=True)
 class Baked:
-    """One line of the table: a grid, the seconds it took, and how many point-triangle distances were computed."""
+    """One row of the table: grid, seconds, and number of point-triangle distances."""
 
     model: str
     triangles: int
@@ -62,9 +62,9 @@ TABLE_1 = (
 
 # Pelechano, Bull and Slater, section 5; 800 MHz
 PELECHANO_SIZE = {"avatar vertices": 1290, "triangles": 2576, "cloth vertices": 264}
-PELECHANO_SPARED = 0.98  # of the triangles are not tested
+PELECHANO_CULLED = 0.98  # share of the triangles that are not tested
 PELECHANO_KEPT = {"detection": 0.63, "response": 0.35, "brute": 0.002}  # of the frame rate without
 
-# Jung, Hong and Choi, section 5, seconds an iteration from the least to the most; Pentium 4, 2.4 GHz
+# Jung, Hong and Choi, section 5, least and greatest seconds per iteration; Pentium 4, 2.4 GHz
 JUNG_CUBIC, JUNG_SPHERES = (0.3, 1.8), (0.015, 0.5)
 JUNG_SAID = (20, 200)  # times faster

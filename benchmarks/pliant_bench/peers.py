@@ -1,4 +1,4 @@
-"""Who else is installed: each peer bakes a band or answers for points; one that is absent says so and no more.
+"""The installed peers: each bakes a band or evaluates distances at points; absent ones are only listed.
 
 A peer that only answers for single points is asked at some slices of the grid and counted up to all of them, the way
 a person would use it to fill a grid.
@@ -23,8 +23,8 @@ from . import openvdb, timing
 from .truth import Nodes, node_values
 
 Floats = NDArray[np.float64]
-_SLICES = 8  # of a grid, at which a peer for single points is asked
-# import name, the name people know, the package
+_SLICES = 8  # slices of the grid at which peers for single points are evaluated
+# import name -> display name, package
 PACKAGES = {
     "open3d": ("Open3D", "open3d"),
     "warp": ("Warp", "warp-lang"),
@@ -38,7 +38,7 @@ PACKAGES = {
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Job:
-    """A mesh as bare arrays and the grid that everybody uses: nodes at origin + h (i,j,k), `shape` of them."""
+    """A mesh as plain arrays, and the common grid: `shape` nodes at origin + h (i,j,k)."""
 
     vertices: Floats
     faces: NDArray[np.int32]
@@ -49,7 +49,7 @@ class Job:
 
 
 class Baker(Protocol):
-    """Someone who fills the band."""
+    """A participant that bakes the band."""
 
     name: str
     note: str
@@ -57,11 +57,11 @@ class Baker(Protocol):
     def start(self, job: Job) -> None: ...
 
     def bake(self, threads: int) -> float:
-        """Seconds from arrays to a finished field."""
+        """Seconds from arrays to the finished field."""
         ...
 
     def values(self, nodes: Nodes) -> Floats:
-        """(n,) of the last bake, in cells; nan off the band."""
+        """Values (n,) of the last bake, in cells; nan outside of the band."""
         ...
 
     @property
@@ -69,7 +69,7 @@ class Baker(Protocol):
 
 
 class Pliant:
-    """Ourselves: a fresh Mesh every time, so that nothing derived is there already."""
+    """pliant, with a new Mesh in each run, so that no derived data is reused."""
 
     name, note = "pliant", ""
 
@@ -122,7 +122,7 @@ Ask = Callable[[Floats], Floats]  # points (n,3) -> signed distance (n,), metres
 
 
 class PointBaker:
-    """Someone who answers for single points: asked at a few slices, counted up to the whole grid."""
+    """A participant that evaluates single points: at a few slices, extrapolated to the whole grid."""
 
     nbytes = None
 
@@ -137,17 +137,17 @@ class PointBaker:
 
     def bake(self, threads: int) -> float:
         nx, ny, nz = self.job.shape
-        # in the middle of equal parts: slices at the ends of the grid hold no surface and would tell nothing
+        # centres of equal parts: slices at the ends of the grid contain no surface and are not representative
         slices = ((np.arange(_SLICES) + 0.5) * nx / _SLICES).astype(int)
         points = np.stack(np.meshgrid(slices, np.arange(ny), np.arange(nz), indexing="ij"), -1).reshape(-1, 3)
         where = self.job.origin + self.job.h * points
-        with contextlib.redirect_stdout(sys.stderr):  # Warp greets; our JSON must stay alone
+        with contextlib.redirect_stdout(sys.stderr):  # Warp prints a banner; stdout must contain only JSON
             start = time.perf_counter()
             self.ask = self._build(self.module, self.job, threads)
             built = time.perf_counter()
             self.ask(where)
             end = time.perf_counter()
-        self.note = f"{self.note.split(';')[0]}; counted up from {len(slices)} of {nx} slices"
+        self.note = f"{self.note.split(';')[0]}; extrapolated from {len(slices)} of {nx} slices"
         return built - start + (end - built) * nx / len(slices)
 
     def values(self, nodes: Nodes) -> Floats:
@@ -190,7 +190,7 @@ def _warp(module: Any, job: Job, threads: int) -> Ask:
     return ask
 
 
-# import name -> how to build, and on which thread counts it can run (None: it takes all)
+# import name -> how to build, and the numbers of threads it supports (None: always all)
 POINT_PEERS: dict[str, tuple[Callable[[Any, Job, int], Ask], str]] = {
     "open3d": (_open3d, "any"),
     "igl": (_igl, "all"),
@@ -203,12 +203,12 @@ def present(module: str) -> str | None:
     try:
         importlib.import_module(module)
         return importlib.metadata.version(PACKAGES.get(module, (module, module))[1])
-    except Exception:  # whatever a foreign package raises, it is not there for us
+    except Exception:  # a package that raises any error on import counts as absent
         return None
 
 
 def roll_call() -> dict[str, str]:
-    """Every peer we know -> its version, or why it takes no part."""
+    """Every known peer -> its version, or why it is absent."""
     found = {"OpenVDB": openvdb.version() or "absent (needs g++ and libopenvdb-dev)"}
     for module, (name, package) in {**PACKAGES, "scipy": ("scipy", "scipy")}.items():
         found[name] = present(module) or f"absent (pip install {package})"

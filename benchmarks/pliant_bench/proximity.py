@@ -1,4 +1,4 @@
-"""T4: all vertex-face and edge-edge pairs of a cloth closer than a distance, which moves from frame to frame."""
+"""T4: all vertex-face and edge-edge pairs of a moving cloth that are closer than a distance."""
 
 import dataclasses
 import functools
@@ -31,7 +31,7 @@ COLUMNS = contest.columns(
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Case:
-    """A cloth at two places in turn, and the pairs it has at both."""
+    """A cloth at two alternating positions, and its pairs at both."""
 
     mesh: Mesh
     truth: tuple[Pairs, Pairs]
@@ -49,7 +49,7 @@ def proximity_table(
     progress: Callable[[str], None] = lambda _: None,
     **_: Any,
 ) -> Table:
-    """Cloth flat, folded and crumpled; `method` is our detector's name."""
+    """Flat, folded and crumpled cloth; `method` is the name of the detector of pliant."""
     rows: list[dict[str, Any]] = []
     for nx, ny in cloths.QUICK if quick else cloths.SIZES:
         for state in cloths.STATES:
@@ -84,7 +84,7 @@ def _ipc(case: Case) -> list[Entry]:
         return [ipc.candidates(theirs, x, reach=0.5 * WITHIN) for x in places]
 
     def near(answers: list[Any]) -> dict[str, Any]:
-        # a box each grown by half of the distance: those that are really near are the same pairs as ours
+        # AABBs inflated by half of the distance: the near pairs among the candidates are those of pliant
         pairs = ipc.pair_arrays(answers[0])
         return {} if pairs is None else referee.differ(ipc.closer(case.mesh, places[0], pairs, WITHIN), case.truth)
 
@@ -111,7 +111,7 @@ PEERS: dict[str, contest.Maker] = {"ipctk": _ipc, "newton": _newton}
 TASK = contest.Task(
     proximity_table,
     UNIT,
-    "Milliseconds to find all pairs of a cloth that are near",
-    "T4: cloth at two places in turn, half an edge apart, so that whoever follows positions has to; update and find, "
-    "time of one. missing and extra are against every pair that the brute-force detector finds.",
+    "Milliseconds to find all near pairs of a cloth",
+    "T4: cloth at two alternating positions, half an edge apart, so that every update does work; update and find, "
+    "time of one. missing and extra: compared with the pairs of the brute-force detector.",
 )

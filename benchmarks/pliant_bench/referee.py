@@ -1,4 +1,4 @@
-"""Who is right about pairs, by ways that share no tree with anybody: boxes swept along an axis, then pair by pair."""
+"""Ground truth of pairs, without a BVH of any participant: sweep and prune along an axis, then pair by pair."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,12 +13,12 @@ from pliant.mesh import Mesh
 
 Floats = NDArray[np.float64]
 Pairs = NDArray[np.int64]
-_CHUNK = 4_000_000  # pairs at a time
-_ALL_PAIRS = 2_000_000  # so many can be looked at one by one
+_CHUNK = 4_000_000  # pairs per chunk
+_ALL_PAIRS = 2_000_000  # maximum number of pairs that are tested one by one
 
 
 def box_pairs(a: Floats, b: Floats) -> Pairs:
-    """(k,2) rows of `a` (n,m,3) and `b` (l,m,3), points that have a box each, where the boxes touch."""
+    """Pairs (k,2) of rows of `a` (n,m,3) and `b` (l,m,3) whose AABBs overlap or touch."""
     low_a, high_a, low_b, high_b = a.min(1), a.max(1), b.min(1), b.max(1)
     near_a = np.flatnonzero((low_a <= high_b.max(0)).all(1) & (high_a >= low_b.min(0)).all(1))
     near_b = np.flatnonzero((low_b <= high_a.max(0)).all(1) & (high_b >= low_a.min(0)).all(1))
@@ -40,7 +40,7 @@ def box_pairs(a: Floats, b: Floats) -> Pairs:
 
 
 def _chunks(counts: Pairs) -> Iterator[slice]:
-    """Rows whose counts add up to about `_CHUNK`."""
+    """Ranges of rows whose counts sum to about `_CHUNK`."""
     total, start = np.cumsum(counts), 0
     while start < len(counts):
         done = total[start - 1] if start else 0
@@ -50,7 +50,7 @@ def _chunks(counts: Pairs) -> Iterator[slice]:
 
 
 def _ranges(first: Pairs, last: Pairs) -> Pairs:
-    """first[0]..last[0]-1, first[1]..last[1]-1, ... in one array."""
+    """The ranges first[k]..last[k]-1, concatenated."""
     counts = last - first
     skip = np.repeat(np.cumsum(counts) - counts, counts)
     ranges: Pairs = np.arange(int(counts.sum())) - skip + np.repeat(first, counts)
@@ -58,7 +58,7 @@ def _ranges(first: Pairs, last: Pairs) -> Pairs:
 
 
 def crossings(x_a: Floats, faces_a: NDArray[Any], x_b: Floats, faces_b: NDArray[Any]) -> Pairs:
-    """(k,2) faces of two meshes of which an edge of one passes through the other, in double precision."""
+    """Pairs (k,2) of faces of two meshes such that an edge of one intersects the other, in double precision."""
     a, b = x_a[faces_a], x_b[faces_b]
     pairs = box_pairs(a, b)
     p, q = a[pairs[:, 0]], b[pairs[:, 1]]
@@ -69,7 +69,7 @@ def crossings(x_a: Floats, faces_a: NDArray[Any], x_b: Floats, faces_b: NDArray[
 
 
 def _pierces(start: Floats, end: Floats, triangle: Floats) -> NDArray[np.bool_]:
-    """Where the segment meets the triangle (n,3,3): the plane's distances and the three volumes agree in sign."""
+    """Whether segments intersect triangles (n,3,3), by the signs of plane distances and of three volumes."""
     a, b, c = triangle[:, 0], triangle[:, 1], triangle[:, 2]
     along = end - start
     normal = np.cross(b - a, c - a)
@@ -84,7 +84,7 @@ def _dot(a: Floats, b: Floats) -> Floats:
 
 
 def self_crossings(x: Floats, faces: NDArray[Any]) -> int:
-    """How many pairs of faces of one mesh meet as no mesh may; exact, neighbours included."""
+    """Number of self-intersecting pairs of faces of a mesh; exact, including mesh neighbours."""
     corners = x[faces]
     pairs = box_pairs(corners, corners)
     rows = [tuple(face) for face in faces.tolist()]
@@ -92,7 +92,7 @@ def self_crossings(x: Floats, faces: NDArray[Any]) -> int:
 
 
 def near_pairs(mesh: Mesh, within: float) -> tuple[Pairs, Pairs]:
-    """((vertex, face), (edge, edge)) that are closer than `within` and not neighbours: the brute-force detector's."""
+    """((vertex, face), (edge, edge)) closer than `within`, without neighbours, by the brute-force detector."""
     return pairs_of(find_contacts(mesh, method="brute-force", within=within))
 
 
@@ -103,7 +103,7 @@ def pairs_of(contacts: NDArray[Any]) -> tuple[Pairs, Pairs]:
 
 
 def differ(found: tuple[Pairs, Pairs], truth: tuple[Pairs, Pairs]) -> dict[str, int]:
-    """How many pairs were found, and how many of the truth are missing or too many; edges in either order."""
+    """Numbers of pairs found, missing and extra against the ground truth; edges in either order."""
     missing = extra = 0
     for k, (ours, right) in enumerate(zip(found, truth)):
         said, known = (_keys(np.sort(p, 1) if k else p) for p in (ours, right))
@@ -113,12 +113,12 @@ def differ(found: tuple[Pairs, Pairs], truth: tuple[Pairs, Pairs]) -> dict[str, 
 
 
 def _keys(pairs: Pairs) -> Pairs:
-    """A number for each pair."""
+    """A unique key for each pair."""
     return pairs[:, 0].astype(np.int64) << 32 | pairs[:, 1].astype(np.int64)
 
 
 def all_pairs(mesh: Mesh) -> tuple[Pairs, Pairs] | None:
-    """Every (vertex, face) and (edge, edge) without a common vertex; None where they are too many."""
+    """All (vertex, face) and (edge, edge) pairs without a common vertex; None if there are too many."""
     n, faces, edges = mesh.n_vertices, mesh.faces, mesh.topology.edges
     if n * len(faces) + len(edges) ** 2 > _ALL_PAIRS:
         return None
@@ -130,7 +130,7 @@ def all_pairs(mesh: Mesh) -> tuple[Pairs, Pairs] | None:
 
 
 def first_impact(mesh: Mesh, x_0: Floats, x_1: Floats, pairs: tuple[Pairs, Pairs]) -> float:
-    """The fraction of a motion at which the first of `pairs` meets, by the cubic; 1 where none does."""
+    """Time of impact of the first of `pairs` as a fraction of the motion, by the cubic; 1 if there is none."""
     vertex_face, edge_edge = pairs
     v, edges = vertex_face[:, 0], mesh.topology.edges
     corners = np.concatenate([v[:, None], mesh.faces[vertex_face[:, 1]]], 1)

@@ -1,4 +1,4 @@
-"""T2: distance and gradient at many points, beside OpenVDB's sampler and scipy."""
+"""T2: distance and gradient at many points, against the sampler of OpenVDB and scipy."""
 
 import functools
 from collections.abc import Callable
@@ -15,10 +15,10 @@ from . import machine, models, openvdb, timing
 from .timing import Run, Times, alternate
 
 Floats = NDArray[np.float64]
-Answers = dict[str, Callable[[], Floats]]  # who -> distances (n,) in metres
+Answers = dict[str, Callable[[], Floats]]  # participant -> distances (n,) in metres
 BAND = 3.0
-CHECKED = 20_000  # points at which answers are held against exact distances
-NEAR = BAND - np.sqrt(3.0) - 0.01  # cells from the surface: all corners of a point's cell are in the band
+CHECKED = 20_000  # points that are compared with exact distances
+NEAR = BAND - np.sqrt(3.0) - 0.01  # cells from the surface: nearer than this, all corners of a cell are in the band
 COLUMNS = (
     Column("points", show="{:,}"),
     Column("where"),
@@ -33,7 +33,7 @@ COLUMNS = (
     Column("note", detail=True),
 )
 OWN, PEER, IMAGE = "pliant sparse", "OpenVDB", "scipy"
-SINGLE = f"{OWN}, single"  # points and results in single precision, as OpenVDB takes and gives them
+SINGLE = f"{OWN}, single"  # points and results in single precision, as in OpenVDB
 
 
 def sample_table(
@@ -45,7 +45,7 @@ def sample_table(
     repeats: int = 5,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Table:
-    """A bumpy sphere, the same points for everybody, in each order of `models.KINDS`, on one thread and on all."""
+    """A bumpy sphere, the same points for all, in each order of `models.KINDS`, on one thread and on all."""
     mesh = models.bumpy_sphere(subdivisions)
     progress("the fields")
     field = DistanceField.bake(mesh, spacing=models.spacing_for(mesh, nodes), band=BAND)
@@ -71,7 +71,7 @@ def sample_table(
 def _runs(
     points: Floats, field: DistanceField, dense: DistanceField, program: openvdb.OpenVDB | None, threads: int
 ) -> dict[str, Run]:
-    """Everybody writes into arrays made within the time, as a caller would have to; the last two count alone."""
+    """The allocation of the results is timed; the last two participants write into given arrays."""
     runs: dict[str, Run] = {
         OWN: functools.partial(_probe, field, points),
         "pliant dense": functools.partial(_probe, dense, points),
@@ -118,14 +118,14 @@ def _scipy(dense: DistanceField, points: Floats) -> Run:
 
 
 def _filled(dense: DistanceField) -> NDArray[np.float32]:
-    """The dense grid without nan, which would spoil every cell that has one in scipy's way."""
+    """The dense grid with nan replaced, since scipy would spread nan to whole cells."""
     return np.nan_to_num(dense.values, nan=dense.band * dense.spacing)
 
 
 def _errors(
     points: Floats, field: DistanceField, dense: DistanceField, program: openvdb.OpenVDB | None
 ) -> dict[str, dict[str, Any]]:
-    """How far answers are from exact distances at points near enough that everybody should know."""
+    """Errors against exact distances at points whose cells are in the band."""
     from scipy.ndimage import map_coordinates
 
     some = np.random.default_rng(0).choice(len(points), min(len(points), CHECKED), replace=False)
@@ -148,7 +148,7 @@ def _errors(
 
 
 def _rows(times: dict[str, Times], errors: dict[str, dict[str, Any]], count: int, threads: int) -> list[dict[str, Any]]:
-    """Ratios are to our sparse storage with results allocated, or given where theirs are given."""
+    """Ratios relate to the sparse storage of pliant, with allocated results, or with given arrays for given arrays."""
     rows = []
     for who, took in times.items():
         ours = times[f"{OWN}, given arrays"] if who.endswith("given arrays") else times[OWN]
@@ -158,7 +158,7 @@ def _rows(times: dict[str, Times], errors: dict[str, dict[str, Any]], count: int
 
 
 def sample_findings(table: Table) -> list[str]:
-    """OpenVDB and the dense grid against bricks, for each kind of points and thread count."""
+    """OpenVDB and the dense grid against bricks, for each kind of points and number of threads."""
     said = []
     for where, threads in dict.fromkeys((row["where"], row["threads"]) for row in table.rows):
         rows = {r["who"]: r for r in table.rows if (r["where"], r["threads"]) == (where, threads)}
@@ -166,13 +166,13 @@ def sample_findings(table: Table) -> list[str]:
         text += f", {rows[OWN]['ns'] / rows['pliant dense']['ns']:.2f} times the dense grid"
         if PEER in rows:
             text += f"; OpenVDB takes {rows[PEER]['ratio']:.1f} times as long ({rows[PEER]['ns']:.1f} ns)"
-            text += f", {rows[PEER]['ns'] / rows[SINGLE]['ns']:.1f} times when ours is in single precision too"
+            text += f", {rows[PEER]['ns'] / rows[SINGLE]['ns']:.1f} times with pliant in single precision as well"
         said.append(text)
     return said
 
 
 def sample_chart(table: Table) -> Chart:
-    """Nanoseconds a point on all threads; scipy, which has one, on that."""
+    """Nanoseconds per point on all threads; scipy on one."""
     most = max(row["threads"] for row in table.rows)
     groups: dict[str, dict[str, float]] = {}
     for who in (OWN, "pliant dense", PEER, IMAGE):
@@ -181,4 +181,4 @@ def sample_chart(table: Table) -> Chart:
                 said = "scipy (1 thread, distance only)" if who == IMAGE else who
                 groups.setdefault(row["where"], {})[said] = row["ns"]
     svg = bars_svg(groups, "ns", "Nanoseconds for distance and gradient at a point, by order of the points")
-    return Chart("t2-sample", f"Nanoseconds a point on {most} threads, logarithmic: shorter is better.", svg)
+    return Chart("t2-sample", f"Nanoseconds per point on {most} threads, logarithmic: shorter is better.", svg)

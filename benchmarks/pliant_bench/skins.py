@@ -1,4 +1,4 @@
-"""Three ways to find what touches a skin that bones move, side by side: boxes on bones, fields on bones, the tree."""
+"""Contacts with a skinned character by three methods: bone-attached boxes, bone-attached fields, and the BVH."""
 
 import dataclasses
 import pathlib
@@ -64,14 +64,14 @@ LOSS_COLUMNS = (
     Column("above_mm", "above-mm", "{:.1f}"),
 )
 NOTES = (
-    "cpu-ms, wall-ms: update and find in the 16 small steps of a frame of a thirtieth of a second; processor time on "
-    "one thread, and time on all; the best of several runs over the same small steps. contacts: records, a mean; the "
-    "tree also has edges and vertices of the skin. found, missed, extra: vertices of the cloth nearer than eps or "
-    "inside, against brute force, at the end of all frames. error-mm, mean-mm: of the distance at those vertices; "
-    "what is not reported counts as eps. MB: memory that building leaves taken; build-s: processor time of one thread.",
-    "What rigid parts lose: their distance less the exact one, at points eps above the vertices of the skin that are "
-    "not inside other skin, in 12 poses of the clip. under-mm: how far parts lie under the skin at most, above-mm: "
-    "over it. share: of a triangle that a bone must hold for its part to have it.",
+    "cpu-ms, wall-ms: update and find in the 16 substeps of a frame of 1/30 s; CPU time on one thread, and wall-clock "
+    "time on all; the best of several runs over the same substeps. contacts: mean number of records; the BVH also "
+    "reports edges, and vertices of the skin. found, missed, extra: vertices of the cloth nearer than eps or inside, "
+    "against brute force, at the end of all frames. error-mm, mean-mm: maximum and mean error of the distance at those "
+    "vertices, with eps for unreported ones. MB: memory after the build; build-s: CPU time of one thread.",
+    "Error of rigid parts: their distance minus the exact one, at points eps above the vertices of the skin that are "
+    "not inside other skin, in 12 poses of the clip. under-mm: largest distance of the parts below the skin, above-mm: "
+    "above it. share: weight of a bone in a triangle from which on the triangle belongs to its part.",
 )
 
 
@@ -100,12 +100,12 @@ def skins_tables(
         for share in SHARES[1:2] if quick else SHARES:
             progress(f"{case.name}: parts by a share of {share:.2f}")
             lost.append({"body": case.name, "share": share} | loss(scene, share))
-    title = "A skin that bones move: three detectors on the same small steps"
-    return [Table("skins", title, COLUMNS, rows), Table("skin-parts", "What rigid parts lose", LOSS_COLUMNS, lost)]
+    title = "A skinned character: three detectors on the same substeps"
+    return [Table("skins", title, COLUMNS, rows), Table("skin-parts", "Error of rigid parts", LOSS_COLUMNS, lost)]
 
 
 def recorded(scene: Scene, before: int, frames: int) -> list[State]:
-    """The states of all small steps of some frames, after some others; the first way finds their contacts."""
+    """States of all substeps of some frames after a lead-in; the first method finds their contacts."""
     sim = Simulation(scene, 1.0 / 30.0, method=next(iter(WAYS)))
     found: list[State] = []
     detector = sim.detectors[0]
@@ -122,7 +122,7 @@ def recorded(scene: Scene, before: int, frames: int) -> list[State]:
 
 
 def sides(scene: Scene) -> tuple[Side, Side]:
-    """The cloth and the skin."""
+    """The two sides: cloth and skin."""
     cloth, skin = (scene.bodies[b].mesh.welded for b in (0, 1))
     return Side(cloth, 0, 0), Side(skin, int(scene.first[1]), 1, scene.shapes[1])
 
@@ -137,7 +137,7 @@ def _rows(
         for who, make in WAYS.items():
             progress(f"{name}: building {who}")
             tracemalloc.start()
-            make(cloth, skin, scene.eps)  # this may compile, and whatever meshes keep is made
+            make(cloth, skin, scene.eps)  # a first run compiles kernels and fills the caches of the meshes
             kept = make(cloth, skin, scene.eps)
             before = tracemalloc.get_traced_memory()[0]
             del kept
@@ -192,7 +192,7 @@ def _replay(detector: Any, states: list[State], clock: Callable[[], float]) -> C
 
 
 def distances(found: Contacts, cloth: Side, most: float) -> Floats:
-    """(n,) signed distance of each vertex of the cloth by what was reported: the nearest, or `most` without any."""
+    """Signed distance (n,) of each vertex of the cloth by its nearest contact, or `most` without contacts."""
     vertex = found["vertices"][:, 0] - cloth.first
     own = np.isin(found["kind"], (VERTEX_FACE, VERTEX_FIELD)) & (vertex >= 0) & (vertex < cloth.mesh.n_vertices)
     vertex, distance = vertex[own], found["distance"][own]
@@ -203,7 +203,7 @@ def distances(found: Contacts, cloth: Side, most: float) -> Floats:
 
 
 def loss(scene: Scene, share: float, poses: int = 12) -> dict[str, Any]:
-    """How far the rigid parts are from the skin, mm, over the clip."""
+    """Distance of the rigid parts from the skin over the clip, in mm."""
     cloth, skin = sides(scene)
     motion = skin.motion
     assert isinstance(motion, Skinned)
@@ -234,6 +234,6 @@ def findings(tables: list[Table]) -> list[str]:
     for row in tables[0].rows:
         checked = f"{row['found']} vertices found, {row['missed']} missed, {row['extra']} extra"
         said.append(
-            f"{row['body']}, {row['who']}: {row['cpu_ms']:.1f} ms a frame, {checked}, error {row['error_mm']:.2g} mm"
+            f"{row['body']}, {row['who']}: {row['cpu_ms']:.1f} ms per frame, {checked}, error {row['error_mm']:.2g} mm"
         )
     return said

@@ -1,4 +1,4 @@
-"""T5: the largest part of a motion of cloth that is free of collision."""
+"""T5: the largest collision-free step of a cloth."""
 
 import dataclasses
 import functools
@@ -17,7 +17,7 @@ from .peers import PACKAGES, present
 
 Floats = NDArray[np.float64]
 UNIT = "ms"
-SLACK = 1e-9  # of the motion: the truth is a root of a cubic in double precision
+SLACK = 1e-9  # fraction of the motion: rounding of the root of a cubic in double precision
 COLUMNS = contest.columns(
     UNIT,
     Column("step", show="{:.6f}"),
@@ -29,7 +29,7 @@ COLUMNS = contest.columns(
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Case:
-    """A cloth that moves from `x_0` to `x_1`, and when it first meets itself; None where nobody can tell."""
+    """A cloth that moves from `x_0` to `x_1`, and its first time of impact; None if it is not known."""
 
     mesh: Mesh
     x_0: Floats
@@ -40,7 +40,7 @@ class Case:
 def steps_table(
     *, quick: bool = False, repeats: int = 5, progress: Callable[[str], None] = lambda _: None, **_: Any
 ) -> Table:
-    """Folded and crumpled cloth, in a motion without and one with collision."""
+    """Folded and crumpled cloth, in a motion without collisions and one with collisions."""
     rows: list[dict[str, Any]] = []
     for nx, ny in cloths.QUICK if quick else cloths.SIZES:
         for state in ("folded", "crumpled"):
@@ -56,7 +56,7 @@ def steps_table(
 
 
 def _truth(mesh: Mesh, x_0: Floats, x_1: Floats) -> float | None:
-    """The first root of all cubics: of every pair of small cloth, of the IPC toolkit's candidates of larger one."""
+    """The first root of the cubics of all pairs, or for larger cloth of the candidates of the IPC Toolkit."""
     pairs = referee.all_pairs(mesh)
     if pairs is None and present("ipctk") is not None:
         ends = (np.asfortranarray(x) for x in (x_0, x_1))
@@ -66,7 +66,7 @@ def _truth(mesh: Mesh, x_0: Floats, x_1: Floats) -> float | None:
 
 
 def _judge(case: Case, step: float) -> dict[str, Any]:
-    """A step may fall short of the truth and must not go beyond."""
+    """A conservative step is at most the true one."""
     if case.truth is None:
         return {"step": step}
     late = "LATE" if step > case.truth + SLACK else "no"
@@ -77,7 +77,9 @@ def _judge(case: Case, step: float) -> dict[str, Any]:
 def _ours(case: Case) -> list[Entry]:
     sweep = own.sweep(case.mesh)
     check = functools.partial(_judge, case)
-    return [Entry(contest.OWN, lambda: sweep.step(case.x_0, case.x_1), check, note="Sweep.step, swept tree included")]
+    return [
+        Entry(contest.OWN, lambda: sweep.step(case.x_0, case.x_1), check, note="Sweep.step, including the swept BVH")
+    ]
 
 
 def _ipc(case: Case) -> list[Entry]:
@@ -101,6 +103,6 @@ TASK = contest.Task(
     steps_table,
     UNIT,
     "Milliseconds to find the largest step without collision",
-    "T5: swept boxes and all queries are in the time. true-step: the least root of the cubics of all candidates, where "
-    "they can be had; a step beyond it is LATE.",
+    "T5: the time includes swept AABBs and all queries. true-step: the least root of the cubics of all candidates, "
+    "where they are available; a larger step is marked LATE.",
 )

@@ -1,4 +1,4 @@
-"""Recall against cost of the stochastic detectors: three scenes that move, beside the exact tree on the same frames."""
+"""Recall against cost of the stochastic detectors: three moving scenes, and the exact BVH on the same frames."""
 
 import pathlib
 import time
@@ -26,17 +26,17 @@ Progress = Callable[[str], None]
 QUALITIES = (0.0, 0.25, 0.5, 0.75, 0.9, 1.0)
 FRESH = (8, 16, 32, 64)
 SPREAD = (8, None)
-FRAMES, SETTLED = 20, 10  # of a scene, and after so many of them recall is taken
+FRAMES, SETTLED = 20, 10  # frames of a scene, and the first of them that count for recall
 
 NOTES = (
-    "Processor time on one thread, the mean over frames, the least of several runs; exact is the tree on the same "
-    "frames. Regions are contacts that share vertices; one is found when any of its contacts is.",
-    f"Active pairs: recall from frame {SETTLED} on. Budget: update and find together, by the clock of the process.",
+    "CPU time on one thread, mean over frames, the least of several runs; exact is the BVH on the same frames. A "
+    "contact region consists of contacts that share vertices; it is found if any of its contacts is.",
+    f"Active pairs: recall from frame {SETTLED} on. Budget: CPU time of update and find together.",
 )
 
 
 class Moving(NamedTuple):
-    """Sides of a question, and where all vertices are in each frame."""
+    """The sides of a query, and the positions of all vertices in each frame."""
 
     name: str
     sides: tuple[Side, ...]
@@ -49,7 +49,7 @@ class Moving(NamedTuple):
 
 
 def sliding_tori(count: int = 112, frames: int = FRAMES) -> Moving:
-    """A ring of tube lies on another that is wavy, touches its crests, and turns."""
+    """A torus that rotates on a wavy one and touches its crests."""
     ring = _torus(2 * count, count)
     x = ring.vertices
     around = np.arctan2(x[:, 2], x[:, 0])
@@ -66,12 +66,12 @@ def sliding_tori(count: int = 112, frames: int = FRAMES) -> Moving:
 
 
 def folded_cloth(count: int = 224, frames: int = FRAMES) -> Moving:
-    """A sheet in five folds with dents, which touch in spots that wander."""
+    """A sheet in five folds with dents, which touch at moving spots."""
     sheet = shapes.cloth(1.0, 1.0, count)
     s, z = sheet.vertices[:, 0] - sheet.vertices[:, 0].min(), sheet.vertices[:, 2]
 
     def at(t: float) -> Floats:
-        # runs of 0.2 m, 12 mm apart, joined by half turns
+        # straight runs of 0.2 m, 12 mm apart, joined by half circles
         turn, run = 0.006, 0.2 - 0.006 * np.pi
         fold, along = np.divmod(s, 0.2)
         angle = np.clip((along - run) / turn, 0.0, np.pi)
@@ -86,12 +86,12 @@ def folded_cloth(count: int = 224, frames: int = FRAMES) -> Moving:
 
 
 def gut(around: int = 56, frames: int = FRAMES) -> Moving:
-    """A tube of 24 mm in seven runs, 38 mm apart, which sway until they touch."""
+    """A tube of 24 mm in seven runs, 38 mm apart, that sway until they touch."""
     tube = _loops(0.012, 0.0384, 0.16, 7, around)
     x = tube.vertices
 
     def at(t: float) -> Floats:
-        # neighbours sway towards each other, but for the bends
+        # neighbouring runs sway towards each other, except in the bends
         straight = np.clip(50.0 * (0.077 - np.abs(x[:, 0])), 0.0, 1.0)
         sway = 0.0075 * straight * np.sin(90.0 * x[:, 0] + 0.5 * t) * np.cos(np.pi * np.round(x[:, 2] / 0.0384))
         return x + np.stack([0.0 * sway, 0.003 * np.sin(20.0 * x[:, 0] + t), sway], 1)
@@ -106,7 +106,7 @@ def scenes(quick: bool) -> list[Moving]:
 
 
 def exact_of(scene: Moving, repeats: int) -> tuple[list[Contacts], float]:
-    """Contacts of each frame by the tree, and milliseconds of a frame."""
+    """Contacts of each frame by the BVH, and milliseconds per frame."""
     found: list[Contacts] = []
     best = np.inf
     for _ in range(repeats):
@@ -118,7 +118,7 @@ def exact_of(scene: Moving, repeats: int) -> tuple[list[Contacts], float]:
 def quality_table(
     moving: Sequence[Moving], *, repeats: int, qualities: Sequence[float] = QUALITIES, progress: Progress
 ) -> Table:
-    """Recall of the tree that is walked by probability, over its dial; mean and deviation over frames."""
+    """Recall of the stochastic BVH traversal against its quality; mean and deviation over frames."""
     rows = []
     with timing.threads(1):
         for scene in moving:
@@ -140,7 +140,7 @@ def pairs_table(
     spread: Sequence[int | None] = SPREAD,
     progress: Progress,
 ) -> Table:
-    """Recall of active pairs after some frames, over the number of guesses a frame and how far regions are followed."""
+    """Recall of active pairs after some frames, against the number of random pairs per frame and the spread."""
     rows = []
     with timing.threads(1):
         for scene in moving:
@@ -153,12 +153,12 @@ def pairs_table(
                     row = _followed(ActivePairsDetector, options, scene, truth, repeats, settled)
                     rows.append(_named(scene, exact_ms) | {"fresh": count, "spread": most or "all"} | row)
     columns = (*_NAMES, Column("fresh", show="{}"), Column("spread"), *_RECALL)
-    title = f"Active pairs: recall after {SETTLED} frames over the number of guesses, one thread"
+    title = f"Active pairs: recall after {SETTLED} frames against the number of random pairs, one thread"
     return Table("active-pairs", title, columns, rows)
 
 
 def budget_table(moving: Sequence[Moving], *, budget_ms: float, frames: int, progress: Progress) -> Table:
-    """How well a time budget is kept: processor time on one thread."""
+    """Compliance with a time budget: CPU time on one thread."""
     rows = []
     with timing.threads(1):
         for scene in moving:
@@ -184,7 +184,7 @@ def budget_table(moving: Sequence[Moving], *, budget_ms: float, frames: int, pro
 
 
 def survey_rows(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> list[dict[str, Any]]:
-    """Section 2.3: refitting beside rebuilding, [vdB97]. Section 7.4: the gut of [RGF*04] in real time."""
+    """Section 2.3: refit against rebuild, [vdB97]. Section 7.4: the intestine of [RGF*04] in real time."""
     progress("refitting and rebuilding")
     scene, small = folded_cloth(40 if quick else 224, 2), gut(14 if quick else 20, 12)
     faces = scene.sides[0].mesh.faces.astype(np.int32)
@@ -242,7 +242,7 @@ def _named(scene: Moving, exact_ms: float) -> dict[str, Any]:
 def _followed(
     kind: Any, options: dict[str, Any], scene: Moving, truth: Sequence[Contacts], repeats: int, first: int
 ) -> dict[str, Any]:
-    """Recall over the frames from `first` on, and milliseconds of a frame, the least of several runs."""
+    """Recall over the frames from `first` on, and milliseconds per frame, the least of several runs."""
     best = np.inf
     for _ in range(repeats):
         guessed: list[float] = []
@@ -264,7 +264,7 @@ def _followed(
 
 
 def _run(detector: Any, scene: Moving, guessed: list[float] | None = None) -> tuple[list[Contacts], float]:
-    """Contacts of all frames, and milliseconds of the process for a frame, the mean after the first two."""
+    """Contacts of all frames, and mean CPU time per frame in milliseconds, without the first two."""
     found, spent = [], []
     for x in scene.frames:
         state = State.at(x)
@@ -278,33 +278,33 @@ def _run(detector: Any, scene: Moving, guessed: list[float] | None = None) -> tu
 
 
 def with_cost(table: Table) -> Table:
-    """With the share of the exact cost in every row."""
+    """Add the share of the exact cost to every row."""
     for row in table.rows:
         row["cost"] = row["ms"] / row["exact_ms"]
     return table
 
 
 def quality_chart(table: Table) -> Chart:
-    """Recall over the dial."""
+    """Recall against quality."""
     curves: dict[str, list[tuple[float, float]]] = {}
     for row in table.rows:
         curves.setdefault(row["scene"], []).append((row["quality"], row["recall"]))
-    label = "Share of the contacts that are found over the quality asked for"
+    label = "Recall of contacts against the requested quality"
     return Chart("stochastic-tree", label, plain_svg(curves, ("quality", "found"), label))
 
 
 def cost_chart(table: Table, name: str) -> Chart:
-    """Regions found over the share of the exact cost; for each scene and way to spread a curve."""
+    """Regions found against the share of the exact cost, with a curve for each scene and spread."""
     curves: dict[str, list[tuple[float, float]]] = {}
     for row in table.rows:
         who = row["scene"] if "spread" not in row else f"{row['scene']}, spread {row['spread']}"
         curves.setdefault(who, []).append((row["cost"], row["regions_found"]))
-    label = "Share of the contact regions that are found over the share of the exact cost"
+    label = "Share of the contact regions found against the share of the exact cost"
     return Chart(name, label, plain_svg({k: sorted(v) for k, v in curves.items()}, ("of exact", "regions"), label))
 
 
 def findings(quality: Table, pairs: Table, budget: Table) -> list[str]:
-    """What the dials give."""
+    """Recall and cost in sentences."""
     said = []
     for scene in dict.fromkeys(row["scene"] for row in quality.rows):
         rows = [row for row in quality.rows if row["scene"] == scene]
@@ -318,18 +318,18 @@ def findings(quality: Table, pairs: Table, budget: Table) -> list[str]:
             best = min(good, key=lambda row: row["cost"])
             said.append(
                 f"{scene}: active pairs find {best['regions_found']:.1%} of the regions after {SETTLED} frames at "
-                f"{best['cost']:.3f} of the exact cost ({best['fresh']} guesses, spread {best['spread']})"
+                f"{best['cost']:.3f} of the exact cost ({best['fresh']} random pairs, spread {best['spread']})"
             )
     for row in budget.rows:
         said.append(
-            f"{row['scene']}: {row['budget']:g} ms a frame, most {row['most']:.2f} ms; {row['late']:.1%} of "
-            f"{row['frames']} frames more than 1 ms later"
+            f"{row['scene']}: {row['budget']:g} ms per frame, at most {row['most']:.2f} ms; {row['late']:.1%} of "
+            f"{row['frames']} frames exceed it by more than 1 ms"
         )
     return said
 
 
 def _torus(n: int, m: int) -> Mesh:
-    """A ring of tube, 0.3 m and 0.1 m."""
+    """A torus with radii of 0.3 m and 0.1 m."""
     u, v = np.meshgrid(np.arange(n) * 2.0 * np.pi / n, np.arange(m) * 2.0 * np.pi / m, indexing="ij")
     r = 0.3 + 0.1 * np.cos(v)
     x = np.stack([r * np.cos(u), 0.1 * np.sin(v), r * np.sin(u)], -1).reshape(-1, 3)
@@ -341,7 +341,7 @@ def _torus(n: int, m: int) -> Mesh:
 
 
 def _loops(radius: float, apart: float, length: float, runs: int, around: int) -> Mesh:
-    """An open tube along straight runs that half circles join, in the plane y = 0."""
+    """An open tube along straight runs joined by half circles, in the plane y = 0."""
     h = 2.0 * np.pi * radius / around
     bend = 0.5 * np.pi * apart
     s = np.arange(0.0, runs * length + (runs - 1) * bend, h)

@@ -55,7 +55,7 @@ TASKS = (*FIELDS, *CONTESTS)
 def peers_report(
     tasks: Sequence[str], *, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress
 ) -> Report:
-    """The tasks against everybody installed."""
+    """The tasks, with all installed peers."""
     fields = [task for task in tasks if task in FIELDS]
     about, load = _begin(progress, fields=bool(fields))
     found = roll_call()
@@ -68,7 +68,7 @@ def peers_report(
             charts += contest.charts(table, CONTESTS[task])
     who = "Peers: " + "; ".join(f"{name} {state}" for name, state in found.items()) + "."
     notes = [who, *_notes(tasks, load)]
-    title = "Distance fields beside peers" if len(fields) == len(tasks) else "Beside peers"
+    title = "Distance fields against peers" if len(fields) == len(tasks) else "Comparison with peers"
     return Report(title, findings, tables, charts, notes, about | {"peers": found})
 
 
@@ -80,7 +80,7 @@ def _field_tasks(
     folder: pathlib.Path | None,
     progress: Progress,
 ) -> Part:
-    """T1 and T2, which OpenVDB takes part in."""
+    """T1 and T2, in which OpenVDB takes part."""
     tables: list[Table] = []
     charts: list[Chart] = []
     findings: list[str] = []
@@ -108,11 +108,13 @@ def paper_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, prog
     table = against_paper.paper_table(folder, quick=quick, repeats=repeats, samples=samples, progress=progress)
     notes = [f"Source: {FUHRMANN_2003}.", *against_paper.paper_notes(table, folder), _load(load)]
     chart = against_paper.paper_chart(table)
-    return Report("Table 1, then and now", against_paper.paper_findings(table), [table], [chart], notes, about)
+    return Report(
+        "Table 1 of the paper, and pliant", against_paper.paper_findings(table), [table], [chart], notes, about
+    )
 
 
 def neal_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
-    """What the size of a height grid costs, and a cloth on a face."""
+    """Cost of a query against the size of a height grid, and a cloth on a face."""
     about, load = _begin(progress, fields=False)
     sizes, count = (height_grids.QUICK, 20_000) if quick else (height_grids.SIZES, height_grids.QUERIES)
     cost = height_grids.cost_table(sizes, repeats=repeats, count=count, progress=progress)
@@ -124,16 +126,16 @@ def neal_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progr
 
 
 def pelechano_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
-    """Triangles not tested and the frame rate kept, by boxes on bones."""
+    """Triangles culled by bone-attached bounding boxes, and the remaining frame rate."""
     about, load = _begin(progress, fields=False)
     table = bone_boxes.bone_boxes_table(folder, quick=quick, repeats=repeats, progress=progress)
     notes = [f"Source: {PELECHANO}, section 5.", *bone_boxes.NOTES, _load(load)]
     said, chart = bone_boxes.findings(table), bone_boxes.chart(table)
-    return Report("Boxes that ride on bones", said, [table], [chart], notes, about)
+    return Report("Bone-attached bounding boxes", said, [table], [chart], notes, about)
 
 
 def jung_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
-    """Spheres on triangles against the cubic, while a ribbon piles up."""
+    """Spherical implicit surfaces against the cubic CCD equation, while a ribbon piles up."""
     about, load = _begin(progress, fields=False)
     resolution, frames, every = (36, 60, 20) if quick else (100, 200, 5)
     fallen = jung.fall(resolution, frames, every, progress)
@@ -143,12 +145,12 @@ def jung_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progr
     size = {"frames": 3, "lines": 60} if quick else {"frames": 40}
     view, seen = jung.view_table(fallen, repeats=repeats, progress=progress, **size)
     said, notes = jung.findings(times, levels, view, seen), [f"Source: {JUNG_2005}.", *jung.NOTES, _load(load)]
-    title = "Spheres on triangles against the cubic"
+    title = "Spherical implicit surfaces against the cubic CCD equation"
     return Report(title, said, [times, levels, view], [jung.chart(times)], notes, about)
 
 
 def teschner_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
-    """Figures of the survey of 2005 and ours; the size of a hash cell."""
+    """Figures of the survey of 2005 and of pliant; the size of a hash cell."""
     about, load = _begin(progress, fields=False)
     survey = teschner.survey_table(quick=quick, repeats=repeats, folder=folder, progress=progress)
     cells = teschner.cells_table(quick=quick, repeats=repeats, folder=folder, progress=progress)
@@ -157,14 +159,14 @@ def teschner_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, p
 
 
 def skins_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
-    """Boxes on bones, fields on bones and the tree on the same skins."""
+    """Bone-attached boxes, bone-attached fields and the BVH on the same skins."""
     about, load = _begin(progress)
     tables = skins.skins_tables(folder, quick=quick, repeats=repeats, progress=progress)
     return Report("Skins that bones move", skins.findings(tables), tables, [], [*skins.NOTES, _load(load)], about)
 
 
 def trees_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
-    """Every volume, arity, build and update of trees over meshes that deform: rebuilding, refitting, walking."""
+    """Every volume, arity, build and update of BVHs over deforming meshes: rebuild, refit, traversal."""
     about, load = _begin(progress, fields=False)
     scenes = [trees.folding(10, 30, 3)] if quick else [trees.folding(), trees.two_bodies(folder)]
     tables = [
@@ -173,14 +175,14 @@ def trees_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, prog
         trees.worn_table(),
     ]
     notes = [
-        "Processor time on one thread, the least of several rounds in turn; tests and pairs are exact.",
+        "CPU time on one thread, the least of several alternating rounds; numbers of tests and pairs are exact.",
         _load(load),
     ]
-    return Report("Trees over deforming meshes", trees.findings(tables[0]), tables, [], notes, about)
+    return Report("BVHs over deforming meshes", trees.findings(tables[0]), tables, [], notes, about)
 
 
 def stochastic_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
-    """Recall against cost of the detectors that may miss, and how a time budget is kept."""
+    """Recall against cost of the stochastic detectors, and compliance with a time budget."""
     about, load = _begin(progress, fields=False)
     moving = stochastic.scenes(quick)
     found = stochastic.with_cost(stochastic.quality_table(moving, repeats=repeats, progress=progress))
@@ -194,21 +196,21 @@ def stochastic_report(*, quick: bool, repeats: int, folder: pathlib.Path | None,
 
 
 def growth_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
-    """How the bake grows with resolution."""
+    """Cost of a bake against resolution."""
     about, load = _begin(progress)
     meshes = growth.growth_meshes(quick, folder)
     cells = growth.QUICK if quick else growth.CELLS
     table = growth.growth_table(meshes, cells, repeats=repeats, progress=progress)
     notes = [
-        "From vertex and face arrays to the finished field, band of 3 cells, all cores, the best of several. slope: of "
-        "log(seconds) over log(cells) since the line before; 2 is a surface, 3 would be a volume.",
+        "From vertex and face arrays to the finished field, band of 3 cells, all cores, best of several runs. slope: "
+        "of log(seconds) over log(cells) since the previous row; 2 for a surface, 3 for a volume.",
         _load(load),
     ]
     chart = growth.growth_chart(table)
-    return Report("Growth of a bake", growth.growth_findings(table), [table], [chart], notes, about)
+    return Report("Cost of a bake against resolution", growth.growth_findings(table), [table], [chart], notes, about)
 
 
-# papers that `pliant bench --paper` knows
+# papers of `pliant bench --paper`
 PAPERS: dict[str, Callable[..., Report]] = {
     "fuhrmann2003": paper_report,
     "jung2005": jung_report,
@@ -216,7 +218,7 @@ PAPERS: dict[str, Callable[..., Report]] = {
     "pelechano": pelechano_report,
     "teschner2005": teschner_report,
 }
-# what `pliant bench` can be asked for besides peers and the papers
+# further benchmarks, besides peers and papers
 REPORTS: dict[str, Callable[..., Report]] = {
     "growth": growth_report,
     "skins": skins_report,
@@ -226,7 +228,7 @@ REPORTS: dict[str, Callable[..., Report]] = {
 
 
 def _begin(progress: Progress, fields: bool = True) -> tuple[dict[str, Any], float | None]:
-    """What this machine is and how busy; every kernel of fields compiled before anything is timed."""
+    """Description and load of this machine; compiles all field kernels before timing."""
     load = machine.load()
     progress("loading compiled loops")
     for options in ({}, {"sign": "face"}, {"storage": "dense"}) if fields else ():
@@ -237,7 +239,7 @@ def _begin(progress: Progress, fields: bool = True) -> tuple[dict[str, Any], flo
 
 @contextlib.contextmanager
 def _openvdb(found: dict[str, str], progress: Progress) -> Iterator[openvdb.OpenVDB | None]:
-    """OpenVDB's program, or None; `found` then says why."""
+    """The program of OpenVDB, or None with the reason in `found`."""
     if openvdb.version() is None:
         yield None
         return
@@ -255,24 +257,24 @@ def _openvdb(found: dict[str, str], progress: Progress) -> Iterator[openvdb.Open
 
 def _notes(tasks: Sequence[str], load: float | None) -> list[str]:
     said = [
-        "Runs alternate between the participants, the best of several counts; one round before is not counted, so "
-        "compilation is not in it. ratio: how many times longer than ours on as many threads; ratio-all: than ours on "
-        "all.",
+        "Runs alternate between the participants, and the best of several counts; a first round is discarded, so that "
+        "no time includes compilation. ratio: time relative to pliant on as many threads; ratio-all: relative to "
+        "pliant on all threads.",
     ]
     if "T1" in tasks:
         said.append(
-            "T1: ours counts everything from vertex and face arrays (a new Mesh each time) to the finished field; "
-            "OpenVDB's is meshToLevelSet alone, with points and triangles already in its types. covered%, error (the "
-            "largest, in cells) and wrong signs are taken at random nodes in the band against exact distances. Open3D, "
-            "libigl and Warp answer for single points: they are asked at some slices of the grid and counted up."
+            "T1: pliant is timed from vertex and face arrays (a new Mesh in each run) to the finished field; OpenVDB "
+            "is timed in meshToLevelSet only, with points and triangles in its own types. covered%, error (maximum, in "
+            "cells) and wrong signs are determined at random nodes of the band against exact distances. Open3D, libigl "
+            "and Warp evaluate single points: at some slices of the grid, extrapolated to all."
         )
     if "T2" in tasks:
         said.append(
-            "T2: one field of a bumpy sphere and the same points for everybody: anywhere in the grid (most of them "
-            "beyond the band) in no order, and up to a cell off the surface in no order, in the order of the faces, "
-            "and along a Morton curve of 4 cells. Distance and gradient (probe()), ours in double precision and in "
-            "single, OpenVDB's in single; results are allocated within the time except where it says given arrays. "
-            "sample() also checks the points and makes unit normals; scipy is map_coordinates of order 1 on the dense "
+            "T2: one field of a bumpy sphere and the same points for all: anywhere in the grid (most of them "
+            "outside of the band) in random order, and up to a cell off the surface in random order, in the order of "
+            "the faces, and along a Morton curve of 4 cells. Distance and gradient (probe()), pliant in double and in "
+            "single precision, OpenVDB in single; the allocation of results is timed except for given arrays. sample() "
+            "also validates the points and returns unit normals; scipy is map_coordinates of order 1 on the dense "
             "grid, distance only, one thread. Errors in "
             f"cells against exact distances, at points nearer than {sampling.NEAR:.2f} cells, where all corners of a "
             "cell are in the band."

@@ -1,4 +1,4 @@
-"""What the survey of 2005 says its methods take, and the same work here.
+"""Figures of the survey of 2005 for its methods, and the same tasks with pliant.
 
 A part of the table is a function `(quick=, repeats=, folder=, progress=)` that gives rows with the keys of COLUMNS; it
 is listed in PARTS.
@@ -36,18 +36,19 @@ COLUMNS = (
 FACTORS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.4, 2.0, 3.0, 5.0, 10.0)
 _FRAMES = 4
 NOTES = (
-    "1-thread-ms: processor time on one thread, all-threads-ms: wall time on all cores, best of several; times-faster "
-    "is the paper's time over ours on all cores, on machines twenty years apart. wrong: answers that are not true.",
-    "spatial hash: eight soft blocks of tets, shaken, bent and through each other; four places in turn, time of one: "
-    "hash the vertices anew and find every vertex in a tetrahedron, self and mutual. The truth is every pair by exact "
+    "1-thread-ms: CPU time on one thread, all-threads-ms: wall-clock time on all cores, best of several runs; "
+    "times-faster is the time of the paper over that of pliant on all cores, on machines twenty years apart. wrong: "
+    "number of wrong results.",
+    "spatial hash: eight blocks of tets, perturbed, bent and intersecting each other; four positions in turn, time of "
+    "one: rehash the vertices and find all vertices in tetrahedra, self and mutual. Ground truth: all pairs by exact "
     "predicates.",
-    "layered depth image, points inside: a bumpy torus, as T9 and T9b have it. The survey's images are of a hand of "
-    "few faces; its particles and ours are asked against as many faces. wrong is of 200 pixels, and of 200 points.",
+    "layered depth image, points inside: the bumpy torus of T9 and T9b. The images of the survey show a hand with few "
+    "faces; the number of faces for its particles is the same. wrong: of 200 pixels, and of 200 points.",
 )
 
 
 def several(count: int, n: int, seed: int = 7) -> tuple[Floats, Ints]:
-    """Blocks of n^3 cells of five tets, some bent, turned and shifted into each other."""
+    """Blocks of n^3 cells of five tets, some bent, rotated and translated into each other."""
     rng = np.random.default_rng(seed)
     x, tets, first = [], [], 0
     for k in range(count):
@@ -87,7 +88,7 @@ def hash_rows(*, quick: bool, repeats: int, folder: pathlib.Path | None, progres
 
 
 def measured(work: Callable[[], object], repeats: int, parts: int = 1, paper_ms: float | None = None) -> dict[str, Any]:
-    """The times of a row, of one of the equal `parts` of `work`: processor time on one thread, wall time on all."""
+    """Times of one of the equal `parts` of `work`: CPU time on one thread, wall-clock time on all."""
 
     def alone() -> float:
         began = time.process_time()
@@ -101,7 +102,7 @@ def measured(work: Callable[[], object], repeats: int, parts: int = 1, paper_ms:
     return took if paper_ms is None else took | {"ratio": paper_ms / took["all_ms"]}
 
 
-# one function a method; rows come in this order
+# one function per method, in the order of the rows
 PARTS: tuple[Callable[..., list[dict[str, Any]]], ...] = (hash_rows, layers.survey_rows, stochastic.survey_rows)
 
 
@@ -109,11 +110,11 @@ def survey_table(*, quick: bool, repeats: int, folder: pathlib.Path | None, prog
     rows = []
     for part in PARTS:
         rows += part(quick=quick, repeats=repeats, folder=folder, progress=progress)
-    return Table("teschner2005", "Methods of the survey, its figures and ours", COLUMNS, rows)
+    return Table("teschner2005", "Methods of the survey: its figures, and those of pliant", COLUMNS, rows)
 
 
 def cells_table(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Table:
-    """How the time of all pairs depends on the size of a cell."""
+    """Time of all pairs against the size of a cell."""
     rows = []
     for name, (x, tets) in _cell_cases(quick).items():
         size = cell_of(x, tets) / CELL
@@ -146,7 +147,7 @@ def cells_chart(table: Table) -> Chart:
     curves: dict[str, list[tuple[float, float]]] = {}
     for row in table.rows:
         curves.setdefault(row["scene"], []).append((row["factor"], row["one_ms"]))
-    label = "Milliseconds for all pairs on one thread over the size of a cell"
+    label = "Milliseconds for all pairs on one thread against the size of a cell"
     svg = curves_svg(curves, ("cell over the median box of a tet", "milliseconds"), label)
     return Chart("hash-cells", f"{label}, both logarithmic.", svg)
 
@@ -154,7 +155,7 @@ def cells_chart(table: Table) -> Chart:
 def findings(survey: Table, cells: Table) -> list[str]:
     said = [
         f"{row['what']}: {row['all_ms']:.2f} ms ({1e3 / row['all_ms']:.0f} Hz) on all threads, {row['one_ms']:.2f} ms "
-        f"on one; the survey says {row['paper']}."
+        f"on one; the survey states {row['paper']}."
         for row in survey.rows
         if "all_ms" in row
     ]
@@ -162,7 +163,7 @@ def findings(survey: Table, cells: Table) -> list[str]:
         rows = [row for row in cells.rows if row["scene"] == scene]
         best, own = min(rows, key=lambda row: row["one_ms"]), next(row for row in rows if row["factor"] == CELL)
         said.append(
-            f"Cells, {scene}: best {best['factor']:g} times a tet's box ({best['one_ms']:.2f} ms), ours {CELL:g} times "
-            f"({own['one_ms']:.2f} ms)."
+            f"Cells, {scene}: best {best['factor']:g} times the box of a tet ({best['one_ms']:.2f} ms), the default "
+            f"{CELL:g} times ({own['one_ms']:.2f} ms)."
         )
     return said

@@ -1,4 +1,4 @@
-"""Runs in turn, so that whatever else the machine does hits all of them alike; the best of each counts."""
+"""Alternating runs, so that other load of the machine affects all participants; the best of each counts."""
 
 import contextlib
 import contextvars
@@ -10,8 +10,8 @@ import numpy as np
 
 from pliant.kernels import jit
 
-Run = Callable[[], float]  # does the work and says how many seconds it took
-BUDGET = 90.0  # s for each participant in one comparison
+Run = Callable[[], float]  # does the work and returns its time in seconds
+BUDGET = 90.0  # s per participant in one comparison
 _BUDGET = contextvars.ContextVar("budget", default=BUDGET)
 
 
@@ -31,7 +31,7 @@ class Times:
 
 
 def alternate(runs: Mapping[str, Run], repeats: int, budget: float | None = None) -> dict[str, Times]:
-    """Each run once without counting (it may compile and touch fresh memory), then `repeats` rounds in turn.
+    """Each run once untimed (it may compile and touch new memory), then `repeats` alternating rounds.
 
     Whoever would need more than `budget` seconds leaves earlier; if the first round alone took half of it, that counts.
     """
@@ -53,7 +53,7 @@ def alternate(runs: Mapping[str, Run], repeats: int, budget: float | None = None
 
 @contextlib.contextmanager
 def hurried(budget: float) -> Iterator[None]:
-    """No participant of a comparison in the block has more than so many seconds, where nothing else is said."""
+    """Default time limit in seconds of each participant of the comparisons in the block."""
     token = _BUDGET.set(budget)
     try:
         yield
@@ -62,7 +62,7 @@ def hurried(budget: float) -> Iterator[None]:
 
 
 def timed(work: Callable[[], object]) -> float:
-    """Seconds of one call; what it returns is freed after the clock has stopped."""
+    """Seconds of one call; its result is freed after the clock has stopped."""
     start = time.perf_counter()
     made = work()
     took = time.perf_counter() - start
@@ -72,7 +72,7 @@ def timed(work: Callable[[], object]) -> float:
 
 @contextlib.contextmanager
 def threads(count: int) -> Iterator[None]:
-    """Our kernels on `count` threads while the block runs."""
+    """Run the kernels of pliant on `count` threads in the block."""
     before = jit.threads()
     jit.set_threads(count)
     try:

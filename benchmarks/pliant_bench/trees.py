@@ -1,4 +1,4 @@
-"""Trees over deforming meshes: what each volume, arity, build and update costs, on the same frames."""
+"""BVHs over deforming meshes: cost of each volume, arity, build and update on the same frames."""
 
 import functools
 import pathlib
@@ -50,7 +50,7 @@ MOVING = (
 
 
 class Deforming(NamedTuple):
-    """A mesh against itself, or two: `frames` hold the vertices of each."""
+    """One mesh against itself, or two meshes; `frames` are the vertices of each."""
 
     name: str
     faces: tuple[Any, ...]
@@ -59,13 +59,13 @@ class Deforming(NamedTuple):
 
 
 def folding(rows: int = 30, columns: int = 100, frames: int = 8) -> Deforming:
-    """A strip of cloth that meanders ever more until its folds almost touch."""
+    """A strip of cloth that meanders more and more, until its folds almost touch."""
     z = np.tile(np.linspace(0.0, 0.3, rows), columns)
     i = (np.arange(columns - 1)[:, None] * rows + np.arange(rows - 1)).reshape(-1)
     faces = np.concatenate([np.stack([i, i + rows, i + 1], 1), np.stack([i + 1, i + rows, i + rows + 1], 1)])
 
     def at(turn: float) -> Any:
-        """Sine-generated curve: the direction swings by `turn` to either side, five times."""
+        """Sine-generated curve: its direction oscillates by `turn` to either side, five times."""
         angle = turn * np.sin(10.0 * np.pi * (np.arange(columns - 1) + 0.5) / (columns - 1))
         step = np.stack([np.cos(angle), np.sin(angle)], 1) / (columns - 1)
         path = np.concatenate([np.zeros((1, 2)), np.cumsum(step, 0)])
@@ -76,7 +76,7 @@ def folding(rows: int = 30, columns: int = 100, frames: int = 8) -> Deforming:
 
 
 def two_bodies(folder: pathlib.Path | None = None, frames: int = 8) -> Deforming:
-    """A bunny that twists and comes into another; balls where there is no bunny in `folder`."""
+    """A bunny that twists and moves into another one; balls if `folder` has no bunny."""
     found = folder is not None and (folder / BUNNY).is_file()
     mesh = load(folder / BUNNY) if folder is not None and found else ball(0.5, 5)
     x = np.array(mesh.vertices)
@@ -91,7 +91,7 @@ def two_bodies(folder: pathlib.Path | None = None, frames: int = 8) -> Deforming
 
 
 def combinations(*, everything: bool = False) -> Iterable[dict[str, Any]]:
-    """The default with each of its parts changed, volumes and arities together; or the whole product."""
+    """The default with one parameter changed at a time, volumes with arities; or all combinations."""
     if everything:
         for volume in VOLUMES:
             for arity in ARITIES:
@@ -112,13 +112,13 @@ def trees_table(
     repeats: int = 3,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Table:
-    """Build, refit and walk of each combination over each deforming scene; one thread, seconds of the process."""
+    """Build, refit and traversal of each combination over each deforming scene; CPU time on one thread."""
     rows = []
     with timing.threads(1):
         for scene in scenes:
             ways = list(combinations(everything=everything))
             best: list[dict[str, Any]] = [{} for _ in ways]
-            # in turn, so that whatever else the machine does hits all of them alike
+            # alternating, so that other load of the machine affects all of them
             for turn in range(repeats + 1):
                 progress(f"{scene.name}: round {turn} of {repeats}")
                 for k, options in enumerate(ways):
@@ -126,26 +126,26 @@ def trees_table(
                     if turn:
                         best[k] = {key: min(value, best[k].get(key, value)) for key, value in row.items()}
             rows += [_row(scene, options, row) for options, row in zip(ways, best, strict=True)]
-    title = "Trees over deforming meshes: the mean of all frames, one thread"
+    title = "BVHs over deforming meshes: mean over all frames, one thread"
     return Table("trees", title, COLUMNS, rows)
 
 
 def findings(table: Table) -> list[str]:
-    """What is fastest over each scene, and what refitting saves."""
+    """The fastest combination for each scene, and the gain of refitting."""
     said = []
     for scene in dict.fromkeys(row["scene"] for row in table.rows):
         rows = [row for row in table.rows if row["scene"] == scene]
         best = min(rows, key=lambda row: row["frame_ms"])
         ratios = [row["rebuild_to_refit"] for row in rows]
         said.append(
-            f"{scene}: least time a frame {best['frame_ms']:.3g} ms with {best['volume']}, arity {best['arity']}, "
+            f"{scene}: least time per frame {best['frame_ms']:.3g} ms with {best['volume']}, arity {best['arity']}, "
             f"{best['build']}; rebuilding takes {min(ratios):.1f} to {max(ratios):.0f} times as long as refitting"
         )
     return said
 
 
 def _measure(scene: Deforming, options: dict[str, Any]) -> dict[str, float]:
-    """The tree is built over the first frame and fitted to the others; building is timed on the last frame."""
+    """Build over the first frame and refit to the others; the build is timed on the last frame."""
     build, _ = _timed(lambda: [tree_of(x, f, **options) for x, f in zip(scene.frames[-1], scene.faces, strict=True)])
     trees = [tree_of(x, f, **options) for x, f in zip(scene.frames[0], scene.faces, strict=True)]
     spent, tests, pairs, n = np.zeros(2), 0, 0, len(scene.frames)
@@ -175,7 +175,7 @@ def _row(scene: Deforming, options: dict[str, Any], best: dict[str, float]) -> d
 def updates_table(
     scenes: Sequence[Deforming], *, repeats: int = 2, progress: Callable[[str], None] = lambda _: None
 ) -> Table:
-    """Ways to keep up with the same scenes, the default tree: what following and walking cost on every frame."""
+    """Update strategies of the default BVH on the same scenes: cost of update and traversal per frame."""
     rows = []
     with timing.threads(1):
         for scene in scenes:
@@ -194,7 +194,7 @@ def _ways(scene: Deforming) -> Iterable[tuple[str, float, float | None]]:
 
 
 def _follow(scene: Deforming, update: str, margin: float, worse: float | None) -> dict[str, Any]:
-    """Between two frames of the scene the vertices go in four steps, as they would in a simulation."""
+    """Interpolate four steps between two frames of the scene, as in a simulation."""
     how: dict[str, Any] = {"update": update, "margin": margin, "worse": worse, **DEFAULT}
     trees = [MovingTree(x, f, **how) for x, f in zip(scene.frames[0], scene.faces, strict=True)]
     spent, tests, pairs, n = np.zeros(2), 0, 0, 0
@@ -237,7 +237,7 @@ def _timed(work: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def worn_table() -> Table:
-    """A tree fitted to shapes it was not built for, beside one built for them: surface, and tests of a walk."""
+    """A BVH refitted to shapes that it was not built for, against a rebuilt one: surface area, and traversal tests."""
     x = np.array(ball(0.5, 4).vertices)
     faces = ball(0.5, 4).faces.astype(np.int32)
     noise = np.random.default_rng(0).normal(size=x.shape)

@@ -1,4 +1,4 @@
-"""Whether a baked band is right: random nodes of the grid against exact distances."""
+"""Verification of a baked band: random nodes of the grid against exact distances."""
 
 import dataclasses
 
@@ -13,7 +13,9 @@ from pliant.mesh import Mesh
 
 Floats = NDArray[np.float64]
 Nodes = NDArray[np.int32]
-_EDGE = 1e-3  # cells: so close to the end of the band, or to the surface, float32 decides and nobody is wrong
+_EDGE = (
+    1e-3  # cells: nearer to the end of the band or to the surface, rounding to float32 decides, and no result is wrong
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -25,7 +27,7 @@ class Truth:
 
     @classmethod
     def of(cls, mesh: Mesh, origin: Floats, h: float, band: float, count: int, seed: int = 0) -> "Truth":
-        """About `count` nodes, found by stepping off the surface, so that none is favoured for having a value."""
+        """About `count` nodes near random surface points, so that the selection does not depend on stored values."""
         rng = np.random.default_rng(seed)
         surface = mesh.welded
         start = points_on(surface, int(1.5 * count), rng) + rng.uniform(-band, band, (int(1.5 * count), 3)) * h
@@ -36,7 +38,7 @@ class Truth:
         return cls(nodes[inside][:count], distance[inside][:count])
 
     def judge(self, said: Floats) -> dict[str, float | int]:
-        """`said` (n,) in cells, nan where there is no value: what share of the band is there, and how right it is."""
+        """Coverage, maximum error and wrong signs of the values `said` (n,) in cells, nan where there is none."""
         known = np.isfinite(said)
         off = np.abs(np.abs(said) - np.abs(self.distance))[known]
         sure = known & (np.abs(self.distance) > _EDGE)
@@ -50,7 +52,7 @@ class Truth:
 
 
 def node_values(field: DistanceField, nodes: Nodes) -> Floats:
-    """(n,) what `field` stores at `nodes`, in cells; nan beyond the band. Unpacks nothing."""
+    """Values (n,) that `field` stores at `nodes`, in cells; nan outside of the band. Does not unpack the field."""
     grid = field.grid
     if isinstance(grid, Bricks):
         brick = grid.index[tuple((nodes >> 2).T)]

@@ -1,4 +1,4 @@
-"""The kernels Warp needs; Warp reads the source of the file, so they have one of their own."""
+"""Kernels for Warp, in a separate file, because Warp reads its source."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def _crossings(
     a, b, c = x[faces[3 * at]], x[faces[3 * at + 1]], x[faces[3 * at + 2]]
     other = wp.mesh_get(mesh)
     near = wp.mesh_query_aabb(mesh, wp.min(wp.min(a, b), c), wp.max(wp.max(a, b), c))
-    face = wp.int32(0)  # a variable, which a plain 0 would not be
+    face = wp.int32(0)  # a variable; a literal 0 would be a constant
     while wp.mesh_query_aabb_next(near, face):
         d = other.points[other.indices[3 * face]]
         e = other.points[other.indices[3 * face + 1]]
@@ -84,7 +84,7 @@ def _inside(
 
 
 def mesh_of(vertices: NDArray[np.float64], faces: NDArray[np.int32]) -> Any:
-    """Warp's mesh with its tree."""
+    """A mesh of Warp with its BVH."""
     return wp.Mesh(vectors(vertices), wp.array(faces.ravel(), dtype=int, device="cpu"))
 
 
@@ -93,7 +93,7 @@ def vectors(points: NDArray[np.float64]) -> Any:
 
 
 def signed_distance(mesh: Any, points: NDArray[np.float64], reach: float) -> NDArray[np.float64]:
-    """(n,) signed distance, inf beyond `reach`."""
+    """Signed distances (n,), inf beyond `reach`."""
     asked = vectors(points)
     found = wp.full(len(points), np.inf, dtype=float, device="cpu")
     wp.launch(_signed, dim=len(points), inputs=[mesh.id, asked, float(reach)], outputs=[found], device="cpu")
@@ -101,14 +101,14 @@ def signed_distance(mesh: Any, points: NDArray[np.float64], reach: float) -> NDA
 
 
 def nearest(mesh: Any, points: Any) -> Any:
-    """(n,3) nearest points, single precision; `points` as `vectors` makes them."""
+    """Nearest points (n,3) in single precision; `points` from `vectors`."""
     found = wp.empty(len(points), dtype=wp.vec3, device="cpu")
     wp.launch(_nearest, dim=len(points), inputs=[mesh.id, points, 1e6], outputs=[found], device="cpu")
     return found.numpy()
 
 
 class Intersections:
-    """Warp's triangle pairs of a mesh that stays and one that is refitted."""
+    """Intersecting triangles of a static mesh and a refitted one by Warp."""
 
     def __init__(self, x: NDArray[np.float64], mesh: Any, most: int = 200_000) -> None:
         self.x, self.mesh = vectors(x), mesh
@@ -116,12 +116,12 @@ class Intersections:
         self.count = wp.zeros(1, dtype=int, device="cpu")
 
     def update(self, x: Any) -> None:
-        """`x` as `vectors` makes them."""
+        """Refit to positions `x` from `vectors`."""
         wp.copy(self.mesh.points, x)
         self.mesh.refit()
 
     def find(self) -> NDArray[np.int32]:
-        """(k,2) faces; the second's are the first's, as both have the same."""
+        """Pairs of faces (k,2); both meshes have the same faces."""
         self.count.zero_()
         inputs = [self.mesh.id, self.x, self.mesh.indices]
         outputs = [self.pairs, self.count]
@@ -130,7 +130,7 @@ class Intersections:
 
 
 class Inside:
-    """Warp's vertices in tets: boxes and a Bvh over them that is refitted, one point query a vertex."""
+    """Vertices in tets by Warp: a refitted Bvh of boxes, and one point query per vertex."""
 
     def __init__(self, x: NDArray[np.float64], tets: NDArray[np.int32], most: int = 200_000) -> None:
         self.x, self.tets = vectors(x), wp.array(tets, dtype=int, device="cpu")
@@ -145,14 +145,14 @@ class Inside:
         wp.launch(_boxes, dim=len(self.tets), inputs=[self.x, self.tets], outputs=outputs, device="cpu")
 
     def update(self, x: Any) -> "Inside":
-        """`x` as `vectors` makes them."""
+        """Refit to positions `x` from `vectors`."""
         wp.copy(self.x, x)
         self._fit()
         self.tree.refit()
         return self
 
     def find(self) -> NDArray[np.int32]:
-        """(k,2) vertex and tet."""
+        """Pairs (k,2) of vertex and tet."""
         self.count.zero_()
         inputs, outputs = [self.tree.id, self.x, self.tets], [self.pairs, self.count]
         wp.launch(_inside, dim=len(self.x), inputs=inputs, outputs=outputs, device="cpu")

@@ -1,4 +1,4 @@
-"""Everything that `pliant bench` measures, one after the other: chapters of one page, and a first one that sums up."""
+"""All benchmarks of `pliant bench` as chapters of one page, with a summary as the first."""
 
 import dataclasses
 import functools
@@ -15,10 +15,10 @@ from . import machine, suite, timing
 from .contest import OWN, count_text
 
 REPEATS = 2
-HURRY = 4.0  # seconds for each participant in a comparison: all of it is to be read today
+HURRY = 4.0  # seconds per participant in a comparison, so that the whole page takes under half an hour
 UNITS = {"ms": "ms", "us": "us", "ns": "ns", "seconds": "s"}
 Progress = Callable[[str], None]
-# seconds that each took on two cores with all peers, by which what is left is guessed
+# seconds of each chapter on two cores with all peers, for the estimate of the remaining time
 TYPICAL = {
     "fuhrmann2003": 119.0,
     "jung2005": 35.0,
@@ -45,7 +45,7 @@ TYPICAL = {
 
 @dataclasses.dataclass(frozen=True)
 class Chapter:
-    """One report, or why there is none, and how many seconds it took."""
+    """One report, or the reason of its failure, and its time in seconds."""
 
     name: str
     report: Report | None
@@ -54,7 +54,7 @@ class Chapter:
 
 
 def chapters() -> dict[str, Callable[..., Report]]:
-    """Every paper, every other report, every peer task."""
+    """All papers, all other reports and all peer tasks."""
     peers = {f"peers {task}": functools.partial(suite.peers_report, [task]) for task in suite.TASKS}
     return {**suite.PAPERS, **suite.REPORTS, **peers}
 
@@ -62,7 +62,7 @@ def chapters() -> dict[str, Callable[..., Report]]:
 def measure(
     names: Sequence[str], *, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress
 ) -> Iterator[Chapter]:
-    """The chapters in turn; one that fails is told and does not stop the others."""
+    """The chapters one after the other; a failing one is reported and does not stop the others."""
     known, left = chapters(), sum(TYPICAL.get(name, 45.0) for name in names)
     pace, spent = 1.0, 0.0
     for k, name in enumerate(names):
@@ -74,7 +74,7 @@ def measure(
         try:
             with timing.hurried(HURRY):
                 report = known[name](quick=quick, repeats=repeats, folder=folder, progress=told)
-        except Exception as error:  # one that needs what is not here must not take the others with it
+        except Exception as error:  # a chapter whose requirements are missing does not stop the others
             last = traceback.extract_tb(error.__traceback__)[-1]
             failed = f"{type(error).__name__}: {error} ({pathlib.Path(last.filename).name}, line {last.lineno})"
         took = time.perf_counter() - began
@@ -88,60 +88,60 @@ def _told(progress: Progress, name: str, note: str) -> None:
 
 
 def summary(found: Sequence[Chapter]) -> Report:
-    """Ours beside the fastest other program of each task, and beside each paper; what failed; how long all took."""
+    """pliant against the fastest peer of each task and against each paper; failures, and times."""
     rows = [row for chapter in found if chapter.report for table in chapter.report.tables for row in _rivals(table)]
     columns = [
         Column("task"),
         Column("case"),
         Column("threads", show="{:d}"),
-        Column("who", "ours"),
-        Column("ours", "our time", "{:.3g}"),
+        Column("who", "pliant"),
+        Column("ours", "time", "{:.3g}"),
         Column("unit"),
-        Column("rival", "fastest other"),
+        Column("rival", "fastest peer"),
         Column("theirs", "their time", "{:.3g}"),
         Column("times", "times as long", "{:.2f}"),
     ]
-    beside = Table("rivals", "Ours beside the fastest other program", columns, rows)
+    beside = Table("rivals", "pliant against the fastest peer", columns, rows)
     spent = [
         {"chapter": c.name, "seconds": c.seconds, "outcome": c.failed or "measured", "load": _load(c)} for c in found
     ]
     took = Table(
         "chapters",
-        "What was measured",
+        "Chapters",
         [Column("chapter"), Column("seconds", show="{:.0f}"), Column("load", show="{:g}"), Column("outcome")],
         spent,
     )
     said = _verdict(rows, [c for c in found if c.name.startswith("peers")])
-    for chapter in found:  # what each paper's chapter says first
+    for chapter in found:  # the first finding of each paper
         if chapter.name in suite.PAPERS and chapter.report and chapter.report.findings:
             said.append(f"{chapter.name}: {chapter.report.findings[0]}")
     said += [f"{c.name} could not be measured: {c.failed}" for c in found if c.failed]
     minutes = sum(c.seconds for c in found) / 60.0
-    said.append(f"All of it took {minutes:.1f} minutes on {machine.cores()} cores.")
-    return Report("pliant beside papers and peers", said, [beside, took] if rows else [took], _chart(rows), [], {})
+    said.append(f"All chapters took {minutes:.1f} minutes on {machine.cores()} cores.")
+    return Report("pliant against papers and peers", said, [beside, took] if rows else [took], _chart(rows), [], {})
 
 
 def _verdict(rows: Sequence[dict[str, Any]], tasks: Sequence[Chapter]) -> list[str]:
     if not rows:
         measured = len(tasks) == len(suite.TASKS) and not any(chapter.failed for chapter in tasks)
-        return ["No other program is installed here, so ours stands alone."] if measured else []
+        return ["No peer is installed, so only pliant was measured."] if measured else []
     slower = [
         f"{row['task']} {row['case']}, {count_text(row['threads'])} ({row['times']:.2f})"
         for row in rows
         if row["times"] < 1.0
     ]
     others = len({row["rival"] for row in rows})
-    told = f"{len(rows)} cases beside {others} other programs: ours is faster in {len(rows) - len(slower)}"
+    told = f"{len(rows)} cases against {others} other programs: pliant is faster in {len(rows) - len(slower)}"
     return [f"{told}, slower in {', '.join(slower)}." if slower else f"{told}."]
 
 
 def _load(chapter: Chapter) -> float | None:
-    """The load of the machine when a chapter began; None where it is unknown."""
+    """Load of the machine at the start of a chapter; None where it is unknown."""
     return chapter.report.about.get("load") if chapter.report else None
 
 
 def _rivals(table: Table) -> Iterator[dict[str, Any]]:
-    """For each case of a peer task and each number of threads that others run on: ours and the fastest of them."""
+    """pliant and the fastest peer, for each case of a peer task and each number of threads of the peers."""
     unit = next((u for u in UNITS if any(column.key == u for column in table.columns)), None)
     if unit is None or not table.name.startswith("t") or not all("who" in row for row in table.rows):
         return
@@ -156,7 +156,7 @@ def _rivals(table: Table) -> Iterator[dict[str, Any]]:
         others = [row for row in rows if row not in own]
         if not own or not others:
             continue
-        # the method itself where it takes part, else the fastest of its variants
+        # the method itself if it takes part, otherwise its fastest variant
         ours = next((row for row in own if row["who"] == OWN), min(own, key=lambda row: row[unit]))
         rival = min(others, key=lambda row: row[unit])
         yield {
@@ -180,4 +180,4 @@ def _chart(rows: Sequence[dict[str, Any]]) -> list[Chart]:
     if not groups:
         return []
     label = "How many times as long the fastest other program takes"
-    return [Chart("rivals", f"{label}, logarithmic; 1 is as long as ours.", bars_svg(groups, "x", label))]
+    return [Chart("rivals", f"{label}, logarithmic; 1 is the time of pliant.", bars_svg(groups, "x", label))]

@@ -1,6 +1,6 @@
 """Boxes on a walking mannequin, and the triangles tested for one slab; drawn by `pictures.py bone-boxes`.
 
-`python studies/bone_boxes.py HUMAN_FOLDER` prints tolerances, times and recall on the walking human instead.
+`python benchmarks/studies/bone_boxes.py HUMAN_FOLDER` prints tolerances, times and recall on the walking human instead.
 """
 
 import pathlib

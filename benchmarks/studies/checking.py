@@ -1,6 +1,6 @@
 """Clothes of the walking human, deformed by skinning alone: pictures.py draws `check` from them.
 
-`python studies/checking.py FOLDER` writes them as npz animations for `pliant check`.
+`python benchmarks/studies/checking.py FOLDER` writes them as npz animations for `pliant check`.
 """
 
 import io

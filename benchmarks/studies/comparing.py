@@ -1,7 +1,8 @@
-"""Figures and the picture of docs/compare.md: `NUMBA_NUM_THREADS=1 python studies/comparing.py FOLDER [CASE ...]`.
+"""Figures and the picture of docs/compare.md.
 
-Writes CASE.json, CASE.md and CASE.html to the folder, and compare.png from them. The case "exact" prints the cost of
-the two exact methods for all contacts as meshes grow.
+`NUMBA_NUM_THREADS=1 python benchmarks/studies/comparing.py FOLDER [CASE ...]` writes CASE.json, CASE.md and CASE.html
+to the folder, and compare.png from them. The case "exact" prints the cost of the two exact methods for all contacts as
+meshes grow.
 """
 
 import argparse

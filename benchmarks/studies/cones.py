@@ -1,6 +1,7 @@
 """The picture and the table of docs/trees/cones.md.
 
-`python studies/cones.py` prints the table (milliseconds of CPU time on one thread); `pictures.py cones` draws.
+`python benchmarks/studies/cones.py` prints the table (milliseconds of CPU time on one thread); `pictures.py cones`
+draws.
 """
 
 import time

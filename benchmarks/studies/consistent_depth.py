@@ -1,8 +1,8 @@
 """The picture and the figures of docs/detectors/consistent-depth.md.
 
-`python studies/consistent_depth.py` pushes bodies into each other and prints the quality of depth and direction;
-`... speeds` does so at four speeds, also rotated and right through each other, without and with memory;
-`... apart` separates deeply overlapping bodies by some responses; `... FILE` draws the picture, as pictures.py does.
+`python benchmarks/studies/consistent_depth.py` pushes bodies into each other and prints the quality of depth and
+direction; `... speeds` does so at four speeds, also rotated and right through each other, without and with memory; `...
+apart` separates deeply overlapping bodies by some responses; `... FILE` draws the picture, as pictures.py does.
 """
 
 import sys

@@ -1,7 +1,7 @@
 """A folded strip and its largest collision-free step: drawn by `pictures.py continuous`.
 
-`python studies/continuous.py` prints the milliseconds of the largest collision-free step of cloth instead, CPU time of
-one thread, and those of ipctk if it is installed.
+`python benchmarks/studies/continuous.py` prints the milliseconds of the largest collision-free step of cloth instead,
+CPU time of one thread, and those of ipctk if it is installed.
 """
 
 import functools

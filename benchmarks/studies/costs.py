@@ -1,8 +1,8 @@
 """The cost of each method as its input grows: the curves on its page, and the tables they are drawn from.
 
-`python studies/costs.py [NAME ...]` measures (default: all, in about five minutes) and writes cost-NAME.csv and .svg to
-benchmarks/results/MACHINE; `--draw` redraws the curves from the tables. Times are CPU time of one thread, the best of
-several runs.
+`python benchmarks/studies/costs.py [NAME ...]` measures (default: all, in about five minutes) and writes cost-NAME.csv
+and .svg to benchmarks/results/MACHINE; `--draw` redraws the curves from the tables. Times are CPU time of one thread,
+the best of several runs.
 """
 
 import argparse

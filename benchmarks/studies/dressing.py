@@ -1,4 +1,4 @@
-"""A walking mannequin in garments: `python studies/dressing.py` prints the figures; pictures.py draws `dressing`."""
+"""A walking mannequin in garments: `python benchmarks/studies/dressing.py` prints figures; `pictures.py` draws."""
 
 import functools
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Measure the figures quoted in the documentation: `python studies/figures.py [NAME ...]`."""
+"""Measure the figures quoted in the documentation: `python benchmarks/studies/figures.py [NAME ...]`."""
 
 import argparse
 import pathlib

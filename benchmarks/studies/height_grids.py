@@ -1,4 +1,4 @@
-"""Pictures of height grids; `python studies/height_grids.py` prints the figures of their page.
+"""Pictures of height grids; `python benchmarks/studies/height_grids.py` prints the figures of their page.
 
 CPU time is that of one thread: set NUMBA_NUM_THREADS=1.
 """

@@ -1,6 +1,6 @@
 """The pictures and the tables of docs/detectors/image-space.md.
 
-`python studies/image_space.py` prints the tables (milliseconds of CPU time on one thread), and
+`python benchmarks/studies/image_space.py` prints the tables (milliseconds of CPU time on one thread), and
 `pictures.py image-space` draws.
 """
 

@@ -1,7 +1,7 @@
 """Finding a time of impact: a vertex falls onto a rotating face; drawn by `pictures.py impact`.
 
-`python studies/impact.py` prints the nanoseconds per candidate instead, on a moving folded cloth, one thread, and those
-of ipctk if it is installed.
+`python benchmarks/studies/impact.py` prints the nanoseconds per candidate instead, on a moving folded cloth, one
+thread, and those of ipctk if it is installed.
 """
 
 import importlib.util

@@ -1,4 +1,4 @@
-"""Generate the pictures of the documentation: `python studies/pictures.py [NAME ...]`."""
+"""Generate the pictures of the documentation: `python benchmarks/studies/pictures.py [NAME ...]`."""
 
 import functools
 import io

@@ -1,4 +1,7 @@
-"""The picture of docs/play.md: `python studies/playing.py docs/images/play.png`; needs playwright and Chromium."""
+"""The picture of docs/play.md; needs playwright and Chromium.
+
+`python benchmarks/studies/playing.py docs/images/play.png` draws it.
+"""
 
 import pathlib
 import shutil

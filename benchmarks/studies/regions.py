@@ -1,6 +1,6 @@
 """The regions of a bake: a slice through those of faces, edges and vertices, and through the occupied bricks.
 
-Drawn by `python studies/regions.py OUT.png`.
+Drawn by `python benchmarks/studies/regions.py OUT.png`.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """The pictures of docs/respond: the recovery of a penalty response, and a ribbon that piles up; also for pictures.py.
 
-`python studies/responses.py --cost` measures responses on the contacts of the falling ribbon, in CPU time.
+`python benchmarks/studies/responses.py --cost` measures responses on the contacts of the falling ribbon, in CPU time.
 """
 
 import pathlib

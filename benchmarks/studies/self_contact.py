@@ -1,5 +1,6 @@
-"""Self-contact of cloth, measured: `python studies/self_contact.py [SCENE ...] [--frames N] [--modes safe push off]`.
+"""Measurements of the self-contact of cloth.
 
+`python benchmarks/studies/self_contact.py [SCENE ...] [--frames N] [--modes safe push off]` prints a table of scenes.
 `--self-method M [--levels K] --self-response R` replaces the guard by a detector and a response for self-contact;
 `--every-frame` prints the counts of each frame with intersections.
 

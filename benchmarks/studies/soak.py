@@ -1,6 +1,6 @@
 """Soak test of `pliant play`: no crash, no unbounded memory growth, no non-finite number.
 
-    python studies/soak.py --minutes 60 [--seed 0]
+    python benchmarks/studies/soak.py --minutes 60 [--seed 0]
 
 Starts a real `pliant play`, and a script performs the actions of users over its socket: drags, pins, sliders, methods,
 scenes, overlays, recordings, and disconnecting during a drag. Prints a line per minute and a verdict; the exit code is

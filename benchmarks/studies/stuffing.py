@@ -1,5 +1,6 @@
-"""Isosurface stuffing, measured: `python studies/stuffing.py [angles] [speed] [loss]`. Pictures: `draw_stuffing`.
+"""Measurements of isosurface stuffing; `draw_stuffing` draws its pictures.
 
+`python benchmarks/studies/stuffing.py [angles] [speed] [loss]` prints the figures.
 Seconds are CPU time of this process (set NUMBA_NUM_THREADS=1 for that of one thread).
 """
 

@@ -1,4 +1,4 @@
-"""Soft bodies, measured: `python studies/tets.py [strain] [ringing] [turned] [speed] [cylinders]`.
+"""Soft bodies, measured: `python benchmarks/studies/tets.py [strain] [ringing] [turned] [speed] [cylinders]`.
 
 Pictures: `draw_soft`, for pictures.py.
 

@@ -1,4 +1,7 @@
-"""The tables of docs/trees as Markdown: `python studies/tree_table.py [--all] [DATA]`; the bunny is in DATA/meshes."""
+"""The tables of docs/trees as Markdown; the bunny is in DATA/meshes.
+
+`python benchmarks/studies/tree_table.py [--all] [DATA]` prints them.
+"""
 
 import functools
 import pathlib

@@ -1,6 +1,6 @@
 """Slices through the fields that cover a volume, with the boundaries of their cells; drawn by `pictures.py trees`.
 
-`python studies/trees.py CELLS [MESH ...]` prints the table of all fields instead.
+`python benchmarks/studies/trees.py CELLS [MESH ...]` prints the table of all fields instead.
 """
 
 import functools

@@ -1,4 +1,4 @@
-"""The bounding volumes of a BVH over folding cloth, from the side; drawn by `python studies/volumes.py`."""
+"""The bounding volumes of a BVH over folding cloth, from the side; drawn by `python benchmarks/studies/volumes.py`."""
 
 import itertools
 import pathlib

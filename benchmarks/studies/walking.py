@@ -1,5 +1,6 @@
-"""The picture and the figures of docs/character.md: `python studies/walking.py [FILE.glb]` prints the figures.
+"""The picture and the figures of docs/character.md.
 
+`python benchmarks/studies/walking.py [FILE.glb]` prints the figures.
 CPU time on one thread, best of many runs: set NUMBA_NUM_THREADS=1.
 """
 

@@ -53,7 +53,7 @@ def test_an_original_at_hand_stands_beside_the_papers_line(tmp_path) -> None:
         assert row["ratio"] == pytest.approx(2.203 / row["seconds"])
         assert row["hausdorff_cells"] < 0.866
     missing = against_paper.paper_notes(table, tmp_path)[0]
-    assert "could not be had: Skull" in missing
+    assert "not available: Skull" in missing
     assert "Bunny" not in missing
 
 
@@ -61,6 +61,6 @@ def test_an_original_at_hand_stands_beside_the_papers_line(tmp_path) -> None:
 def test_without_originals_our_own_shapes_are_measured_and_it_says_so(tmp_path) -> None:
     table = against_paper.paper_table(tmp_path, quick=True, repeats=1, samples=500)
     assert {row["model"] for row in table.rows} == {"bust", "mannequin"}
-    assert "None of the originals is at hand" in against_paper.paper_notes(table, tmp_path)[0]
+    assert "None of the originals is available" in against_paper.paper_notes(table, tmp_path)[0]
     assert against_paper.paper_findings(table) == []
     assert against_paper.paper_chart(table).svg.count("<rect") == 2 * 3 + 3

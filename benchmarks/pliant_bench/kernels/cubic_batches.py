@@ -41,7 +41,7 @@ def near_boxes(boxes, shift, within, rows, count):
     """
     kept, kind, one, two = 0, -1, shift[0, 0], shift[0, 1]
     for c in range(count):
-        if rows[c, 0] != kind:  # they come in runs of one kind
+        if rows[c, 0] != kind:  # candidates are grouped by kind
             kind = rows[c, 0]
             one, two = shift[kind, 0], shift[kind, 1]
         # unsigned, to avoid the check for negative indices
