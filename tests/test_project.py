@@ -145,3 +145,34 @@ def test_the_constraints_pin_every_direct_dependency() -> None:
     names = {re.split(r"[<>=!~\[ ;]", requirement)[0] for requirement in wanted}
     pinned = set(re.findall(r"^([\w.-]+)==", (ROOT / "constraints.txt").read_text("utf-8"), re.M))
     assert names <= pinned
+
+
+def _of_bundles(value: ast.expr) -> bool:
+    """Whether an assigned value is a bundle, or a tuple of fields of bundles."""
+    fields = value.elts if isinstance(value, ast.Tuple) else []
+    return isinstance(value, ast.Name) or any(isinstance(part, ast.Attribute) for part in fields)
+
+
+def unpacked_and_written(function: ast.FunctionDef) -> set[str]:
+    """The names whose elements a function writes, and that it assigns in one tuple with a name it never indexes."""
+    indexed = [n for n in ast.walk(function) if isinstance(n, ast.Subscript) and isinstance(n.value, ast.Name)]
+    arrays = {n.value.id for n in indexed if isinstance(n.value, ast.Name)}
+    written = {n.value.id for n in indexed if isinstance(n.ctx, ast.Store) and isinstance(n.value, ast.Name)}
+    found: set[str] = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple) and _of_bundles(node.value):
+            names = {name.id for name in node.targets[0].elts if isinstance(name, ast.Name)}
+            found |= names & written if names - arrays else set()
+    return found
+
+
+def test_arrays_that_a_parallel_kernel_writes_are_not_unpacked_with_scalars() -> None:
+    # Numba's parallel pass then drops the writes as dead code, without a word: bakes crashed on arrays never filled
+    found = set()
+    for path in sorted((SRC / "kernels").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.FunctionDef) and any(
+                "parallel=True" in ast.unparse(d) for d in node.decorator_list
+            ):
+                found |= {f"{path.stem}.{node.name}: {name}" for name in unpacked_and_written(node)}
+    assert found == set()

@@ -73,7 +73,8 @@ class HitBuffer(NamedTuple):
 def settle_motion(skin, x_0, x_1, swath):
     """Update corners, ends and boxes of a leaf mesh that moves from x_0 to x_1; the BVH is refitted afterwards."""
     corners, edge, vertex = skin.corners, skin.edge, skin.vertex
-    _, boxes, faces, edges, edge_boxes, vertices, vertex_boxes = swath
+    boxes, faces, edges, vertices = swath.boxes, swath.faces, swath.edges, swath.vertices
+    edge_boxes, vertex_boxes = swath.edge_boxes, swath.vertex_boxes
     for c in prange(PARTS):
         for q in range(c * len(corners) // PARTS, (c + 1) * len(corners) // PARTS):
             i, j, h = corners[q, 0], corners[q, 1], corners[q, 2]
