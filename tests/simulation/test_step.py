@@ -87,9 +87,9 @@ def test_a_simulation_detects_the_contacts_with_obstacles_of_a_given_state():
 
 def test_the_method_is_chosen_in_one_place_with_a_reason():
     scene = little()
-    assert choose(scene, "brute_force") == ("brute-force", "asked for")
+    assert choose(scene, "brute_force") == ("brute-force", "requested")
     assert choose(scene) == choose(scene, "auto") == choose(scene, None) == Simulation(scene, method="auto").chosen
-    assert choose(scene).why != "asked for"
+    assert choose(scene).why != "requested"
 
 
 def test_results_and_checkpoints_are_made_by_keywords_only():

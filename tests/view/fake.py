@@ -11,7 +11,7 @@ import numpy as np
 from pliant import Clip, shapes
 from pliant.report.pack import pack
 from pliant.view.commands import Choose, Command, Do, FreePins, Grab, Known, LetGo, Pull, Set, Show
-from pliant.view.protocol import News
+from pliant.view.protocol import PublishedFrame
 
 KNOWN = Known(
     choices={"scene": ("wave", "calm"), "method": ("bvh", "distance-field"), "speed": ("1", "0.5")},
@@ -46,7 +46,7 @@ class FakeSession:
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._hello = self._introduce()
-        self.newest = News(self.world, 0, b"")
+        self.newest = PublishedFrame(self.world, 0, b"")
         self.tick()
 
     def start(self) -> None:
@@ -110,7 +110,7 @@ class FakeSession:
         arrays = {"x0": x, "pins": self.pins}
         if self.held is not None:
             arrays["hand"] = np.stack([x[self.held], self.target])
-        self.newest = News(self.world, self.serial, self._frame(arrays))
+        self.newest = PublishedFrame(self.world, self.serial, self._frame(arrays))
         self._tell()
 
     def _frame(self, arrays: dict[str, np.ndarray]) -> bytes:

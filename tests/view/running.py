@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from pliant.view.access import Gate, listen_at
 from pliant.view.commands import Do
-from pliant.view.protocol import Face
+from pliant.view.protocol import SessionProtocol
 from pliant.view.server import USUAL, Limits, Server
 from view.fake import FakeSession
 from view.raw import Raw
@@ -45,7 +45,9 @@ class Running:
 
 
 @contextlib.contextmanager
-def running(session: Face, limits: Limits = USUAL, token: bool = False, host: str = "127.0.0.1") -> Iterator[Running]:
+def running(
+    session: SessionProtocol, limits: Limits = USUAL, token: bool = False, host: str = "127.0.0.1"
+) -> Iterator[Running]:
     """Serve `session` on a free port while the block runs."""
     listening = listen_at(host, 0)
     gate = Gate.at(listening, host, token)

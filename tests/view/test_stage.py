@@ -10,7 +10,7 @@ from pliant.scene import Body, Scene
 from pliant.scenes import SCENES, tablecloth_scene
 from pliant.simulation import Simulation
 from pliant.view import stage as stages
-from pliant.view.overlays import Looks
+from pliant.view.overlays import Overlays
 from pliant.view.stage import Choice, Stage
 
 pytestmark = pytest.mark.compiled
@@ -90,7 +90,7 @@ def test_a_slice_through_what_moves_follows_it_although_frames_are_counted_anew(
     sheet = shapes.cloth(0.3, 0.3, 6, centre=(0.0, 0.3, 0.0))
     scene = Scene([Body(sheet), Body(shapes.box((0.3, 0.1, 0.1), 2), fixed=True, motion=turns)])
     stage = Stage(Choice(own=scene, method="bvh"))
-    looks = Looks(scene)
+    looks = Overlays(scene)
     looks.on["slice"] = True
     drawn = []
     for _ in range(2):

@@ -14,7 +14,7 @@ from .reading import PLAIN, FileOptions, metres
 from .staging import WearOptions, stage
 
 if TYPE_CHECKING:
-    from ..view.protocol import Face
+    from ..view.protocol import SessionProtocol
 
 PORT = 8420
 _WORN = WearOptions()
@@ -108,7 +108,7 @@ def play(
                 threading.Thread(target=_open, args=(gate.url,), daemon=True).start()
 
         run(session, listening, gate, limits, ready)
-    if (failed := getattr(session, "failed", "")) and not session.newest.world:
+    if (failed := session.failed) and not session.newest.world:
         raise ValueError(failed)
     return 0
 
@@ -122,7 +122,7 @@ def make_session(
     files: FileOptions,
     wear: WearOptions,
     options: dict[str, Any],
-) -> "Face":
+) -> "SessionProtocol":
     """Create the session for the given options; a built-in scene is created later, in the session's own thread."""
     from ..detect.choose import AUTO
     from ..detect.methods import method_name

@@ -23,7 +23,7 @@ class LooseDetector:
 
     def __init__(self, method: str, a: Mesh, b: Mesh | None, within: float, options: dict[str, Any]) -> None:
         within = validate.number("within", within, low=0.0)
-        self.chosen = Chosen(method_name(method), "asked for") if method != AUTO else choose_method(a, b, within)
+        self.chosen = Chosen(method_name(method), "requested") if method != AUTO else choose_method(a, b, within)
         method = self.chosen.name
         kind = METHODS[method]
         wanted = Finds.SELF if b is None else Finds.OBSTACLE
@@ -103,5 +103,4 @@ def find_contacts(a: Mesh, b: Mesh | None = None, *, method: str = "auto", withi
     `contacts["vertices"]` numbers the vertices of `a`, then those of `b`; `elements` index each mesh's own vertices,
     faces or `topology.edges`. Method "auto" is exact; `choose_method` returns its choice and the reason.
     """
-    name = choose_method(a, b, within).name if method == AUTO else method
-    return detector(name, a, b, within=within).find()
+    return detector(method, a, b, within=within).find()

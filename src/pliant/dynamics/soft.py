@@ -34,19 +34,19 @@ class SoftDynamics:
         """One sweep over all constraints."""
         for part in self._parts:
             part.relax(state, dt)
-        self.limit_velocities(state)
+        self.reset_lost_vertices(state)
 
     def finish(self, state: State, dt: float) -> None:
         """Compute velocities from positions."""
-        self.limit_velocities(state)
+        self.reset_lost_vertices(state)
         v = state.v[self.rows]
         np.subtract(state.x[self.rows], state.x_start[self.rows], out=v)
         v /= dt
         state.time += dt
 
-    def limit_velocities(self, state: State) -> None:
+    def reset_lost_vertices(self, state: State) -> None:
         """Reset vertices whose position is not finite or out of range to the start of the step, at rest."""
-        self.lost += _kernels.limit_velocities(state.x[self.rows], state.x_start[self.rows], validate.LARGEST)
+        self.lost += _kernels.reset_lost_vertices(state.x[self.rows], state.x_start[self.rows], validate.LARGEST)
 
     def energy(self, state: State) -> dict[str, float]:
         """Return kinetic, elastic and gravitational energy in joules; the last relative to the origin."""

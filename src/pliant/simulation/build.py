@@ -19,7 +19,7 @@ log = logging.getLogger("pliant.simulation")
 
 def choose(scene: Scene, method: str | None = AUTO) -> Chosen:
     """Return the method against obstacles, by its name in METHODS, and why: "auto" and None leave it to the scene."""
-    return method_for(scene) if method in (None, AUTO) else Chosen(method_name(str(method)), "asked for")
+    return method_for(scene) if method in (None, AUTO) else Chosen(method_name(str(method)), "requested")
 
 
 def make_detectors(scene: Scene, method: str, options: Mapping[str, Any]) -> list[Detector]:

@@ -1,4 +1,4 @@
-"""Hand: a drag constraint with bounded force that pulls a patch of a deformable body, solved before contacts."""
+"""Drag constraint: a mouse spring with bounded force on a patch of a deformable body, solved before contacts."""
 
 from typing import Any, Self
 

@@ -177,7 +177,7 @@ class Simulation:
 
     def _keep_apart(self, dt: float) -> None:
         """In safe mode, limit the motion to what the guard proves free of intersections."""
-        self.dynamics.limit_velocities(self.state)
+        self.dynamics.reset_lost_vertices(self.state)
         self.guard.keep(self.state, dt)
 
     def _finish(self, found: Contacts, dt: float) -> None:

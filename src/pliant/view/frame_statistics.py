@@ -8,7 +8,7 @@ import numpy as np
 HALF = 0.5  # half-life of the averages, seconds
 
 
-class Tempo:
+class FrameStatistics:
     """Decaying averages. `mean`: seconds per frame; `count`: frames since the last `again`; `ms`: milliseconds of each
     stage for 0.01 s of simulated time."""
 

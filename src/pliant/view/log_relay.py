@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 _OURS = "pliant.view"  # its messages reach the page directly
 
 
-class _Ear(logging.Handler):
+class _RelayHandler(logging.Handler):
     def __init__(self, tell: Callable[[str], None]) -> None:
         super().__init__(logging.WARNING)
         self.tell, self.thread = tell, threading.get_ident()
@@ -19,11 +19,11 @@ class _Ear(logging.Handler):
 
 
 @contextlib.contextmanager
-def hearing(tell: Callable[[str], None]) -> Iterator[None]:
+def relay_warnings(tell: Callable[[str], None]) -> Iterator[None]:
     """Call `tell` with every warning of this thread while the block runs; other handlers are not affected."""
-    ear, log = _Ear(tell), logging.getLogger("pliant")
-    log.addHandler(ear)
+    relay, log = _RelayHandler(tell), logging.getLogger("pliant")
+    log.addHandler(relay)
     try:
         yield
     finally:
-        log.removeHandler(ear)
+        log.removeHandler(relay)

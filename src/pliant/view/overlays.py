@@ -29,7 +29,7 @@ _CORNERS = np.array([[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)])
 _EDGES = np.array([(i, j) for i in range(8) for j in range(i) if bin(i ^ j).count("1") == 1])
 
 
-class Looks:
+class Overlays:
     """Overlays of one scene: which are on, at which level. BVHs and images are built on first use."""
 
     def __init__(self, scene: Scene) -> None:

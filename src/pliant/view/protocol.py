@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 from .commands import Command, Known
 
 
-class News(NamedTuple):
+class PublishedFrame(NamedTuple):
     """One encoded frame. `world` is incremented whenever `hello` changes."""
 
     world: int
@@ -14,11 +14,11 @@ class News(NamedTuple):
     data: bytes  # empty before the first frame
 
 
-class Face(Protocol):
+class SessionProtocol(Protocol):
     """A running simulation as seen from other threads; no method blocks except `stop`."""
 
     @property
-    def newest(self) -> News:
+    def newest(self) -> PublishedFrame:
         """The newest frame; replaced as a whole, after `hello` and `known` of a new world."""
 
     @property
@@ -28,6 +28,10 @@ class Face(Protocol):
     @property
     def said(self) -> tuple[tuple[int, str], ...]:
         """The latest messages for all pages, {"note": ...} or {"problem": ...} as JSON, numbered from 1."""
+
+    @property
+    def failed(self) -> str:
+        """The message of the error that ended the simulation; empty while it runs."""
 
     def hello(self) -> str:
         """Return the JSON from which a page builds its content; empty while there is nothing to show."""

@@ -29,7 +29,7 @@ from . import answers
 from .access import Controls, Gate
 from .commands import LONGEST, Command, Known, Refused, parse
 from .page import FRONT, Page, table
-from .protocol import Face
+from .protocol import SessionProtocol
 
 LINK = "/link"  # path of the WebSocket
 LOG = logging.getLogger("pliant.view.sockets")
@@ -95,7 +95,7 @@ class Client:
 class Server:
     """Serves one session on one listening socket, in one event loop."""
 
-    def __init__(self, session: Face, listening: socket.socket, gate: Gate, limits: Limits = USUAL) -> None:
+    def __init__(self, session: SessionProtocol, listening: socket.socket, gate: Gate, limits: Limits = USUAL) -> None:
         self.session, self.gate, self.limits = session, gate, limits
         self.pages: dict[str, Page] = table()
         self.controls = Controls(limits.controls)
@@ -320,7 +320,7 @@ class Server:
 
 
 def run(
-    session: Face,
+    session: SessionProtocol,
     listening: socket.socket,
     gate: Gate,
     limits: Limits = USUAL,
@@ -334,7 +334,7 @@ def run(
         loop = asyncio.get_running_loop()
 
         def changed() -> None:
-            if getattr(session, "failed", "") and not session.newest.world:  # failed before the first frame
+            if session.failed and not session.newest.world:  # failed before the first frame
                 loop.call_soon_threadsafe(over.set)
 
         session.listen(changed)

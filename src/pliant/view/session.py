@@ -19,11 +19,11 @@ from ..simulation import Frame
 from ..simulation.drag import DragConstraint
 from ..simulation.measure.referee import Referee
 from .commands import Choose, Command, Do, FreePins, Grab, Known, LetGo, Pull, Set, Show, moves_on
-from .frame_statistics import Tempo
-from .log_relay import hearing
+from .frame_statistics import FrameStatistics
+from .log_relay import relay_warnings
 from .memory import give_back
-from .overlays import Looks
-from .protocol import News
+from .overlays import Overlays
+from .protocol import PublishedFrame
 from .recording import Recording
 from .stage import FRAME, Choice, Stage
 from .wire import encode
@@ -48,7 +48,7 @@ class Session:
 
     def __init__(self, choice: Choice | None = None, folder: pathlib.Path | None = None) -> None:
         self._choice, self._folder = choice or Choice(), folder or pathlib.Path()
-        self.newest = News(0, 0, b"")
+        self.newest = PublishedFrame(0, 0, b"")
         self.said: tuple[tuple[int, str], ...] = ()
         self.known = Known({}, {}, {}, ((-1.0, -1.0, -1.0), (1.0, 1.0, 1.0)))
         self._hello = self.failed = ""
@@ -58,7 +58,7 @@ class Session:
         self._wake, self._over = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._live, name="pliant simulation", daemon=True)
         self._paused, self._once, self._speed = False, False, "1"
-        self._tempo, self._warned = Tempo(), set[str]()  # warnings already sent for this scene
+        self._statistics, self._warned = FrameStatistics(), set[str]()  # warnings already sent for this scene
         self._missed = 0  # grabs that hit nothing
         self._holds: dict[
             int, tuple[DragConstraint, bool]
@@ -98,7 +98,7 @@ class Session:
     def _live(self) -> None:
         # leave one core to the browser: otherwise every parallel loop would wait for it
         set_threads(threads() - 1)
-        with hearing(self._warn):
+        with relay_warnings(self._warn):
             self._work()
 
     def _work(self) -> None:
@@ -124,7 +124,7 @@ class Session:
     def _open(self) -> None:
         """Set up everything that depends on the scene, and publish its first frame."""
         scene = self._stage.scene
-        self._world, self._looks = World(scene), Looks(scene)
+        self._world, self._overlays = World(scene), Overlays(scene)
         self._referee = Referee(scene) if scene.deformable and scene.fixed else None
         self._holds.clear()
         self._recording: Recording | None = None
@@ -154,14 +154,14 @@ class Session:
     def _forget_times(self) -> None:
         self._stage.clock.seconds.clear()
         self._due = self._shown = time.perf_counter()
-        self._tempo.forget()
+        self._statistics.forget()
 
     def _greet(self, new: bool = False) -> None:
         """Publish a new `hello`; `new`: without a frame, so that pages draw the world from its start."""
         stage, world = self._stage, self.newest.world + 1
         self.known = self._world.known(stage)
-        self._hello = self._world.hello(world, stage, self._looks, self._speed)
-        self.newest = News(world, self.newest.serial, b"" if new else self.newest.data)
+        self._hello = self._world.hello(world, stage, self._overlays, self._speed)
+        self.newest = PublishedFrame(world, self.newest.serial, b"" if new else self.newest.data)
         self._call()
 
     def _tell(self, kind: str, text: str, **flags: bool) -> None:
@@ -201,7 +201,7 @@ class Session:
             self._wait(0.2)  # time to choose other settings in case it fails again
             return
         took = time.perf_counter() - began
-        self._tempo.took(took, stage.clock.seconds, stage.parts)
+        self._statistics.took(took, stage.clock.seconds, stage.parts)
         self._spent += took
         self._found = frame.contacts
         self._part = (self._part + stage.small) % stage.pace.substeps
@@ -229,7 +229,7 @@ class Session:
 
     def _cut(self) -> None:
         """Divide frames that take too long and merge very short ones, after two frames have been measured."""
-        stage, tempo, before = self._stage, self._tempo, self._stage.small
+        stage, tempo, before = self._stage, self._statistics, self._stage.small
         if tempo.count < 3 or SLOW / 4 < tempo.mean < SLOW or self._part:
             return
         stage.cut_for(tempo.mean / before, 0.7 * SLOW)
@@ -243,7 +243,7 @@ class Session:
         while (left := self._due - time.perf_counter()) > 0.0 and not self._over.is_set():
             self._rest(min(left, 0.05))
             self._obey()
-        self._tempo.lived(self._stage.sim.dt)
+        self._statistics.lived(self._stage.sim.dt)
 
     def _publish(self, frame: Frame) -> None:
         self._shown, stage = time.perf_counter(), self._stage
@@ -263,27 +263,27 @@ class Session:
         if pins := [h.at for h in stage.drags if all(h is not hand for hand, _ in own)]:
             arrays["pins"] = np.array(pins)
         try:
-            arrays |= self._looks.draw(stage.sim, frame)
+            arrays |= self._overlays.draw(stage.sim, frame)
         except ValueError as error:
-            self._looks.on = dict.fromkeys(self._looks.on, False)
+            self._overlays.on = dict.fromkeys(self._overlays.on, False)
             self._tell("problem", f"overlays are off: {error}")
         header = {
             "time": frame.time,
             "frame": frame.index,
             "paused": self._paused,
             "recording": len(self._recording) if self._recording is not None else 0,
-            "fps": round(self._tempo.fps, 1),
-            "ms": {name: round(ms, 3) for name, ms in self._tempo.ms.items()},
+            "fps": round(self._statistics.fps, 1),
+            "ms": {name: round(ms, 3) for name, ms in self._statistics.ms.items()},
             "contacts": len(frame.contacts),
             "least": None if np.isnan(self._least) or np.isinf(self._least) else round(1e3 * self._least, 4),
             "deepest": None if np.isnan(self._least) else round(max(0.0, -1e3 * self._least), 4),
             "held": bool(own),
             "missed": self._missed,
             "pins": len(stage.drags) - len(own),
-            "slow": round(self._tempo.speed, 3),
+            "slow": round(self._statistics.speed, 3),
         }
         news = self.newest
-        self.newest = News(news.world, news.serial + 1, encode(news.world, news.serial + 1, header, arrays))
+        self.newest = PublishedFrame(news.world, news.serial + 1, encode(news.world, news.serial + 1, header, arrays))
         self._call()
 
     def _obey(self) -> None:
@@ -318,9 +318,9 @@ class Session:
             if self.said and self.said[-1][0] != said:
                 self._note("")
         elif isinstance(command, Show):
-            self._looks.on[command.name] = command.on
+            self._overlays.on[command.name] = command.on
             if command.level is not None:
-                self._looks.level[command.name] = command.level
+                self._overlays.level[command.name] = command.level
         elif isinstance(command, Grab):
             self._let_go(client)
             self._missed += 1  # taken back below on success; `grab` may raise

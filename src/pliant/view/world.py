@@ -11,7 +11,7 @@ from ..report.camera import open_elevation
 from ..report.pack import pack
 from ..scene import Scene
 from .commands import Known, Point
-from .overlays import OVERLAYS, Looks
+from .overlays import OVERLAYS, Overlays
 from .stage import FRAME, SPEEDS, Stage, value_of
 
 
@@ -30,7 +30,7 @@ class World:
         ranges = {name: (r.low, r.high) for name, r in stage.ranges.items()}
         return Known(choices, ranges, {name: most for name, (_, most) in OVERLAYS.items()}, self.box)
 
-    def hello(self, number: int, stage: Stage, looks: Looks, speed: str) -> str:
+    def hello(self, number: int, stage: Stage, looks: Overlays, speed: str) -> str:
         """Return the description as JSON; see docs/play.md for its fields."""
         scene, first = stage.scene, stage.at_rest
         chosen = {"scene": stage.name, "method": stage.method, "self": scene.self_contact}

@@ -16,8 +16,8 @@ _SIZES = 1e-100, 1e100  # sizes of a mesh in metres between which squared length
 class Cones:
     """Culls patches without self-contact by normal cones and contour tests.
 
-    A patch is the set of triangles below a node of the cover's BVH, at least `fewest`. The criterion and its proof are
-    in the kernel's docstring and in docs/trees/cones.md.
+    A patch is the set of triangles below a node of the leaf mesh's BVH, at least `fewest`. The criterion and its proof
+    are in the kernel's docstring and in docs/trees/cones.md.
     """
 
     def __init__(self, leaf_mesh: LeafMesh, *, fewest: int = FEWEST) -> None:
@@ -42,8 +42,8 @@ class Cones:
         self.count = 0  # patches culled by the last call of `begin`
 
     def begin(self, reach: float, beyond: Floats | None = None) -> Ints:
-        """(m,) node at which the traversal of each triangle through the cover's own BVH may start and still find all
-        pairs nearer than `reach` at the current positions; `beyond` (n,) is added to `reach` per node."""
+        """(m,) node at which the traversal of each triangle through the leaf mesh's own BVH may start and still find
+        all pairs nearer than `reach` at the current positions; `beyond` (n,) is added to `reach` per node."""
         self._begin[:] = self._behind
         leaf_mesh, patches, self.count = self.leaf_mesh, self.patches, 0
         size = (

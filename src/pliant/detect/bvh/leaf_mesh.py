@@ -20,7 +20,7 @@ Ints = NDArray[np.int32]
 class LeafMesh:
     """Faces and isolated vertices of a mesh in an AABB tree with one element per leaf.
 
-    Vertices with the same index in `weld` (n,) are welded; elements that share one are adjacent. Two covers need
+    Vertices with the same index in `weld` (n,) are welded; elements that share one are adjacent. Two leaf meshes need
     disjoint indices; `weld` replaces them. `lone`: include vertices that belong to no face.
     """
 
@@ -88,7 +88,7 @@ class LeafMesh:
 
     @property
     def stands(self) -> bool:
-        """Whether no displacement was set: the cover is static."""
+        """Whether no displacement was set: the leaf mesh is static."""
         return not self._sent
 
     @property

@@ -1,4 +1,4 @@
-"""BVHs for nearest-point queries, in the 4-wide block layout that `kernels.nearest` traverses."""
+"""BVHs for nearest-point queries, in the 4-wide block layout that `kernels.queries.closest_point` traverses."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ SHAPE: dict[str, Any] = {"volume": "box", "arity": 4, "leaf": 1}
 
 
 def tree_of(surface: Surface) -> Blocks:
-    """Build an AABB tree over the triangles of a surface, in the layout of `kernels.nearest`."""
+    """Build an AABB tree over the triangles of a surface, in the layout of `kernels.queries.closest_point`."""
     return blocks_of(surface, _tree.tree_of(surface.x, surface.faces, **SHAPE))[0]
 
 

@@ -1,1 +1,1 @@
-"""The detection methods: one module or subpackage for each name in METHODS."""
+"""The detection methods: one module or subpackage per name in METHODS, and detectors that combine others."""

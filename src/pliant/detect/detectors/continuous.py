@@ -39,7 +39,7 @@ class Hits(NamedTuple):
 
 
 class Moving:
-    """A `Cover` in motion, with its own BVH of swept AABBs."""
+    """A `LeafMesh` in motion, with its own BVH of swept AABBs."""
 
     def __init__(self, leaf_mesh: LeafMesh) -> None:
         leaves, tree = leaf_mesh.leaves, leaf_mesh.tree
@@ -63,7 +63,7 @@ class Moving:
 
 
 class Meetings:
-    """CCD queries between two moving covers; `b=None` queries a against itself, excluding adjacent features."""
+    """CCD queries between two moving leaf meshes; `b=None` queries a against itself, excluding adjacent features."""
 
     def __init__(self, a: Moving, b: Moving | None = None, *, max_bytes: float | None = None) -> None:
         self.a, self.same = a, b is None

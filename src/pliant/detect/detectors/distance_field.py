@@ -115,8 +115,8 @@ class DistanceFieldDetector(BaseDetector):
         return joined(self.touching(state, int(self._standing[0]), longest))
 
     def touching(self, state: State, standing: int, longest: float) -> tuple[Contacts, Contacts]:
-        """Return the contacts of vertices and of midpoints; `standing` is the result of `kernels.pose.reach` for the
-        field, `longest` the present length of the longest edge."""
+        """Return the contacts of vertices and of midpoints; `standing` is the result of `kernels.motion.pose.reach` for
+        the field, `longest` the present length of the longest edge."""
         if standing == _pose.FAR:
             return _contacts.empty(), _contacts.empty()
         x, body = state.x[self.deformable.rows], self.rigid.body
@@ -167,7 +167,7 @@ def _same_body(field: Sampled, rigid: Side) -> None:
 
 def _reach_of(field: Sampled, within: float) -> tuple[float, float, Floats]:
     """Return what distances at the ends of an edge imply for its midpoint, as `known` and `slack` of
-    `kernels.field_edges`, and the box (2,3) that contains all contacts."""
+    `kernels.fields.edges`, and the box (2,3) that contains all contacts."""
     if not isinstance(field, DistanceField):  # cells of any size: the ends imply nothing
         return -np.inf, np.inf, np.stack([field.low, field.high])
     known, slack = (field.band - 1.75) * field.spacing, field.spacing

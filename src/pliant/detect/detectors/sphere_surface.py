@@ -251,7 +251,7 @@ def _metres(tolerance: Callable[[Floats], Any], far: Floats) -> Floats:
 
 
 def _room(leaf_meshes: list[LeafMesh]) -> tuple[Spheres, list[_Rows]]:
-    """Allocate the spheres of the vertices, triangles and edges of one cover or two; return also the rows of each."""
+    """Allocate the spheres of the vertices, triangles and edges of one leaf mesh or two; return the rows, too."""
     leaves = [leaf_mesh.leaves for leaf_mesh in leaf_meshes]
     names = [
         [leaves.vertex[:, 0] for leaves in leaves],

@@ -100,7 +100,7 @@ def _read_only(a: Pairs) -> Pairs:
 
 
 def crossings_of(x: Floats, faces: Pairs, tree: Tree, corners: Pairs | None = None) -> Pairs:
-    """Return the self-intersections of one mesh; `tree` is an AABB tree fitted to `x`. See `Crossings`."""
+    """Return the self-intersections of one mesh; `tree` is an AABB tree fitted to `x`. See `Intersections`."""
     side = side_of(x, faces, tree, corners)
     return crossings_between(side, side, True)
 
@@ -136,6 +136,6 @@ def intersections(a: Mesh, b: Mesh | None = None) -> Pairs:
     """Return all intersecting triangle pairs (k,2), exactly: faces of `a` with faces of `b`, or of `a` with itself.
 
     Touching counts. Within one mesh, faces that share a vertex or an edge count only if they intersect beyond it. For
-    moving meshes use a `Crossings`, which refits its BVHs.
+    moving meshes use a `Intersections`, which refits its BVHs.
     """
     return Intersections(a, b).pairs()

@@ -123,7 +123,7 @@ class Depths(SkinQueries):
 def loose(welded: Mesh) -> tuple[Floats, Surface, Rings]:
     """Return the writable vertices of a surface, the surface, and the adjacency that its pseudonormals need.
 
-    Pseudonormals are zero until `kernels.pseudonormals.freshen` computes those requested.
+    Pseudonormals are zero until `kernels.queries.pseudonormals.freshen` computes those requested.
     """
     top, kept = welded.topology, welded.vertices.copy()
     x = kept.view()

@@ -1,4 +1,4 @@
-"""Proximity queries: pairs of features of two covers, or of one with itself, within a distance."""
+"""Proximity queries: pairs of features of two leaf meshes, or of one with itself, within a distance."""
 
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ _EACH = 8  # initial buffer size in pairs per triangle
 
 
 class NearPairs:
-    """Proximity queries of covers at their current positions; `b=None` tests a against itself, excluding adjacency.
+    """Proximity queries of leaf meshes at their current positions; `b=None` tests a against itself without adjacency.
 
     `cull` skips patches of one mesh that provably do not touch themselves.
     """
@@ -42,7 +42,7 @@ class NearPairs:
         """Return sorted pairs (k,2): vertices of a and faces of b, vertices of b and faces of a, edges.
 
         For self-contact the first array holds both directions. `drifting` returns a superset of the pairs that come
-        this near during the predicted displacements (`Cover.send`), see kernels/queries/drift.py.
+        this near during the predicted displacements (`LeafMesh.send`), see kernels/queries/drift.py.
         """
         return self.ordered(*self._walk(distance, distance, drifting))
 

@@ -273,7 +273,7 @@ def hinge_energy(h, x):
 
 
 @kernel
-def limit_velocities(x, before, largest):
+def reset_lost_vertices(x, before, largest):
     """Reset vertices whose position is not finite, or beyond +-largest, to their previous one; return their number."""
     count = 0
     for i in range(len(x)):

@@ -14,7 +14,7 @@ Pairs = NDArray[np.int32]
 
 class IntersectionCount:
     """Counts the intersecting triangle pairs of a scene, touching included. Neighbours count only where they intersect
-    beyond their shared vertices or edge (see `Crossings`). Each body has one BVH, which is refitted."""
+    beyond their shared vertices or edge (see `Intersections`). Each body has one BVH, which is refitted."""
 
     def __init__(self, scene: Scene, x: Floats) -> None:
         self.parts = [_Part(scene, b, x) for b in range(len(scene.bodies))]

@@ -131,7 +131,7 @@ def keys(contacts: Contacts) -> NDArray[np.int64]:
 
 
 def records(pairs: NearPairs, a: LeafMesh, b: LeafMesh, reach: float, way: Floats | None, body_of: Rows) -> Contacts:
-    """Return contacts of two covers, or of one with itself: pairs within `reach`, now or along the way (n,3)."""
+    """Return contacts of two leaf meshes, or of one with itself: pairs within `reach`, now or along the way (n,3)."""
     there, back, edges = pairs.within(reach, drifting=way is not None)
     out = np.empty(len(there) + len(back) + len(edges), _contacts.CONTACT)
     unclear, zero, none = np.empty(len(out), np.bool_), np.zeros(2, np.int32), np.zeros(0)
@@ -153,7 +153,7 @@ def rows_of(scene: Scene, b: int) -> Rows:
 
 
 def leaf_mesh_of(scene: Scene, bodies: Sequence[int], x: Floats, count: int) -> LeafMesh:
-    """Return all faces of some bodies as one cover over the scene's array of positions."""
+    """Return all faces of some bodies as one leaf mesh over the scene's array of positions."""
     faces = [scene.bodies[b].mesh.welded.faces + np.int32(scene.first[b]) for b in bodies]
     top = Topology.of(np.concatenate([np.zeros((0, 3), np.int32), *faces]), count)
     return LeafMesh(x, top, np.arange(count), lone=False)
