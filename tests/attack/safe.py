@@ -55,4 +55,4 @@ def attack(trial):
 def reported(sim):
     """How often the run reported that it could not prevent an intersection."""
     guard = sim.guard
-    return int(guard.failed_substeps) + int(getattr(guard, "unheld", 0))
+    return int(guard.failed_substeps) + int(guard.given_up_pairs)

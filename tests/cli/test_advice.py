@@ -232,5 +232,5 @@ def test_even_motion_has_no_jitter_to_compare_with(here, capsys):
 def test_names_of_methods_are_in_one_piece(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     _, out, _ = told(capsys, "methods")
-    for name in ("distance-field", "stochastic-tree", "sphere-surface"):
+    for name in ("distance-field", "stochastic-bvh", "sphere-surface"):
         assert name in out
