@@ -42,6 +42,7 @@ class FakeSession:
         self.levels = dict.fromkeys(KNOWN.overlays, 0)
         self.known = KNOWN
         self.said: tuple[tuple[int, str], ...] = ()
+        self.failed = ""
         self._calls: list[Callable[[], None]] = []
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)

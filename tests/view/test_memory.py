@@ -89,7 +89,7 @@ def test_nothing_of_a_scene_is_left_after_the_next(tmp_path):
     session._go()
     session._act("drop")
     stage = session._stage
-    things = [stage.scene, stage.sim, stage.sim.detectors[0], session._looks, session._world, session._referee]
+    things = [stage.scene, stage.sim, stage.sim.detectors[0], session._overlays, session._world, session._referee]
     left = [weakref.ref(thing) for thing in (*things, *(body.mesh for body in stage.scene.bodies))]
     del things
     session._do(1, Choose("scene", "cloth-on-box-corner"))
