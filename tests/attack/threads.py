@@ -12,7 +12,7 @@ from test_determinism import share_everything
 
 
 def attack(trial):
-    what = (contacts, contacts, questions, run)[int(trial.rng.integers(4))]
+    what = (contacts, contacts, queries, run)[int(trial.rng.integers(4))]
     seed = int(trial.rng.integers(2**62))
     undo, before, answers = share_everything(), jit.threads(), []
     try:
@@ -42,7 +42,7 @@ def contacts(rng):
     return [method, found.tobytes()]
 
 
-def questions(rng):
+def queries(rng):
     """Nearest points, intersecting pairs, a distance field, the largest collision-free step."""
     _, _, x, faces = bodies.any_body(rng)
     body = pliant.Mesh(x, faces)

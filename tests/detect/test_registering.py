@@ -270,7 +270,7 @@ def test_the_state_of_a_detector_has_an_earlier_name():
     two = pliant.shapes.bar((0.2, 0.045, 0.045), (9, 2, 2), centre=(0.003, 0.004, 0.002))
     loose = pliant.detector("spatial-hash", one, two)
     loose.find()
-    with pytest.warns(DeprecationWarning, match=r"LooseDetector.memory is now state\(\)"):
+    with pytest.warns(DeprecationWarning, match=r"MeshDetector.memory is now state\(\)"):
         kept = loose.memory
     assert len(kept) > 10
     assert kept.tobytes() == loose.state().tobytes()

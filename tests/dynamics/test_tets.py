@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from pliant.dynamics import SoftDynamics, TetDynamics
+from pliant.dynamics import DeformableDynamics, TetDynamics
 from pliant.kernels.dynamics import tets as kernels
 from pliant.kernels.jit import COMPILED
 from pliant.mesh import Mesh
@@ -280,6 +280,6 @@ def test_two_pieces_of_one_body_keep_their_own_angular_momentum():
 
 
 def test_a_scene_without_solids_has_no_dynamics_of_solids():
-    dynamics = SoftDynamics(Scene([Body(cloth(0.1, 0.1, 3))]))
+    dynamics = DeformableDynamics(Scene([Body(cloth(0.1, 0.1, 3))]))
     assert dynamics.solids is None
     assert dynamics.cloths is not None

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pliant.dynamics import SoftDynamics
+from pliant.dynamics import DeformableDynamics
 from pliant.kernels import jit
 from pliant.scene import Body, Cloth, Scene, Solid
 from pliant.scenes import SCENES
@@ -155,7 +155,7 @@ def test_inner_vertices_of_an_obstacle_beside_solids_stay():
     bodies = [Body(bar(0.1, 1), material=Solid()), Body(bar(0.1, 2, centre=(1, 0, 0)), fixed=True)]
     bodies.append(Body(bar(0.1, 1, centre=(2, 0, 0)), material=Solid()))
     scene = Scene(bodies)
-    dynamics, state = SoftDynamics(scene), scene.start()
+    dynamics, state = DeformableDynamics(scene), scene.start()
     before = state.x.copy()
     for step in (dynamics.predict, dynamics.relax, dynamics.finish):
         step(state, 1e-3)

@@ -223,9 +223,9 @@ def cycles(count: int) -> None:
             else:
                 client.socket.close()
             if k % 7 == 0:
-                assert until(lambda: len(server.server.seats) < 8)
+                assert until(lambda: len(server.server.reserved) < 8)
         assert until(lambda: inside() == before), (before, inside())
-        assert (server.server.clients, server.server.lines, server.server.seats) == ({}, set(), set())
+        assert (server.server.clients, server.server.lines, server.server.reserved) == ({}, set(), set())
         assert session.held_by is None
         is_well(server)
 
@@ -252,7 +252,7 @@ def test_the_ninth_client_is_503_until_one_leaves() -> None:
         )  # so that a page can tell why
         assert ask(server.port, "/scene.js").status == 200
         inside[3].socket.close()
-        assert until(lambda: len(server.server.seats) == 7)
+        assert until(lambda: len(server.server.reserved) == 7)
         with Raw(server.port) as ninth:
             assert ninth.status == 101
 
@@ -261,7 +261,7 @@ def test_who_asks_for_the_socket_as_for_a_file_takes_no_seat() -> None:
     with running(small(), Limits(clients=1)) as server:
         for _ in range(3):
             answer = ask(server.port, "/link", Origin=f"http://127.0.0.1:{server.port}")
-            assert (answer.status, len(server.server.seats)) == (426, 0)
+            assert (answer.status, len(server.server.reserved)) == (426, 0)
 
 
 def test_connections_that_ask_for_nothing_are_bounded_in_number() -> None:

@@ -84,15 +84,15 @@ def test_nothing_of_a_scene_is_left_after_the_next(tmp_path):
     session._stage = Stage(SMALL)
     session._open()
     for name in OVERLAYS:
-        session._do(1, Show(name, True))
-    session._act("record")
-    session._go()
-    session._act("drop")
+        session._execute(1, Show(name, True))
+    session._control("record")
+    session._advance()
+    session._control("drop")
     stage = session._stage
     things = [stage.scene, stage.sim, stage.sim.detectors[0], session._overlays, session._world, session._referee]
     left = [weakref.ref(thing) for thing in (*things, *(body.mesh for body in stage.scene.bodies))]
     del things
-    session._do(1, Choose("scene", "cloth-on-box-corner"))
+    session._execute(1, Choose("scene", "cloth-on-box-corner"))
     assert [ref() for ref in left if ref() is not None] == []
 
 
@@ -171,17 +171,17 @@ def test_a_method_chosen_in_the_middle_of_a_frame_leaves_recorded_frames_a_hundr
     session = Session(SMALL, tmp_path)
     session._stage = stage = Stage(SMALL)
     session._open()
-    session._wait = session._cut = lambda *_: None
-    session._act("record")
+    session._wait = session._adapt_substeps = lambda *_: None
+    session._control("record")
     times = [stage.sim.state.time]
     session._record = lambda frame, keep=session._record: (times.append(frame.time), keep(frame))
-    stage.cut(4)
-    session._go()
-    session._do(1, Choose("method", "brute-force"))  # from here on in single small steps
+    stage.set_substeps(4)
+    session._advance()
+    session._execute(1, Choose("method", "brute-force"))  # from here on in single small steps
     for _ in range(12):
-        session._go()
-    stage.cut(stage.pace.substeps)
-    session._go()
+        session._advance()
+    stage.set_substeps(stage.pace.substeps)
+    session._advance()
     np.testing.assert_allclose(np.diff(times), 0.01)
-    session._do(1, Do("keep"))
+    session._execute(1, Do("keep"))
     assert len(load_clip(pathlib.Path(tmp_path / "play-1.glb"))[0]) == 3

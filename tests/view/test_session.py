@@ -97,7 +97,7 @@ def test_every_slider_says_what_the_scene_has_and_changes_it():
 
 def test_a_slider_changes_the_run_and_not_where_the_cloth_is():
     stage = Stage(SMALL)
-    stage.cut(16)
+    stage.set_substeps(16)
     for _ in range(5):
         stage.step()
     before = stage.sim.state.x.copy()
@@ -114,8 +114,8 @@ def test_a_scene_begins_with_the_method_that_pliant_drape_takes():
 
 def test_smaller_frames_are_the_same_run():
     one, two = Stage(SMALL), Stage(SMALL)
-    one.cut(16)
-    two.cut(8)
+    one.set_substeps(16)
+    two.set_substeps(8)
     assert (one.parts, two.parts) == (1, 2)
     for _ in range(20):
         a = one.step()
@@ -308,7 +308,7 @@ def test_what_is_typed_is_for_the_scene_it_was_typed_for():
     choice = Choice(scene="tablecloth-on-ball", method="bvh", options={"resolution": 12, "eps": 0.02, "friction": 0.0})
     stage = Stage(choice)
     assert (stage.scene.eps, stage.scene.friction) == (0.02, 0.0)
-    stage.put_on("curtain", "bvh")
+    stage.load_scene("curtain", "bvh")
     assert stage.scene.friction > 0.0
     assert len(stage.sim.state.x) > 200
 
@@ -316,7 +316,7 @@ def test_what_is_typed_is_for_the_scene_it_was_typed_for():
 @pytest.mark.parametrize("end", ["low", "high"])
 def test_every_slider_can_be_drawn_to_its_ends(end):
     stage = Stage(SMALL)
-    stage.cut(16)
+    stage.set_substeps(16)
     for name, r in stage.ranges.items():
         stage.tune(name, getattr(r, end))
         stage.step()
@@ -328,7 +328,7 @@ def test_a_method_that_cannot_be_used_changes_nothing():
     sheet = shapes.cloth(0.8, 0.8, 9)
     own = drape_scene(shapes.cloth(0.5, 0.5, 9), sheet.moved(sheet.vertices - [0.0, 0.2, 0.0]), eps=0.005)
     stage = Stage(Choice(method="bvh", own=own))
-    stage.cut(16)
+    stage.set_substeps(16)
     sim = stage.sim
     with pytest.raises(ValueError, match="closed"):
         stage.use("image-space", lambda _: None)

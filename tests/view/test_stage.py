@@ -47,14 +47,14 @@ def test_active_pairs_guess_anew_after_a_reset_and_go_on_after_a_slider(layer):
     own = tablecloth_scene(shapes.ball(0.1, 2), resolution=12)
     own = dataclasses.replace(own, bodies=[dataclasses.replace(own.bodies[0], layer=layer), *own.bodies[1:]])
     stage = Stage(Choice(own=own, method="active-pairs"))
-    stage.cut(16)
+    stage.set_substeps(16)
     first = walked(stage, 12)
     followed = sum((one.detector if layer else one).followed for one in stage.sim.detectors)
     stage.tune("friction", 0.4)
     assert sum((one.detector if layer else one).followed for one in stage.sim.detectors) == followed > 0
     stage.tune("friction", 0.3)
     stage.reset()
-    stage.cut(16)
+    stage.set_substeps(16)
     assert walked(stage, 12) == first
 
 
@@ -68,7 +68,7 @@ def test_what_lies_far_from_the_origin_can_be_played():
 @pytest.mark.parametrize("error", [MemoryError, ValueError])
 def test_a_scene_that_there_is_no_memory_for_leaves_the_one_there_is(monkeypatch, error):
     stage = Stage(Choice(scene="tablecloth-on-ball", method="bvh", options={"resolution": 8}))
-    stage.cut(16)
+    stage.set_substeps(16)
     stage.step()
 
     def fails(*_, **__):
@@ -77,7 +77,7 @@ def test_a_scene_that_there_is_no_memory_for_leaves_the_one_there_is(monkeypatch
     with monkeypatch.context() as patch:
         patch.setattr(stages, "Simulation", fails)
         with pytest.raises(error, match="no room"):
-            stage.put_on("curtain", "bvh")
+            stage.load_scene("curtain", "bvh")
         with pytest.raises(error, match="no room"):
             stage.use("brute-force", quiet)
     assert (stage.name, stage.method, stage.small) == ("tablecloth-on-ball", "bvh", 16)
@@ -95,7 +95,7 @@ def test_a_slice_through_what_moves_follows_it_although_frames_are_counted_anew(
     drawn = []
     for _ in range(2):
         stage.tune("friction", 0.31)
-        stage.cut(16)
+        stage.set_substeps(16)
         for _ in range(40):
             frame = stage.step()
         drawn.append(looks.draw(stage.sim, frame)["slice_image"].tobytes())
@@ -121,12 +121,12 @@ def test_detectors_that_another_run_used_begin_with_nothing_of_it():
 def test_what_a_response_remembers_outlives_a_slider_and_another_method():
     stage = Stage(SMALL)
     stage.respond("surface-tag")
-    stage.cut(stage.pace.substeps)
+    stage.set_substeps(stage.pace.substeps)
     while not len(stage.sim.response.memory):
         stage.step()
     for change in (
         lambda: stage.tune("friction", 0.7),
-        lambda: stage.cut(stage.pace.substeps // 2),
+        lambda: stage.set_substeps(stage.pace.substeps // 2),
         lambda: stage.use("brute-force", quiet),
     ):
         before = stage.sim.response.memory

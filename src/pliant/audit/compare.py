@@ -21,7 +21,7 @@ from .check import as_clip
 from .compared import ROLES, Comparison, Role, Row, Unfit, row_of
 from .footprint import nbytes
 from .judge import judge
-from .queries import Facts, Question
+from .queries import GroundTruth, Query
 from .recording import Recording, of_clips, of_scene
 from .verdicts import Verdict
 
@@ -74,10 +74,10 @@ def compare(
         more = f" in {count} frames; try more frames or" if count > 1 else "; try"
         raise ValueError(f"no two parts of {seen.title!r} are within the distance{more} a larger distance (within)")
     roles, base = [], _RUN_SHARE if isinstance(a, Scene) else 0.0
-    for k, (role, questions, reach) in enumerate(asked):
+    for k, (role, queries, reach) in enumerate(asked):
         first, last = (base + (1.0 - base) * (k + step) / len(asked) for step in (0, 1))
         share = _between(tell, first, last)
-        roles.append(_Trials(role, questions, seen.states, reach, seed).run(trials, share))
+        roles.append(_Trials(role, queries, seen.states, reach, seed).run(trials, share))
     if not any(role.rows for role in roles):
         reasons = dict.fromkeys(f"{unfit.name} ({unfit.why})" for role in roles for unfit in role.unfit)
         raise ValueError(f"no method applies to {seen.title!r}: {', '.join(reasons)}; choose others")
@@ -89,7 +89,7 @@ def _pick(a: Scene | Mesh | Clip, seen: Recording, role: Role) -> Chosen | None:
     """The choice of `auto`: for the obstacles of a scene, or for all contacts of meshes; None for other roles."""
     if isinstance(a, Scene):
         return method_for(a) if role.role == "obstacle" else None
-    first = seen.questions[0]
+    first = seen.queries[0]
     return choose_method(first.one.mesh, None if first.other is None else first.other.mesh, role.within)
 
 
@@ -107,14 +107,14 @@ def _words(options: Mapping[str, Any]) -> str:
     return ", ".join(f"{key} {value:g}" for key, value in options.items())
 
 
-def _near(seen: Recording, role: str, within: float | None) -> tuple[list[Question], float]:
+def _near(seen: Recording, role: str, within: float | None) -> tuple[list[Query], float]:
     """The questions of a role whose bounding boxes come within the distance in any state, and that distance."""
     reach = seen.within[role] if within is None else within
-    asked = [question for question in seen.questions if question.role == role]
+    asked = [question for question in seen.queries if question.role == role]
     return [q for q in asked if q.other is None or any(_close(q, state, reach) for state in seen.states)], reach
 
 
-def _close(question: Question, state: State, reach: float) -> bool:
+def _close(question: Query, state: State, reach: float) -> bool:
     """True if the swept bounding boxes of both sides are no farther apart than `reach`."""
     x, y = (np.concatenate([state.x[side.rows], state.x_start[side.rows]]) for side in (question.one, question.two))
     return bool((x.min(0) <= y.max(0) + reach).all() and (y.min(0) <= x.max(0) + reach).all())
@@ -127,11 +127,9 @@ class _RefusedError(Exception):
 class _Trials:
     """All methods on the questions of one role."""
 
-    def __init__(
-        self, role: str, questions: Sequence[Question], states: Sequence[State], within: float, seed: int
-    ) -> None:
-        self.role, self.questions, self.states, self.within, self.seed = role, questions, states, within, seed
-        self._facts: dict[tuple[int, int], Facts] = {}
+    def __init__(self, role: str, queries: Sequence[Query], states: Sequence[State], within: float, seed: int) -> None:
+        self.role, self.queries, self.states, self.within, self.seed = role, queries, states, within, seed
+        self._facts: dict[tuple[int, int], GroundTruth] = {}
 
     def run(self, trials: Sequence[tuple[str, str, dict[str, Any]]], tell: Callable[[float], None]) -> Role:
         rows: list[Row] = []
@@ -143,7 +141,7 @@ class _Trials:
             elif all(each.name != name for each in unfit):  # report the reason only once per method
                 unfit.append(made)
             tell((k + 1) / len(trials))
-        labels = tuple(question.label for question in self.questions)
+        labels = tuple(question.label for question in self.queries)
         return Role(self.role, labels, self.within, tuple(rows), tuple(unfit))
 
     def _try(self, label: str, name: str, options: dict[str, Any], tell: Callable[[float], None]) -> Row | Unfit:
@@ -159,7 +157,7 @@ class _Trials:
         except _RefusedError as error:
             return Unfit(label, METHODS[name].needs, str(error))
         first = next(iter(detectors))
-        size = sum(nbytes(detector, _given(self.questions[k])) for k, detector in detectors.items())
+        size = sum(nbytes(detector, _given(self.queries[k])) for k, detector in detectors.items())
         return row_of(
             label,
             list(detectors.values()),
@@ -170,7 +168,7 @@ class _Trials:
             build=built,
             size=size,
             estimate=float(np.nanmean(recalls)) if np.isfinite(recalls).any() else float("nan"),
-            asked=(len(detectors), len(self.questions)),
+            asked=(len(detectors), len(self.queries)),
             refused=refused,
         )
 
@@ -198,16 +196,16 @@ class _Trials:
     def _build(self, name: str, options: dict[str, Any]) -> tuple[dict[int, Any], str, float]:
         """Detectors by question index, the reason where one could not be built, and seconds of CPU time."""
         detectors, refused, began = {}, "", time.process_time()
-        for k, question in enumerate(self.questions):
+        for k, question in enumerate(self.queries):
             try:
                 detectors[k] = fitting(name, question, self.within, options)
             except (ValueError, MemoryError) as error:
                 refused = refused or str(error)
         return detectors, refused, time.process_time() - began
 
-    def _fact(self, k: int, t: int) -> Facts:
+    def _fact(self, k: int, t: int) -> GroundTruth:
         if (k, t) not in self._facts:
-            self._facts[k, t] = Facts(self.questions[k], self.states[t], self.within, self.seed)
+            self._facts[k, t] = GroundTruth(self.queries[k], self.states[t], self.within, self.seed)
         return self._facts[k, t]
 
 
@@ -226,13 +224,13 @@ def _answer(detector: Any, state: State) -> Contacts:
     return found
 
 
-def _given(question: Question) -> tuple[Mesh, ...]:
+def _given(question: Query) -> tuple[Mesh, ...]:
     """The meshes given to a detector, which do not count as its memory."""
     sides = (question.one, question.other, *question.whole)
     return tuple(side.mesh for side in sides if side is not None)
 
 
-def fitting(name: str, question: Question, within: float, options: dict[str, Any]) -> BaseDetector:
+def fitting(name: str, question: Query, within: float, options: dict[str, Any]) -> BaseDetector:
     """Build a detector for a question as a simulation would; ValueError states why it does not apply."""
     made = METHODS[name]
     if not made.finds & FLAGS[question.role]:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ..contacts import EDGE_EDGE, Contacts
 from ..detect.base import BaseDetector
-from .queries import Facts
+from .queries import GroundTruth
 from .verdicts import CLEAR, Verdict, added, repeated, turns
 
 Floats = NDArray[np.float64]
@@ -23,7 +23,7 @@ class _Claims(NamedTuple):
     pairs: Rows
 
 
-def features(detector: BaseDetector, facts: Facts, found: Contacts) -> Verdict:
+def features(detector: BaseDetector, facts: GroundTruth, found: Contacts) -> Verdict:
     """Compare pairs within the distance, each once, and deep vertices of a closed side with a nearest face."""
     bounds = detector.bounds
     parts = [_sort(detector, facts, k, claims, bounds[k == EDGES]) for k, claims in enumerate(_claims(found, facts))]
@@ -32,7 +32,7 @@ def features(detector: BaseDetector, facts: Facts, found: Contacts) -> Verdict:
     return added(parts)._replace(bound=max(bounds))
 
 
-def _sort(detector: BaseDetector, facts: Facts, sort: int, claims: _Claims, bound: float) -> Verdict:
+def _sort(detector: BaseDetector, facts: GroundTruth, sort: int, claims: _Claims, bound: float) -> Verdict:
     slack, near, (records, pairs) = facts.slack, facts.near[sort], claims
     d, truth, own = near.distance, _keys(near.pairs), _keys(pairs)
     at = np.minimum(np.searchsorted(truth, own), max(len(truth) - 1, 0))
@@ -71,7 +71,7 @@ def _sort(detector: BaseDetector, facts: Facts, sort: int, claims: _Claims, boun
     )
 
 
-def _claims(found: Contacts, facts: Facts) -> list[_Claims]:
+def _claims(found: Contacts, facts: GroundTruth) -> list[_Claims]:
     elements, edges = found["elements"].astype(np.int64), found["kind"] == EDGE_EDGE
     back = found["bodies"][:, 0] != facts.question.one.body
     pairs = np.where((edges & back)[:, None], elements[:, ::-1], elements)
@@ -85,7 +85,7 @@ def _keys(pairs: Rows) -> Rows:
     return pairs[:, 0] << 32 | pairs[:, 1]
 
 
-def _deep(facts: Facts, sort: int, counts: bool) -> tuple[Floats, Bools]:
+def _deep(facts: GroundTruth, sort: int, counts: bool) -> tuple[Floats, Bools]:
     """Signed distances of a side's vertices from the other side, and a mask of those deeper than `within`; empty where
     deep vertices do not count."""
     if not counts or sort == EDGES or facts.question.other is None or not facts.question.solid[1 - sort]:
@@ -94,7 +94,7 @@ def _deep(facts: Facts, sort: int, counts: bool) -> tuple[Floats, Bools]:
     return away, away < -facts.within - facts.slack
 
 
-def _sides(facts: Facts, sort: int, claims: _Claims) -> Floats:
+def _sides(facts: GroundTruth, sort: int, claims: _Claims) -> Floats:
     """(k,) 1 outside, -1 inside; for edges as recorded, because only the magnitude is compared."""
     if sort == EDGES:
         return np.where(claims.records["distance"] < 0.0, -1.0, 1.0)
@@ -103,7 +103,7 @@ def _sides(facts: Facts, sort: int, claims: _Claims) -> Floats:
     return np.where(facts.vertices[sort].distance[claims.pairs[:, 0]] < 0.0, -1.0, 1.0)
 
 
-def _met(detector: BaseDetector, facts: Facts, sort: int) -> tuple[Rows, Rows, Rows]:
+def _met(detector: BaseDetector, facts: GroundTruth, sort: int) -> tuple[Rows, Rows, Rows]:
     """Pairs that certainly and possibly collide during the step, and all vertices of the latter; empty without CCD."""
     none = np.zeros((0, 2), np.int64)
     if not detector.swept:
@@ -112,7 +112,7 @@ def _met(detector: BaseDetector, facts: Facts, sort: int) -> tuple[Rows, Rows, R
     return *facts.met[sort], np.unique(np.concatenate(touched))
 
 
-def _vertices(facts: Facts, sort: int, pairs: Rows) -> Rows:
+def _vertices(facts: GroundTruth, sort: int, pairs: Rows) -> Rows:
     """(k,4) rows of all vertices of the pairs in the array of positions."""
     one, two = facts.question.one, facts.question.two
     if sort == BACK:
@@ -122,6 +122,6 @@ def _vertices(facts: Facts, sort: int, pairs: Rows) -> Rows:
     return np.concatenate([first + one.first, second + two.first], 1).astype(np.int64)
 
 
-def _places(facts: Facts, sort: int, pairs: Rows) -> Floats:
+def _places(facts: GroundTruth, sort: int, pairs: Rows) -> Floats:
     """(k,3) position of the first feature of each pair."""
     return (facts.x, facts.y, facts.middles)[sort][pairs[:, 0]]

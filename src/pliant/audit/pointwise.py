@@ -9,7 +9,7 @@ from ..detect.fields.exact import Truth
 from ..detect.fields.field import DistanceField
 from ..mesh import Mesh
 from ..motion.rigid import brought
-from .queries import Exact, Facts, exact_from
+from .queries import Exact, GroundTruth, exact_from
 from .truth import box_pairs, from_segments, from_triangles
 from .verdicts import CLEAR, Verdict, added, repeated, turns
 
@@ -20,7 +20,7 @@ _NODES = 1e-6  # tolerance of node values, relative to the size of the mesh
 _CORNERS = np.stack(np.meshgrid(*[[0.0, 1.0]] * 3, indexing="ij"), -1).reshape(8, 3)
 
 
-def points(detector: BaseDetector, facts: Facts, found: Contacts) -> Verdict:
+def points(detector: BaseDetector, facts: GroundTruth, found: Contacts) -> Verdict:
     """Compare vertices and edge midpoints of the first side within the distance of the second, or inside it."""
     slack, within, d = facts.slack, facts.within, facts.points.distance
     at = np.concatenate([facts.x, facts.middles])
@@ -54,7 +54,7 @@ def points(detector: BaseDetector, facts: Facts, found: Contacts) -> Verdict:
     )
 
 
-def _covered(detector: BaseDetector, facts: Facts, at: Floats) -> Bools:
+def _covered(detector: BaseDetector, facts: GroundTruth, at: Floats) -> Bools:
     """Mask of the points in the method's stated range."""
     field, d, first = detector.field, facts.points.distance, len(facts.x)
     seen = detector.covers(d)
@@ -93,7 +93,7 @@ def _boundary_distance(mesh: Mesh, p: Floats, reach: float) -> Floats:
     return out
 
 
-def _count_false(detector: BaseDetector, facts: Facts, rows: Rows, at: Floats) -> int:
+def _count_false(detector: BaseDetector, facts: GroundTruth, rows: Rows, at: Floats) -> int:
     """Number of `rows` of points (n,3) that are false in every direction of projection: farther than
     sqrt(3) (within + 3 cells) from the volume below the height field."""
     limit = np.sqrt(3.0) * (facts.within + 3.0 * max(detector.bounds))
@@ -115,7 +115,7 @@ def _count_false(detector: BaseDetector, facts: Facts, rows: Rows, at: Floats) -
     return int((~held).sum())
 
 
-def inside(detector: BaseDetector, facts: Facts, found: Contacts) -> Verdict:
+def inside(detector: BaseDetector, facts: GroundTruth, found: Contacts) -> Verdict:
     """Compare vertices inside the other, closed, side; for self-contact, those inside another part of the side."""
     question, slack = facts.question, facts.slack
     if question.other is None:
@@ -136,7 +136,7 @@ def inside(detector: BaseDetector, facts: Facts, found: Contacts) -> Verdict:
     return _stated(detector, added(parts))
 
 
-def in_tets(detector: BaseDetector, facts: Facts, found: Contacts) -> Verdict:
+def in_tets(detector: BaseDetector, facts: GroundTruth, found: Contacts) -> Verdict:
     """Compare vertices inside tetrahedra of the other side, or of their own. The separation direction is not the
     shortest, so its length is reported but not part of the guarantee."""
     question, parts = facts.question, []

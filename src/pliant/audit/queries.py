@@ -23,7 +23,7 @@ _MOST_TESTED = 3000  # most vertices tested by solid angles
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Question:
+class Query:
     """Two sides, or one with itself. whole: the same with their tets. bends: the second side deforms; glides: it moves
     without a pose."""
 
@@ -71,10 +71,10 @@ def exact_from(side: Side, x: Floats, points: Floats) -> Exact:
     return Exact(distance, normal)
 
 
-class Facts:
+class GroundTruth:
     """The exact answers to a question in one state, each computed on first use."""
 
-    def __init__(self, question: Question, state: State, within: float, seed: int = 0) -> None:
+    def __init__(self, question: Query, state: State, within: float, seed: int = 0) -> None:
         self.question, self.state, self.within, self.seed = question, state, within, seed
         self.x, self.y = state.x[question.one.rows], state.x[question.two.rows]
         both = np.concatenate([self.x, self.y])

@@ -14,7 +14,7 @@ from ..scene import Scene
 from ..scenes.drape import default_eps
 from ..simulation import Simulation
 from ..state import State
-from .queries import Question
+from .queries import Query
 
 Floats = NDArray[np.float64]
 EVERY = 15  # steps of a run between two states
@@ -25,7 +25,7 @@ class Recording(NamedTuple):
     """Questions and states. meshes: each mesh, the row of its first vertex, and whether it is fixed."""
 
     title: str
-    questions: list[Question]
+    queries: list[Query]
     states: list[State]
     within: dict[str, float]  # role -> default contact distance, metres
     meshes: list[tuple[Mesh, int, bool]]
@@ -48,7 +48,7 @@ def of_scene(scene: Scene, frames: int, every: int | None, tell: Callable[[float
     return Recording(scene.name, _questions(scene), states, within, meshes)
 
 
-def _questions(scene: Scene) -> list[Question]:
+def _questions(scene: Scene) -> list[Query]:
     """Deformable bodies against obstacles, against each other and with themselves; and the pairs `scene.overlaps`."""
     moved = {b: scene.shapes.get(b) for b in range(len(scene.bodies))}
     sides, wholes = [], []
@@ -57,10 +57,10 @@ def _questions(scene: Scene) -> list[Question]:
         sides.append(Side(body.mesh.surface, first, b, moved[b]))
         wholes.append(Side(body.mesh.welded, first, b, moved[b]))
 
-    def ask(role: str, a: int, b: int | None) -> Question:
+    def ask(role: str, a: int, b: int | None) -> Query:
         other = None if b is None else sides[b]
         whole = (wholes[a], None if b is None else wholes[b])
-        return Question(role, sides[a], other, whole, bends=b is not None and b in scene.shapes)
+        return Query(role, sides[a], other, whole, bends=b is not None and b in scene.shapes)
 
     soft, fixed = scene.deformable, scene.fixed
     pairs = [(a, b) for k, a in enumerate(soft) for b in soft[k + 1 :]] + list(scene.overlaps)
@@ -100,9 +100,9 @@ def of_clips(a: Clip, b: Clip | None, frames: int, every: int | None) -> Recordi
     wholes = [Side(part.mesh, first[k], k) for k, part in enumerate(parts)]
     names = [side.mesh.name for side in sides]
     if b is None:
-        asked = Question("self", sides[0], None, (wholes[0], None))
+        asked = Query("self", sides[0], None, (wholes[0], None))
     else:
-        asked = Question("obstacle", sides[0], sides[1], (wholes[0], wholes[1]), glides=not b.still)
+        asked = Query("obstacle", sides[0], sides[1], (wholes[0], wholes[1]), glides=not b.still)
     within = 2.0 * default_eps(sides[-1].mesh, sides[0].mesh)
     seen = [(side.mesh, side.first, side.body > 0) for side in sides]
     return Recording(" on ".join(names), [asked], states, dict.fromkeys(("obstacle", "pair", "self"), within), seen)

@@ -15,7 +15,7 @@ from .choose import AUTO, Chosen, choose_method
 from .methods import METHODS, check_options, method_name
 
 
-class LooseDetector:
+class MeshDetector:
     """A detector for two meshes (or one) that the caller moves. Vertices of `b` are numbered after those of `a`.
 
     chosen: the method and the reason for its choice.
@@ -36,7 +36,7 @@ class LooseDetector:
         self._detector = kind(*sides, within=within, **check_options(method, options))
         self.update()
 
-    def update(self, x_a: Any = None, x_b: Any = None, *, start_a: Any = None, start_b: Any = None) -> "LooseDetector":
+    def update(self, x_a: Any = None, x_b: Any = None, *, start_a: Any = None, start_b: Any = None) -> "MeshDetector":
         """Set the positions (n,3) of the vertices of `a` and `b`; None uses those of the mesh.
 
         `start_a` and `start_b` (n,3) are the positions at the start of the step, for continuous collision detection
@@ -88,12 +88,12 @@ def _positions(name: str, x: Any, mesh: Mesh) -> Any:
 
 
 @check_arguments
-def detector(method: str, a: Mesh, b: Mesh | None = None, *, within: float = 0.002, **options: Any) -> LooseDetector:
+def detector(method: str, a: Mesh, b: Mesh | None = None, *, within: float = 0.002, **options: Any) -> MeshDetector:
     """Create a detector for repeated queries; `b=None` means self-contact, and `choose_method` resolves "auto".
 
     >>> hits = pliant.detector("brute-force", cloth, body, within=0.005).update(x_cloth, x_body).find()
     """
-    return LooseDetector(method, a, b, within, options)
+    return MeshDetector(method, a, b, within, options)
 
 
 @check_arguments

@@ -10,7 +10,7 @@ from .tets import TetDynamics
 from .xpbd import ClothDynamics
 
 
-class SoftDynamics:
+class DeformableDynamics:
     """Advances the `rows` of the positions from the first to the last deformable body by the dynamics of each
     material."""
 

@@ -15,7 +15,7 @@ from ..arguments import check_arguments
 from ..contacts import Contacts
 from ..detect.base import BaseDetector, Detector, complete
 from ..detect.choose import Chosen
-from ..dynamics import SoftDynamics
+from ..dynamics import DeformableDynamics
 from ..errors import MeshFileError
 from ..respond import RESPONSES
 from ..scene import Scene
@@ -93,7 +93,7 @@ class Simulation:
         chosen = choose(scene, method)
         self.chosen: Chosen | None = chosen if detectors is None else None
         self.method = chosen.name if detectors is None else ""
-        self.dynamics = SoftDynamics(scene)
+        self.dynamics = DeformableDynamics(scene)
         given = list(detectors) if detectors is not None else make_detectors(scene, chosen.name, options or {})
         self.detectors: list[Detector] = given
         for one in map(complete, given):

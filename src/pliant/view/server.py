@@ -55,26 +55,26 @@ class Limits:
 USUAL = Limits()
 
 
-class Line(ServerConnection):
+class Connection(ServerConnection):
     """A connection, counted by the server from the moment it is accepted."""
 
-    def __init__(self, house: "Server", *args: Any, **options: Any) -> None:
+    def __init__(self, owner: "Server", *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.house = house
+        self.owner = owner
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         wire = transport.get_extra_info("socket")
-        wire.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self.house.limits.sent_ahead)
+        wire.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self.owner.limits.sent_ahead)
         # asyncio sets this only for sockets it created; without it, consecutive messages take 40 ms each
         wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.house.lines.add(self)
-        if len(self.house.lines) > self.house.limits.connections:
+        self.owner.lines.add(self)
+        if len(self.owner.lines) > self.owner.limits.connections:
             self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.house.lines.discard(self)
-        self.house.seats.discard(self)
+        self.owner.lines.discard(self)
+        self.owner.reserved.discard(self)
         super().connection_lost(exc)
 
 
@@ -83,7 +83,7 @@ class Client:
     """A connected page and what was last sent to it."""
 
     number: int
-    line: Line
+    line: Connection
     wake: asyncio.Event = dataclasses.field(default_factory=asyncio.Event)
     world: int | None = None
     serial: int | None = None
@@ -99,8 +99,8 @@ class Server:
         self.session, self.gate, self.limits = session, gate, limits
         self.pages: dict[str, Page] = table()
         self.controls = Controls(limits.controls)
-        self.lines: set[Line] = set()
-        self.seats: set[Line] = set()  # slots of clients, reserved before the handshake ends to avoid a race
+        self.lines: set[Connection] = set()
+        self.reserved: set[Connection] = set()  # slots of clients, reserved before the handshake ends to avoid a race
         self.clients: dict[int, Client] = {}
         self._listening = listening
         self._numbers = itertools.count(1)
@@ -112,11 +112,11 @@ class Server:
     async def start(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._sockets = await serve_sockets(
-            self._meet,  # type: ignore[arg-type]
+            self._serve_client,  # type: ignore[arg-type]
             sock=self._listening,
             process_request=self._answer,  # type: ignore[arg-type]
             process_response=self._seal,
-            create_connection=functools.partial(Line, self),  # type: ignore[arg-type]
+            create_connection=functools.partial(Connection, self),  # type: ignore[arg-type]
             compression=None,  # positions hardly compress, and messages cannot be decompression bombs
             server_header=None,
             max_size=LONGEST,
@@ -160,7 +160,7 @@ class Server:
 
     # HTTP requests
 
-    def _answer(self, line: Line, request: Request) -> Response | None:
+    def _answer(self, line: Connection, request: Request) -> Response | None:
         """Return a file or an error response, or None to open the socket."""
         host = self.gate.host(request.headers.get_all("Host"))
         if host is None:
@@ -170,8 +170,8 @@ class Server:
         path, _, query = request.path.partition("?")
         token = answers.token(query)
         if path == LINK:
-            full = len(self.seats) >= self.limits.clients
-            no_seat = answers.refusal(503, f"{len(self.seats)} pages are open; close one of them.")
+            full = len(self.reserved) >= self.limits.clients
+            no_seat = answers.refusal(503, f"{len(self.reserved)} pages are open; close one of them.")
             if full and "Upgrade" not in request.headers and self.gate.opens(token):
                 return no_seat  # a rejected page requests the reason: scripts cannot read the status of a socket
             if not self.gate.admits(host, request.headers.get_all("Origin"), token):
@@ -180,7 +180,7 @@ class Server:
                 return no_seat
             if "Upgrade" not in request.headers:
                 return answers.refusal(426, "This is the address of a WebSocket.")
-            self.seats.add(line)
+            self.reserved.add(line)
             return None
         if (page := self.pages.get(path)) is None:
             return answers.refusal(404, "There is no such file.")
@@ -193,10 +193,10 @@ class Server:
 
     # messages from clients
 
-    async def _meet(self, line: Line) -> None:
+    async def _serve_client(self, line: Connection) -> None:
         client = Client(next(self._numbers), line)
         self.clients[client.number] = client
-        tasks = [asyncio.ensure_future(work) for work in (self._hear(client), self._tell(client))]
+        tasks = [asyncio.ensure_future(work) for work in (self._receive(client), self._send_loop(client))]
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -210,7 +210,7 @@ class Server:
         for task in done:
             task.result()
 
-    async def _hear(self, client: Client) -> None:
+    async def _receive(self, client: Client) -> None:
         with contextlib.suppress(ConnectionClosed):
             for count in itertools.count(1):
                 message = await client.line.recv()
@@ -272,13 +272,13 @@ class Server:
 
     # messages to clients
 
-    async def _tell(self, client: Client) -> None:
+    async def _send_loop(self, client: Client) -> None:
         with contextlib.suppress(ConnectionClosed):
             client.line_said = self._last_said() - (not self.session.hello())
             while True:
                 client.wake.clear()
                 due = self._now + 1.0 / self.limits.fps
-                for text in self._words(client):
+                for text in self._pending_messages(client):
                     await self._send(client, text)
                 news = self.session.newest
                 if news.data and news.world == client.world and news.serial != client.serial:
@@ -287,7 +287,7 @@ class Server:
                     await asyncio.sleep(due - self._now)
                 await client.wake.wait()
 
-    def _words(self, client: Client) -> Iterator[str]:
+    def _pending_messages(self, client: Client) -> Iterator[str]:
         """Yield the messages not yet sent to the client, each determined when the one before has been sent."""
         if (world := self.session.newest.world) != client.world and (hello := self.session.hello()):
             client.world, client.serial = world, None

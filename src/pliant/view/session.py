@@ -56,7 +56,7 @@ class Session:
         self._queue: collections.deque[tuple[int, Command | None]] = collections.deque()
         self._lock = threading.Lock()
         self._wake, self._over = threading.Event(), threading.Event()
-        self._thread = threading.Thread(target=self._live, name="pliant simulation", daemon=True)
+        self._thread = threading.Thread(target=self._run_thread, name="pliant simulation", daemon=True)
         self._paused, self._once, self._speed = False, False, "1"
         self._statistics, self._warned = FrameStatistics(), set[str]()  # warnings already sent for this scene
         self._missed = 0  # grabs that hit nothing
@@ -95,31 +95,31 @@ class Session:
 
     # the methods below run on the simulation thread
 
-    def _live(self) -> None:
+    def _run_thread(self) -> None:
         # leave one core to the browser: otherwise every parallel loop would wait for it
         set_threads(threads() - 1)
         with relay_warnings(self._warn):
-            self._work()
+            self._loop()
 
-    def _work(self) -> None:
+    def _loop(self) -> None:
         try:
-            self._tell("note", "creating the scene; the very first start compiles for about a minute ...")
+            self._send_message("note", "creating the scene; the very first start compiles for about a minute ...")
             self._stage = Stage(self._choice)
             self._open()
             while not self._over.is_set():
-                self._obey()
+                self._run_commands()
                 if time.perf_counter() - self._tidied > TIDIED:
                     self._tidy()
                 if self._paused and not self._once:
                     self._rest(0.2)
                 else:
                     self._once = False
-                    self._go()
+                    self._advance()
         except Exception as error:  # report any error to the page
             log.error("the simulation ended: %s", error, exc_info=log.isEnabledFor(logging.DEBUG))
             self.failed = str(error)
             self._hello = ""  # so that pages that connect later receive the reason
-            self._tell("problem", f"the simulation ended: {error}", ended=True)
+            self._send_message("problem", f"the simulation ended: {error}", ended=True)
 
     def _open(self) -> None:
         """Set up everything that depends on the scene, and publish its first frame."""
@@ -133,7 +133,7 @@ class Session:
         self._forget_times()
         self._found = _contacts.empty()
         self._tidy(all_of_it=True)
-        self._greet(new=True)
+        self._publish_hello(new=True)
         self._note(f"preparing {self._stage.name}; code that runs for the first time is compiled ...")
         self._stage.step()  # not shown, so that compile time does not count as frame time
         self._stage.reset()
@@ -156,28 +156,28 @@ class Session:
         self._due = self._shown = time.perf_counter()
         self._statistics.forget()
 
-    def _greet(self, new: bool = False) -> None:
+    def _publish_hello(self, new: bool = False) -> None:
         """Publish a new `hello`; `new`: without a frame, so that pages draw the world from its start."""
         stage, world = self._stage, self.newest.world + 1
         self.known = self._world.known(stage)
         self._hello = self._world.hello(world, stage, self._overlays, self._speed)
         self.newest = PublishedFrame(world, self.newest.serial, b"" if new else self.newest.data)
-        self._call()
+        self._notify()
 
-    def _tell(self, kind: str, text: str, **flags: bool) -> None:
+    def _send_message(self, kind: str, text: str, **flags: bool) -> None:
         number = self.said[-1][0] + 1 if self.said else 1
         self.said = (*self.said, (number, json.dumps({kind: text} | flags)))[-KEPT:]
-        self._call()
+        self._notify()
 
     def _warn(self, text: str) -> None:
         if text not in self._warned:
             self._warned.add(text)
-            self._tell("warning", text)
+            self._send_message("warning", text)
 
     def _note(self, text: str) -> None:
-        self._tell("note", text)
+        self._send_message("note", text)
 
-    def _call(self) -> None:
+    def _notify(self) -> None:
         for call in self._calls:
             call()
 
@@ -189,15 +189,15 @@ class Session:
         sim = self._stage.sim
         return Frame(sim.index, sim.state.time, sim.state.x.copy(), sim.state.pose.copy(), self._found, 0.0)
 
-    def _go(self) -> None:
+    def _advance(self) -> None:
         """Compute one frame, publish it if the last one is old enough, and wait until it is due."""
         stage, began = self._stage, time.perf_counter()
         stage.clock.seconds.clear()
         try:
             frame = stage.step()
         except (FloatingPointError, ValueError) as error:
-            self._tell("problem", f"{error}; back to the beginning")
-            self._act("reset")
+            self._send_message("problem", f"{error}; back to the beginning")
+            self._control("reset")
             self._wait(0.2)  # time to choose other settings in case it fails again
             return
         took = time.perf_counter() - began
@@ -210,7 +210,7 @@ class Session:
             self._record(whole)
         if self._paused or time.perf_counter() - self._shown >= SHOWN - 0.003:
             self._publish(frame)
-        self._cut()
+        self._adapt_substeps()
         self._wait(stage.sim.dt / _FACTOR[self._speed])
 
     def _record(self, frame: Frame) -> None:
@@ -224,15 +224,15 @@ class Session:
             rate = 1.0 / (recording.every * recording.dt)
             self._note(f"long recording: the frame rate of all its frames is reduced to {rate:.0f} fps")
         if recording.full and not self._paused:
-            self._tell("problem", f"the recording is full after {recording.seconds:.0f} s: save or discard it")
+            self._send_message("problem", f"the recording is full after {recording.seconds:.0f} s: save or discard it")
             self._paused = True
 
-    def _cut(self) -> None:
+    def _adapt_substeps(self) -> None:
         """Divide frames that take too long and merge very short ones, after two frames have been measured."""
         stage, tempo, before = self._stage, self._statistics, self._stage.small
         if tempo.count < 3 or SLOW / 4 < tempo.mean < SLOW or self._part:
             return
-        stage.cut_for(tempo.mean / before, 0.7 * SLOW)
+        stage.fit_substeps(tempo.mean / before, 0.7 * SLOW)
         if stage.small != before:
             tempo.again()
 
@@ -242,7 +242,7 @@ class Session:
         self._due = max(self._due + span, now - span)
         while (left := self._due - time.perf_counter()) > 0.0 and not self._over.is_set():
             self._rest(min(left, 0.05))
-            self._obey()
+            self._run_commands()
         self._statistics.lived(self._stage.sim.dt)
 
     def _publish(self, frame: Frame) -> None:
@@ -266,7 +266,7 @@ class Session:
             arrays |= self._overlays.draw(stage.sim, frame)
         except ValueError as error:
             self._overlays.on = dict.fromkeys(self._overlays.on, False)
-            self._tell("problem", f"overlays are off: {error}")
+            self._send_message("problem", f"overlays are off: {error}")
         header = {
             "time": frame.time,
             "frame": frame.index,
@@ -284,32 +284,32 @@ class Session:
         }
         news = self.newest
         self.newest = PublishedFrame(news.world, news.serial + 1, encode(news.world, news.serial + 1, header, arrays))
-        self._call()
+        self._notify()
 
-    def _obey(self) -> None:
+    def _run_commands(self) -> None:
         """Execute the queued commands."""
         for _ in range(len(self._queue)):  # commands that arrive meanwhile wait for the next frame
             with self._lock:
                 client, command = self._queue.popleft()
             try:
-                self._do(client, command)
+                self._execute(client, command)
             except (ValueError, FloatingPointError, MemoryError) as error:
                 self._note("")
-                self._tell("problem", str(error))
-                self._greet()
+                self._send_message("problem", str(error))
+                self._publish_hello()
                 if self._paused:
                     self._publish(self._as_it_is())
             except OSError as error:
                 self._note("")
                 again = "; fix that and save the recording again, or discard it" if self._recording is not None else ""
-                self._tell("problem", f"not written: {error}{again}")
+                self._send_message("problem", f"not written: {error}{again}")
 
-    def _do(self, client: int, command: Command | None) -> None:
+    def _execute(self, client: int, command: Command | None) -> None:
         stage = self._stage
         if command is None or isinstance(command, LetGo):
             self._let_go(client)
         elif isinstance(command, Do):
-            self._act(command.what)
+            self._control(command.what)
         elif isinstance(command, Choose):
             self._choose(command.what, command.to)
         elif isinstance(command, Set):
@@ -343,7 +343,7 @@ class Session:
         elif hand is not None:
             hand.put(hand.point(self._stage.sim.state))
 
-    def _act(self, what: str) -> None:
+    def _control(self, what: str) -> None:
         if what in ("pause", "go"):
             self._paused = what == "pause"
             self._due = time.perf_counter()
@@ -376,11 +376,12 @@ class Session:
                 raise ValueError("a recording is running; save or discard it before choosing another scene")
             self._warned.clear()
             before = stage.name
-            stage.put_on(to, None, self._note)
+            stage.load_scene(to, None, self._note)
             try:
                 self._open()
             except (ValueError, FloatingPointError, MemoryError):
-                stage.put_on(before, None, self._note)  # created again: keeping it would take the memory of two scenes
+                # created again: keeping it would take the memory of two scenes
+                stage.load_scene(before, None, self._note)
                 self._open()
                 raise
             return
@@ -394,4 +395,4 @@ class Session:
         else:
             self._speed = to
         self._note("")
-        self._greet()
+        self._publish_hello()

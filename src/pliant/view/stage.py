@@ -75,13 +75,13 @@ class Stage:
     def __init__(self, choice: Choice) -> None:
         self.choice, self.clock = choice, Clock()
         self.drags: list[DragConstraint] = []
-        self.put_on(OWN if choice.own is not None else choice.scene, choice.method)
+        self.load_scene(OWN if choice.own is not None else choice.scene, choice.method)
 
     @property
     def scenes(self) -> tuple[str, ...]:
         return (OWN, *SCENES) if self.choice.own is not None else tuple(SCENES)
 
-    def put_on(self, name: str, method: str | None = None, tell: Callable[[str], None] = lambda _: None) -> None:
+    def load_scene(self, name: str, method: str | None = None, tell: Callable[[str], None] = lambda _: None) -> None:
         """Load another scene and start it from the beginning."""
         if name == OWN and self.choice.own is not None:
             scene = self.choice.own
@@ -158,7 +158,7 @@ class Stage:
         if method != self.method:
             _reset(self._made.get(method, ()))
         try:
-            self.sim = self._gone_on(self.scene, method, tell)
+            self.sim = self._continued(self.scene, method, tell)
         except BaseException:
             self.small = before
             raise
@@ -182,18 +182,18 @@ class Stage:
         _reset(self._made.get(self.method, ()))
         self.sim = self._simulation(self.scene, self.method, self.response, self.scene.start())
 
-    def cut(self, small: int) -> None:
+    def set_substeps(self, small: int) -> None:
         """Return a frame after every `small` substeps; the length of a substep does not change."""
         if self.pace.substeps % small:
             raise ValueError(f"small = {small} does not divide the {self.pace.substeps} substeps of a frame")
         if small != self.small:
             self.small = small
-            self.sim = self._gone_on(self.scene, self.method)
+            self.sim = self._continued(self.scene, self.method)
 
-    def cut_for(self, seconds: float, most: float) -> None:
+    def fit_substeps(self, seconds: float, most: float) -> None:
         """Choose the most substeps per frame that take at most `most` seconds, at `seconds` each; at least one."""
         fit = [n for n in range(1, self.pace.substeps + 1) if self.pace.substeps % n == 0 and n * seconds <= most]
-        self.cut(max(fit, default=1))
+        self.set_substeps(max(fit, default=1))
 
     @property
     def parts(self) -> int:
@@ -208,12 +208,12 @@ class Stage:
         return frame
 
     def _tuned(self, scene: Scene, tell: Callable[[str], None] = lambda _: None) -> None:
-        self.sim = self._gone_on(scene, self.method, tell)
+        self.sim = self._continued(scene, self.method, tell)
         self.scene = scene
         for hand in self.drags:
             hand.step = 0.5 * scene.eps
 
-    def _gone_on(self, scene: Scene, method: str, tell: Callable[[str], None] = lambda _: None) -> Simulation:
+    def _continued(self, scene: Scene, method: str, tell: Callable[[str], None] = lambda _: None) -> Simulation:
         """Return a simulation that continues from the current state, with the memory of response and detectors."""
         states = [complete(one).state() for one in self.sim.detectors]
         sim = self._simulation(scene, method, self.response, self.sim.state, tell)

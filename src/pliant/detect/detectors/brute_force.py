@@ -14,7 +14,7 @@ from ...kernels.mesh.features import Segments
 from ...state import State
 from ..base import BaseDetector, Finds, Side
 from ..queries.closest_point import bin_boxes
-from ..queries.contact_records import Part, Pose, contacts_of, reach_of
+from ..queries.contact_records import PosedSide, WeldedSide, contacts_of, reach_of
 
 Floats = NDArray[np.float64]
 Pairs = NDArray[np.int32]
@@ -56,7 +56,7 @@ class BruteForceDetector(BaseDetector):
         back = _kernels.EMPTY if self.same else self._faces(b, a)
         return contacts_of(a, b, self._faces(a, b), back, self._edges(a, b), Pool())
 
-    def _faces(self, a: Pose, b: Pose) -> Pairs:
+    def _faces(self, a: PosedSide, b: PosedSide) -> Pairs:
         """Return (k,2) pairs of a vertex of `a` and a face of `b` that are within `self.within`."""
         mesh = b.part.side.mesh
         if not mesh.n_faces:
@@ -72,7 +72,7 @@ class BruteForceDetector(BaseDetector):
             _kernels.vertex_face_pairs(*common, start, pairs)
         return pairs
 
-    def _edges(self, a: Pose, b: Pose) -> Pairs:
+    def _edges(self, a: PosedSide, b: PosedSide) -> Pairs:
         """Return (k,2) pairs of an edge of `a` and an edge of `b` that are within `self.within`."""
         e_a, e_b = a.part.side.mesh.topology.edges, b.part.side.mesh.topology.edges
         if not (len(e_a) and len(e_b)):
@@ -101,7 +101,7 @@ class BruteForceDetector(BaseDetector):
         return np.empty((count, 2), np.int32)
 
 
-def _pose(side: Side, state: State) -> Pose:
+def _pose(side: Side, state: State) -> PosedSide:
     """Return a side at its current positions, welding vertices that coincide both there and in the rest pose."""
     x = state.x[side.rows]
-    return Pose(Part.of(side._replace(mesh=side.mesh.welded_at(x))), x)
+    return PosedSide(WeldedSide.of(side._replace(mesh=side.mesh.welded_at(x))), x)

@@ -9,7 +9,7 @@ from ...state import State
 from ..base import BaseDetector, Finds, Inside, InsideQuery, Side
 from ..bvh.build import OPTIONS, box_tree
 from ..bvh.leaf_mesh import LeafMesh
-from ..queries.contact_records import Part, Pose, contacts_of
+from ..queries.contact_records import PosedSide, WeldedSide, contacts_of
 from ..queries.proximity import NearPairs
 from ..queries.welding import Seams
 
@@ -47,8 +47,8 @@ class BvhDetector(BaseDetector):
     ) -> None:
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
         self.same = other is None
-        self.one = Part.of(one)
-        self.other = self.one if other is None else Part.of(other)
+        self.one = WeldedSide.of(one)
+        self.other = self.one if other is None else WeldedSide.of(other)
         self.deformable, self.body = self.one.side, self.other.side
         tree = box_tree(tree)
         a = LeafMesh(one.mesh.vertices, one.mesh.topology, self.one.weld, **tree)
@@ -76,8 +76,8 @@ class BvhDetector(BaseDetector):
     def _sew(self) -> None:
         """Rebuild all data that depend on the welding."""
         sides = self._seams.sides
-        self.one = Part.of(sides[0])
-        self.other = self.one if self.same else Part.of(sides[1])
+        self.one = WeldedSide.of(sides[0])
+        self.other = self.one if self.same else WeldedSide.of(sides[1])
         self.near.a.weld(self.one.weld)
         if not self.same:
             self.near.b.weld(self.other.weld + sides[0].mesh.n_vertices)
@@ -94,7 +94,7 @@ class BvhDetector(BaseDetector):
     def find(self, state: State) -> Contacts:
         near = self.near
         a, b = (
-            Pose(part, x, depths)
+            PosedSide(part, x, depths)
             for part, x, depths in zip(self._sides, (near.a.x, near.b.x), self._depths, strict=True)
         )
         return contacts_of(a, a if self.same else b, *near.within(self.within), self._pool)
@@ -111,5 +111,5 @@ class BvhDetector(BaseDetector):
         return NOTHING if depths is None else depths.inside(points)
 
     @property
-    def _sides(self) -> tuple[Part, Part]:
+    def _sides(self) -> tuple[WeldedSide, WeldedSide]:
         return self.one, self.other

@@ -19,7 +19,7 @@ from ...state import State
 from ..base import BaseDetector, Finds, Side
 from ..bvh.build import OPTIONS, box_tree
 from ..bvh.leaf_mesh import LeafMesh
-from ..queries.contact_records import Part
+from ..queries.contact_records import WeldedSide
 from ..queries.welding import Seams
 from .bvh import BvhDetector
 
@@ -206,7 +206,7 @@ class ContinuousDetector(BaseDetector):
         met = [self._records(hits, kind, state) for kind in (_kernels.THERE, _kernels.BACK, _kernels.ACROSS)]
         return joined(np.concatenate(met), near, state.x_start)
 
-    def _parts(self) -> tuple[tuple[Moving, Part], tuple[Moving, Part]]:
+    def _parts(self) -> tuple[tuple[Moving, WeldedSide], tuple[Moving, WeldedSide]]:
         return (self._meetings.a, self._still.one), (self._meetings.b, self._still.other)
 
     def _records(self, hits: Hits, kind: int, state: State) -> Contacts:

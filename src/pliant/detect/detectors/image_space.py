@@ -13,7 +13,7 @@ from ...kernels.queries import contact_records as _records
 from ...mesh import Mesh
 from ...state import State
 from ..base import BaseDetector, Finds, Reports, Side
-from ..queries.contact_records import Part, Pose, clear_faces, contacts_of, numbers
+from ..queries.contact_records import PosedSide, WeldedSide, clear_faces, contacts_of, numbers
 from ..queries.penetration import Depths
 from ..queries.points_inside import PointsInside
 from ..queries.welding import Seams
@@ -60,8 +60,8 @@ class ImageSpaceDetector(BaseDetector):
     def _sew(self) -> None:
         """Rebuild all data that depend on the welding."""
         sides = self._seams.sides
-        self.one = Part.of(sides[0])
-        self.other = self.one if self.same else Part.of(sides[1])
+        self.one = WeldedSide.of(sides[0])
+        self.other = self.one if self.same else WeldedSide.of(sides[1])
         self._inside = [_Inside(part) if part.solid else None for part in (self.one, self.other)]
 
     def update(self, state: State) -> Self:
@@ -74,7 +74,7 @@ class ImageSpaceDetector(BaseDetector):
         if self.same:
             return self._with_itself(state.x[self.one.side.rows])
         a, b = (
-            Pose(part, state.x[part.side.rows], None if inside is None else inside.at(state.x[part.side.rows]))
+            PosedSide(part, state.x[part.side.rows], None if inside is None else inside.at(state.x[part.side.rows]))
             for part, inside in zip((self.one, self.other), self._inside, strict=True)
         )
         return contacts_of(a, b, _pairs.EMPTY, _pairs.EMPTY, _pairs.EMPTY, self._pool)
@@ -83,7 +83,7 @@ class ImageSpaceDetector(BaseDetector):
         inside, part = self._inside[0], self.one
         if inside is None:
             return empty()  # its seams have opened: it has no inside
-        pose = Pose(part, x)
+        pose = PosedSide(part, x)
         rows, lifted = self._inside_itself(pose, inside.rays)
         if not len(rows):
             return empty()
@@ -97,7 +97,7 @@ class ImageSpaceDetector(BaseDetector):
         clear_faces(pose, pose, pairs, side, unclear, out)
         return out
 
-    def _inside_itself(self, pose: Pose, rays: PointsInside) -> tuple[NDArray[np.int32], Floats]:
+    def _inside_itself(self, pose: PosedSide, rays: PointsInside) -> tuple[NDArray[np.int32], Floats]:
         """Return the welded vertices (k,) inside another part of the body, and the points (k,3) tested, slightly
         outside their own faces. Vertices without a face of non-zero area are skipped."""
         surface = pose.surface
@@ -124,7 +124,7 @@ class ImageSpaceDetector(BaseDetector):
 class _Inside:
     """Signed distances of points inside a body; infinity for all others."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: WeldedSide) -> None:
         mesh = part.side.mesh
         self._part = part
         self.rays = PointsInside(part.weld[mesh.faces], int(part.weld.max()) + 1)

@@ -17,7 +17,7 @@ from ...state import State
 from ..base import BaseDetector, Finds, Side
 from ..bvh.build import OPTIONS, box_tree
 from ..bvh.leaf_mesh import LeafMesh
-from ..queries.contact_records import Part, Pose, clear_edges, clear_faces, numbers, reach_of
+from ..queries.contact_records import PosedSide, WeldedSide, clear_edges, clear_faces, numbers, reach_of
 from ..queries.penetration import Depths
 from ..queries.proximity import NearPairs
 from ..queries.welding import Seams
@@ -80,8 +80,8 @@ class SphereSurfaceDetector(BaseDetector):
         self.levels, self.tolerance = _how_fine(self.within, levels, tolerance, camera)
         self.camera = camera
         self.same = other is None
-        self.one = Part.of(one)
-        self.other = self.one if other is None else Part.of(other)
+        self.one = WeldedSide.of(one)
+        self.other = self.one if other is None else WeldedSide.of(other)
         tree = box_tree(tree)
         a = LeafMesh(one.mesh.vertices, one.mesh.topology, self.one.weld, **tree)
         b = None
@@ -139,8 +139,8 @@ class SphereSurfaceDetector(BaseDetector):
     def _sew(self) -> None:
         """Rebuild all data that depend on the welding."""
         sides = self._seams.sides
-        self.one = Part.of(sides[0])
-        self.other = self.one if self.same else Part.of(sides[1])
+        self.one = WeldedSide.of(sides[0])
+        self.other = self.one if self.same else WeldedSide.of(sides[1])
         for leaf_mesh, part, first in zip(self._leaf_meshes, self._sides, (0, sides[0].mesh.n_vertices)):
             leaf_mesh.weld(part.weld + first)
         self._depths = [Depths(part.side.mesh) if part.solid and not self.same else None for part in self._sides]
@@ -150,7 +150,8 @@ class SphereSurfaceDetector(BaseDetector):
         self.narrow(found, counts)
         there, back, edges = self.near.ordered(found, counts)
         poses = [
-            Pose(*each) for each in zip(self._sides, (leaf_mesh.x for leaf_mesh in self._leaf_meshes), self._depths)
+            PosedSide(*each)
+            for each in zip(self._sides, (leaf_mesh.x for leaf_mesh in self._leaf_meshes), self._depths)
         ]
         a, b, levels = poses[0], poses[-1], self._levels()
         out = self._pool.take(len(there) + len(back) + len(edges))
@@ -218,7 +219,7 @@ class SphereSurfaceDetector(BaseDetector):
         return np.clip(power - (part == 0.5), 0, DEEPEST).astype(np.int32)
 
     @property
-    def _sides(self) -> tuple[Part, Part]:
+    def _sides(self) -> tuple[WeldedSide, WeldedSide]:
         return self.one, self.other
 
 
@@ -280,7 +281,7 @@ def _deepest(spheres: Spheres) -> NDArray[np.int64]:
     return np.array([int(level.max(initial=0)) for level in (spheres.face_level, spheres.edge_level)])
 
 
-def _fill_faces(a: Pose, b: Pose, pairs: Rows, levels: Rows, out: Contacts) -> None:
+def _fill_faces(a: PosedSide, b: PosedSide, pairs: Rows, levels: Rows, out: Contacts) -> None:
     side, unclear = np.zeros(0), np.empty(len(pairs), np.bool_)
     if a is not b and b.part.solid and len(pairs):
         touching = np.unique(pairs[:, 0])
@@ -291,7 +292,7 @@ def _fill_faces(a: Pose, b: Pose, pairs: Rows, levels: Rows, out: Contacts) -> N
     clear_faces(a, b, pairs, side, unclear, out)
 
 
-def _fill_edges(a: Pose, b: Pose, pairs: Rows, level_a: Rows, level_b: Rows, out: Contacts) -> None:
+def _fill_edges(a: PosedSide, b: PosedSide, pairs: Rows, level_a: Rows, level_b: Rows, out: Contacts) -> None:
     e_a, e_b = a.part.side.mesh.topology.edges, b.part.side.mesh.topology.edges
     unclear = np.empty(len(pairs), np.bool_)
     fine = EdgeLevels(level_a, level_b, max(int(level_a.max(initial=0)), int(level_b.max(initial=0))))

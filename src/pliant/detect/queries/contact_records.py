@@ -26,7 +26,7 @@ class Answers(Protocol):
     def query(self, points: Floats) -> tuple[Floats, Floats, NDArray[np.int64], Floats]: ...
 
 
-class Part(NamedTuple):
+class WeldedSide(NamedTuple):
     """The data of a side that are constant until a seam opens or closes (see `Seams`): its welding, and whether it
     encloses a solid."""
 
@@ -36,17 +36,17 @@ class Part(NamedTuple):
     solid: bool  # encloses a volume, with faces oriented outward
 
     @classmethod
-    def of(cls, side: Side) -> "Part":
+    def of(cls, side: Side) -> "WeldedSide":
         mesh = side.mesh
         _, rows = np.unique(mesh.weld_index, return_index=True)
         solid = mesh.n_faces > 0 and mesh.issues.encloses and not mesh.issues.inward
         return cls(side, mesh.weld_index, rows, solid)
 
 
-class Pose:
+class PosedSide:
     """A side at positions x (n,3), with lazily derived quantities."""
 
-    def __init__(self, part: Part, x: Floats, answers: Answers | None = None) -> None:
+    def __init__(self, part: WeldedSide, x: Floats, answers: Answers | None = None) -> None:
         self.part, self.x = part, x
         self._answers = answers
 
@@ -91,7 +91,7 @@ class Deep(NamedTuple):
     normal: Floats  # (k,3) separation directions
 
 
-def contacts_of(a: Pose, b: Pose, there: Rows, back: Rows, edges: Rows, pool: Pool) -> Contacts:
+def contacts_of(a: PosedSide, b: PosedSide, there: Rows, back: Rows, edges: Rows, pool: Pool) -> Contacts:
     """Return records, in canonical order, of sorted pairs (k,2): vertices of a and faces of b, vertices of b and faces
     of a, edges. For self-contact (a is b) `there` holds both directions. Adds vertices deep inside a closed side."""
     (there, side, deep), (back, side_back, deep_back) = _with_deep(a, b, there), _with_deep(b, a, back)
@@ -109,7 +109,7 @@ def contacts_of(a: Pose, b: Pose, there: Rows, back: Rows, edges: Rows, pool: Po
     return out
 
 
-def _with_deep(a: Pose, b: Pose, pairs: Rows) -> tuple[Rows, Floats, Deep]:
+def _with_deep(a: PosedSide, b: PosedSide, pairs: Rows) -> tuple[Rows, Floats, Deep]:
     """Return the pairs extended by vertices of a deep inside a closed b, the sign of each vertex of a (-1 inside;
     empty if b is open or a is b), and the pairs added."""
     none = Deep(np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 3)), np.zeros((0, 3)))
@@ -138,7 +138,7 @@ def _keys(pairs: Rows) -> NDArray[np.int64]:
     return pairs[:, 0].astype(np.int64) << 32 | pairs[:, 1]
 
 
-def _lead_out(b: Pose, pairs: Rows, deep: Deep, out: Contacts) -> None:
+def _lead_out(b: PosedSide, pairs: Rows, deep: Deep, out: Contacts) -> None:
     """Move the records of vertices deep inside b to the nearest point of the boundary of its solid: a face that others
     intersect may be buried in part."""
     wrong = np.abs(out["distance"][deep.rows] - deep.distance) > reach_of(0.0, b.x, b.x)
@@ -151,13 +151,15 @@ def _lead_out(b: Pose, pairs: Rows, deep: Deep, out: Contacts) -> None:
         out["distance"][rows], out["normal"][rows] = deep.distance[wrong], deep.normal[wrong]
 
 
-def _vertex_face(a: Pose, b: Pose, pairs: Rows, side: Floats, out: Contacts) -> None:
+def _vertex_face(a: PosedSide, b: PosedSide, pairs: Rows, side: Floats, out: Contacts) -> None:
     unclear = np.empty(len(pairs), np.bool_)
     _kernels.fill_faces(a.x, b.x, b.part.side.mesh.faces, pairs, side, numbers(a, b), out, unclear)
     clear_faces(a, b, pairs, side, unclear, out)
 
 
-def clear_faces(a: Pose, b: Pose, pairs: Rows, side: Floats, unclear: NDArray[np.bool_], out: Contacts) -> None:
+def clear_faces(
+    a: PosedSide, b: PosedSide, pairs: Rows, side: Floats, unclear: NDArray[np.bool_], out: Contacts
+) -> None:
     """Recompute robustly the normals and distances of vertex-face pairs that the kernel flagged `unclear` (k,)."""
     rows = np.flatnonzero(unclear)
     if len(rows):
@@ -169,14 +171,14 @@ def clear_faces(a: Pose, b: Pose, pairs: Rows, side: Floats, unclear: NDArray[np
         out["normal"][rows], out["distance"][rows] = normal, distance
 
 
-def _edge_edge(a: Pose, b: Pose, pairs: Rows, out: Contacts) -> None:
+def _edge_edge(a: PosedSide, b: PosedSide, pairs: Rows, out: Contacts) -> None:
     e_a, e_b = a.part.side.mesh.topology.edges, b.part.side.mesh.topology.edges
     unclear = np.empty(len(pairs), np.bool_)
     _kernels.fill_edges(a.x, e_a, b.x, e_b, pairs, numbers(a, b), out, unclear)
     clear_edges(a, b, pairs, unclear, out)
 
 
-def clear_edges(a: Pose, b: Pose, pairs: Rows, unclear: NDArray[np.bool_], out: Contacts) -> None:
+def clear_edges(a: PosedSide, b: PosedSide, pairs: Rows, unclear: NDArray[np.bool_], out: Contacts) -> None:
     """Recompute robustly the `unclear` (k,) edge pairs, and flip the sign of pairs inside the other side."""
     e_a, e_b = a.part.side.mesh.topology.edges, b.part.side.mesh.topology.edges
     rows = np.flatnonzero(unclear)
@@ -203,7 +205,7 @@ def reach_of(within: float, *x: Floats) -> float:
     return within * (1.0 + 1e-12) + 1e-14 * largest
 
 
-def numbers(a: Pose, b: Pose) -> Owners:
+def numbers(a: PosedSide, b: PosedSide) -> Owners:
     """Return the first vertex rows and the body indices of both sides, as kernels expect them."""
     one, two = a.part.side, b.part.side
     return Owners(np.array([one.first, two.first], np.int32), np.array([one.body, two.body], np.int32))

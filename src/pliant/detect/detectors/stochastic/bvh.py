@@ -16,7 +16,7 @@ from ....kernels.detectors.stochastic.traversal import Queue, Traversal, Walker
 from ....state import State
 from ...base import BaseDetector, Finds, Side
 from ...bvh.tree import refit, tree_of
-from ...queries.contact_records import Part, Pose, contacts_of
+from ...queries.contact_records import PosedSide, WeldedSide, contacts_of
 from ...queries.penetration import Depths
 from ...queries.welding import Seams
 from .facets import joined, sorted_pairs
@@ -90,7 +90,7 @@ class StochasticBvhDetector(BaseDetector):
 
     def _sew(self) -> None:
         """Rebuild all data that depend on the welding."""
-        self._parts = [Part.of(side) for side in self._seams.sides]
+        self._parts = [WeldedSide.of(side) for side in self._seams.sides]
         self._whole = joined(self._parts)
         self._recorder = Recorder(self._parts)
         apart = self._exact and not self.same
@@ -112,7 +112,7 @@ class StochasticBvhDetector(BaseDetector):
     def find(self, state: State) -> Contacts:
         if self._exact:
             x = [state.x[part.side.rows] for part in self._parts]
-            poses = [Pose(*given) for given in zip(self._parts, x, self._depths, strict=True)]
+            poses = [PosedSide(*given) for given in zip(self._parts, x, self._depths, strict=True)]
             pairs = sorted_pairs(self._found, self._whole, self.same)
             return contacts_of(poses[0], poses[-1], *pairs, self._recorder.pool)
         if self.budget_ms is None:

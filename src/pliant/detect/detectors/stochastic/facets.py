@@ -12,7 +12,7 @@ from ....kernels.detectors.stochastic.descent import Graphs
 from ....kernels.detectors.stochastic.features import Facets
 from ....kernels.queries.proximity import BACKWARD, EDGES
 from ...bvh.build import neighbours
-from ...queries.contact_records import Part
+from ...queries.contact_records import WeldedSide
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -30,7 +30,7 @@ class Joined(NamedTuple):
     edges: int
 
 
-def joined(parts: Sequence[Part]) -> Joined:
+def joined(parts: Sequence[WeldedSide]) -> Joined:
     """Join the triangles of one side, or of two; welded vertices are identified in the adjacency."""
     corners, welded, edges, owned, pairs, seams = [], [], [], [], [], []
     m, k, w = 0, 0, 0
@@ -81,7 +81,7 @@ class Levels(NamedTuple):
     edge: float  # median edge length, metres
 
 
-def levels_of(parts: Sequence[Part], x: Floats, *, max_bytes: float | None = None) -> Levels:
+def levels_of(parts: Sequence[WeldedSide], x: Floats, *, max_bytes: float | None = None) -> Levels:
     """Build the vertex graph of the meshes and coarser levels of it, down to about COARSE vertices per side."""
     stop = max(part.side.rows.stop for part in parts)
     links, rows = [], []

@@ -15,7 +15,7 @@ from ....kernels.detectors.stochastic.features import FacetQuery
 from ....kernels.detectors.stochastic.flood import Seen
 from ....state import State
 from ...base import BaseDetector, Finds, Side
-from ...queries.contact_records import Part
+from ...queries.contact_records import WeldedSide
 from ...queries.welding import Seams
 from .facets import joined, levels_of
 from .records import Recorder
@@ -75,7 +75,7 @@ class ActivePairsDetector(BaseDetector):
     def _sew(self) -> None:
         """Rebuild all data that depend on the welding, and discard the tracked pairs."""
         sides = self._seams.sides
-        parts = [Part.of(side) for side in sides]
+        parts = [WeldedSide.of(side) for side in sides]
         self._whole = joined(parts)
         rest = np.zeros((max(side.rows.stop for side in sides), 3))
         for side in sides:

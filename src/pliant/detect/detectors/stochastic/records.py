@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ....contacts import Contacts, Pool
 from ....state import State
-from ...queries.contact_records import Part, Pose, contacts_of
+from ...queries.contact_records import PosedSide, WeldedSide, contacts_of
 from .facets import Ints, Joined, sorted_pairs
 from .sides import Closed, turn_inside, with_deep
 
@@ -18,7 +18,7 @@ class Recorder:
     """Computes contact records within one side or between two. They equal those of the exact detectors if the pairs do
     and the nearest face of each vertex inside is reachable over adjacent faces."""
 
-    def __init__(self, parts: Sequence[Part]) -> None:
+    def __init__(self, parts: Sequence[WeldedSide]) -> None:
         self.parts, self.same = parts, len(parts) == 1
         self._closed = [Closed(part) if part.solid and not self.same else None for part in parts]
         self._plain = [part._replace(solid=False) for part in parts]
@@ -27,7 +27,7 @@ class Recorder:
     def make(self, state: State, found: Ints, whole: Joined, go_on: Callable[[], bool] = lambda: True) -> Contacts:
         """Return the records of rows (kind, feature, feature) of `add_features`; adds deep vertices while `go_on()`."""
         there, back, edges = sorted_pairs(found, whole, self.same)
-        poses = [Pose(part, state.x[part.side.rows]) for part in self._plain]
+        poses = [PosedSide(part, state.x[part.side.rows]) for part in self._plain]
         a, b = poses[0], poses[-1]
         if self.same:
             return contacts_of(a, a, there, back, edges, self.pool)
@@ -51,7 +51,7 @@ class Recorder:
         return out
 
     def _deep(
-        self, of: int, pose: Pose, pairs: Ints, edges: Ints, go_on: Callable[[], bool]
+        self, of: int, pose: PosedSide, pairs: Ints, edges: Ints, go_on: Callable[[], bool]
     ) -> tuple[Ints, NDArray[np.bool_]]:
         closed, top = self._closed[1 - of], self.parts[of].side.mesh.topology
         if closed is None:

@@ -10,7 +10,7 @@ from ....kernels.detectors.stochastic import sides as _kernels
 from ....kernels.jit import worth
 from ....kernels.mesh.features import Segments
 from ....kernels.queries import pseudonormals as _normals
-from ...queries.contact_records import Part
+from ...queries.contact_records import WeldedSide
 from ...queries.penetration import loose
 from ...queries.solid import Solid
 from ...queries.winding import INSIDE
@@ -24,7 +24,7 @@ _FEW = 256  # points up to which the loop runs on one thread
 class Closed:
     """Signed distance queries of a closed side, for points with a known nearby face."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: WeldedSide) -> None:
         mesh = part.side.mesh
         self._rows = part.rows if mesh.welded is not mesh else None
         self._x, self._surface, self._rings = loose(mesh.welded)
