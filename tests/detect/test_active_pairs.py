@@ -11,7 +11,7 @@ from pliant.detect.detectors.brute_force import BruteForceDetector
 from pliant.detect.detectors.bvh import BvhDetector
 from pliant.detect.detectors.stochastic import ActivePairsDetector, measured_recall
 from pliant.detect.detectors.stochastic.facets import levels_of
-from pliant.detect.queries.contact_records import Part
+from pliant.detect.queries.contact_records import WeldedSide
 from pliant.kernels import jit
 from pliant.kernels.detectors.stochastic import descent as descent
 from pliant.kernels.detectors.stochastic.features import FacetQuery
@@ -114,7 +114,7 @@ def test_pairs_that_meet_become_one_and_far_ones_are_dropped():
 @pytest.mark.compiled
 def test_a_pair_goes_downhill_to_where_no_neighbour_is_nearer(rng):
     body = octahedron(3)
-    parts = [Part.of(Side(body, 0, 0)), Part.of(Side(body, body.n_vertices, 1))]
+    parts = [WeldedSide.of(Side(body, 0, 0)), WeldedSide.of(Side(body, body.n_vertices, 1))]
     x = np.concatenate([body.vertices, body.vertices + np.array([2.3, 0.1, 0.2])])
     levels = levels_of(parts, x)
     pairs = np.stack([rng.integers(0, body.n_vertices, 50), body.n_vertices + rng.integers(0, body.n_vertices, 50)], 1)
@@ -131,7 +131,7 @@ def test_a_pair_goes_downhill_to_where_no_neighbour_is_nearer(rng):
 
 def test_coarse_levels_are_smaller_and_hang_together():
     ball = octahedron(4)
-    levels = levels_of([Part.of(Side(ball))], ball.vertices)
+    levels = levels_of([WeldedSide.of(Side(ball))], ball.vertices)
     counts = [int((np.diff(start) > 0).sum()) for start in levels.graphs.start]
     assert counts[0] == ball.n_vertices
     assert all(b < 0.5 * a for a, b in itertools.pairwise(counts))

@@ -11,7 +11,7 @@ from pliant.detect.base import Side
 from pliant.detect.detectors.bone_boxes import BoneBoxesDetector
 from pliant.detect.detectors.brute_force import BruteForceDetector
 from pliant.detect.queries.closest_point import ClosestPoints
-from pliant.detect.queries.contact_records import Part, PosedSide
+from pliant.detect.queries.contact_records import PosedSide, WeldedSide
 from pliant.mesh import Mesh
 
 
@@ -73,7 +73,7 @@ def test_every_pair_within_the_offset_is_in_the_lists(rng):
         detector.update(state)
         sides = Side(cloud(points), 0, 0), Side(tube.mesh, len(points), 1)
         brute = BruteForceDetector(*sides, within=within)
-        pairs = brute._faces(*(PosedSide(Part.of(side), state.x[side.rows]) for side in sides))
+        pairs = brute._faces(*(PosedSide(WeldedSide.of(side), state.x[side.rows]) for side in sides))
         lists = [listed(detector, p) for p in points]
         assert len(pairs) > 5
         assert [pair for pair in pairs.tolist() if pair[1] not in lists[pair[0]]] == []
