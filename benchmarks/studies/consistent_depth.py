@@ -11,8 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from PIL import Image, ImageDraw, ImageFont
-from sphere_surface import CHOSEN, GAP, PAPER, POINT, QUIET, SIDE, SPHERE, Tile
+from PIL import Image
+from sphere_surface import CHOSEN, POINT, SPHERE, Tile
+from tiles import captioned
 
 import pliant
 from pliant.detect.base import Side
@@ -262,13 +263,7 @@ def picture() -> Image.Image:
         "directions to the nearest point of the surface",
         "beyond the middle of a plate: backwards",
     ]
-    image = Image.new("RGB", (len(tiles) * (SIDE + GAP) - GAP, SIDE + 30), PAPER)
-    draw = ImageDraw.Draw(image)
-    for k, (tile, word) in enumerate(zip(tiles, words, strict=True)):
-        image.paste(tile, (k * (SIDE + GAP), 0))
-        at = (k * (SIDE + GAP) + SIDE / 2, SIDE + 16)
-        draw.text(at, word, QUIET, ImageFont.load_default(15), anchor="mm")
-    return image
+    return captioned(tiles, words, flat=False)
 
 
 def draw_consistent_depth(save: Callable[[str, Any], None]) -> None:

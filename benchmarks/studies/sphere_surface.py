@@ -5,12 +5,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw
+from tiles import FINE, LINE, TILE, captioned
 
 import pliant
 
-SIDE, FINE, GAP = 292, 4, 8  # pixels of a tile, supersampling factor, pixels between tiles
-PAPER, TILE, QUIET, LINE = (255, 255, 255), (246, 247, 249), (120, 126, 140), (96, 104, 120)
+SIDE = 292  # pixels of a tile
 SPHERE, CHOSEN, POINT = (47, 111, 219), (217, 130, 43), (194, 72, 61)
 CORNERS = np.array([[0.21, 0.22], [0.84, 0.28], [0.41, 0.77]])
 TIP = np.array([0.405, 0.36])
@@ -106,13 +106,7 @@ def picture() -> Image.Image:
     tiles = [triangle_tile(0), triangle_tile(1), triangle_tile(3), edges_tile(3)]
     words = ["level 0: in two spheres, their centre", "level 1: three new centres", "level 3"]
     words.append("edges: midpoints, levels 0 to 3")
-    image = Image.new("RGB", (len(tiles) * (SIDE + GAP) - GAP, SIDE + 30), PAPER)
-    draw = ImageDraw.Draw(image)
-    for k, (tile, word) in enumerate(zip(tiles, words, strict=True)):
-        image.paste(tile, (k * (SIDE + GAP), 0))
-        at = (k * (SIDE + GAP) + SIDE / 2, SIDE + 16)
-        draw.text(at, word, QUIET, ImageFont.load_default(15), anchor="mm")
-    return image
+    return captioned(tiles, words, flat=False)
 
 
 def draw_sphere_surface(save: Callable[[str, Any], None]) -> None:
