@@ -17,7 +17,7 @@ import numpy as np
 
 import pliant
 from pliant.scenes import SCENES
-from pliant.simulation.measure.intersections import IntersectionCount
+from pliant.simulation.measure.intersections import IntersectionStatistics
 
 NAMES = ("ribbon", "twist", "stack", "pinch", "curtain", "spinning-ball")
 
@@ -25,7 +25,7 @@ NAMES = ("ribbon", "twist", "stack", "pinch", "curtain", "spinning-ball")
 def measure(name: str, mode: str, frames: int, thick: dict[str, float], between: dict[str, Any], loud: bool) -> None:
     scene = SCENES[name](self_contact=mode, **thick)
     sim = pliant.Simulation(scene, **(between if mode != "off" else {}))
-    count, spent, seen, contacts, counting = IntersectionCount(scene, sim.state.x), [], [], 0, 0.0
+    count, spent, seen, contacts, counting = IntersectionStatistics(scene, sim.state.x), [], [], 0, 0.0
     unresolved: list[int] = []
     for _ in range(frames):
         begin = time.process_time()

@@ -21,7 +21,11 @@ MODULES = {
     "animation": "pliant.motion.animation",
     "audit.between": "pliant.audit.face_depth",
     "audit.clear": "pliant.audit.project_out",
-    "audit.footage": "pliant.audit.recording",
+    "audit.compared": "pliant.audit.comparison",
+    "audit.compared_page": "pliant.audit.comparison_page",
+    "audit.fixed": "pliant.audit.fix_result",
+    "audit.footage": "pliant.audit.compared_states",
+    "audit.judge": "pliant.audit.evaluate",
     "audit.questions": "pliant.audit.queries",
     "audit.rulings": "pliant.audit.verdicts",
     "audit.shown": "pliant.audit.views",
@@ -102,7 +106,9 @@ _FIELDS, _QUERIES, _DETECTORS = "pliant.detect.fields", "pliant.detect.queries",
 
 # names of these modules that have another name, or are in another module than the one above
 NAMES = {
-    "audit.footage": {"Footage": "pliant.audit.recording.Recording"},
+    "audit.fixed": {"Fixed": "pliant.audit.fix_result.FixResult"},
+    "audit.footage": {"Footage": "pliant.audit.compared_states.ComparedStates"},
+    "audit.judge": {"judge": "pliant.audit.evaluate.evaluate"},
     "audit.rulings": {"Ruling": "pliant.audit.verdicts.Verdict"},
     "deforming": {"sewn": "pliant.motion.deforming.welds"},
     "detect.distance_field": {
@@ -150,7 +156,7 @@ NAMES = {
     "hand": {"Hand": "pliant.simulation.drag.DragConstraint"},
     "last_look": {"LastLook": "pliant.simulation.final_projection.FinalProjection"},
     "report.audited": {"Audited": "pliant.report.check_view.CheckView"},
-    "report.crossings": {"CrossingCount": "pliant.simulation.guard.IntersectionCount"},
+    "report.crossings": {"CrossingCount": "pliant.simulation.measure.intersections.IntersectionStatistics"},
     "soft_contact": {"SoftContact": "pliant.simulation.deformable_contact.DeformableContact"},
 }
 
@@ -175,13 +181,15 @@ def attribute(old: str, new: str) -> Any:
 
 
 def module(name: str, moved: dict[str, str]) -> Callable[[str], Any]:
-    """Return a module `__getattr__` for the module `name`: each name in `moved` is found in the module it maps to."""
+    """Return a module `__getattr__` for the module `name`: each name in `moved` is found in the module it maps to,
+    under the same name, or under another one as `module:name`."""
 
     def get(wanted: str) -> Any:
         if wanted not in moved:
             raise AttributeError(f"module {name!r} has no attribute {wanted!r}")
-        warn(f"{name}.{wanted}", f"{moved[wanted]}.{wanted}")
-        return getattr(importlib.import_module(moved[wanted]), wanted)
+        home, _, new = moved[wanted].partition(":")
+        warn(f"{name}.{wanted}", f"{home}.{new or wanted}")
+        return getattr(importlib.import_module(home), new or wanted)
 
     return get
 

@@ -143,15 +143,15 @@ def test_vertices_that_go_no_farther_than_their_contacts_allow_leave_every_pair_
     found = guard.contacts
     assert {*found["kind"]} == {VERTEX_FACE, EDGE_EDGE}
     part = np.ones(len(x))
-    walls = GuardedPairs.of(found, x, 0.0, 0.0)
-    assert np.abs(walls.room - kernels.SHARE * found["distance"]).max() < 1e-12
-    assert np.abs(walls.gaps - found["distance"]).max() < 1e-12
-    walls.kept[:] = 1e-6
+    pairs = GuardedPairs.of(found, x, 0.0, 0.0)
+    assert np.abs(pairs.room - kernels.SHARE * found["distance"]).max() < 1e-12
+    assert np.abs(pairs.gaps - found["distance"]).max() < 1e-12
+    pairs.kept[:] = 1e-6
     for scale in (0.1 * GAP, GAP, 10.0 * GAP):
         part[:] = 1.0
         target, moved = x + scale * rng.normal(size=x.shape), x.copy()
-        walls.limit(x, target, part, np.zeros(len(found), np.bool_))
-        left = kernels.go(guard.rows, part, x, target, moved)
+        pairs.limit(x, target, part, np.zeros(len(found), np.bool_))
+        left = kernels.advance(guard.rows, part, x, target, moved)
         assert left == (part < 1.0).sum()
         assert (moved[part == 1.0] == target[part == 1.0]).all()
         p, faces = moved[found["vertices"]], found["kind"] == VERTEX_FACE
@@ -165,7 +165,7 @@ def test_no_vertex_leaves_the_ball_around_where_it_was_seen(rng):
     x, rows = rng.normal(size=(50, 3)), np.arange(50, dtype=np.int32)
     target, part, moved = x + rng.normal(size=x.shape), np.ones(50), x.copy()
     kernels.within_ball(rows, np.full(50, 0.7), x, target, part)
-    kernels.go(rows, part, x, target, moved)
+    kernels.advance(rows, part, x, target, moved)
     went, wanted = np.linalg.norm(moved - x, axis=1), np.linalg.norm(target - x, axis=1)
     assert (went <= 0.7).all()
     assert went == pytest.approx(np.minimum(wanted, 0.7))
@@ -181,7 +181,7 @@ def test_pairs_that_are_not_expected_near_are_farther_away_at_every_moment(rng):
     for _ in range(cases(10)):
         way = 0.1 * rng.normal(size=3) + 10.0 ** rng.uniform(-4, -2) * rng.normal(size=x.shape)
         reach = rng.uniform(0.2, 0.8) * found["distance"].max()
-        kernels.come_near(found, way, reach, near)
+        kernels.may_approach(found, way, reach, near)
         for t in np.linspace(0.0, 1.0, 7):
             p = (x + t * way)[found["vertices"]]
             assert (geometry.point_triangle_distance(p[faces & ~near]) > reach - 1e-12).all()
@@ -197,10 +197,10 @@ def test_a_vertex_strays_when_it_leaves_the_ball_around_where_it_is_expected(rng
     there = x + 0.3 * way + 0.999 * off
     gone, whole = kernels.progress(rows, x, way, x + 0.3 * way)
     assert gone == pytest.approx(0.3 * whole)
-    assert not kernels.strays(rows, np.full(20, 0.7), x, way, there, 0.3)
+    assert not kernels.leaves_bounds(rows, np.full(20, 0.7), x, way, there, 0.3)
     there[13] = x[13] + 0.3 * way[13] + 1.001 * off[13]
-    assert kernels.strays(rows, np.full(20, 0.7), x, way, there, 0.3)
-    assert not kernels.strays(rows[:13], np.full(20, 0.7), x, way, there, 0.3)
+    assert kernels.leaves_bounds(rows, np.full(20, 0.7), x, way, there, 0.3)
+    assert not kernels.leaves_bounds(rows[:13], np.full(20, 0.7), x, way, there, 0.3)
 
 
 def test_a_pair_that_is_looked_at_again_keeps_its_side(rng):

@@ -53,7 +53,7 @@ class Finding(NamedTuple):
         return self.inside > 0 or self.crossings > 0
 
 
-class Place(NamedTuple):
+class Location(NamedTuple):
     """A location: a patch of vertices inside the body, or an intersection curve."""
 
     frame: int
@@ -119,7 +119,7 @@ class Report:
     body: Clip | None
     fps: float
     frames: tuple[Finding, ...]
-    places: tuple[Place, ...]
+    places: tuple[Location, ...]
     place_count: int
     notes: tuple[Note, ...]
     distances: NDArray[np.float32]
@@ -320,3 +320,6 @@ def _s(count: int) -> str:
 
 def _curves(count: int, length: float) -> str:
     return f"{count:,} curve{'' if count == 1 else 's'} of {size_words(length)} in all"
+
+
+__getattr__ = renamed.module(__name__, {"Place": f"{__name__}:Location"})

@@ -11,10 +11,10 @@ CLEAR = 1e3  # in units of the tolerance: shorter gaps have no direction, smalle
 
 
 class Verdict(NamedTuple):
-    """One method, one question, one state. Places are (k,3), metres."""
+    """One method, one query, one state. Positions are (k,3), metres."""
 
     expected: int  # number of exact contacts of the method's kind
-    right: Floats  # places of correctly reported contacts
+    right: Floats  # positions of correctly reported contacts
     missed: Floats
     extra: Floats
     beyond: int  # missed, extra and wrong distances that exceed its bound
@@ -25,7 +25,7 @@ class Verdict(NamedTuple):
 
 
 def added(parts: Sequence[Verdict]) -> Verdict:
-    """The sum of rulings, with the largest stated bound."""
+    """The sum of verdicts, with the largest stated bound."""
     none = np.zeros((0, 3)), np.zeros(0)
     right, missed, extra = (np.concatenate([none[0], *(p[k] for p in parts)]) for k in (1, 2, 3))
     depth, turn = (np.concatenate([none[1], *(p[k] for p in parts)]) for k in (6, 7))

@@ -11,7 +11,7 @@ from .reading import PLAIN, FileOptions, check_sources, read_clip
 from .writing import check_targets
 
 if TYPE_CHECKING:
-    from ..audit.compared import Comparison
+    from ..audit.comparison import Comparison
 
 HTML = (".html", ".htm")
 

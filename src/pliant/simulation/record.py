@@ -12,7 +12,7 @@ from ..arguments import check_arguments
 from ..mesh import Mesh
 from ..report.result import Result
 from ..scenes.drape import drape_scene
-from .measure.intersections import IntersectionCount
+from .measure.intersections import IntersectionStatistics
 from .measure.referee import Referee
 from .measure.shared import SharedCounter
 from .step import Frame, Simulation
@@ -79,7 +79,7 @@ class _Record:
         self.referee = Referee(scene) if measure and scene.deformable else None
         self.counting = scene.self_contact != "off" if crossings is None else crossings
         counts = measure and bool(scene.deformable or self.counting)
-        self.counter = IntersectionCount(scene, sim.state.x) if counts else None
+        self.counter = IntersectionStatistics(scene, sim.state.x) if counts else None
         self.start = self.counter.meetings() if self.counter else ()
         self.shared = SharedCounter(scene, size)
         self.x = {b: np.empty((size, particles[b], 3)) for b in scene.deformable}
