@@ -11,7 +11,7 @@ from pliant.scene import Body, Cloth, Scene
 from pliant.scenes import SCENES
 from pliant.shapes import cloth
 from pliant.simulation import Simulation
-from pliant.simulation.measure.intersections import IntersectionCount
+from pliant.simulation.measure.intersections import IntersectionStatistics
 
 pytestmark = pytest.mark.compiled
 
@@ -41,7 +41,7 @@ def digest(sim: Simulation, frames: int) -> str:
 
 def stays_free(sim: Simulation, frames: int) -> int:
     """Run, count exactly in every frame; the most contacts of cloth with cloth (or with bodies) in any of them."""
-    count, soft, most = IntersectionCount(sim.scene, sim.state.x), {*sim.scene.deformable}, 0
+    count, soft, most = IntersectionStatistics(sim.scene, sim.state.x), {*sim.scene.deformable}, 0
     assert count.at(sim.state.x) == (0, 0)
     for frame in sim.run(frames):
         assert count.at(frame.x) == (0, 0), frame.index
@@ -60,7 +60,7 @@ def test_no_two_triangles_meet_in_any_frame_of_safe_mode(name):
 @pytest.mark.parametrize("name", ["ribbon", "stack"])
 def test_without_self_contact_the_same_cloth_passes_through_itself(name):
     sim = small(name, "off")
-    count = IntersectionCount(sim.scene, sim.state.x)
+    count = IntersectionStatistics(sim.scene, sim.state.x)
     assert max(count.at(frame.x)[0] for frame in sim.run(SMALL[name][3])) > 10
 
 

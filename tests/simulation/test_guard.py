@@ -16,7 +16,7 @@ from pliant.shapes import ball, box, cloth
 from pliant.simulation import Simulation
 from pliant.simulation.guard import Guard
 from pliant.simulation.guard.pairs import GuardedPairs
-from pliant.simulation.measure.intersections import IntersectionCount
+from pliant.simulation.measure.intersections import IntersectionStatistics
 
 GAP = 0.004  # metres between layers
 
@@ -47,7 +47,7 @@ def test_wherever_everything_is_sent_nothing_ever_meets(rng):
     scene = pile()
     state, guard = scene.start(), Guard(scene, scene.start())
     state.x[:] = seen(scene, rng)
-    count = IntersectionCount(scene, state.x)
+    count = IntersectionStatistics(scene, state.x)
     assert count.at(state.x) == (0, 0)
     would = 0
     for k in range(cases(40)):
@@ -67,7 +67,7 @@ def test_whatever_speed_it_has_when_it_is_seen_nothing_ever_meets(rng):
     scene = pile(body=Body(ball(0.015, 2, centre=(0.0, 0.08, 0.0)), fixed=True))
     state, guard = scene.start(), Guard(scene, scene.start())
     free = scene.inverse_masses > 0.0
-    count, would = IntersectionCount(scene, state.x), 0
+    count, would = IntersectionStatistics(scene, state.x), 0
     for k in range(cases(30)):
         state.x[:] = seen(scene, rng)
         # turning, every sheet its own way, every vertex a little; and then it may go any other way
@@ -108,7 +108,7 @@ def test_a_body_that_is_driven_into_cloth_pushes_it_along_and_never_meets_it(rng
     scene = pile(body=Body(ball(0.015, 2, centre=(0.0, 0.08, 0.0)), fixed=True, motion=Motion([0.0], [np.eye(3, 4)])))
     state, guard = scene.start(), Guard(scene, scene.start())
     b = len(scene.bodies) - 1
-    count, rest, low = IntersectionCount(scene, state.x), scene.bodies[b].mesh.vertices, 0.0
+    count, rest, low = IntersectionStatistics(scene, state.x), scene.bodies[b].mesh.vertices, 0.0
     for _ in range(cases(30)):
         guard.begin(state, 0.01)
         state.x_start[:] = state.x
@@ -126,7 +126,7 @@ def test_cloth_that_follows_a_body_which_has_to_wait_for_its_fastest_part_waits_
     patch = Body(cloth(0.1, 0.08, (6, 5), centre=(0.25, 0.05 + gap, 0.0)))
     scene = Scene([patch, plank], eps=0.003, self_contact="safe", gravity=(0.0, 0.0, 0.0))
     state, guard = scene.start(), Guard(scene, scene.start())
-    count = IntersectionCount(scene, state.x)
+    count = IntersectionStatistics(scene, state.x)
     turn = Motion.hinge((0, 0, -1), (0, 0, 0), (0.0, 1.0), (0.0, 0.02)).at(1.0)
     guard.begin(state, 0.01)
     state.x_start[:] = state.x
