@@ -281,10 +281,10 @@ class _BodyChecker:
     ) -> tuple[DeepestPoint, NDArray[np.float64]]:
         """The deepest point between vertices, and the depth of the deepest sample beside each curve (c,)."""
         depth = np.zeros(worn.curves.n_curves)
-        cut, row = np.unique(worn.pairs[worn.crosses, 0], return_inverse=True)
-        if not self.closed or not len(cut):
+        crossing_faces, row = np.unique(worn.pairs[worn.crosses, 0], return_inverse=True)
+        if not self.closed or not len(crossing_faces):
             return NO_POINT, depth
-        found = deepest_point(x[faces[cut]], self._distance, deepest, self.size)
+        found = deepest_point(x[faces[crossing_faces]], self._distance, deepest, self.size)
         np.maximum.at(depth, worn.curves.label[worn.crosses], found.face_depths[row])
         return found, depth
 
