@@ -90,11 +90,13 @@ MODULES = {
     "scenes.snug": "pliant.scenes.attachment",
     "soft_contact": "pliant.simulation.deformable_contact",
     "sweep.apart": "pliant.sweep.worker",
+    "sweep.tiles": "pliant.sweep.bakes",
     "topology": "pliant.mesh.topology",
     "view.ear": "pliant.view.log_relay",
     "view.face": "pliant.view.protocol",
     "view.gate": "pliant.view.access",
     "view.looks": "pliant.view.overlays",
+    "view.stage": "pliant.view.interactive_run",
     "view.tempo": "pliant.view.frame_statistics",
 }
 
@@ -152,6 +154,15 @@ NAMES = {
     "report.audited": {"Audited": "pliant.report.check_view.CheckView"},
     "report.crossings": {"CrossingCount": "pliant.simulation.guard.IntersectionCount"},
     "soft_contact": {"SoftContact": "pliant.simulation.deformable_contact.DeformableContact"},
+    "sweep.apart": {"Apart": "pliant.sweep.worker.WorkerProcess"},
+    "sweep.tiles": {
+        "bake_tile": "pliant.sweep.bakes.bake_slab",
+        "forget_tiles": "pliant.sweep.bakes.delete_slabs",
+        "join_run": "pliant.sweep.bakes.bake_run",
+        "tile_jobs": "pliant.sweep.bakes.slab_jobs",
+    },
+    "view.gate": {"Gate": "pliant.view.access.AccessRules"},
+    "view.stage": {"Stage": "pliant.view.interactive_run.InteractiveRun"},
 }
 
 

@@ -53,7 +53,7 @@ class LimitOptions:
     "Most vertices allowed inside the body in one frame."
     max_self: int = 0
     "Most pairs of the garment's own triangles that may intersect in one frame."
-    max_cuts: int | None = None
+    max_body_pairs: Annotated[int | None, Parameter(name=["--max-body-pairs", "--max-cuts"])] = None
     """Most pairs of a garment and a body triangle that may cross in one frame. Default: 0, or with a --max-depth
     above 0 those that are no deeper."""
     min_clearance: str | None = None
@@ -101,7 +101,11 @@ def check(
     from ..audit.check import check as check_clips
 
     allowed = _limits(limits)
-    about = {"max-inside": limits.max_inside, "max-cuts": limits.max_cuts, "min-clearance": limits.min_clearance}
+    about = {
+        "max-inside": limits.max_inside,
+        "max-body-pairs": limits.max_body_pairs,
+        "min-clearance": limits.min_clearance,
+    }
     for name, given in about.items():
         if body is None and given is not None:
             raise ValueError(f"--{name} needs a body; name one with --body")
@@ -128,7 +132,7 @@ def check(
     for note in report.notes:
         output.say(note.line)
     if report.crossings and not broken:
-        by = "--max-depth" if limits.max_cuts is None else "--max-cuts"
+        by = "--max-depth" if limits.max_body_pairs is None else "--max-body-pairs"
         output.say(f"note: {report.crossings:,} pairs of triangles of garment and body cross, within {by}")
     for text in broken:
         output.warn(text)
@@ -200,11 +204,12 @@ def _limits(given: LimitOptions) -> "Limits":
     from .. import validate
     from ..audit.findings import Limits
 
+    pairs = given.max_body_pairs
     return Limits(
         depth=validate.length("--max-depth", given.max_depth, low=0.0),
         inside=None if given.max_inside is None else validate.whole("--max-inside", given.max_inside, low=0),
         self_pairs=validate.whole("--max-self", given.max_self, low=0),
-        body_pairs=None if given.max_cuts is None else validate.whole("--max-cuts", given.max_cuts, low=0),
+        body_pairs=pairs if pairs is None else validate.whole("--max-body-pairs", pairs, low=0),
         clearance=None if given.min_clearance is None else validate.length("--min-clearance", given.min_clearance),
     )
 

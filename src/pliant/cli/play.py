@@ -84,7 +84,7 @@ def play(
         above: centre the cloth over the body; as-is: leave it; auto: move it only if it starts inside or far away.
     """
     from .. import validate
-    from ..view.access import Gate, listen_at
+    from ..view.access import AccessRules, listen_at
     from ..view.server import Limits, run
 
     port = validate.whole("--port", port, low=0, high=65535)
@@ -96,18 +96,18 @@ def play(
     typed["thickness"] = metres("--thickness", thickness)
     options = {name: value for name, value in (typed | {"self_contact": self_contact}).items() if value is not None}
     with listen_at(host, port) as listening:  # before anything that takes long
-        gate = Gate.at(listening, host, token)
+        rules = AccessRules.at(listening, host, token)
         session = make_session(scene, body, method, folder, place, files, wear, options)
 
         def ready() -> None:
-            print(gate.url, flush=True)
-            if gate.token is not None and not token:
+            print(rules.url, flush=True)
+            if rules.token is not None and not token:
                 output.warn("everyone who has this address can connect; nothing is encrypted")
             output.say("Ctrl-C stops the server")
             if _has_screen() if open is None else open:
-                threading.Thread(target=_open, args=(gate.url,), daemon=True).start()
+                threading.Thread(target=_open, args=(rules.url,), daemon=True).start()
 
-        run(session, listening, gate, limits, ready)
+        run(session, listening, rules, limits, ready)
     if (failed := session.failed) and not session.newest.world:
         raise ValueError(failed)
     return 0
@@ -127,8 +127,8 @@ def make_session(
     from ..detect.choose import AUTO
     from ..detect.methods import method_name
     from ..scenes import SCENES
+    from ..view.interactive_run import Choice
     from ..view.session import Session
-    from ..view.stage import Choice
 
     if method is not None:
         method = None if method == AUTO else method_name(method)

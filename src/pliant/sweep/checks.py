@@ -89,7 +89,7 @@ def _limits(given: dict[str, Any]) -> Limits | None:
         depth=given.get("max-depth", 0.0),
         inside=given.get("max-inside"),
         self_pairs=given.get("max-self", 0),
-        body_pairs=given.get("max-cuts"),
+        body_pairs=given.get("max-body-pairs"),
         clearance=given.get("min-clearance"),
     )
 

@@ -39,8 +39,8 @@ _FIGURES = (
     "cuts_bodies_most",
     "frames_with_cuts",
     "start_pairs",
-    "forced",
-    "remained_most",
+    "failed_substeps",
+    "unresolved_most",
     "fastest_at_end_m_per_s",
 )
 

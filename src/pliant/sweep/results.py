@@ -12,14 +12,21 @@ from typing import Any
 from ..audit.findings import NoteKind
 from ..files import atomic_write
 from ..report.gallery import Card, write_gallery
-from .parameters import LIMITS
+from .parameters import EARLIER, LIMITS
 from .plan import Plan
 from .work import THUMBNAIL, read_times, write_json
 
 Row = dict[str, Any]
 MOST_HELD = 2000  # images embedded in the gallery; with more, all are linked
 FIRST, LAST = ("number", "id"), ("notes", "error")
-FORMER = {"unjudged": "unchecked"}  # earlier names of columns, written to the tables for one version
+# earlier names of columns, written to the tables for one version
+FORMER = {
+    "unjudged": "unchecked",
+    "forced": "failed_substeps",
+    "remained_most": "unresolved_most",
+    "tiles_made": "slabs_baked",
+    **EARLIER,
+}
 # figures shown below a thumbnail
 SHOWN = (
     "within_limits",
@@ -44,10 +51,12 @@ def rows_of(plan: Plan, records: dict[str, Row]) -> list[Row]:
     rows = []
     for number, run in enumerate(plan.runs, 1):
         record = records[run.id]
-        row: Row = {"number": number, "id": run.id} | record["figures"]
+        row: Row = {"number": number, "id": run.id}
+        row |= {FORMER.get(name, name): value for name, value in record["figures"].items()}  # of an earlier version
         if run.kind == "check" and record["error"] is None:
             row["unchecked"] = "; ".join(note["text"] for note in record["check_notes"])
-        row |= {old: row[new] for old, new in FORMER.items() if new in row} | run.named
+        row |= run.named
+        row |= {old: row[new] for old, new in FORMER.items() if new in row}
         row |= {"notes": "; ".join(record["notes"]), "error": record["error"]}
         rows.append(row)
     return rows
