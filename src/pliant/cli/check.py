@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from . import output
+from .output_paths import check_outputs
 from .reading import PLAIN, FileOptions, check_distinct, check_length, check_sources, extended, read_clip, warn_of_pair
-from .writing import check_targets
 
 if TYPE_CHECKING:
     from ..audit.findings import Limits, Report
@@ -110,7 +110,7 @@ def check(
         if body is None and given is not None:
             raise ValueError(f"--{name} needs a body; name one with --body")
     inputs = [path for path in (file, body, frames.points, frames.body_points) if path is not None]
-    check_targets([("--report", show.report, HTML), ("--sheet", show.sheet, PNG)], inputs)
+    check_outputs([("--report", show.report, HTML), ("--sheet", show.sheet, PNG)], inputs)
     lengths = [
         ("--max-depth", limits.max_depth, allowed.depth),
         ("--min-clearance", limits.min_clearance, allowed.clearance),

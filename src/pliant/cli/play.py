@@ -3,12 +3,12 @@
 import os
 import pathlib
 import sys
-import tempfile
 import threading
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from ..files import check_writable
 from . import output
 from .reading import PLAIN, FileOptions, metres
 from .staging import WearOptions, stage
@@ -161,11 +161,8 @@ def _check_folder(folder: pathlib.Path) -> None:
     """Verify before the simulation starts that recordings can be written to the folder."""
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"--folder {folder} is a file; give a folder for recordings")
-    there = folder.absolute()
-    while not there.exists() and there != there.parent:  # the folder is created with the first recording
-        there = there.parent
     try:
-        tempfile.TemporaryFile(dir=there).close()
+        check_writable(folder.absolute())  # a missing folder is created with the first recording
     except OSError as error:
         if folder == pathlib.Path():  # the default folder: playing works without recordings
             output.warn(f"this folder cannot be written ({error.strerror}); name another for recordings with --folder")

@@ -1,13 +1,17 @@
 """Gmsh .msh: versions 1.0, 2.x and 4.1, ascii and binary. Reads nodes and elements; other sections are skipped."""
 
 import functools
+import os
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..files import atomic_write
+from ..mesh import Mesh
 from .cursor import Cursor
 from .elements import LINE, NODES, POINT, QUAD, TET, TRIANGLE, Elements, Where, by_tag, refuse
 from .reading import Input, Parts, as_text, check_positions, heading
+from .rows import write_integers, write_rows
 
 KINDS = {1: LINE, 2: TRIANGLE, 3: QUAD, 4: TET, 15: POINT}
 _OTHERS = {
@@ -243,3 +247,17 @@ def _count_line(cursor: Cursor, what: str) -> int:
     if not text.isdigit() or len(text) > 18:
         raise cursor.file.fail(f"byte {cursor.at}", f"expected the number of {what}, found {_shown(text)!r}")
     return int(text)
+
+
+def write_mesh(path: str | os.PathLike[str], mesh: Mesh) -> None:
+    """Write ascii of version 4.1, one block of nodes and one of elements: tets, or triangles if there are none."""
+    rows, dim, kind = (mesh.tets, 3, 4) if len(mesh.tets) else (mesh.faces, 2, 2)
+    n, k = mesh.n_vertices, len(rows)
+    with atomic_write(path) as stream:
+        stream.write(b"$MeshFormat\n4.1 0 8\n$EndMeshFormat\n")
+        stream.write(f"$Nodes\n1 {n} 1 {n}\n{dim} 1 0 {n}\n".encode())
+        stream.write("".join(f"{tag}\n" for tag in range(1, n + 1)).encode())
+        write_rows(stream, "", mesh.vertices)
+        stream.write(f"$EndNodes\n$Elements\n1 {k} 1 {k}\n{dim} 1 {kind} {k}\n".encode())
+        write_integers(stream, np.column_stack([np.arange(k), rows]) + 1)
+        stream.write(b"$EndElements\n")

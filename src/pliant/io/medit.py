@@ -1,12 +1,16 @@
 """MEDIT .mesh (INRIA): ascii only; the binary form .meshb raises an error."""
 
+import os
 import re
 
 import numpy as np
 
+from ..files import atomic_write
+from ..mesh import Mesh
 from .cursor import Cursor
 from .elements import QUAD, TET, TRIANGLE, Elements, refuse
 from .reading import Input, Parts, as_text, check_positions
+from .rows import ROWS, write_integers
 
 # keywords in lower case, because programs differ in case
 _READ = {b"triangles": (TRIANGLE, 3), b"quadrilaterals": (QUAD, 4), b"tetrahedra": (TET, 4)}
@@ -55,3 +59,16 @@ def read(file: Input) -> Parts:
 def read_binary(file: Input) -> Parts:
     """Raise for a .meshb file, with advice on what to do."""
     raise file.fail("byte 0", "binary MEDIT files are not read; save it as ascii (.mesh), or as Gmsh .msh or .vtk")
+
+
+def write_mesh(path: str | os.PathLike[str], mesh: Mesh) -> None:
+    """Write ascii: tets, or triangles if there are none."""
+    name, rows = ("Tetrahedra", mesh.tets) if len(mesh.tets) else ("Triangles", mesh.faces)
+    with atomic_write(path) as stream:
+        stream.write(f"MeshVersionFormatted 2\nDimension 3\nVertices\n{mesh.n_vertices}\n".encode())
+        for k in range(0, mesh.n_vertices, ROWS):
+            part = mesh.vertices[k : k + ROWS].tolist()
+            stream.write("".join(" ".join(map(repr, row)) + " 0\n" for row in part).encode())
+        stream.write(f"{name}\n{len(rows)}\n".encode())
+        write_integers(stream, np.column_stack([rows + 1, np.zeros(len(rows), np.int64)]))
+        stream.write(b"End\n")

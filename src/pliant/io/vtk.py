@@ -1,14 +1,18 @@
 """VTK legacy files (.vtk) with an unstructured grid: ascii and binary, versions 1.0 to 5.1."""
 
+import os
 import re
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..files import atomic_write
+from ..mesh import Mesh
 from .cursor import Cursor
 from .elements import LINE, NODES, POINT, QUAD, TET, TRIANGLE, Elements, Where, refuse
 from .reading import Input, Parts, as_text, check_positions
+from .rows import write_integers, write_rows
 
 KINDS = {1: POINT, 3: LINE, 5: TRIANGLE, 9: QUAD, 10: TET}
 PASSED = (2, 4)  # ignored: poly-vertex and poly-line cells, of any length
@@ -174,3 +178,18 @@ def _pass_field(cursor: Cursor, binary: bool) -> None:
             n = cursor.count("tuples", wide)
             dtype = _type(cursor)
             _values(cursor, binary, wide * n, dtype, "a field")
+
+
+def write_mesh(path: str | os.PathLike[str], mesh: Mesh) -> None:
+    """Write ascii of the legacy version 3.0, which all VTK readers support: tets, or triangles if there are none."""
+    rows, kind = (mesh.tets, 10) if len(mesh.tets) else (mesh.faces, 5)
+    k, wide = rows.shape
+    title = " ".join(mesh.name.split())[:200] or "mesh"
+    title = title.encode("ascii", "replace").decode()
+    with atomic_write(path) as stream:
+        stream.write(f"# vtk DataFile Version 3.0\n{title}\nASCII\nDATASET UNSTRUCTURED_GRID\n".encode())
+        stream.write(f"POINTS {mesh.n_vertices} double\n".encode())
+        write_rows(stream, "", mesh.vertices)
+        stream.write(f"CELLS {k} {k * (wide + 1)}\n".encode())
+        write_integers(stream, np.column_stack([np.full(k, wide), rows]))
+        stream.write(f"CELL_TYPES {k}\n".encode() + f"{kind}\n".encode() * k)
