@@ -219,7 +219,7 @@ def _show_frames(report: Any) -> None:
     bad = [f for f in report.frames if f.penetrating or f.self_pairs]
     if not bad:
         return
-    shown = sorted(
+    listed = sorted(
         sorted(bad, key=lambda f: (-f.depth, -f.crossings - f.self_pairs, f.frame))[:_SHOWN], key=lambda f: f.frame
     )
     rows = [
@@ -233,10 +233,10 @@ def _show_frames(report: Any) -> None:
             f.self_pairs,
             f.loops + f.self_loops,
         )
-        for f in shown
+        for f in listed
     ]
     names = ("frame", "time", "inside", "deepest", "surface", "crossings", "self", "curves")
-    of = f"the worst {len(shown)} of {len(bad)} frames" if len(shown) < len(bad) else "frames"
+    of = f"the worst {len(listed)} of {len(bad)} frames" if len(listed) < len(bad) else "frames"
     output.table(names, rows, title=f"{of} with problems, of {len(report.frames)}", right=" ".join(names))
 
 

@@ -186,10 +186,10 @@ def _rows(figures: dict[str, Any], h: float) -> list[tuple[str, str]]:
 def _distances(figures: dict[str, Any], h: float) -> list[tuple[str, str]]:
     """Rows about the reconstruction and its distances from the mesh, both ways."""
     rows = [("reconstruction", f"{figures['reconstructed_triangles']:,} triangles by marching cubes")]
-    for way, words in (("forward", "mesh to reconstruction"), ("backward", "reconstruction to mesh")):
-        x, y, z = (f"{a:.4g}" for a in figures[f"{way}_at_m"])
-        rows.append((words, f"max {_length(figures[f'{way}_max_m'], h)} at ({x}, {y}, {z}) m"))
-        rows.append(("", f"mean {_length(figures[f'{way}_mean_m'], h)}"))
+    for direction, words in (("forward", "mesh to reconstruction"), ("backward", "reconstruction to mesh")):
+        x, y, z = (f"{a:.4g}" for a in figures[f"{direction}_at_m"])
+        rows.append((words, f"max {_length(figures[f'{direction}_max_m'], h)} at ({x}, {y}, {z}) m"))
+        rows.append(("", f"mean {_length(figures[f'{direction}_mean_m'], h)}"))
     for name, words in (("lost", "too thin or sharp"), ("unknown", "beside the boundary")):
         if share := figures[f"forward_{name}_share"]:
             rows.append((words, f"{100 * share:.3g} % of the mesh is beyond 0.866 cells"))

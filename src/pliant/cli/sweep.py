@@ -127,7 +127,7 @@ class _ProgressDisplay:
     """Progress and remaining time: a bar on a terminal, a line every few seconds elsewhere."""
 
     def __init__(self, name: str) -> None:
-        self.name, self.began, self.said, self.before = name, time.monotonic(), -_INTERVAL, 0
+        self.name, self.began, self.printed_at, self.before = name, time.monotonic(), -_INTERVAL, 0
         self.open: Any = None
         self.bar: Any = None
 
@@ -148,9 +148,9 @@ class _ProgressDisplay:
             self.before = now.done
             return
         passed = time.monotonic() - self.began
-        if passed - self.said < _INTERVAL and now.done < now.total:
+        if passed - self.printed_at < _INTERVAL and now.done < now.total:
             return
-        self.said = passed
+        self.printed_at = passed
         left = f", about {_span(passed / now.done * (now.total - now.done))} left" if 0 < now.done < now.total else ""
         output.say(f"sweep {self.name}: {now.done} of {now.total} done {note}".rstrip() + left)
 

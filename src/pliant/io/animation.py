@@ -72,9 +72,9 @@ def load_clip(
     if kind == ".npz":
         found = _npz(target, clip, max_bytes)
         if found is not None:
-            mesh, frames, said = found
+            mesh, frames, stored_rate = found
             placed = _turned(frames, units, up)
-            return Clip(mesh.moved(placed[0]), placed), said if fps is None and said else rate
+            return Clip(mesh.moved(placed[0]), placed), stored_rate if fps is None and stored_rate else rate
     mesh = load(target, **options)
     return Clip(mesh, mesh.vertices[None]), rate
 
@@ -189,14 +189,14 @@ def _npz(path: pathlib.Path, clip: str | None, max_bytes: int | None) -> tuple[M
             key = there[clip or next(iter(there))]
             frames = array_of(file, archive, key, "f", (None, None, 3))
             faces = array_of(file, archive, key.replace("frames", "faces"), "iu", (None, 3))
-            said = array_of(file, archive, "fps", "f", ())
+            stored = array_of(file, archive, "fps", "f", ())
     except BROKEN as error:
         raise file.fail("zip", f"not an animation in npz form ({error})") from None
     if frames is None or faces is None or not frames.size:
         raise file.fail("zip", f"no arrays {key!r} (T,n,3) and {key.replace('frames', 'faces')!r} (m,3)")
     check_frames(file, frames, "frame")
     check_indices(file, faces.ravel(), frames.shape[1], lambda k: f"faces[{k // 3}]")
-    rate = None if said is None or not 0.0 < float(said) <= 1e6 else float(said)
+    rate = None if stored is None or not 0.0 < float(stored) <= 1e6 else float(stored)
     return Mesh(frames[0], faces, name=clip or file.name), frames, rate
 
 
@@ -207,10 +207,10 @@ def _npz_clips(file: Input, archive: Any) -> dict[str, str]:
     if "frames.npy" in arrays:
         return {"0": "frames"}
     count = next(k for k in itertools.count() if f"frames_{k}.npy" not in arrays)
-    said = [_npz_name(file, archive, k) for k in range(count)]
+    stored = [_npz_name(file, archive, k) for k in range(count)]
     out: dict[str, str] = {}
-    taken = set(said)
-    for k, name in enumerate(said):
+    taken = set(stored)
+    for k, name in enumerate(stored):
         if not name or name in out:
             name = next(str(n) for n in itertools.count(k) if str(n) not in taken)
             taken.add(name)
@@ -223,7 +223,7 @@ def _npz_name(file: Input, archive: Any, k: int) -> str:
     from .npz import array_of
 
     try:
-        said = array_of(file, archive, f"name_{k}", "U", ())
+        name = array_of(file, archive, f"name_{k}", "U", ())
     except MeshFileError:
         return ""
-    return "" if said is None else str(said)
+    return "" if name is None else str(name)

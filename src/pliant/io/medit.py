@@ -40,15 +40,15 @@ def read(file: Input) -> Parts:
                 raise file.fail(cursor.where, "a mesh in the plane; expected dimension 3")
         elif name == b"vertices":
             n = cursor.count("vertices", 8)
-            place = cursor.places(4)
+            where = cursor.lines_of_rows(4)
             x = np.ascontiguousarray(cursor.floats(4 * n, "vertices (x, y, z, reference)").reshape(-1, 4)[:, :3])
-            check_positions(file, x, place)
+            check_positions(file, x, where)
         elif name in _READ:
             kind, width = _READ[name]
             n = cursor.count(name.decode(), 2 * (width + 1))
-            place = cursor.places(width + 1)
+            where = cursor.lines_of_rows(width + 1)
             rows = cursor.wholes((width + 1) * n, f"{name.decode()} (vertices, reference)")
-            found.add(kind, rows.reshape(-1, width + 1)[:, :width], place)
+            found.add(kind, rows.reshape(-1, width + 1)[:, :width], where)
         elif name in _REFUSED and cursor.peek() not in (b"", b"0"):
             raise refuse(file, cursor.where, name.decode())
     if x is None:

@@ -52,14 +52,14 @@ def read(file: Input) -> Parts:
         raise file.fail(cursor.where, "expected ASCII or BINARY")
     grid = (cursor.word("DATASET").upper(), cursor.word("the kind of the data set").upper())
     if grid != (b"DATASET", b"UNSTRUCTURED_GRID"):
-        shown = b" ".join(grid)[:40].decode("latin-1")
-        raise file.fail(cursor.where, f"{shown!r} is not read; save it as an unstructured grid, or as PLY")
+        excerpt = b" ".join(grid)[:40].decode("latin-1")
+        raise file.fail(cursor.where, f"{excerpt!r} is not read; save it as an unstructured grid, or as PLY")
     return _grid(cursor, kind == b"BINARY", new=version[1] == b"5")
 
 
 def _grid(cursor: Cursor, binary: bool, new: bool) -> Parts:
     x = types = cells = None
-    file, place = cursor.file, cursor.places(3)
+    file, where = cursor.file, cursor.lines_of_rows(3)
     while word := cursor.peek().upper():
         if word in (b"POINT_DATA", b"CELL_DATA"):
             break
@@ -67,9 +67,9 @@ def _grid(cursor: Cursor, binary: bool, new: bool) -> Parts:
         if word == b"POINTS":
             n = cursor.count("points", 3)
             dtype = _type(cursor)
-            place = cursor.bytes_of(0) if binary else cursor.places(3)
+            where = cursor.bytes_of_rows(0) if binary else cursor.lines_of_rows(3)
             x = _values(cursor, binary, 3 * n, dtype, "points").astype(np.float64).reshape(-1, 3)
-            check_positions(file, x, place)
+            check_positions(file, x, where)
         elif word == b"CELLS":
             cells = _cells_5(cursor, binary) if new else _cells(cursor, binary)
         elif word == b"CELL_TYPES":
@@ -82,8 +82,8 @@ def _grid(cursor: Cursor, binary: bool, new: bool) -> Parts:
         elif word == b"FIELD":
             _pass_field(cursor, binary)
         else:
-            shown = word[:20].decode("latin-1")
-            raise file.fail(cursor.where, f"expected POINTS, CELLS or CELL_TYPES, found {shown!r}")
+            excerpt = word[:20].decode("latin-1")
+            raise file.fail(cursor.where, f"expected POINTS, CELLS or CELL_TYPES, found {excerpt!r}")
     if x is None or cells is None or types is None:
         missing = "POINTS" if x is None else "CELLS" if cells is None else "CELL_TYPES"
         raise file.fail("end of file", f"no section {missing} (truncated?)")
@@ -116,8 +116,10 @@ def assembled(
 def _type(cursor: Cursor) -> str:
     word = cursor.word("the type of numbers").lower()
     if word not in TYPES:
-        shown = word[:20].decode("latin-1")
-        raise cursor.file.fail(cursor.where, f"unknown type {shown!r}; one of: {', '.join(t.decode() for t in TYPES)}")
+        excerpt = word[:20].decode("latin-1")
+        raise cursor.file.fail(
+            cursor.where, f"unknown type {excerpt!r}; one of: {', '.join(t.decode() for t in TYPES)}"
+        )
     return TYPES[word]
 
 

@@ -75,9 +75,9 @@ def check_run(run: Run, folder: pathlib.Path) -> Written:
         write(folder / name)
         files.append(name)
     if run.thumbnail:
-        shown = [Clip(worn.mesh, worn.frames, _CLOTH, worn.poses)]
-        shown += [] if under is None else [Clip(under.mesh, under.frames, _SKIN, under.poses)]
-        files.append(write_thumbnail(folder, shown, report.worst.frame))
+        clips = [Clip(worn.mesh, worn.frames, _CLOTH, worn.poses)]
+        clips += [] if under is None else [Clip(under.mesh, under.frames, _SKIN, under.poses)]
+        files.append(write_thumbnail(folder, clips, report.worst.frame))
     return Written(figures, files, times={}, check_notes=[note._asdict() for note in report.notes])
 
 

@@ -28,7 +28,7 @@ FORMER = {
     **EARLIER,
 }
 # figures shown below a thumbnail
-SHOWN = (
+DISPLAYED = (
     "within_limits",
     "penetration_m",
     "stretch_most",
@@ -92,7 +92,7 @@ def write_results(out: pathlib.Path, plan: Plan, records: dict[str, Row]) -> lis
         title=plan.name,
         lines=lines,
         columns=[column for column in columns if column not in FORMER],
-        shown=[*plan.varied, *(name for name in SHOWN if name in columns)],
+        displayed=[*plan.varied, *(name for name in DISPLAYED if name in columns)],
         cards=[_card(out, row, records[row["id"]], held) for row in rows],
     )
     return written

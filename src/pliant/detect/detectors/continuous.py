@@ -152,8 +152,8 @@ class ContinuousDetector(BaseDetector):
     through each other. A response that restores the gap thus returns them to their original side. Without motion the
     contacts are those of the method "bvh".
 
-    Solver "conservative" misses no contact; "cubic" is the conventional root finder, which may miss some (`guarantee` is
-    then C).
+    Solver "conservative" misses no contact; "cubic" is the conventional root finder, which may miss some (its
+    `guarantee` is C).
     """
 
     name = "continuous"
