@@ -1,4 +1,4 @@
-"""The table of file formats, from which readers, writers, help texts, error messages and the documentation are drawn.
+"""The table of file formats. Reading, writing and error messages use it; a test compares help texts and pages with it.
 
 A module named after a format has its reader `read` and its writers `write_mesh` and `write_clips`; where they are too
 long for one file, the writers are in a module of their own, such as `obj_write`.

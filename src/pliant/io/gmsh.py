@@ -1,4 +1,4 @@
-"""Gmsh .msh: versions 1.0, 2.x and 4.1, ascii and binary. Reads nodes and elements; other sections are skipped."""
+"""Gmsh .msh: reads nodes and elements of versions 1.0, 2.x and 4.1, ascii and binary; writes version 4.1 in ascii."""
 
 import functools
 import os

@@ -1,4 +1,4 @@
-"""MEDIT .mesh (INRIA): ascii only; the binary form .meshb raises an error."""
+"""MEDIT .mesh (INRIA), read and written in ascii; the binary form .meshb raises an error."""
 
 import os
 import re

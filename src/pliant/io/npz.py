@@ -1,4 +1,4 @@
-"""npz as `save` writes it: the arrays of a Mesh by name, read without NumPy's loader and without pickle."""
+"""npz archives: the arrays of a Mesh or of clips by name, read without NumPy's loader and without pickle."""
 
 import io
 import math

@@ -93,6 +93,7 @@ def _content(file: Input, start: int) -> list[tuple[int, list[bytes]]]:
 
 
 def write_mesh(path: str | os.PathLike[str], mesh: Mesh) -> None:
+    """Write text with up to 17 digits, which read back exactly."""
     with atomic_write(path) as stream:
         stream.write(f"OFF\n{mesh.n_vertices} {mesh.n_faces} 0\n".encode())
         write_rows(stream, "", mesh.vertices)

@@ -1,4 +1,4 @@
-"""Writing of PLY."""
+"""Writing of PLY, the Stanford polygon format, in binary."""
 
 import os
 from typing import Any

@@ -1,4 +1,4 @@
-"""STL: unconnected triangles, ascii or binary; `Mesh.welded` connects them."""
+"""STL: unconnected triangles, which `Mesh.welded` connects; read in ascii and binary, written in binary."""
 
 import dataclasses
 import os

@@ -1,4 +1,4 @@
-"""VTK legacy files (.vtk) with an unstructured grid: ascii and binary, versions 1.0 to 5.1."""
+"""VTK legacy files (.vtk): reads unstructured grids of versions 1.0 to 5.1, ascii and binary; writes 3.0 in ascii."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""One run: read the inputs, compute, write the files, and last, atomically, the record."""
+"""Execution of one run: its inputs are read, its files written, and its record last and atomically."""
 
 import importlib
 import io

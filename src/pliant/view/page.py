@@ -1,4 +1,4 @@
-"""The files of the page, read once into a table; requests are looked up in it, and no path is ever joined."""
+"""The static files of the page, read once into a table by request path, so that no request can name another file."""
 
 import importlib.resources
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""World: the description of a scene from which a page builds its content, and the commands valid for it."""
+"""The description of a scene from which a page builds its content (the greeting), and the commands valid for it."""
 
 import dataclasses
 import json
