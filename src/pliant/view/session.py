@@ -60,9 +60,8 @@ class Session:
         self._paused, self._single_step, self._speed = False, False, "1"
         self._statistics, self._warned = FrameStatistics(), set[str]()  # warnings already sent for this scene
         self._missed = 0  # grabs that hit nothing
-        self._holds: dict[
-            int, tuple[DragConstraint, bool]
-        ] = {}  # client -> its drag constraint, and whether it becomes a pin
+        # client -> its drag constraint, and whether it becomes a pin on release
+        self._holds: dict[int, tuple[DragConstraint, bool]] = {}
 
     def start(self) -> None:
         self._thread.start()
@@ -186,15 +185,9 @@ class Session:
         self._wake.clear()
 
     def _current_frame(self) -> Frame:
-        sim = self._run.sim
-        return Frame(
-            index=sim.index,
-            time=sim.state.time,
-            x=sim.state.x.copy(),
-            pose=sim.state.pose.copy(),
-            contacts=self._found,
-            seconds=0.0,
-        )
+        sim, state = self._run.sim, self._run.sim.state
+        x, pose = state.x.copy(), state.pose.copy()
+        return Frame(index=sim.index, time=state.time, x=x, pose=pose, contacts=self._found, seconds=0.0)
 
     def _advance(self) -> None:
         """Compute one frame, publish it if the last one is old enough, and wait until it is due."""
