@@ -198,7 +198,8 @@ class Report:
         ):
             messages.append(f"{many}, {limits.body_pairs} allowed")
         elif limits.body_pairs is None and limits.depth is not None and crossed.crossings and not self.has_inside:
-            messages.append(f"{many}; their depth is undefined, the body has no inside (allow them with --max-cuts)")
+            allow = "allow them with --max-body-pairs"
+            messages.append(f"{many}; their depth is undefined, the body has no inside ({allow})")
         elif limits.body_pairs is None and limits.depth == 0.0 and crossed.crossings and not deep:
             messages.append(f"{many}, 0 allowed")
         if not self.has_inside and limits.inside is not None:

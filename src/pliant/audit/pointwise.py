@@ -167,7 +167,17 @@ def _sets(reported: Rows, sure: Rows, perhaps: Rows, x: Floats) -> Verdict:
     right, missed = np.intersect1d(reported, perhaps), np.setdiff1d(sure, reported)
     extra = np.concatenate([np.setdiff1d(reported, perhaps), reported[repeated(reported)]])
     none = np.zeros(0)
-    return Verdict(len(sure), x[right], x[missed], x[extra], len(missed) + len(extra), 0, none, none, 0.0)
+    return Verdict(
+        expected=len(sure),
+        right=x[right],
+        missed=x[missed],
+        extra=x[extra],
+        beyond=len(missed) + len(extra),
+        unreached=0,
+        depth=none,
+        turn=none,
+        bound=0.0,
+    )
 
 
 def _marked(rows: Rows, count: int) -> Bools:

@@ -33,7 +33,17 @@ def added(parts: Sequence[Verdict]) -> Verdict:
     stated = bounds[~np.isnan(bounds)]
     bound = float(stated.max()) if len(stated) else float("nan") if len(bounds) else 0.0
     counts = [sum(p.expected for p in parts), sum(p.beyond for p in parts), sum(p.unreached for p in parts)]
-    return Verdict(counts[0], right, missed, extra, counts[1], counts[2], depth, turn, bound)
+    return Verdict(
+        expected=counts[0],
+        right=right,
+        missed=missed,
+        extra=extra,
+        beyond=counts[1],
+        unreached=counts[2],
+        depth=depth,
+        turn=turn,
+        bound=bound,
+    )
 
 
 def turns(normal: Floats, gap: Floats, least: float) -> Floats:

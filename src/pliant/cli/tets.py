@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from . import output
+from .output_paths import check_outputs
 from .reading import PLAIN, FileOptions, check_sources, outward, read_mesh
-from .writing import check_targets
 
 if TYPE_CHECKING:
     from ..fill import FillLoss
@@ -42,8 +42,9 @@ def tets(
 
     from ..fill import fill_and_measure
     from ..io import save
+    from ..io.formats import WRITTEN_TETS
 
-    check_targets([("--out", out, (".msh", ".mesh", ".vtk", ".npz"))], [surface])
+    check_outputs([("--out", out, WRITTEN_TETS)], [surface])
     mesh = outward(read_mesh(surface, files))
     output.say_if_compiling("queries.closest_point.find_nearest")
     start = time.perf_counter()

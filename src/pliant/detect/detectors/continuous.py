@@ -153,7 +153,8 @@ class ContinuousDetector(BaseDetector):
     through each other. A response that restores the gap thus returns them to their original side. Without motion the
     contacts are those of the method "bvh".
 
-    Solver "conservative" misses no contact; "cubic" is the conventional root finder, which can (guarantee class C).
+    Solver "conservative" misses no contact; "cubic" is the conventional root finder, which may miss some (its
+    `guarantee` is C).
     """
 
     name = "continuous"
@@ -178,6 +179,7 @@ class ContinuousDetector(BaseDetector):
         **tree: Any,
     ) -> None:
         self.solver = validate.choice("solver", solver, list(SOLVERS))
+        self.guarantee = "A" if solver == "conservative" else "C"
         self.tolerance = validate.number("tolerance", tolerance, low=0.0, high=1.0)
         self._still = BvhDetector(one, other, within=within, max_bytes=max_bytes, **tree)
         near = self._still.near
