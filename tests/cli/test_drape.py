@@ -57,7 +57,7 @@ def test_every_output_can_be_read_back(here):
     assert len(list(pathlib.Path("deep").glob("run_0*.obj"))) >= 5
 
 
-def test_replay_and_sheet_show_the_run(here):
+def test_replay_and_sheet_show_the_run(here, small_pictures):
     from PIL import Image
 
     assert cli.run(["drape", *FILES, *SHORT, "--replay", "run.html", "--sheet", "run.png"]) == 0
