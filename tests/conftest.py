@@ -1,5 +1,6 @@
 """What all tests share: the data folder that may be absent, seeds and case counts from the environment."""
 
+import functools
 import os
 import pathlib
 import signal
@@ -54,3 +55,15 @@ def data() -> pathlib.Path:
     if not DATA.is_dir():
         pytest.skip("no ../shared/data beside the checkout")
     return DATA
+
+
+@pytest.fixture
+def small_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sheets and field pages have small pictures; the examples of docs and tests/report make them at full size."""
+    from pliant.report import check_sheet, field_page, result
+
+    tile = (96, 80)
+    small = functools.partial(field_page.field_page, slices=3, size=tile)
+    monkeypatch.setattr(field_page, "field_page", small)
+    monkeypatch.setattr(result, "contact_sheet", functools.partial(result.contact_sheet, tile=tile))
+    monkeypatch.setattr(check_sheet, "write_check_sheet", functools.partial(check_sheet.write_check_sheet, tile=tile))

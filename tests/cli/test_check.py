@@ -196,7 +196,7 @@ def test_points_alone_are_no_surface(here, capsys):
     assert "faces" in complaint(capsys, "points.obj")
 
 
-def test_report_and_sheet_are_written(here, capsys):
+def test_report_and_sheet_are_written(here, capsys, small_pictures):
     from PIL import Image
 
     figures = said(capsys, "clips.obj", "-b", "ball.ply", "--report", "deep/out.html", "--sheet", "deep/out.png")

@@ -57,7 +57,7 @@ def test_every_output_can_be_read_back(here):
     assert len(list(pathlib.Path("deep").glob("run_0*.obj"))) >= 5
 
 
-def test_replay_and_sheet_show_the_run_and_the_second_start_compiles_nothing(here):
+def test_replay_and_sheet_show_the_run_and_the_second_start_compiles_nothing(here, small_pictures):
     from PIL import Image
 
     tokens = ["drape", *FILES, *SHORT, "--replay", "run.html", "--sheet", "run.png"]

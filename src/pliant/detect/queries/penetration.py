@@ -86,13 +86,17 @@ class Depths(SkinQueries):
         self._tree = super().fitted()
         self._blocks, self._number = blocks_of(self.surface, self._tree)
         self.blocks = self._blocks
+        self._refitted = False
 
     def update(self, x: Any) -> Self:
-        """Set the vertices (n,3) of the original, unwelded mesh and refit."""
+        """Set the vertices (n,3) of the original, unwelded mesh and refit, unless they are where they were."""
         x = validate.floats("x", x, self._shape)
         if self._seams.follow(x):
             self._sew(self._seams.sides[0].mesh)
-        self.x[:] = x[self.rows]
+        x = x[self.rows]
+        if self._refitted and np.array_equal(x.view(np.int64), self.x.view(np.int64)):
+            return self
+        self.x[:], self._refitted = x, True
         refit(self._tree, self.surface.x, self.surface.faces)
         _nearest.fill_blocks(self._tree.nodes, self._number, self._blocks.boxes, self._blocks.child)
         _nearest.fill_rows(self.surface, self._tree.order, self._blocks.rows)
