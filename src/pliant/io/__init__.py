@@ -61,7 +61,8 @@ def load(
         known = f"one of: {', '.join(READ)}, each also with .gz"
         raise MeshFileError(target, "", f"unknown extension {extension(target)!r}; {known}")
     check_part(target, part)
-    return _read_mesh(read_input(target, default_limit() if max_bytes is None else max_bytes, part), reader, factor, up)
+    file = read_input(target, default_limit() if max_bytes is None else max_bytes, part)
+    return _read_mesh(file, function(reader), factor, up)
 
 
 def _read_mesh(file: Input, reader: Callable[[Input], Parts], factor: float, up: str) -> Mesh:
@@ -70,7 +71,7 @@ def _read_mesh(file: Input, reader: Callable[[Input], Parts], factor: float, up:
     try:
         # the checks below find overflows and NaNs and report where they are
         with np.errstate(all="ignore"):
-            parts = function(reader)(file)
+            parts = reader(file)
         if not len(parts.faces):
             raise file.fail(
                 "", f"no faces ({len(parts.vertices)} vertices); pliant reads surfaces, not points or lines"
