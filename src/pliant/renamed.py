@@ -110,7 +110,7 @@ NAMES = {
     "audit.footage": {"Footage": "pliant.audit.recording.Recording"},
     "audit.rulings": {"Ruling": "pliant.audit.verdicts.Verdict"},
     "cli.writing": {
-        "check_place": "pliant.files.check_writable",
+        "check_place": "pliant.cli.output_paths.check_output",
         "check_targets": "pliant.cli.output_paths.check_outputs",
     },
     "deforming": {"sewn": "pliant.motion.deforming.welds"},
