@@ -7,8 +7,7 @@ from cyclopts import Parameter
 
 from pliant.cli import output
 from pliant.cli.field import HTML
-from pliant.cli.output_paths import check_outputs
-from pliant.files import check_writable
+from pliant.cli.output_paths import check_output, check_outputs
 
 if TYPE_CHECKING:
     from pliant.report.tables import Report
@@ -118,7 +117,7 @@ def _check_folders(data: pathlib.Path | None, save: pathlib.Path | None) -> None
     if save is not None and save.exists() and not save.is_dir():
         raise NotADirectoryError(f"--save {save} is not a folder")
     if save is not None:
-        check_writable(save / "table.csv")
+        check_output(save / "table.csv")
 
 
 def _run_all(

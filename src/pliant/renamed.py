@@ -120,7 +120,7 @@ NAMES = {
     "audit.judge": {"judge": "pliant.audit.evaluate.evaluate"},
     "audit.rulings": {"Ruling": "pliant.audit.verdicts.Verdict"},
     "cli.writing": {
-        "check_place": "pliant.files.check_writable",
+        "check_place": "pliant.cli.output_paths.check_output",
         "check_targets": "pliant.cli.output_paths.check_outputs",
     },
     "deforming": {"sewn": "pliant.motion.deforming.welds"},

@@ -74,9 +74,8 @@ def test_a_process_that_nobody_asks_leaves_and_another_comes(apart):
 @linux
 def test_a_process_leaves_when_whoever_asked_is_gone(apart, tmp_path):
     mark = tmp_path / "mark"
-    lines = (
-        "from pliant.sweep.worker import *\nWorkerProcess().run(Job('sweep.odd_jobs:sleep', {'mark': %r}), Limits())"
-    )
+    call = "WorkerProcess().run(Job('sweep.odd_jobs:sleep', {'mark': %r}), Limits())"
+    lines = f"from pliant.sweep.worker import *\n{call}"
     asking = subprocess.Popen([sys.executable, "-c", lines % str(mark)])
     pid = _wait(lambda: mark.exists() and mark.read_text())
     asking.kill()

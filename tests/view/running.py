@@ -32,7 +32,7 @@ class Running:
     """What a client needs to know, and a look inside for tests."""
 
     def __init__(self, server: Server, loop: asyncio.AbstractEventLoop) -> None:
-        self.server, self.loop, self.gate = server, loop, server.gate
+        self.server, self.loop, self.gate = server, loop, server.rules
         self.port, self.url, self.host = self.gate.port, self.gate.url, f"127.0.0.1:{self.gate.port}"
 
     def tasks(self) -> int:

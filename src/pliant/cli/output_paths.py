@@ -23,9 +23,14 @@ def check_outputs(
         if resolved in options:
             raise ValueError(f"{options[resolved]} and {option} are the same file, {path}")
         options[resolved] = option
-        if path.is_dir():
-            raise IsADirectoryError(f"{path} is a folder; give a file name")
-        try:
-            check_writable(path.resolve().parent)
-        except OSError as error:
-            raise type(error)(error.errno, f"cannot write {path}: {error.strerror}") from None
+        check_output(path)
+
+
+def check_output(path: pathlib.Path) -> None:
+    """Raise OSError if no file can be created at the path; missing folders are tested at their nearest ancestor."""
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; give a file name")
+    try:
+        check_writable(path.resolve().parent)
+    except OSError as error:
+        raise type(error)(error.errno, f"cannot write {path}: {error.strerror}") from None

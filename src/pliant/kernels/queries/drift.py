@@ -88,6 +88,7 @@ def flush_meets(a, b, same, batches, n, within, out, count):
     meets, filled = batches.meets, batches.filled
     faces, edges = batches.faces.pairs, batches.edges.pairs
     n_f, n_e = filled[0], filled[1]
+    # the same expansion as in `proximity.near_range`, written out because it is the innermost loop of both
     for m in range(n):
         p, q = meets[m, 0], meets[m, 1]
         i_0, i_1, i_2 = a.welded[p, 0], a.welded[p, 1], a.welded[p, 2]

@@ -131,8 +131,8 @@ function fell(code, reason, wait) {
   dragTool.forget();
   note("");
   const why = reason || (code === 1006 ? "no response" : `code ${code}`);
-  const reason = code === 503 ? `The server is full: ${why}` : `Lost the connection to the server (${why}).`;
-  say(`${reason} Retrying ${wait < 1000 ? "now" : `in ${Math.round(wait / 1000)} s`} …`);
+  const failure = code === 503 ? `The server is full: ${why}` : `Lost the connection to the server (${why}).`;
+  say(`${failure} Retrying ${wait < 1000 ? "now" : `in ${Math.round(wait / 1000)} s`} …`);
 }
 
 function rose() {
