@@ -29,7 +29,7 @@ PLAIN    ?= tests/kernels tests/respond tests/dynamics tests/test_geometry.py
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo bench test aside test-compiled test-plain test-bounds test-long fuzz attack lint types contracts format wheel docs docs-check constraints clean
+.PHONY: help setup demo bench test checks test-compiled test-plain test-bounds test-long fuzz attack lint types contracts format wheel docs docs-check constraints clean
 
 help:  ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -71,13 +71,13 @@ test-compiled test-plain test-bounds test-long: export OMP_WAIT_POLICY := passiv
 
 # what needs one core only runs beside the tests; its output follows theirs
 test: lint contracts  ## everything that CI runs: lint, types, contracts, tests, wheel
-	@mkdir -p out; $(MAKE) --no-print-directory aside >out/aside.txt 2>&1 & aside=$$!; \
-	trap 'kill $$aside; exit 130' INT TERM; \
+	@mkdir -p out; $(MAKE) --no-print-directory checks >out/checks.txt 2>&1 & checks=$$!; \
+	trap 'kill $$checks; exit 130' INT TERM; \
 	$(MAKE) --no-print-directory test-compiled; tests=$$?; \
-	wait $$aside; others=$$?; cat out/aside.txt; exit $$((tests || others))
+	wait $$checks; others=$$?; cat out/checks.txt; exit $$((tests || others))
 
-aside: JOBS := 0
-aside: types wheel test-plain
+checks: JOBS := 0
+checks: types wheel test-plain  ## what `make test` runs beside the compiled tests: types, wheel, test-plain
 
 test-compiled: $(VENV)/.test  ## the whole test suite, with compiled kernels
 	$(PYTEST) -n $(JOBS) --dist loadfile --durations=20 --durations-min=3

@@ -1,6 +1,7 @@
 """What all tests share: the data folder that may be absent, seeds and case counts from the environment."""
 
 import functools
+import gc
 import os
 import pathlib
 import signal
@@ -32,6 +33,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "long" in item.keywords:
             item.add_marker(pytest.mark.skip(reason="runs in `make test-long`"))
+
+
+def pytest_collection_finish() -> None:
+    """Keep what collection made, which stays to the end, out of every later collection of garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_report_header() -> str:
