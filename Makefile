@@ -25,8 +25,11 @@ SCENES   := $(addprefix --ignore=,tests/scenes tests/test_bad_arrays.py)
 # CI turns the compiler off for the tests of the kernels; `make test-long` does so for the whole suite
 PLAIN    ?= tests/kernels tests/respond tests/dynamics tests/test_geometry.py
 
+# where this is set, every process that the tests start compiles the sources of Numba and SciPy again: 1 s each
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
-.PHONY: help setup demo bench test test-compiled test-plain test-bounds test-long fuzz attack lint types contracts format wheel docs docs-check constraints clean
+.PHONY: help setup demo bench test aside test-compiled test-plain test-bounds test-long fuzz attack lint types contracts format wheel docs docs-check constraints clean
 
 help:  ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -66,7 +69,15 @@ export PYTHONDONTWRITEBYTECODE :=
 # several processes share the cores: threads that spin while they wait made a launch 27 times slower (1155 against 43 us)
 test-compiled test-plain test-bounds test-long: export OMP_WAIT_POLICY := passive
 
-test: lint types contracts test-compiled test-plain wheel  ## everything that CI runs: lint, types, contracts, tests, wheel
+# what needs one core only runs beside the tests; its output follows theirs
+test: lint contracts  ## everything that CI runs: lint, types, contracts, tests, wheel
+	@mkdir -p out; $(MAKE) --no-print-directory aside >out/aside.txt 2>&1 & aside=$$!; \
+	trap 'kill $$aside; exit 130' INT TERM; \
+	$(MAKE) --no-print-directory test-compiled; tests=$$?; \
+	wait $$aside; others=$$?; cat out/aside.txt; exit $$((tests || others))
+
+aside: JOBS := 0
+aside: types wheel test-plain
 
 test-compiled: $(VENV)/.test  ## the whole test suite, with compiled kernels
 	$(PYTEST) -n $(JOBS) --dist loadfile --durations=20 --durations-min=3

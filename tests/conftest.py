@@ -60,7 +60,8 @@ def data() -> pathlib.Path:
 @pytest.fixture
 def small_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sheets and field pages have small pictures; the examples of docs and tests/report make them at full size."""
-    from pliant.report import check_sheet, field_page, result
+    from pliant.report import check_sheet, field_page
+    from pliant.simulation import result
 
     tile = (96, 80)
     small = functools.partial(field_page.field_page, slices=3, size=tile)

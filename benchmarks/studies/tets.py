@@ -16,7 +16,7 @@ from pliant.motion.clip import Clip
 from pliant.report.camera import Camera
 from pliant.report.picture import render
 from pliant.scenes import SCENES
-from pliant.simulation.measure.intersections import IntersectionCount
+from pliant.simulation.measure.intersections import IntersectionStatistics
 from pliant.simulation.record import record
 
 WIDE, HIGH, GAP = 294, 270, 8
@@ -109,7 +109,7 @@ def cylinders(frames: int = 300) -> None:
     for resolution, mode in ((2, "safe"), (3, "safe"), (3, "push"), (4, "safe")):
         scene = SCENES["cylinders"](resolution=resolution, self_contact=mode)
         sim = pliant.Simulation(scene)
-        count, spent, met, contacts = IntersectionCount(scene, sim.state.x), [], [], 0
+        count, spent, met, contacts = IntersectionStatistics(scene, sim.state.x), [], [], 0
         start, bent, volume = sim.dynamics.energy(sim.state)["kinetic"], 0.0, []
         for _ in range(frames):
             begin = time.process_time()
@@ -126,7 +126,7 @@ def cylinders(frames: int = 300) -> None:
         tets = sum(len(scene.bodies[b].mesh.tets) for b in scene.solids)
         fastest = float(np.linalg.norm(sim.state.v[scene.deformable_rows], axis=1).max())
         print(
-            f"{resolution:10}  {mode}  {tets:5}  {np.median(spent[1:]):4.1f}  {sim.guard.passes / frames:6.1f}"
+            f"{resolution:10}  {mode}  {tets:5}  {np.median(spent[1:]):4.1f}  {sim.self_contact.passes / frames:6.1f}"
             f"  {contacts:8}  {soft:11}  {tray:4}  {bent:.2f}  {min(volume):.3f} to {max(volume):.3f}"
             f"  {fastest:.3f} m/s",
             flush=True,

@@ -22,8 +22,8 @@ from pliant.detect.methods import EARLIER, method_name
 from pliant.scene import Body, Scene
 from pliant.simulation import Simulation
 from pliant.view.commands import Choose
+from pliant.view.interactive_run import Choice, InteractiveRun
 from pliant.view.session import Session
-from pliant.view.stage import Choice, Stage
 
 SRC = pathlib.Path(pliant.__file__).parents[1]
 BALL = pliant.shapes.ball(0.1, 2)
@@ -66,19 +66,19 @@ def test_a_method_from_outside_is_compared_like_the_others(registered, capsys):
 
 @pytest.mark.compiled
 def test_a_method_from_outside_is_in_the_menu_of_play_and_runs_there(registered, tmp_path):
-    own = Scene([Body(CLOTH), Body(BALL, fixed=True)], eps=0.004, name="toy")
-    assert Stage(Choice(own=own)).methods()["sampled-points"] == ""
+    own = Scene([Body(CLOTH), Body(BALL, obstacle=True)], eps=0.004, name="toy")
+    assert InteractiveRun(Choice(own=own)).methods()["sampled-points"] == ""
     session = Session(Choice(own=own, method="sampled-points"), tmp_path)
     session.start()
     try:
         for name in ("sampled-points", "bvh", "sampled-points"):
             session.post(1, Choose("method", name))
             end = time.monotonic() + 200.0
-            while not (session.newest.data and session._stage.method == name and session._stage.sim.index > 1):
+            while not (session.newest.data and session._run.method == name and session._run.sim.index > 1):
                 assert not session.failed
                 assert time.monotonic() < end
                 time.sleep(0.01)
-        assert isinstance(session._stage.sim.detectors[0], SampledPoints)
+        assert isinstance(session._run.sim.detectors[0], SampledPoints)
     finally:
         session.stop()
         session._thread.join(60.0)
@@ -160,17 +160,17 @@ def test_earlier_names_are_accepted_and_the_present_ones_are_told():
         assert METHODS[old] is METHODS[new]
         assert METHODS[new].name == new
         assert old in METHODS
-    scene = Scene([Body(CLOTH), Body(BALL, fixed=True)], self_contact="push")
+    scene = Scene([Body(CLOTH), Body(BALL, obstacle=True)], self_contact="push")
     sim = Simulation(scene, method="tree", self_method="stochastic_tree")
-    assert (sim.method, sim.guard.method) == ("bvh", "stochastic-bvh")
-    stage = Stage(Choice(own=scene, method="brute-force"))
-    stage.use("tree", lambda _: None)
-    assert stage.method == "bvh"
+    assert (sim.method, sim.self_contact.method) == ("bvh", "stochastic-bvh")
+    run = InteractiveRun(Choice(own=scene, method="brute-force"))
+    run.use("tree", lambda _: None)
+    assert run.method == "bvh"
 
 
 @pytest.mark.compiled
 def test_a_checkpoint_with_earlier_names_goes_on(tmp_path):
-    scene = Scene([Body(CLOTH), Body(BALL, fixed=True)], self_contact="push")
+    scene = Scene([Body(CLOTH), Body(BALL, obstacle=True)], self_contact="push")
     sim = Simulation(scene, substeps=2, method="bvh", self_method="bvh", self_response="penalty")
     list(sim.run(2))
     sim.save(tmp_path / "new.npz")
@@ -179,7 +179,7 @@ def test_a_checkpoint_with_earlier_names_goes_on(tmp_path):
     assert str(kept["method"]) == kept["between"][0] == "bvh"
     np.savez(tmp_path / "old.npz", **kept | {"method": "tree", "between": np.array(["tree", "penalty"])})
     back = Simulation.load(tmp_path / "old.npz", scene)
-    assert (back.method, back.guard.method) == ("bvh", "bvh")
+    assert (back.method, back.self_contact.method) == ("bvh", "bvh")
     assert [f.x.tobytes() for f in back.run(2)] == [f.x.tobytes() for f in sim.run(2)]
 
 
@@ -245,7 +245,7 @@ class Earlier:
 
 
 def test_a_detector_without_the_base_class_still_serves():
-    own, scene = Earlier(), Scene([Body(CLOTH), Body(BALL, fixed=True)])
+    own, scene = Earlier(), Scene([Body(CLOTH), Body(BALL, obstacle=True)])
     own.memory = np.ones((2, 10))
     sim = Simulation(scene, substeps=1, detectors=[own])
     assert len(own.memory) == 0

@@ -13,7 +13,7 @@ from pliant.scene import Body, Cloth, Scene
 from pliant.scenes import SCENES
 from pliant.shapes import cloth
 from pliant.simulation import Frame, Simulation
-from pliant.simulation.measure.intersections import IntersectionCount
+from pliant.simulation.measure.intersections import IntersectionStatistics
 
 pytestmark = pytest.mark.compiled
 
@@ -46,7 +46,7 @@ class Seen(NamedTuple):
 
 def seen(sim: Simulation, frames: int, hashed: int = 0) -> Seen:
     """Run, count exactly in every frame, and digest the first `hashed` ones."""
-    count, soft, most = IntersectionCount(sim.scene, sim.state.x), {*sim.scene.deformable}, 0
+    count, soft, most = IntersectionStatistics(sim.scene, sim.state.x), {*sim.scene.deformable}, 0
     counts, total = [count.at(sim.state.x)], hashlib.sha256()
     for frame in sim.run(frames):
         counts.append(count.at(frame.x))
@@ -55,7 +55,7 @@ def seen(sim: Simulation, frames: int, hashed: int = 0) -> Seen:
         if frame.index <= hashed:
             total.update(bits(frame, sim))
     finite = bool(np.isfinite(sim.state.x).all())
-    return Seen(counts, most, sim.guard.failed_substeps, finite, total.hexdigest())
+    return Seen(counts, most, sim.self_contact.failed_substeps, finite, total.hexdigest())
 
 
 def bits(frame: Frame, sim: Simulation) -> bytes:
@@ -99,7 +99,7 @@ def test_no_two_triangles_meet_in_any_frame_of_safe_mode(name):
 @pytest.mark.parametrize("name", ["ribbon", "stack"])
 def test_without_self_contact_the_same_cloth_passes_through_itself(name):
     sim = small(name, "off")
-    count = IntersectionCount(sim.scene, sim.state.x)
+    count = IntersectionStatistics(sim.scene, sim.state.x)
     assert max(count.at(frame.x)[0] for frame in sim.run(SMALL[name][3])) > 10
 
 
@@ -145,7 +145,7 @@ class Watched(Projection):
 
 
 def watched(sim: Simulation, frames: int) -> Watched:
-    sim.guard._cloth = watch = Watched(sim.scene, sim.guard.thickness)
+    sim.self_contact._cloth = watch = Watched(sim.scene, sim.self_contact.thickness)
     for _ in sim.run(frames):
         pass
     assert watch.given > 0.0

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
-from pliant.view.access import Gate, listen_at
+from pliant.view.access import AccessRules, listen_at
 from pliant.view.commands import Do
 from pliant.view.protocol import SessionProtocol
 from pliant.view.server import USUAL, Limits, Server
@@ -50,7 +50,7 @@ def running(
 ) -> Iterator[Running]:
     """Serve `session` on a free port while the block runs."""
     listening = listen_at(host, 0)
-    gate = Gate.at(listening, host, token)
+    gate = AccessRules.at(listening, host, token)
     ready, over, made = threading.Event(), threading.Event(), []
 
     async def serving() -> None:

@@ -9,6 +9,7 @@ from . import output
 
 if TYPE_CHECKING:
     from ..mesh import Mesh
+    from ..motion.character import Character
     from ..motion.clip import Clip
 
 
@@ -35,14 +36,28 @@ def check_sources(*paths: pathlib.Path | None) -> None:
 
 def read_mesh(path: pathlib.Path, options: FileOptions) -> "Mesh":
     """Load a mesh; warn about an implausible size and about defects that change results."""
-    from ..io import load, size_warning
+    from ..io import load
 
     mesh = load(path, units=options.units, up=options.up)
+    warn_of_mesh(path, mesh)
+    return mesh
+
+
+def read_body(path: pathlib.Path, options: FileOptions) -> "Mesh | Character":
+    """Load a character from a file with a clip, and otherwise a mesh, without warnings."""
+    from ..io import load_mesh_or_character
+
+    return load_mesh_or_character(path, units=options.units, up=options.up)
+
+
+def warn_of_mesh(path: pathlib.Path, mesh: "Mesh") -> None:
+    """Warn about an implausible size and about defects that change results."""
+    from ..io import size_warning
+
     if warning := size_warning(mesh):
         output.warn(f"{path}: {warning}")
     if defects := mesh.issues.words(defects_only=True):
         output.warn(f"{path}: {defects}")
-    return mesh
 
 
 def outward(mesh: "Mesh") -> "Mesh":
@@ -97,14 +112,14 @@ def warn_of_pair(worn: "Clip", under: "Clip | None") -> None:
         return
     apart = float(max(*(one[0] - other[1]), *(other[0] - one[1])))
     if sizes[0] > 20.0 * sizes[1]:
-        said = f"the garment is {sizes[0] / sizes[1]:.0f} times as large as the body"
+        mismatch = f"the garment is {sizes[0] / sizes[1]:.0f} times as large as the body"
     elif sizes[1] > 150.0 * sizes[0]:
-        said = f"the body is {sizes[1] / sizes[0]:.0f} times as large as the garment"
+        mismatch = f"the body is {sizes[1] / sizes[0]:.0f} times as large as the garment"
     elif apart > 2.0 * max(sizes):
-        said = f"garment and body are {apart:.3g} m apart"
+        mismatch = f"garment and body are {apart:.3g} m apart"
     else:
         return
-    output.warn(f"{said}; are both files in the same units, with the same axis up?")
+    output.warn(f"{mismatch}; are both files in the same units, with the same axis up?")
 
 
 def extended(one: "Clip", other: "Clip") -> "Clip":

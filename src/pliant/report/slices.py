@@ -47,11 +47,11 @@ def window(field: Field, scale: Scale) -> Floats:
 
 def slice_values(field: Field, axis: int, at: float, box: Floats, pixel: float) -> Floats:
     """(h,w) distances on the plane where coordinate `axis` equals `at`, sampled every `pixel` metres."""
-    right, up, way, rise = _ACROSS[axis]
+    right, up, flip, rise = _ACROSS[axis]
     columns, rows = (np.maximum(np.ceil((box[1] - box[0]) / pixel), 2).astype(int)[k] for k in (right, up))
     points = np.empty((rows, columns, 3))
     points[..., axis] = at
-    points[..., right] = (box[0, right] + (np.arange(columns) + 0.5) * pixel)[::way]
+    points[..., right] = (box[0, right] + (np.arange(columns) + 0.5) * pixel)[::flip]
     points[..., up] = (box[0, up] + (np.arange(rows) + 0.5) * pixel)[::-rise, None]
     return field.sample(points.reshape(-1, 3))[0].reshape(rows, columns)
 

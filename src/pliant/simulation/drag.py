@@ -79,9 +79,9 @@ class DragConstraint:
 
     def pull(self, state: State, dt: float) -> None:
         """Apply one substep: advance towards `to`, and pull the vertices."""
-        way = self.to - self.at
-        far, most = float(np.linalg.norm(way)), min(max(self.step, SLOWEST * dt), FASTEST * dt)
-        self.at = self.to.copy() if far <= most else self.at + way * (most / far)
+        offset = self.to - self.at
+        far, most = float(np.linalg.norm(offset)), min(max(self.step, SLOWEST * dt), FASTEST * dt)
+        self.at = self.to.copy() if far <= most else self.at + offset * (most / far)
         gap = self.at - self.point(state)
         far, most = float(np.linalg.norm(gap)), self._force * self._give * dt * dt
         if far > most:
@@ -92,7 +92,7 @@ class DragConstraint:
 def grab(scene: Scene, state: State, origin: Any, along: Any) -> DragConstraint | None:
     """Return a drag constraint at the first hit of a ray from `origin` (3,), or None if that is not deformable."""
     hit = _first_hit(scene, state, validate.floats("origin", origin, (3,)), validate.floats("along", along, (3,)))
-    if hit is None or scene.bodies[hit[0]].fixed:
+    if hit is None or scene.bodies[hit[0]].obstacle:
         return None
     return DragConstraint.at_point(scene, state, *hit)
 

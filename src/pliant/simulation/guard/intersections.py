@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...detect.bvh.tree import refit, tree_of
-from ...detect.queries.intersections import crossings_between, side_of
-from ...kernels.queries.intersections import Side
+from ...detect.queries.intersections import bvh_side, crossings_between
+from ...kernels.queries.intersections import BvhSide
 from ...scene import Scene
 
 Floats = NDArray[np.float64]
@@ -18,7 +18,8 @@ class IntersectionCount:
 
     def __init__(self, scene: Scene, x: Floats) -> None:
         self.parts = [_Part(scene, b, x) for b in range(len(scene.bodies))]
-        self.deformable, self.fixed, self._moving = scene.deformable, scene.fixed, {*scene.deformable, *scene.moving}
+        self.deformable, self.obstacles = scene.deformable, scene.obstacles
+        self._moving = {*scene.deformable, *scene.moving}
 
     def at(self, x: Floats) -> tuple[int, int]:
         """Return the number of pairs of cloth with cloth and of cloth with bodies at positions x (n,3) of the scene."""
@@ -28,13 +29,13 @@ class IntersectionCount:
 
     def with_bodies(self) -> int:
         """Return the number of pairs of cloth with bodies at the positions of the last `move`."""
-        return sum(len(self.between(b, c)) for b in self.deformable for c in self.fixed)
+        return sum(len(self.between(b, c)) for b in self.deformable for c in self.obstacles)
 
     def corners(self, x: Floats) -> list[tuple[int, int, Pairs]]:
         """For each two bodies b, c that intersect at x: b, c and the corners (k,2,3) of the pairs, as rows of x."""
         self.move(x)
         found = []
-        for b, c in [*self._cloths, *((b, c) for b in self.deformable for c in self.fixed)]:
+        for b, c in [*self._cloths, *((b, c) for b in self.deformable for c in self.obstacles)]:
             pairs = self.between(b, c)
             if len(pairs):
                 one, two = (self.parts[k].faces[pairs[:, n]] + self.parts[k].rows.start for n, k in enumerate((b, c)))
@@ -74,5 +75,5 @@ class _Part:
         self.low, self.high = self.x.min(0), self.x.max(0)
 
     @property
-    def side(self) -> Side:
-        return side_of(self.x, self.faces, self.tree)
+    def side(self) -> BvhSide:
+        return bvh_side(self.x, self.faces, self.tree)
