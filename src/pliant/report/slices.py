@@ -78,12 +78,13 @@ def _slope(d: Floats) -> Floats:
     """(h,w) slope in metres per pixel, from neighbours with a value; never 0."""
     total = np.zeros(d.shape)
     for axis in (0, 1):
-        change = np.abs(np.diff(d, axis=axis))
-        pad = [(0, 0), (0, 0)]
-        pad[axis] = (1, 1)
-        change = np.pad(change, pad, constant_values=np.nan)
-        before, after = np.split(np.stack([np.delete(change, k, axis) for k in (-1, 0)]), 2)
-        total += np.fmax(np.nan_to_num(before[0]), np.nan_to_num(after[0])) ** 2
+        change = np.nan_to_num(np.abs(np.diff(d, axis=axis)))
+        most = np.zeros(d.shape)  # of the changes before and after each pixel
+        behind, ahead = (np.moveaxis(most, axis, 0)[part] for part in (slice(1, None), slice(None, -1)))
+        change = np.moveaxis(change, axis, 0)
+        behind[...] = change
+        np.maximum(ahead, change, out=ahead)
+        total += most**2
     return np.maximum(np.sqrt(total), 1e-9 * max(float(np.nanmax(np.abs(d), initial=0.0)), 1e-30))
 
 
