@@ -150,7 +150,7 @@ def test_a_full_disk_keeps_the_old_file_and_names_it(tmp_path: pathlib.Path) -> 
     for target in targets:
         target.parent.mkdir()
         target.write_bytes(b"old")
-    words = [sys.executable, "-c", FULL, *map(str, targets)]
+    words = [sys.executable, "-B", "-c", FULL, *map(str, targets)]  # or the limit cuts bytecode short, for good
     run = subprocess.run(words, capture_output=True, text=True, timeout=60)
     for target in targets:
         assert f"cannot write {target}: File too large" in run.stdout, run.stderr
