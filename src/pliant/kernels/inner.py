@@ -5,11 +5,23 @@ that unpacks Python objects for each of those as well. Here both wait until Pyth
 the entry is compiled, and linked with the LLVM code that is there.
 """
 
+import contextlib
+import copy
+
 from llvmlite import binding
 from numba.core.caching import CompileResultCacheImpl
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompileResult, Flags, compile_extra
 from numba.core.dispatcher import _FunctionCompiler
+from numba.core.environment import Environment
+
+
+class _NoEngine:
+    """Stands in for the code generator where Numba sets the environment of machine code."""
+
+    @staticmethod
+    def set_env(name, environment) -> None:
+        """Leave it to `set_environments`."""
 
 
 class InnerLibrary(JITCodeLibrary):
@@ -20,8 +32,38 @@ class InnerLibrary(JITCodeLibrary):
         self._verify_declare_only_symbols()
         self._finalized = True
 
+    @property
+    def codegen(self):
+        return _NoEngine
+
     def serialize_using_object_code(self):
         return self.name, self._final_module.as_bitcode()
+
+
+class LoopWrapper(InnerLibrary):
+    """The thin code around the body of a parallel loop, which is optimised together with its caller only."""
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+
+@contextlib.contextmanager
+def inner_loops(codegen):
+    """Keep the bodies of parallel loops, which Numba compiles like functions of their own, as inner libraries."""
+    usual = codegen.create_library
+
+    def create(name, **options):
+        if name.startswith("__numba_parfor_gufunc"):
+            return InnerLibrary(codegen, name, **options)
+        if name == "parallelgufuncwrapper" or name.startswith("<numba.np.ufunc.wrappers."):
+            return LoopWrapper(codegen, name, **options)
+        return usual(name, **options)
+
+    codegen.create_library = create
+    try:
+        yield
+    finally:
+        codegen.create_library = usual
 
 
 class InnerCompiler(_FunctionCompiler):
@@ -94,14 +136,21 @@ def inner_compiler(compiled) -> InnerCompiler:
 
 def with_entry(result):
     """Return an inner kernel as one that Python can call."""
-    target, fndesc = result.target_context, result.fndesc
+    target = result.target_context.subtarget(enable_nrt=True)  # arrays that it returns are owned by Python
+    fndesc, inner = copy.copy(result.fndesc), result.environment
+    # the entry adds constants, for example the types of arrays it returns, which the stored inner kernel must not have
+    environment = Environment(inner.globals)
+    environment.env_name = fndesc.env_name = f"{inner.env_name}.entry"
+    environment.consts[:] = inner.consts
     library = target.codegen().create_library(fndesc.qualname)
     library.enable_object_caching()
     library.add_linking_library(result.library)
     with target.push_code_library(library):
-        target.create_cpython_wrapper(library, fndesc, result.environment, result.call_helper, release_gil=True)
-    entry = target.get_executable(library, fndesc, result.environment)
+        target.create_cpython_wrapper(library, fndesc, environment, result.call_helper, release_gil=True)
+    entry = target.get_executable(library, fndesc, environment)
     target.insert_user_function(entry, fndesc, [library])
+    kept = (*(result.referenced_envs or ()), inner)  # machine code of callers points to it
+    result = result._replace(fndesc=fndesc, environment=environment, referenced_envs=kept)
     return result._replace(entry_point=entry, library=library)
 
 

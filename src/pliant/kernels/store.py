@@ -17,7 +17,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLoca
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.sigutils import normalize_signature
 
-from .inner import InnerCacheImpl, inner_compiler, is_inner, set_environments, with_entry
+from .inner import InnerCacheImpl, inner_compiler, inner_loops, is_inner, set_environments, with_entry
 
 PATIENCE = 300.0  # seconds to wait for another process, which may have been stopped; then both compile
 PAUSE = 0.02
@@ -77,8 +77,10 @@ def share(compiled, folder: pathlib.Path) -> None:
 
     def compile_with(tools, signature):
         compiled._compiler, compiled._cache = tools
+        loops = contextlib.nullcontext() if tools is inner else inner_loops(compiled.targetctx.codegen())
         try:
-            return compile_it(signature)
+            with loops:
+                return compile_it(signature)
         finally:
             compiled._compiler, compiled._cache = usual
 
