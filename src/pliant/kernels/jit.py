@@ -81,7 +81,8 @@ def kernel(function=None, *, parallel=False):
         if parallel:
             function.serial = function
         return function
-    compiled = numba.njit(nogil=True, error_model="numpy", parallel=parallel and PARALLEL)(function)
+    options = {"nogil": True, "error_model": "numpy", "parallel": parallel and PARALLEL, "no_cfunc_wrapper": True}
+    compiled = numba.njit(**options)(function)
     store.share(compiled, kernel_cache(pathlib.Path(function.__code__.co_filename)))
     return _one_at_a_time(compiled) if parallel else compiled
 
