@@ -156,11 +156,22 @@ def second(x):
 """
 
 
-def caller(tmp_path, code):
+def caller(tmp_path, code, **environment):
     """Run `code` in a fresh interpreter, with bounds checks and a module of kernels of which one is inner."""
     (tmp_path / "called.py").write_text(CALLED)
-    before = CALLER.format(folder=str(tmp_path))
-    return python(before + code, PLIANT_COMPILE="1", NUMBA_BOUNDSCHECK="1", PLIANT_CACHE=str(tmp_path / "cache"))
+    environment |= {"PLIANT_COMPILE": "1", "NUMBA_BOUNDSCHECK": "1", "PLIANT_CACHE": str(tmp_path / "cache")}
+    return python(CALLER.format(folder=str(tmp_path)) + code, **environment)
+
+
+def test_without_inner_kernels_every_kernel_has_machine_code_and_the_answers_are_the_same(tmp_path):
+    code = (
+        "x = np.arange(4.0)\n"
+        "print(json.dumps([say(called.first, x), say(called.spread, np.arange(5.0)), state(called.third)[0]]))"
+    )
+    whole = caller(tmp_path, code, PLIANT_INNER="0")
+    inner = caller(tmp_path, code)
+    assert whole[:2] == inner[:2]
+    assert (whole[2], inner[2]) == ("JITCodeLibrary", "InnerLibrary")
 
 
 def test_an_inner_kernel_has_no_machine_code_until_python_calls_it(tmp_path):

@@ -13,12 +13,16 @@ import pathlib
 import threading
 import time
 
+import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.sigutils import normalize_signature
 
 from .inner import InnerCacheImpl, inner_compiler, inner_loops, is_inner, set_environments, with_entry
 
+# inner kernels rely on internals of Numba: other versions than these compile every kernel by itself, as Numba does
+TESTED = ("0.68.",)
+INNER = numba.__version__.startswith(TESTED) and os.environ.get("PLIANT_INNER", "1") not in ("0", "off", "false")
 PATIENCE = 300.0  # seconds to wait for another process, which may have been stopped; then both compile
 PAUSE = 0.02
 _held = threading.local()
@@ -69,6 +73,9 @@ def share(compiled, folder: pathlib.Path) -> None:
     A kernel that another kernel calls is compiled as an inner one; see `inner`.
     """
     compiled.py_func.folder = folder
+    if not INNER:
+        _share_whole(compiled, folder)
+        return
     cache, inner_cache = _Cache(compiled.py_func), _InnerCache(compiled.py_func)
     usual, inner = (compiled._compiler, cache), (inner_compiler(compiled), inner_cache)
     compile_it, add_it = compiled.compile, compiled.add_overload
@@ -116,6 +123,19 @@ def share(compiled, folder: pathlib.Path) -> None:
             add_it(result)
 
     compiled.compile, compiled.add_overload = compile_once, add
+
+
+def _share_whole(compiled, folder: pathlib.Path) -> None:
+    """As `share`, but every kernel is compiled for Python too."""
+    cache, compile_it = _Cache(compiled.py_func), compiled.compile
+    path = folder / f"{cache._impl.filename_base}.lock"
+    compiled._cache = cache
+
+    def compile_once(signature):
+        with global_compiler_lock, contextlib.nullcontext() if cache.has(compiled, signature) else locked(path):
+            return compile_it(signature)
+
+    compiled.compile = compile_once
 
 
 @contextlib.contextmanager
