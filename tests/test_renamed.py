@@ -128,6 +128,10 @@ def test_a_name_that_changed_within_its_module_works_and_warns(module: str, old:
         ("pliant.fill", "FillLoss", "share", "lost_share"),
         ("pliant.fill", "FillLoss", "words", "warning"),
         ("pliant.motion.animation", "Skeleton", "place", "world_matrices"),
+        ("pliant.respond.base", "Response", "pushed", "normal_correction"),
+        ("pliant.respond.base", "Response", "rubbed", "friction_correction"),
+        ("pliant.simulation", "Simulation", "responds", "response_name"),
+        ("pliant.simulation.guard", "Guard", "responds", "response_name"),
         ("pliant.simulation.guard", "Guard", "touching", "obstacle_contacts"),
     ],
 )

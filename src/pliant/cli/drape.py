@@ -34,8 +34,9 @@ class ClothOptions:
 
 
 @dataclasses.dataclass(frozen=True)
-class BetweenOptions:
-    """Detection and response between deformable bodies, in addition to the guard."""
+class SelfContactOptions:
+    """A method and response of your own between deformable bodies; they replace the guard's detection and response, and
+    in safe mode the guard still limits the motion."""
 
     self_method: str | None = None
     """Detection method between deformable bodies and within each: bvh, sphere-surface, continuous, spatial-hash,
@@ -46,7 +47,7 @@ class BetweenOptions:
     "Subdivision levels of the sphere-surface method. Default: chosen by the thickness."
 
 
-_COTTON, _WORN, _GUARDED = ClothOptions(), WearOptions(), BetweenOptions()
+_COTTON, _WORN, _GUARDED = ClothOptions(), WearOptions(), SelfContactOptions()
 
 
 def drape(
@@ -68,7 +69,7 @@ def drape(
     restitution: Annotated[float, Parameter(name=["--restitution", "--elasticity"])] = 0.0,
     self_contact: Literal["off", "push", "safe"] | None = None,
     thickness: str | None = None,
-    between: Annotated[BetweenOptions, Parameter(name="*")] = _GUARDED,
+    between: Annotated[SelfContactOptions, Parameter(name="*")] = _GUARDED,
     wind: tuple[float, float, float] = (0.0, 0.0, 0.0),
     gravity: tuple[float, float, float] = (0.0, -9.81, 0.0),
     place: Literal["auto", "as-is", "above"] = "auto",
@@ -215,7 +216,7 @@ def drape(
     return int(failed)
 
 
-def _self_contact_options(between: BetweenOptions) -> dict[str, Any]:
+def _self_contact_options(between: SelfContactOptions) -> dict[str, Any]:
     """The arguments of `Simulation` for contact between layers of cloth."""
     from ..detect.methods import method_name
 

@@ -246,8 +246,7 @@ class Session:
         self._statistics.add_simulated(self._run.sim.dt)
 
     def _publish(self, frame: Frame) -> None:
-        self._published_at, run = time.perf_counter(), self._run
-        scene = run.scene
+        self._published_at, run, scene = time.perf_counter(), self._run, self._run.scene
         late = self._published_at - self._measured_at > MEASURE_INTERVAL
         if self._referee is not None and (late or (self._paused and frame.time != self._measured_time)):
             self._least_distance = self._referee.least_distance(frame.x, frame.pose)
@@ -282,7 +281,8 @@ class Session:
             "held": bool(own),
             "missed": self._missed,
             "pins": len(run.drags) - len(own),
-            "slow": round(self._statistics.speed, 3),
+            "speed": round(self._statistics.speed, 3),
+            "slow": round(self._statistics.speed, 3),  # its former name, for one version
         }
         news = self.newest
         self.newest = PublishedFrame(news.world, news.serial + 1, encode(news.world, news.serial + 1, header, arrays))
