@@ -95,6 +95,7 @@ MODULES = {
     "report.crossings": "pliant.simulation.measure.intersections",
     "report.referee": "pliant.simulation.measure.referee",
     "report.result": "pliant.simulation.result",
+    "report.shared": "pliant.report.intersection_volume",
     "scenes.pace": "pliant.scenes.defaults",
     "scenes.reliefs": "pliant.scenes.height_fields",
     "scenes.snug": "pliant.scenes.attachment",
@@ -189,8 +190,13 @@ NAMES = {
     "report.result": {
         "Meeting": "pliant.simulation.result.IntersectingBodies",
         "Referee": "pliant.simulation.measure.referee.Referee",
-        "drape": "pliant.simulation.record.drape",
+        "drape": "pliant.simulation.drape.drape",
         "record": "pliant.simulation.record.record",
+    },
+    "report.shared": {"SharedVolume": "pliant.report.intersection_volume.IntersectionVolume"},
+    "scenes.pace": {
+        "Pace": "pliant.scenes.defaults.RunLength",
+        "pace_of": "pliant.scenes.defaults.default_run_length",
     },
     "soft_contact": {"SoftContact": "pliant.simulation.deformable_contact.DeformableContact"},
     "view.memory": {"give_back": "pliant.view.heap.trim_heap"},

@@ -121,12 +121,12 @@ def test_detectors_that_another_run_used_begin_with_nothing_of_it():
 def test_what_a_response_remembers_outlives_a_slider_and_another_method():
     run = InteractiveRun(SMALL)
     run.respond("surface-tag")
-    run.set_substeps(run.pace.substeps)
+    run.set_substeps(run.frame_substeps)
     while not len(run.sim.response.state()):
         run.step()
     for change in (
         lambda: run.tune("friction", 0.7),
-        lambda: run.set_substeps(run.pace.substeps // 2),
+        lambda: run.set_substeps(run.frame_substeps // 2),
         lambda: run.use("brute-force", quiet),
     ):
         before = run.sim.response.state()

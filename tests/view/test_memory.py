@@ -180,7 +180,7 @@ def test_a_method_chosen_in_the_middle_of_a_frame_leaves_recorded_frames_a_hundr
     session._execute(1, Choose("method", "brute-force"))  # from here on in single small steps
     for _ in range(12):
         session._advance()
-    run.set_substeps(run.pace.substeps)
+    run.set_substeps(run.frame_substeps)
     session._advance()
     np.testing.assert_allclose(np.diff(times), 0.01)
     session._execute(1, Do("keep"))

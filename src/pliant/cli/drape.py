@@ -10,7 +10,7 @@ from . import output
 from .diagnostics import Sources, run_warnings
 from .output_paths import check_outputs
 from .reading import PLAIN, FileOptions, check_sources, metres
-from .staging import WearOptions, stage
+from .scene_building import WearOptions, build_scene
 
 HTML, PNG = (".html", ".htm"), (".png",)
 
@@ -187,14 +187,14 @@ def drape(
     options |= {name: value for name, value in chosen_here.items() if value is not None}
     self_contact_options = _self_contact_options(between)
     output.say_if_compiling("dynamics.cloth.relax_serial")
-    made, pace = stage(cloth, body, scene, place, files, wear, options)
-    frames, substeps = frames or pace.frames, substeps or pace.substeps
-    chosen = resolve_method(made, method)
+    built, defaults = build_scene(cloth, body, scene, place, files, wear, options)
+    frames, substeps = frames or defaults.frames, substeps or defaults.substeps
+    chosen = resolve_method(built, method)
     fielded = chosen.name == "distance-field"
     with output.fraction_bar("baking the field" if fielded else "preparing") as baked:
         bake_options = {"progress": baked, "cache": cache} if fielded else None
-        sim = Simulation(made, dt, substeps=substeps, method=chosen, options=bake_options, **self_contact_options)
-    with output.progress(f"draping {made.name}", frames) as advance:
+        sim = Simulation(built, dt, substeps=substeps, method=chosen, options=bake_options, **self_contact_options)
+    with output.progress(f"draping {built.name}", frames) as advance:
         # intersections of cloth are counted whenever --self-contact is given, even off
         counted = True if self_contact is not None else None
         result = record(sim, frames, measure=measure, count_intersections=counted, progress=lambda _: advance())
@@ -205,10 +205,10 @@ def drape(
                 several = write(path)
             written += [str(file) for file in several or [path]]
     if json:
-        output.print_json(result.summary | {"eps_m": made.eps, "method": chosen._asdict(), "files": written})
+        output.print_json(result.summary | {"eps_m": built.eps, "method": chosen._asdict(), "files": written})
     else:
         rows = [("method", f"{chosen.name} ({chosen.why})"), *(("written", name) for name in _shortened(written))]
-        output.table(("", made.name), [*result.facts.items(), *rows])
+        output.table(("", built.name), [*result.facts.items(), *rows])
     worn = () if scene is not None or body is None else (cloth, *wear.layer)
     for line in run_warnings(result, Sources(worn, body, files)):
         output.warn(line)

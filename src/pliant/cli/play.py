@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from ..files import check_writable
 from . import output
 from .reading import PLAIN, FileOptions, metres
-from .staging import WearOptions, stage
+from .scene_building import WearOptions, build_scene
 
 if TYPE_CHECKING:
     from ..view.protocol import SessionProtocol
@@ -140,7 +140,7 @@ def make_session(
         raise ValueError(_unknown_scene(str(scene)))
     if scene in SCENES:
         raise ValueError(f"{scene} brings its own body; give either its name or files")
-    own, _ = stage(None if scene is None else pathlib.Path(scene), body, None, place, files, wear, options)
+    own, _ = build_scene(None if scene is None else pathlib.Path(scene), body, None, place, files, wear, options)
     return Session(Choice(method=method, own=own), folder)  # the scene already contains the options
 
 

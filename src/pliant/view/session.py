@@ -204,7 +204,7 @@ class Session:
         self._statistics.add_frame(seconds, run.clock.seconds, run.parts)
         self._spent += seconds
         self._found = frame.contacts
-        self._part = (self._part + run.substeps) % run.pace.substeps
+        self._part = (self._part + run.substeps) % run.frame_substeps
         if self._part == 0:
             whole, self._spent = dataclasses.replace(frame, seconds=self._spent), 0.0
             self._record(whole)
