@@ -103,13 +103,16 @@ MODULES = {
     "sweep.apart": "pliant.sweep.worker",
     "sweep.tiles": "pliant.sweep.bakes",
     "topology": "pliant.mesh.topology",
+    "view.answers": "pliant.view.http_responses",
     "view.ear": "pliant.view.log_relay",
-    "view.face": "pliant.view.protocol",
+    "view.face": "pliant.view.session_interface",
     "view.gate": "pliant.view.access",
     "view.looks": "pliant.view.overlays",
     "view.memory": "pliant.view.heap",
     "view.stage": "pliant.view.interactive_run",
     "view.tempo": "pliant.view.frame_statistics",
+    "view.wire": "pliant.view.frame_encoding",
+    "view.world": "pliant.view.scene_description",
 }
 
 _FIELDS, _QUERIES, _DETECTORS = "pliant.detect.fields", "pliant.detect.queries", "pliant.detect.detectors"
@@ -207,8 +210,15 @@ NAMES = {
         "join_run": "pliant.sweep.bakes.bake_run",
         "tile_jobs": "pliant.sweep.bakes.slab_jobs",
     },
-    "view.gate": {"Gate": "pliant.view.access.AccessRules"},
-    "view.stage": {"Stage": "pliant.view.interactive_run.InteractiveRun"},
+    "view.gate": {
+        "Gate": "pliant.view.access.AccessRules",
+        "listen_at": "pliant.view.listening.listen_at",
+    },
+    "view.stage": {
+        "Choice": "pliant.view.interactive_run.StartOptions",
+        "Stage": "pliant.view.interactive_run.InteractiveRun",
+    },
+    "view.world": {"World": "pliant.view.scene_description.SceneDescription"},
 }
 
 

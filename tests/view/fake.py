@@ -11,7 +11,7 @@ import numpy as np
 from pliant import Clip, shapes
 from pliant.report.pack import pack
 from pliant.view.commands import Choose, Command, Do, FreePins, Grab, Known, LetGo, Pull, Set, Show
-from pliant.view.protocol import PublishedFrame
+from pliant.view.session_interface import PublishedFrame
 
 KNOWN = Known(
     choices={"scene": ("wave", "calm"), "method": ("bvh", "distance-field"), "speed": ("1", "0.5")},

@@ -20,7 +20,7 @@ from ..simulation.drag import DragConstraint
 from ..state import State
 
 log = logging.getLogger("pliant.view")
-FRAME = 0.01  # simulated seconds per frame, as in `pliant drape`
+FRAME_SECONDS = 0.01  # simulated seconds per frame, as in `pliant drape`
 SPEEDS = ("1/4", "1/2", "1", "2")
 OWN = "your files"
 RECENT = 4  # methods kept in memory: in a large scene each takes 20 to 130 MiB and half a second to prepare again
@@ -38,7 +38,7 @@ class Range:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Choice:
+class StartOptions:
     """The initial scene and method. own: a scene built from files, added to the menu."""
 
     scene: str = "tablecloth-on-bust"
@@ -72,7 +72,7 @@ _SOLID = {
 class InteractiveRun:
     """One scene at a time. `sim` is the simulation; changing a setting creates a new one from the current state."""
 
-    def __init__(self, choice: Choice) -> None:
+    def __init__(self, choice: StartOptions) -> None:
         self.choice, self.clock = choice, Clock()
         self.drags: list[DragConstraint] = []
         self.load_scene(OWN if choice.own is not None else choice.scene, choice.method)
@@ -197,8 +197,8 @@ class InteractiveRun:
         self.set_substeps(max(fit, default=1))
 
     @property
-    def parts(self) -> int:
-        """The number of frames in 0.01 s of simulated time."""
+    def slices_per_frame(self) -> int:
+        """Number of slices, each simulated and published on its own, that make up a frame of `FRAME_SECONDS`."""
         return self.frame_substeps // self.substeps
 
     def step(self) -> Frame:
@@ -234,7 +234,7 @@ class InteractiveRun:
     ) -> Simulation:
         if _reaches(scene) != _reaches(self.scene):
             self._detectors = {}
-        dt = FRAME * self.substeps / self.frame_substeps
+        dt = FRAME_SECONDS * self.substeps / self.frame_substeps
         if method not in self._detectors and scene.deformable and scene.obstacles:
             note(f"preparing {method} ...")
         made = self._detectors.get(method)
