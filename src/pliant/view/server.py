@@ -25,6 +25,7 @@ from websockets.asyncio.server import serve as serve_sockets
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
+from .. import renamed
 from . import http_responses
 from .access import AccessRules, Controls
 from .commands import LONGEST, Command, Known, Refused, parse
@@ -53,6 +54,7 @@ class Limits:
 
 
 DEFAULT_LIMITS = Limits()
+__getattr__ = renamed.module(__name__, {"USUAL": "pliant.view.server:DEFAULT_LIMITS"})
 
 
 class Connection(ServerConnection):
