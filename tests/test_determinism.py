@@ -23,7 +23,7 @@ from pliant.detect.choose import AUTO
 from pliant.kernels import jit
 from pliant.respond import RESPONSES
 from pliant.scenes import SCENES
-from pliant.scenes.defaults import pace_of
+from pliant.scenes.defaults import default_run_length
 from pliant.scenes.dressing import dress_scene
 from pliant.simulation import Simulation
 from pliant.state import State
@@ -103,11 +103,11 @@ def settled(name: str) -> State:
 
 def started(case: Case, state: State | None) -> Simulation:
     scene = scene_of(case.scene)
-    pace = pace_of(scene)
+    defaults = default_run_length(scene)
     quick = "bvh" if case.self_method or case.self_response else AUTO  # a field is not made for every case
     return Simulation(
         scene,
-        substeps=min(pace.substeps, 4),
+        substeps=min(defaults.substeps, 4),
         method=case.method or quick,
         response=case.response or "projection",
         self_method=case.self_method or None,

@@ -11,8 +11,9 @@ import threading
 import numpy as np
 from PIL import Image
 
-from pliant.view.access import AccessRules, listen_at
-from pliant.view.interactive_run import Choice
+from pliant.view.access import AccessRules
+from pliant.view.interactive_run import StartOptions
+from pliant.view.listening import listen_at
 from pliant.view.server import Server
 from pliant.view.session import Session
 
@@ -24,7 +25,7 @@ def serve(scene: str, over: threading.Event) -> str:
     """Serve a session on a free port until `over` is set; return its address."""
     import asyncio
 
-    session, listening = Session(Choice(scene)), listen_at("127.0.0.1", 0)
+    session, listening = Session(StartOptions(scene)), listen_at("127.0.0.1", 0)
     gate, ready = AccessRules.at(listening, "127.0.0.1"), threading.Event()
 
     async def serving() -> None:

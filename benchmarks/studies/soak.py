@@ -25,7 +25,7 @@ import numpy as np
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
-from pliant.view.wire import decode
+from pliant.view.frame_encoding import decode
 
 FLAT = 100.0  # MiB
 Row = tuple[float, int, int]

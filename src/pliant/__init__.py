@@ -50,7 +50,7 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from .scene import Solid as Solid
     from .simulation import Simulation as Simulation
     from .simulation.cutting import cut as cut
-    from .simulation.record import drape as drape
+    from .simulation.drape import drape as drape
 
 # public name -> its module, imported at first use, so that `import pliant` takes milliseconds and does not load Numba
 _HOME = {
@@ -80,7 +80,7 @@ _HOME = {
     "contacts": "contacts",
     "cut": "simulation.cutting",
     "detector": "detect",
-    "drape": "simulation.record",
+    "drape": "simulation.drape",
     "fill_with_tets": "fill",
     "find_contacts": "detect",
     "fix": "audit.fix",

@@ -83,7 +83,7 @@ MODULES = {
     "dynamics.soft": "pliant.dynamics.deformable",
     "dynamics.xpbd": "pliant.dynamics.cloth",
     "guard": "pliant.simulation.guard",
-    "guard.crossings": "pliant.simulation.guard.intersections",
+    "guard.crossings": "pliant.simulation.measure.intersection_count",
     "hand": "pliant.simulation.drag",
     "io.footage": "pliant.io.animation",
     "io.tet_writing": "pliant.io.gmsh",
@@ -95,6 +95,7 @@ MODULES = {
     "report.crossings": "pliant.simulation.measure.intersections",
     "report.referee": "pliant.simulation.measure.referee",
     "report.result": "pliant.simulation.result",
+    "report.shared": "pliant.report.intersection_volume",
     "scenes.pace": "pliant.scenes.defaults",
     "scenes.reliefs": "pliant.scenes.height_fields",
     "scenes.snug": "pliant.scenes.attachment",
@@ -102,13 +103,16 @@ MODULES = {
     "sweep.apart": "pliant.sweep.worker",
     "sweep.tiles": "pliant.sweep.bakes",
     "topology": "pliant.mesh.topology",
+    "view.answers": "pliant.view.http_responses",
     "view.ear": "pliant.view.log_relay",
-    "view.face": "pliant.view.protocol",
+    "view.face": "pliant.view.session_interface",
     "view.gate": "pliant.view.access",
     "view.looks": "pliant.view.overlays",
     "view.memory": "pliant.view.heap",
     "view.stage": "pliant.view.interactive_run",
     "view.tempo": "pliant.view.frame_statistics",
+    "view.wire": "pliant.view.frame_encoding",
+    "view.world": "pliant.view.scene_description",
 }
 
 _FIELDS, _QUERIES, _DETECTORS = "pliant.detect.fields", "pliant.detect.queries", "pliant.detect.detectors"
@@ -164,8 +168,8 @@ NAMES = {
     "detect.tree.crossings": {"Crossings": f"{_QUERIES}.intersections.Intersections"},
     "detect.tree.detector": {"TreeDetector": f"{_DETECTORS}.bvh.BvhDetector"},
     "door": {"door": "pliant.arguments.check_arguments"},
-    "guard": {"CrossingCount": "pliant.simulation.guard.IntersectionCount"},
-    "guard.crossings": {"CrossingCount": "pliant.simulation.guard.intersections.IntersectionCount"},
+    "guard": {"CrossingCount": "pliant.simulation.measure.intersection_count.IntersectionCount"},
+    "guard.crossings": {"CrossingCount": "pliant.simulation.measure.intersection_count.IntersectionCount"},
     "hand": {"Hand": "pliant.simulation.drag.DragConstraint"},
     "io.tet_writing": {
         "write_gmsh": "pliant.io.gmsh.write_mesh",
@@ -189,8 +193,13 @@ NAMES = {
     "report.result": {
         "Meeting": "pliant.simulation.result.IntersectingBodies",
         "Referee": "pliant.simulation.measure.referee.Referee",
-        "drape": "pliant.simulation.record.drape",
+        "drape": "pliant.simulation.drape.drape",
         "record": "pliant.simulation.record.record",
+    },
+    "report.shared": {"SharedVolume": "pliant.report.intersection_volume.IntersectionVolume"},
+    "scenes.pace": {
+        "Pace": "pliant.scenes.defaults.RunLength",
+        "pace_of": "pliant.scenes.defaults.default_run_length",
     },
     "soft_contact": {"SoftContact": "pliant.simulation.deformable_contact.DeformableContact"},
     "view.memory": {"give_back": "pliant.view.heap.trim_heap"},
@@ -201,8 +210,15 @@ NAMES = {
         "join_run": "pliant.sweep.bakes.bake_run",
         "tile_jobs": "pliant.sweep.bakes.slab_jobs",
     },
-    "view.gate": {"Gate": "pliant.view.access.AccessRules"},
-    "view.stage": {"Stage": "pliant.view.interactive_run.InteractiveRun"},
+    "view.gate": {
+        "Gate": "pliant.view.access.AccessRules",
+        "listen_at": "pliant.view.listening.listen_at",
+    },
+    "view.stage": {
+        "Choice": "pliant.view.interactive_run.StartOptions",
+        "Stage": "pliant.view.interactive_run.InteractiveRun",
+    },
+    "view.world": {"World": "pliant.view.scene_description.SceneDescription"},
 }
 
 

@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -210,7 +210,7 @@ class Scene:
     restitution: float = 0.0
     name: str = "scene"
     self_contact: str = "off"
-    thickness: float | None = None
+    thickness: float | None = None  # a number after construction
     overlaps: Sequence[tuple[int, int]] = ()
     overlap_resolution: int = 64
 
@@ -246,7 +246,7 @@ class Scene:
 
     def lift(self, body: int) -> float:
         """Return the additional contact offset (m) of a cloth from obstacles, due to its layer."""
-        return self.bodies[body].layer * (self.eps if self.thickness is None else self.thickness)
+        return self.bodies[body].layer * cast(float, self.thickness)
 
     @property
     def deformable(self) -> list[int]:

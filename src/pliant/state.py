@@ -17,7 +17,8 @@ class State:
     """Positions x, velocities v and positions at the start of the step, each (n,3), of the vertices of all bodies.
 
     pose, pose_start (bodies,3,4): pose of each body's mesh now, and `lapse` seconds ago; bodies beyond the end of the
-    array are at their rest pose. The rows of x of a moving body are brought up to its pose once per frame.
+    array are at their rest pose. The rows of x of a moving body follow its pose at the end of
+    every frame, and in every substep if a detector or the guard reads them.
     bones: per deforming obstacle (by index), its bone matrices (k,3,4) (see `Deforming`).
     """
 
@@ -43,7 +44,11 @@ class State:
         return State(x, v, x_start, self.time, self.pose.copy(), self.pose_start.copy(), self.lapse, dict(self.bones))
 
     def save(self, path: Any) -> None:
-        """Write to an .npz file, atomically; `load` returns a bitwise identical state."""
+        """Write x, v, x_start, time and pose to an .npz file, atomically; `load` returns them bitwise.
+
+        `pose_start` of the loaded state equals its pose, `lapse` is 0 and `bones` is empty; `Simulation` computes them
+        again from the scene. A checkpoint (`Simulation.save`) contains everything that a run needs.
+        """
         from .files import atomic_write
 
         with atomic_write(path) as stream:

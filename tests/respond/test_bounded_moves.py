@@ -27,15 +27,15 @@ def near_a_held_end(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, n
 def test_the_free_end_of_a_held_edge_does_not_fly(rng):
     for _ in range(cases(200)):
         found, x, w = near_a_held_end(rng)
-        start, pushed, rubbed = x.copy(), np.zeros(1), np.zeros((1, 3))
+        start, normal_correction, friction_correction = x.copy(), np.zeros(1), np.zeros((1, 3))
         substep = Substep(x, start - [[0.0, 0.0, 0.0]] * 4, w, 0.01)
-        project(found, substep, 0.005, Friction(0.3, False), 2.0, pushed, rubbed)
+        project(found, substep, 0.005, Friction(0.3, False), 2.0, normal_correction, friction_correction)
         moved = np.linalg.norm(x - start, axis=1)
         assert moved[[0, 2, 3]].max() == 0.0
-        assert moved[1] <= FARTHEST * pushed[0] * (1.0 + 1e-12)
+        assert moved[1] <= FARTHEST * normal_correction[0] * (1.0 + 1e-12)
         v, before = np.zeros((4, 3)), np.zeros((4, 3))
         v[0] = [0.0, 3.0, 0.0]  # the held end is carried
-        limit_restitution(found, v, before, w, 0.0, 0.1, pushed)
+        limit_restitution(found, v, before, w, 0.0, 0.1, normal_correction)
         assert np.abs(v).max() <= 3.0 * FARTHEST * (1.0 + 1e-12)
 
 

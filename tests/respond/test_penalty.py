@@ -85,9 +85,9 @@ def test_no_contact_rubs_harder_than_its_push_allows():
     response = Penalty(scene)
     response.begin(found, state)
     response.apply(found, state, 1e-3)
-    rubbed = np.linalg.norm(response.rubbed, axis=1)
-    assert (rubbed <= 0.4 * response.pushed * (1 + 1e-12)).all()
-    assert rubbed.max() > 0.0
+    friction_correction = np.linalg.norm(response.friction_correction, axis=1)
+    assert (friction_correction <= 0.4 * response.normal_correction * (1 + 1e-12)).all()
+    assert friction_correction.max() > 0.0
 
 
 @pytest.mark.compiled

@@ -111,9 +111,12 @@ def test_friction_never_leaves_the_cone():
     a = np.radians(25.0)
     sim = slope(a, 0.3)
     for _ in sim.run(15):
-        pushed, rubbed = sim.response.pushed, np.linalg.norm(sim.response.rubbed, axis=1)
-        assert (rubbed <= 0.3 * pushed * (1 + 1e-12)).all()
-        assert pushed.max() > 0.0
+        normal_correction, friction_correction = (
+            sim.response.normal_correction,
+            np.linalg.norm(sim.response.friction_correction, axis=1),
+        )
+        assert (friction_correction <= 0.3 * normal_correction * (1 + 1e-12)).all()
+        assert normal_correction.max() > 0.0
 
 
 def test_impulses_between_two_soft_things_cancel():

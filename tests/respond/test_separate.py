@@ -108,7 +108,7 @@ def test_what_one_side_gives_the_other_takes_with_friction_too(rng):
     assert np.abs(pushed).sum() > 0.0
     assert np.abs(pushed.sum(0)).max() < 1e-12 * np.abs(pushed).sum()
     assert (response.stopped > 0.0).sum() > 3
-    assert (np.linalg.norm(response.rubbed, axis=1) <= 0.5 * response.stopped * (1.0 + 1e-9)).all()
+    assert (np.linalg.norm(response.friction_correction, axis=1) <= 0.5 * response.stopped * (1.0 + 1e-9)).all()
 
 
 def test_what_goes_farther_in_is_stopped_and_what_comes_out_is_not_held():

@@ -16,8 +16,9 @@ from pliant.scenes import SCENES
 from pliant.scenes.drape import above, drape_scene
 from pliant.shapes import ball, box, cloth
 from pliant.simulation import Simulation
+from pliant.simulation.drape import drape
 from pliant.simulation.measure.referee import Referee
-from pliant.simulation.record import drape, record
+from pliant.simulation.record import record
 from pliant.state import State
 
 pytestmark = pytest.mark.compiled

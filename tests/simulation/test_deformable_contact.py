@@ -109,7 +109,7 @@ def test_one_and_two_threads_and_a_restart_change_no_bit(tmp_path):
             found.append((begin, digest(sim, 15)))
         back = Simulation.load(tmp_path / "1.npz", SCENES["ribbon"](resolution=20, self_contact="push"))
         assert isinstance(back.self_contact, DeformableContact)
-        assert (back.self_contact.method, back.self_contact.responds) == ("bvh", "penalty+geometric")
+        assert (back.self_contact.method, back.self_contact.response_name) == ("bvh", "penalty+geometric")
         found.append((found[0][0], digest(back, 15)))
     finally:
         jit.set_threads(before)
@@ -162,5 +162,19 @@ def test_without_a_name_the_guard_works_as_ever_and_one_name_brings_the_other():
     assert not isinstance(Simulation(scene, method="brute-force").self_contact, DeformableContact)
     one = Simulation(scene, method="brute-force", self_method="brute_force").self_contact
     two = Simulation(scene, method="brute-force", self_response="penalty").self_contact
-    assert (one.method, one.responds) == ("brute-force", "penalty+geometric")
-    assert (two.method, two.responds) == ("bvh", "penalty")
+    assert (one.method, one.response_name) == ("brute-force", "penalty+geometric")
+    assert (two.method, two.response_name) == ("bvh", "penalty")
+
+
+def test_a_substep_whose_corrections_are_forgotten_has_no_effect_on_the_velocities():
+    sim = Simulation(two(), substeps=8, self_method="bvh", self_response="projection")
+    corrected = []
+    for _ in sim.run(8):
+        contact, state = sim.self_contact, sim.state.copy()
+        contact.apply(state, sim.dt / 8)
+        corrected.append(contact.response.normal_correction.max(initial=0.0))
+        contact.forget(state)
+        assert not contact.response.normal_correction.any()
+        contact.finish(after := state.copy(), sim.dt / 8)
+        assert np.array_equal(after.v, state.v)
+    assert max(corrected) > 0.0

@@ -18,8 +18,9 @@ from pliant.simulation import Frame, Simulation
 from pliant.simulation.checkpoint import Checkpoint
 from pliant.simulation.clock import Clock
 from pliant.simulation.deformable_contact import DeformableContact
+from pliant.simulation.drape import drape
 from pliant.simulation.guard import Guard
-from pliant.simulation.record import drape, record
+from pliant.simulation.record import record
 from pliant.simulation.result import FORMER_KEYS, Result
 from pliant.simulation.self_contact import NoGuard, SelfContact
 
@@ -167,7 +168,7 @@ def test_a_response_has_a_state_under_its_former_name_too():
 def test_the_recording_loop_is_still_found_where_it_was():
     old = importlib.import_module("pliant.report.result")
     for name, now in (("record", record), ("drape", drape)):
-        with pytest.warns(DeprecationWarning, match=rf"result\.{name} is now pliant\.simulation\.record\.{name}"):
+        with pytest.warns(DeprecationWarning, match=rf"result\.{name} is now pliant\.simulation\.{name}\.{name}"):
             assert getattr(old, name) is now
     with pytest.raises(AttributeError, match="no attribute 'rekord'"):
         _ = old.rekord

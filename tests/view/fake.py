@@ -11,7 +11,7 @@ import numpy as np
 from pliant import Clip, shapes
 from pliant.report.pack import pack
 from pliant.view.commands import Choose, Command, Do, FreePins, Grab, Known, LetGo, Pull, Set, Show
-from pliant.view.protocol import PublishedFrame
+from pliant.view.session_interface import PublishedFrame
 
 KNOWN = Known(
     choices={"scene": ("wave", "calm"), "method": ("bvh", "distance-field"), "speed": ("1", "0.5")},
@@ -120,7 +120,7 @@ class FakeSession:
                 "time": self.time, "frame": self.serial, "paused": self.paused, "recording": 0, "fps": self.rate,
                 "ms": {"predict": 0.4, "relax": 2.1, "detect": 1.2, "respond": 0.3, "finish": 0.2, "sum": 4.2},
                 "contacts": 12, "deepest": 0.0, "inside": None, "held": self.held is not None, "pins": len(self.pins),
-                "slow": 1.0, "arrays": [[name, "f4", list(a.shape)] for name, a in arrays.items()],
+                "speed": 1.0, "arrays": [[name, "f4", list(a.shape)] for name, a in arrays.items()],
             }
         ).encode()  # fmt: skip
         header += b" " * (-len(header) % 4)

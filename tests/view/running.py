@@ -6,10 +6,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
-from pliant.view.access import AccessRules, listen_at
+from pliant.view.access import AccessRules
 from pliant.view.commands import Do
-from pliant.view.protocol import SessionProtocol
-from pliant.view.server import USUAL, Limits, Server
+from pliant.view.listening import listen_at
+from pliant.view.server import DEFAULT_LIMITS, Limits, Server
+from pliant.view.session_interface import SessionProtocol
 from view.fake import FakeSession
 from view.raw import Raw
 
@@ -46,7 +47,7 @@ class Running:
 
 @contextlib.contextmanager
 def running(
-    session: SessionProtocol, limits: Limits = USUAL, token: bool = False, host: str = "127.0.0.1"
+    session: SessionProtocol, limits: Limits = DEFAULT_LIMITS, token: bool = False, host: str = "127.0.0.1"
 ) -> Iterator[Running]:
     """Serve `session` on a free port while the block runs."""
     listening = listen_at(host, 0)

@@ -225,7 +225,7 @@ def cycles(count: int) -> None:
             if k % 7 == 0:
                 assert until(lambda: len(server.server.reserved) < 8)
         assert until(lambda: inside() == before), (before, inside())
-        assert (server.server.clients, server.server.lines, server.server.reserved) == ({}, set(), set())
+        assert (server.server.clients, server.server.connections, server.server.reserved) == ({}, set(), set())
         assert session.held_by is None
         is_well(server)
 
@@ -267,11 +267,11 @@ def test_who_asks_for_the_socket_as_for_a_file_takes_no_seat() -> None:
 def test_connections_that_ask_for_nothing_are_bounded_in_number() -> None:
     with running(small(), Limits(connections=4, opening=300.0)) as server, contextlib.ExitStack() as stack:
         idle = [stack.enter_context(socket.create_connection(("127.0.0.1", server.port), 60.0)) for _ in range(4)]
-        assert until(lambda: len(server.server.lines) == 4)
+        assert until(lambda: len(server.server.connections) == 4)
         with contextlib.suppress(ConnectionError):  # or nothing comes, where it was cut off before it asked
             assert ask(server.port, "/scene.js").status == 0
         idle[0].close()
-        assert until(lambda: len(server.server.lines) == 3)
+        assert until(lambda: len(server.server.connections) == 3)
         assert ask(server.port, "/scene.js").status == 200
 
 

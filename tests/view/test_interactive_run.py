@@ -10,11 +10,11 @@ from pliant.scene import Body, Scene
 from pliant.scenes import SCENES, tablecloth_scene
 from pliant.simulation import Simulation
 from pliant.view import interactive_run
-from pliant.view.interactive_run import Choice, InteractiveRun
+from pliant.view.interactive_run import InteractiveRun, StartOptions
 from pliant.view.overlays import Overlays
 
 pytestmark = pytest.mark.compiled
-SMALL = Choice(scene="tablecloth-on-ball", method="bvh", options={"resolution": 16})
+SMALL = StartOptions(scene="tablecloth-on-ball", method="bvh", options={"resolution": 16})
 
 
 def quiet(_: str) -> None:
@@ -26,7 +26,7 @@ def walked(run: InteractiveRun, count: int = 4) -> list[bytes]:
 
 
 def test_fields_on_bones_begin_again_where_the_bones_begin():
-    run = InteractiveRun(Choice(own=SCENES["walking-skirt"](resolution=24), method="distance-field"))
+    run = InteractiveRun(StartOptions(own=SCENES["walking-skirt"](resolution=24), method="distance-field"))
     assert run.methods()["distance-field"] == ""
     first = walked(run)
     walked(run, 12)
@@ -46,7 +46,7 @@ def test_fields_on_bones_begin_again_where_the_bones_begin():
 def test_active_pairs_guess_anew_after_a_reset_and_go_on_after_a_slider(layer):
     own = tablecloth_scene(shapes.ball(0.1, 2), resolution=12)
     own = dataclasses.replace(own, bodies=[dataclasses.replace(own.bodies[0], layer=layer), *own.bodies[1:]])
-    run = InteractiveRun(Choice(own=own, method="active-pairs"))
+    run = InteractiveRun(StartOptions(own=own, method="active-pairs"))
     run.set_substeps(16)
     first = walked(run, 12)
     followed = sum((one.detector if layer else one).followed for one in run.sim.detectors)
@@ -61,13 +61,13 @@ def test_active_pairs_guess_anew_after_a_reset_and_go_on_after_a_slider(layer):
 def test_what_lies_far_from_the_origin_can_be_played():
     ball = shapes.ball(0.1, 2)
     far = ball.moved(ball.vertices + np.array([4e5, 0.0, 5.5e6]))
-    run = InteractiveRun(Choice(own=tablecloth_scene(far, resolution=9), method="bvh"))
+    run = InteractiveRun(StartOptions(own=tablecloth_scene(far, resolution=9), method="bvh"))
     walked(run, 3)
 
 
 @pytest.mark.parametrize("error", [MemoryError, ValueError])
 def test_a_scene_that_there_is_no_memory_for_leaves_the_one_there_is(monkeypatch, error):
-    run = InteractiveRun(Choice(scene="tablecloth-on-ball", method="bvh", options={"resolution": 8}))
+    run = InteractiveRun(StartOptions(scene="tablecloth-on-ball", method="bvh", options={"resolution": 8}))
     run.set_substeps(16)
     run.step()
 
@@ -89,7 +89,7 @@ def test_a_slice_through_what_moves_follows_it_although_frames_are_counted_anew(
     turns = Motion.hinge((0, 0, 1), (0, 0, 0), (0.0, 2.0), (0.0, 3.0))
     sheet = shapes.cloth(0.3, 0.3, 6, centre=(0.0, 0.3, 0.0))
     scene = Scene([Body(sheet), Body(shapes.box((0.3, 0.1, 0.1), 2), obstacle=True, motion=turns)])
-    run = InteractiveRun(Choice(own=scene, method="bvh"))
+    run = InteractiveRun(StartOptions(own=scene, method="bvh"))
     looks = Overlays(scene)
     looks.on["slice"] = True
     drawn = []
@@ -105,7 +105,7 @@ def test_a_slice_through_what_moves_follows_it_although_frames_are_counted_anew(
 
 def test_sliders_hold_the_stiffness_of_a_large_tablecloth_with_room_above():
     body = shapes.ball(1.5, 2)
-    run = InteractiveRun(Choice(own=tablecloth_scene(body, resolution=8), method="bvh"))
+    run = InteractiveRun(StartOptions(own=tablecloth_scene(body, resolution=8), method="bvh"))
     for name in ("bend", "damping"):
         assert run.ranges[name].high >= 10.0 * run.initial_values[name] > run.ranges[name].low
 
@@ -121,12 +121,12 @@ def test_detectors_that_another_run_used_begin_with_nothing_of_it():
 def test_what_a_response_remembers_outlives_a_slider_and_another_method():
     run = InteractiveRun(SMALL)
     run.respond("surface-tag")
-    run.set_substeps(run.pace.substeps)
+    run.set_substeps(run.frame_substeps)
     while not len(run.sim.response.state()):
         run.step()
     for change in (
         lambda: run.tune("friction", 0.7),
-        lambda: run.set_substeps(run.pace.substeps // 2),
+        lambda: run.set_substeps(run.frame_substeps // 2),
         lambda: run.use("brute-force", quiet),
     ):
         before = run.sim.response.state()

@@ -15,12 +15,12 @@ from pliant.scene import Body, Scene, Solid
 from pliant.simulation import Frame
 from pliant.view import heap, recording
 from pliant.view.commands import Choose, Do, Show
-from pliant.view.interactive_run import RECENT, Choice, InteractiveRun
+from pliant.view.interactive_run import RECENT, InteractiveRun, StartOptions
 from pliant.view.overlays import OVERLAYS
 from pliant.view.recording import SPARSEST, Recording
 from pliant.view.session import Session
 
-SMALL = Choice(scene="tablecloth-on-ball", method="bvh", options={"resolution": 8})
+SMALL = StartOptions(scene="tablecloth-on-ball", method="bvh", options={"resolution": 8})
 
 
 @contextlib.contextmanager
@@ -65,7 +65,7 @@ def test_a_run_that_begins_again_knows_nothing_of_the_one_before():
     through = shapes.bar((0.2, 0.045, 0.045), (9, 2, 2), centre=(0.003, 0.004, 0.002))
     soft = Body(through, material=foam, velocity=(0.0, 0.3, 0.1))
     scene = Scene([soft, Body(shapes.bar((0.06, 0.06, 0.16), (3, 3, 8)), obstacle=True)], gravity=(0.0, 0.0, 0.0))
-    run = InteractiveRun(Choice(own=scene, method="spatial-hash"))
+    run = InteractiveRun(StartOptions(own=scene, method="spatial-hash"))
     first = [run.step().x.tobytes() for _ in range(6)]
     kept = [len(one.state()) for one in run.sim.detectors]
     run.tune("friction", 0.4)
@@ -180,7 +180,7 @@ def test_a_method_chosen_in_the_middle_of_a_frame_leaves_recorded_frames_a_hundr
     session._execute(1, Choose("method", "brute-force"))  # from here on in single small steps
     for _ in range(12):
         session._advance()
-    run.set_substeps(run.pace.substeps)
+    run.set_substeps(run.frame_substeps)
     session._advance()
     np.testing.assert_allclose(np.diff(times), 0.01)
     session._execute(1, Do("keep"))

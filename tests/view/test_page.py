@@ -332,7 +332,7 @@ def test_a_broken_line_is_said_and_mended(visit, server):
         " new MutationObserver(() => lines.push(said.textContent)).observe(said, {childList: true}); }"
     )
     count = visit.page.evaluate("pliant.delivered")
-    server.loop.call_soon_threadsafe(lambda: [line.transport.abort() for line in tuple(server.server.lines)])
+    server.loop.call_soon_threadsafe(lambda: [line.transport.abort() for line in tuple(server.server.connections)])
     visit.page.wait_for_function(
         "() => lines.some((line) => line.includes('Lost the connection to the server')) && pliant.state.connected"
     )

@@ -10,9 +10,9 @@ import pytest
 
 from pliant.detect.methods import METHODS
 from pliant.simulation.measure.referee import Referee
-from pliant.view.interactive_run import Choice
+from pliant.view.frame_encoding import decode
+from pliant.view.interactive_run import StartOptions
 from pliant.view.session import Session
-from pliant.view.wire import decode
 from report.test_replay import browser
 from view.running import running
 from view.test_page import Visit
@@ -25,7 +25,7 @@ PICTURES = os.environ.get("PLIANT_PICTURES")  # a folder that screenshots are ke
 class Watched(Session):
     """Every frame is measured by the exact referee: the least distance (m) of the cloth from the body."""
 
-    def __init__(self, choice: Choice, folder: pathlib.Path) -> None:
+    def __init__(self, choice: StartOptions, folder: pathlib.Path) -> None:
         super().__init__(choice, folder)
         self.least: list[float] = []
         self.judge = None
@@ -39,7 +39,7 @@ class Watched(Session):
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory):
-    choice = Choice(scene="tablecloth-on-ball", method="bvh", options={"resolution": 20})
+    choice = StartOptions(scene="tablecloth-on-ball", method="bvh", options={"resolution": 20})
     return Watched(choice, tmp_path_factory.mktemp("play"))
 
 

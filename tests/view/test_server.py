@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from conftest import cases
-from pliant.view.access import listen_at
 from pliant.view.commands import Do
+from pliant.view.listening import listen_at
 from pliant.view.page import table
 from pliant.view.server import Limits, run
 from view.raw import BINARY, PING, TEXT, Raw, ask, frame, upgrade

@@ -15,13 +15,13 @@ from pliant.io.animation import load_clip
 from pliant.scenes import SCENES, drape_scene
 from pliant.simulation.measure.referee import Referee
 from pliant.view.commands import Choose, Do, FreePins, Grab, LetGo, Pull, Set, Show
-from pliant.view.interactive_run import Choice, InteractiveRun, tuned, value_of
+from pliant.view.frame_encoding import decode, encode
+from pliant.view.interactive_run import InteractiveRun, StartOptions, tuned, value_of
 from pliant.view.overlays import OVERLAYS, box_edges, depths_of
 from pliant.view.session import Session
-from pliant.view.wire import decode, encode
 
 pytestmark = pytest.mark.compiled
-SMALL = Choice(scene="tablecloth-on-ball", method="bvh", options={"resolution": 16})
+SMALL = StartOptions(scene="tablecloth-on-ball", method="bvh", options={"resolution": 16})
 
 
 def until(what, seconds=200.0):
@@ -109,14 +109,14 @@ def test_a_slider_changes_the_run_and_not_where_the_cloth_is():
 
 def test_a_scene_begins_with_the_method_that_pliant_drape_takes():
     own = SCENES["tablecloth-on-ball"](resolution=4, eps=1e-4)
-    assert InteractiveRun(Choice(own=own)).method == method_for(own).name == "bvh"
+    assert InteractiveRun(StartOptions(own=own)).method == method_for(own).name == "bvh"
 
 
 def test_smaller_frames_are_the_same_run():
     one, two = InteractiveRun(SMALL), InteractiveRun(SMALL)
     one.set_substeps(16)
     two.set_substeps(8)
-    assert (one.parts, two.parts) == (1, 2)
+    assert (one.slices_per_frame, two.slices_per_frame) == (1, 2)
     for _ in range(20):
         a = one.step()
         two.step()
@@ -306,7 +306,9 @@ def test_a_box_has_twelve_edges_along_its_sides():
 
 
 def test_what_is_typed_is_for_the_scene_it_was_typed_for():
-    choice = Choice(scene="tablecloth-on-ball", method="bvh", options={"resolution": 12, "eps": 0.02, "friction": 0.0})
+    choice = StartOptions(
+        scene="tablecloth-on-ball", method="bvh", options={"resolution": 12, "eps": 0.02, "friction": 0.0}
+    )
     run = InteractiveRun(choice)
     assert (run.scene.eps, run.scene.friction) == (0.02, 0.0)
     run.load_scene("curtain", "bvh")
@@ -328,7 +330,7 @@ def test_every_slider_can_be_drawn_to_its_ends(end):
 def test_a_method_that_cannot_be_used_changes_nothing():
     sheet = shapes.cloth(0.8, 0.8, 9)
     own = drape_scene(shapes.cloth(0.5, 0.5, 9), sheet.moved(sheet.vertices - [0.0, 0.2, 0.0]), eps=0.005)
-    run = InteractiveRun(Choice(method="bvh", own=own))
+    run = InteractiveRun(StartOptions(method="bvh", own=own))
     run.set_substeps(16)
     sim = run.sim
     with pytest.raises(ValueError, match="closed"):
@@ -363,7 +365,7 @@ def test_many_pulls_do_not_change_how_fast_time_goes(session):
 
 
 def test_a_scene_that_cannot_be_made_is_told_and_ends():
-    session = Session(Choice(scene="waving-mannequin", method="image-space", options={"eps": -1.0}))
+    session = Session(StartOptions(scene="waving-mannequin", method="image-space", options={"eps": -1.0}))
     session.start()
     until(lambda: session.failed)
     assert "eps" in session.failed

@@ -1,7 +1,7 @@
 """The states on which methods are compared: of a simulated scene, or of animated or static meshes."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,7 @@ def of_scene(scene: Scene, frames: int, every: int | None, report_progress: Call
             states.append(sim.state.copy())
         report_progress((k + 1) / (frames * count))
     within = {"obstacle": 2.0 * scene.eps}
-    within["pair"] = within["self"] = 2.0 * (scene.eps if scene.thickness is None else scene.thickness)
+    within["pair"] = within["self"] = 2.0 * cast(float, scene.thickness)
     meshes = [(body.mesh.surface, int(scene.first[b]), body.obstacle) for b, body in enumerate(scene.bodies)]
     return ComparedStates(scene.name, _queries(scene), states, within, meshes)
 

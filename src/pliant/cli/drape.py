@@ -10,7 +10,7 @@ from . import output
 from .diagnostics import Sources, run_warnings
 from .output_paths import check_outputs
 from .reading import PLAIN, FileOptions, check_sources, metres
-from .staging import WearOptions, stage
+from .scene_building import WearOptions, build_scene
 
 HTML, PNG = (".html", ".htm"), (".png",)
 
@@ -34,8 +34,9 @@ class ClothOptions:
 
 
 @dataclasses.dataclass(frozen=True)
-class BetweenOptions:
-    """Detection and response between deformable bodies, in addition to the guard."""
+class SelfContactOptions:
+    """A method and response of your own between deformable bodies; they replace the guard's detection and response, and
+    in safe mode the guard still limits the motion."""
 
     self_method: str | None = None
     """Detection method between deformable bodies and within each: bvh, sphere-surface, continuous, spatial-hash,
@@ -46,7 +47,7 @@ class BetweenOptions:
     "Subdivision levels of the sphere-surface method. Default: chosen by the thickness."
 
 
-_COTTON, _WORN, _GUARDED = ClothOptions(), WearOptions(), BetweenOptions()
+_COTTON, _WORN, _GUARDED = ClothOptions(), WearOptions(), SelfContactOptions()
 
 
 def drape(
@@ -68,7 +69,7 @@ def drape(
     restitution: Annotated[float, Parameter(name=["--restitution", "--elasticity"])] = 0.0,
     self_contact: Literal["off", "push", "safe"] | None = None,
     thickness: str | None = None,
-    between: Annotated[BetweenOptions, Parameter(name="*")] = _GUARDED,
+    between: Annotated[SelfContactOptions, Parameter(name="*")] = _GUARDED,
     wind: tuple[float, float, float] = (0.0, 0.0, 0.0),
     gravity: tuple[float, float, float] = (0.0, -9.81, 0.0),
     place: Literal["auto", "as-is", "above"] = "auto",
@@ -186,14 +187,14 @@ def drape(
     options |= {name: value for name, value in chosen_here.items() if value is not None}
     self_contact_options = _self_contact_options(between)
     output.say_if_compiling("dynamics.cloth.relax_serial")
-    made, pace = stage(cloth, body, scene, place, files, wear, options)
-    frames, substeps = frames or pace.frames, substeps or pace.substeps
-    chosen = resolve_method(made, method)
+    built, defaults = build_scene(cloth, body, scene, place, files, wear, options)
+    frames, substeps = frames or defaults.frames, substeps or defaults.substeps
+    chosen = resolve_method(built, method)
     fielded = chosen.name == "distance-field"
     with output.fraction_bar("baking the field" if fielded else "preparing") as baked:
         bake_options = {"progress": baked, "cache": cache} if fielded else None
-        sim = Simulation(made, dt, substeps=substeps, method=chosen, options=bake_options, **self_contact_options)
-    with output.progress(f"draping {made.name}", frames) as advance:
+        sim = Simulation(built, dt, substeps=substeps, method=chosen, options=bake_options, **self_contact_options)
+    with output.progress(f"draping {built.name}", frames) as advance:
         # intersections of cloth are counted whenever --self-contact is given, even off
         counted = True if self_contact is not None else None
         result = record(sim, frames, measure=measure, count_intersections=counted, progress=lambda _: advance())
@@ -204,10 +205,10 @@ def drape(
                 several = write(path)
             written += [str(file) for file in several or [path]]
     if json:
-        output.print_json(result.summary | {"eps_m": made.eps, "method": chosen._asdict(), "files": written})
+        output.print_json(result.summary | {"eps_m": built.eps, "method": chosen._asdict(), "files": written})
     else:
         rows = [("method", f"{chosen.name} ({chosen.why})"), *(("written", name) for name in _shortened(written))]
-        output.table(("", made.name), [*result.facts.items(), *rows])
+        output.table(("", built.name), [*result.facts.items(), *rows])
     worn = () if scene is not None or body is None else (cloth, *wear.layer)
     for line in run_warnings(result, Sources(worn, body, files)):
         output.warn(line)
@@ -215,7 +216,7 @@ def drape(
     return int(failed)
 
 
-def _self_contact_options(between: BetweenOptions) -> dict[str, Any]:
+def _self_contact_options(between: SelfContactOptions) -> dict[str, Any]:
     """The arguments of `Simulation` for contact between layers of cloth."""
     from ..detect.methods import method_name
 

@@ -11,10 +11,10 @@ from cyclopts import Parameter
 from ..files import check_writable
 from . import output
 from .reading import PLAIN, FileOptions, metres
-from .staging import WearOptions, stage
+from .scene_building import WearOptions, build_scene
 
 if TYPE_CHECKING:
-    from ..view.protocol import SessionProtocol
+    from ..view.session_interface import SessionProtocol
 
 PORT = 8420
 _WORN = WearOptions()
@@ -84,7 +84,8 @@ def play(
         above: centre the cloth over the body; as-is: leave it; auto: move it only if it starts inside or far away.
     """
     from .. import validate
-    from ..view.access import AccessRules, listen_at
+    from ..view.access import AccessRules
+    from ..view.listening import listen_at
     from ..view.server import Limits, run
 
     port = validate.whole("--port", port, low=0, high=65535)
@@ -127,7 +128,7 @@ def make_session(
     from ..detect.choose import AUTO
     from ..detect.methods import method_name
     from ..scenes import SCENES
-    from ..view.interactive_run import Choice
+    from ..view.interactive_run import StartOptions
     from ..view.session import Session
 
     if method is not None:
@@ -135,13 +136,13 @@ def make_session(
     if body is None and (scene is None or scene in SCENES):
         if wear != _WORN:
             raise ValueError("--clip, --lead-in, --hold and --layer are for a garment on a body; give both as files")
-        return Session(Choice(scene or "tablecloth-on-bust", method, options), folder)
+        return Session(StartOptions(scene or "tablecloth-on-bust", method, options), folder)
     if body is None:
         raise ValueError(_unknown_scene(str(scene)))
     if scene in SCENES:
         raise ValueError(f"{scene} brings its own body; give either its name or files")
-    own, _ = stage(None if scene is None else pathlib.Path(scene), body, None, place, files, wear, options)
-    return Session(Choice(method=method, own=own), folder)  # the scene already contains the options
+    own, _ = build_scene(None if scene is None else pathlib.Path(scene), body, None, place, files, wear, options)
+    return Session(StartOptions(method=method, own=own), folder)  # the scene already contains the options
 
 
 def _unknown_scene(scene: str) -> str:

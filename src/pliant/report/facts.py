@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .shared import SharedVolume, litres
+from .intersection_volume import IntersectionVolume, litres
 
 if TYPE_CHECKING:
     from ..simulation.result import Result
@@ -22,7 +22,7 @@ def run_facts(result: "Result") -> dict[str, str]:
         **({"intersections at the start": intersections_text(result)} if result.initial_intersections else {}),
         **_pair_facts(result),
         **{
-            f"{shared_label(result, each)}, at most": litres(each.volume.max(), each.bound[int(np.argmax(each.volume))])
+            f"{volume_label(result, each)}, at most": litres(each.volume.max(), each.bound[int(np.argmax(each.volume))])
             for each in result.shared
         },
         "time per frame": f"{s['ms_per_frame']:.1f} ms",
@@ -91,7 +91,7 @@ def _pair_facts(result: "Result") -> dict[str, str]:
     return facts
 
 
-def shared_label(result: "Result", shared: SharedVolume) -> str:
+def volume_label(result: "Result", shared: IntersectionVolume) -> str:
     """Return the heading of an intersection volume; with the bodies if there are several."""
     if len(result.shared) == 1:
         return "shared volume"

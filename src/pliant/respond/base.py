@@ -51,3 +51,5 @@ class Response:
         """Set the state to one returned by `state`; does nothing by default, so that responses can be exchanged."""
 
     memory = renamed.state("memory", "restore(state)")
+    pushed = renamed.attribute("pushed", "normal_correction")
+    rubbed = renamed.attribute("rubbed", "friction_correction")

@@ -43,7 +43,7 @@ class Geometric(Response):
 
     def _forget(self) -> None:
         self.met = _contacts.empty()
-        self.pushed, self.stopped, self.rubbed = np.zeros(0), np.zeros(0), np.zeros((0, 3))
+        self.normal_correction, self.stopped, self.friction_correction = np.zeros(0), np.zeros(0), np.zeros((0, 3))
         self.passes = 0
 
     looks = renamed.attribute("looks", "passes")
@@ -92,14 +92,14 @@ class Geometric(Response):
             if not self.unresolved:
                 break
         if parts:
-            records, pushed, stopped, rubbed = (list(column) for column in zip(*parts, strict=True))
-            self.met, self.rubbed = _contacts.concatenate_unsorted(records), np.concatenate(rubbed)
-            self.pushed, self.stopped = np.concatenate(pushed), np.concatenate(stopped)
+            records, normal, stopped, tangential = (list(column) for column in zip(*parts, strict=True))
+            self.met, self.friction_correction = _contacts.concatenate_unsorted(records), np.concatenate(tangential)
+            self.normal_correction, self.stopped = np.concatenate(normal), np.concatenate(stopped)
 
     def _answer(self, state: State, slow: float) -> None:
         if len(self.met):
             bounce = self.restitution, slow, Friction(self.friction, self.simple)
-            _kernels.answer(self.met, state.v, self._before, self.w, *bounce, self.pushed)
+            _kernels.answer(self.met, state.v, self._before, self.w, *bounce, self.normal_correction)
 
 
 class PenaltyGeometric(Penalty):

@@ -18,7 +18,8 @@ class Penalty(Response):
 
     `tau` (s) sets its stiffness: 26 % of the violation is corrected after tau, 59 % after 2 tau and 91 % after 4 tau,
     for any dt. The spring constant is M / tau^2 N/m, with the reduced mass M of the pair; a load that accelerates the
-    pair by a compresses it by a tau^2. No restitution. The impulses of a substep are in `pushed` and `rubbed` (metres).
+    pair by a compresses it by a tau^2. No restitution. `normal_correction` (n,) and `friction_correction`
+    (n,3) are the relative displacements of a substep, metres.
     """
 
     def __init__(
@@ -29,17 +30,19 @@ class Penalty(Response):
         self.friction = scene.friction
         self.simple = scene.friction_model == "simple"
         self.w = scene.inverse_masses
-        self.pushed, self.rubbed = np.zeros(0), np.zeros((0, 3))
+        self.normal_correction, self.friction_correction = np.zeros(0), np.zeros((0, 3))
 
     def begin(self, contacts: Contacts, state: State) -> None:
         """Begin a substep: clear the impulses."""
-        self.pushed, self.rubbed = np.zeros(len(contacts)), np.zeros((len(contacts), 3))
+        self.normal_correction, self.friction_correction = np.zeros(len(contacts)), np.zeros((len(contacts), 3))
 
     def apply(self, contacts: Contacts, state: State, dt: float, detect: Detect | None = None) -> None:
         """Move x by the effect of repulsion and friction in dt, after the internal forces."""
         if len(contacts):
             substep, friction = Substep(state.x, state.x_start, self.w, dt), Friction(self.friction, self.simple)
-            _kernels.repel(contacts, substep, self.eps, dt / self.tau, friction, self.pushed, self.rubbed)
+            _kernels.repel(
+                contacts, substep, self.eps, dt / self.tau, friction, self.normal_correction, self.friction_correction
+            )
 
     def finish(self, contacts: Contacts, state: State, dt: float) -> None:
         """Leave v unchanged: the repulsion is already contained in the displacement."""

@@ -15,7 +15,8 @@ RECOVERY = 2.0  # m/s: largest speed at which penetration that existed before th
 
 
 class Projection(Response):
-    """Keeps every contact at a gap of at least `eps`. Impulses of a substep are in `pushed` and `rubbed` (metres).
+    """Keeps every contact at a gap of at least `eps`. `normal_correction` (n,) and `friction_correction` (n,3) are the
+    relative displacements of a substep, metres.
 
     Displacements and velocities are relative to the surface: a contact's anchor has its own velocity. `obstacles`:
     contacts may refer to vertices of moving obstacles. Pass `eps` for an offset other than the scene's.
@@ -32,12 +33,12 @@ class Projection(Response):
         self._gravity = float(np.linalg.norm(scene.gravity))
         self._rows = slice(None) if obstacles else scene.deformable_rows
         self._before = np.zeros((0, 3))
-        self.pushed, self.rubbed = np.zeros(0), np.zeros((0, 3))
+        self.normal_correction, self.friction_correction = np.zeros(0), np.zeros((0, 3))
 
     def begin(self, contacts: Contacts, state: State) -> None:
-        """Begin a substep: clear the impulses and store the velocities before impact."""
-        self.pushed = np.zeros(len(contacts))
-        self.rubbed = np.zeros((len(contacts), 3))
+        """Begin a substep: clear the corrections and store the velocities before impact."""
+        self.normal_correction = np.zeros(len(contacts))
+        self.friction_correction = np.zeros((len(contacts), 3))
         if self._before.shape != state.v.shape:
             self._before = state.v.copy()
         self._before[self._rows] = state.v[self._rows]
@@ -46,10 +47,14 @@ class Projection(Response):
         """Move x so that every gap is at least eps (to first order), with friction; see `RECOVERY`."""
         if len(contacts):
             substep, friction = Substep(state.x, state.x_start, self.w, dt), Friction(self.friction, self.simple)
-            _kernels.project(contacts, substep, self.eps, friction, RECOVERY, self.pushed, self.rubbed)
+            _kernels.project(
+                contacts, substep, self.eps, friction, RECOVERY, self.normal_correction, self.friction_correction
+            )
 
     def finish(self, contacts: Contacts, state: State, dt: float) -> None:
         """Correct v for the projection, with restitution."""
         if len(contacts):
             slow = 4.0 * self._gravity * dt
-            _kernels.limit_restitution(contacts, state.v, self._before, self.w, self.restitution, slow, self.pushed)
+            _kernels.limit_restitution(
+                contacts, state.v, self._before, self.w, self.restitution, slow, self.normal_correction
+            )

@@ -20,7 +20,7 @@ class Separate(Response):
 
     Further penetration is stopped, with friction. In addition, contacts are separated by the violated distance within
     `tau` seconds, no vertex faster than `speed` (m/s), without adding velocity. No restitution. The impulses of a
-    substep are in `stopped` and `rubbed`, the separating displacement of each vertex in `lift` (metres).
+    substep are in `stopped` and `friction_correction`, the separating displacement of each vertex in `lift` (metres).
     """
 
     def __init__(
@@ -39,11 +39,11 @@ class Separate(Response):
         self.simple = scene.friction_model == "simple"
         self.w = scene.inverse_masses
         self.lift = np.zeros((len(self.w), 3))
-        self.stopped, self.rubbed = np.zeros(0), np.zeros((0, 3))
+        self.stopped, self.friction_correction = np.zeros(0), np.zeros((0, 3))
 
     def begin(self, contacts: Contacts, state: State) -> None:
         """Begin a substep: clear the impulses."""
-        self.stopped, self.rubbed = np.zeros(len(contacts)), np.zeros((len(contacts), 3))
+        self.stopped, self.friction_correction = np.zeros(len(contacts)), np.zeros((len(contacts), 3))
         self.lift[:] = 0.0
 
     def apply(self, contacts: Contacts, state: State, dt: float, detect: Detect | None = None) -> None:
@@ -54,7 +54,7 @@ class Separate(Response):
         _kernels.count_holds(contacts, holds)
         substep, friction = Substep(x, state.x_start, self.w, dt), Friction(self.friction, self.simple)
         for _ in range(SWEEPS):
-            _kernels.stop(contacts, substep, self.eps, friction, holds, self.stopped, self.rubbed)
+            _kernels.stop(contacts, substep, self.eps, friction, holds, self.stopped, self.friction_correction)
         pace = min(dt / self.tau, 1.0)
         farthest, most = _kernels.lead(contacts, x, self.w, self.eps, pace, holds, self.lift)
         # one factor for all vertices, so that action equals reaction

@@ -22,7 +22,7 @@ class SurfaceTag(Response):
     Call `constrain_prediction` directly after the prediction of x: it removes the motion of a tagged vertex towards its
     surface, relative to that surface, and applies friction in proportion. Vertices more than `deep` metres (default:
     eps) beyond eps are not projected but driven out by a force proportional to the depth (`stiffness`, 1/s2). No
-    restitution. `pushed` (n,) are the corrections of the last substep, metres.
+    restitution. `normal_correction` (n,) are the corrections of the last substep, metres.
     """
 
     between = False  # tagged vertices lie on the surface of an obstacle
@@ -42,7 +42,7 @@ class SurfaceTag(Response):
         self.friction = scene.friction
         self.simple = scene.friction_model == "simple"
         self.w = scene.inverse_masses
-        self.pushed, self._outward, self._stopped = np.zeros(0), np.zeros(0), np.zeros(0)
+        self.normal_correction, self._outward, self._stopped = np.zeros(0), np.zeros(0), np.zeros(0)
         self.tags: Contacts = np.zeros(0, CONTACT)
 
     @property
@@ -66,21 +66,23 @@ class SurfaceTag(Response):
 
     def begin(self, contacts: Contacts, state: State) -> None:
         """Begin a substep: clear the corrections."""
-        self.pushed, self._outward = np.zeros(len(contacts)), np.zeros(len(contacts))
+        self.normal_correction, self._outward = np.zeros(len(contacts)), np.zeros(len(contacts))
 
     def apply(self, contacts: Contacts, state: State, dt: float, detect: Detect | None = None) -> None:
         """Project vertices that are too near to the surface, with friction."""
         if len(contacts):
             substep, friction = Substep(state.x, state.x_start, self.w, dt), Friction(self.friction, self.simple)
             out = (1.0 - _HAIR) * self.eps, self.deep, self.stiffness
-            _kernels.set_out(contacts, substep, *out, friction, self.pushed, self._outward)
+            _kernels.set_out(contacts, substep, *out, friction, self.normal_correction, self._outward)
 
     def finish(self, contacts: Contacts, state: State, dt: float) -> None:
         """Correct v for the projection, and update the tags."""
         if len(contacts):
-            _kernels.stop(contacts, state.v, self.w, self.pushed, self._outward)
+            _kernels.stop(contacts, state.v, self.w, self.normal_correction, self._outward)
         i = contacts["vertices"][:, 0]
         pressed = self.tags["vertices"][self._stopped > 0.0, 0]
-        on = ((self.pushed > 0.0) & (self._outward == 0.0)) | ((self.pushed == 0.0) & np.isin(i, pressed))
+        on = ((self.normal_correction > 0.0) & (self._outward == 0.0)) | (
+            (self.normal_correction == 0.0) & np.isin(i, pressed)
+        )
         self.tags = contacts[on & np.isin(contacts["kind"], (VERTEX_FACE, VERTEX_FIELD)) & (self.w[i] > 0.0)]
         self._stopped = np.zeros(len(self.tags))

@@ -18,28 +18,28 @@ def make_detectors(scene: Scene, method: str, options: Mapping[str, Any]) -> lis
     """Make one detector per deformable body and obstacle; fields of obstacles of one group are combined."""
     method = method_name(method)
     options = check_options(method, options)
-    pairs = [(s, f) for s in scene.deformable for f in scene.obstacles]
+    pairs = [(b, c) for b in scene.deformable for c in scene.obstacles]
     found: list[tuple[int, Any]] = []
     groups: dict[tuple[int, str], list[Any]] = {}
-    for k, (s, f) in enumerate(pairs):
-        body, reach = scene.bodies[f], scene.eps + scene.lift(s)
-        made = METHODS[method].against(scene.deforming_motions.get(f))
-        if f in scene.deforming_motions and not made.follows:
+    for k, (b, c) in enumerate(pairs):
+        body, reach = scene.bodies[c], scene.eps + scene.lift(b)
+        made = METHODS[method].against(scene.deforming_motions.get(c))
+        if c in scene.deforming_motions and not made.follows:
             able = ", ".join(name for name, other in METHODS.items() if other.follows)
             raise ValueError(f"method {method!r} needs rigid bodies, but {body.label!r} deforms; use one of: {able}")
-        mesh = scene.bodies[s].mesh
-        soft = Side(mesh.welded if made.volume else mesh.surface, int(scene.first[s]), s)
-        rigid = Side(body.mesh.welded, int(scene.first[f]), f, scene.deforming_motions.get(f))
-        detector = made(soft, rigid, within=reach, **_shared(options, k, len(pairs)))
+        mesh = scene.bodies[b].mesh
+        deformable = Side(mesh.welded if made.volume else mesh.surface, int(scene.first[b]), b)
+        obstacle = Side(body.mesh.welded, int(scene.first[c]), c, scene.deforming_motions.get(c))
+        detector = made(deformable, obstacle, within=reach, **_shared(options, k, len(pairs)))
         field = detector.field
         if field is not None:
             warn_if_too_coarse(field, scene.eps, body.label)
         if field is not None and body.group:
-            groups.setdefault((s, body.group), []).append(detector)
+            groups.setdefault((b, body.group), []).append(detector)
         else:
-            found.append((s, detector))
-    found += [(s, PartsDetector(parts)) for (s, _), parts in groups.items()]
-    return [OffsetDetector(detector, scene.lift(s)) if scene.lift(s) else detector for s, detector in found]
+            found.append((b, detector))
+    found += [(b, PartsDetector(parts)) for (b, _), parts in groups.items()]
+    return [OffsetDetector(detector, scene.lift(b)) if scene.lift(b) else detector for b, detector in found]
 
 
 def _shared(options: Mapping[str, Any], k: int, count: int) -> dict[str, Any]:

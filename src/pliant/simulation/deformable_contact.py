@@ -1,12 +1,12 @@
 """DeformableContact: contacts of deformable bodies with themselves and each other, by any detector and any response.
 
-It replaces the guard. In safe mode the guard also runs after it and limits the motion, so that an intersection-free
-state stays so even if the detector misses a contact.
+It replaces the guard's detection and response. In safe mode the guard still limits the motion after it, so that an
+intersection-free state stays so even if the detector misses a contact.
 """
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,15 +70,15 @@ class DeformableContact(FormerNames):
         if response in RESPONSES and response not in able:
             names = ", ".join(able)
             raise ValueError(f"self_response {response!r} works against obstacles only; use one of: {names}")
-        self.responds = validate.choice("self_response", response or RESPONSE, able)
+        self.response_name = validate.choice("self_response", response or RESPONSE, able)
         if scene.self_contact == "off":
             raise ValueError(
                 f"self_method and self_response require self-contact, and scene {scene.name!r} has "
                 "self_contact 'off'; make it with self_contact='push' or 'safe'"
             )
         self.guard = Guard(scene, state) if scene.self_contact == "safe" else NoGuard()
-        self.thickness = scene.eps if scene.thickness is None else scene.thickness
-        self.response = RESPONSES[self.responds](scene, eps=self.thickness)
+        self.thickness = cast(float, scene.thickness)
+        self.response = RESPONSES[self.response_name](scene, eps=self.thickness)
         self._beyond = scene.eps - self.thickness  # contact offset of obstacles beyond that of deformable bodies
         whole = METHODS[self.method].volume
         meshes = {b: scene.bodies[b].mesh for b in scene.deformable}
@@ -127,6 +127,11 @@ class DeformableContact(FormerNames):
         self._found = self.detect(state)
         self.response.begin(self._found, state)
         self.response.apply(self._found, state, dt, self.detect)
+
+    def forget(self, state: State) -> None:
+        """Clear the corrections of the last `apply`."""
+        self.response.begin(self._found, state)
+        self.guard.forget(state)
 
     def keep(self, state: State, dt: float) -> None:
         """In safe mode, limit the motion to what the guard proves free of intersections."""

@@ -1,23 +1,20 @@
 """Record: run a simulation, and keep and measure its frames."""
 
-import time
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import validate
+from .. import renamed, validate
 from ..arguments import check_arguments
-from ..mesh import Mesh
-from ..scenes.drape import drape_scene
+from .measure.intersection_volume import IntersectionVolumeMeasurement
 from .measure.intersections import IntersectionStatistics
 from .measure.referee import Referee
-from .measure.shared import SharedCounter
 from .result import Result
 from .step import Frame, Simulation
 
 Floats = NDArray[np.float64]
+__getattr__ = renamed.module(__name__, {"drape": "pliant.simulation.drape"})
 
 
 @check_arguments
@@ -44,32 +41,6 @@ def record(
     return kept.result()
 
 
-@check_arguments
-def drape(
-    cloth: Mesh,
-    body: Mesh,
-    frames: int = 250,
-    *,
-    dt: float = 0.01,
-    substeps: int = 16,
-    method: str = "distance-field",
-    measure: bool = True,
-    progress: Callable[[Frame], None] | None = None,
-    **options: Any,
-) -> Result:
-    """Drape `cloth` over `body` and keep every frame. Options are those of `drape_scene` (place, eps, friction ...).
-
-    `method` is as in `Simulation`: one fixed method by default, where the command `pliant drape` has "auto".
-
-    >>> pliant.drape(pliant.shapes.cloth(), pliant.shapes.ball(0.25)).save("out.glb")
-    """
-    start = time.perf_counter()
-    sim = Simulation(drape_scene(cloth, body, **options), dt, substeps=substeps, method=method)
-    result = record(sim, frames, measure=measure, progress=progress)
-    result.seconds[0] = time.perf_counter() - start - float(result.seconds[1:].sum())
-    return result
-
-
 class _Record:
     """The state of `sim` at its construction and `count` frames after it, each measured when it is added."""
 
@@ -84,7 +55,7 @@ class _Record:
         counts = measure and bool(scene.deformable or self.counting)
         self.counter = IntersectionStatistics(scene, sim.state.x) if counts else None
         self.initial_intersections = self.counter.intersecting_bodies() if self.counter else ()
-        self.shared = SharedCounter(scene, size)
+        self.intersection_volumes = IntersectionVolumeMeasurement(scene, size)
         self.x = {b: np.empty((size, particles[b], 3)) for b in scene.deformable}
         self.deforming_x = {b: np.empty((size, particles[b], 3), np.float32) for b in scene.deforming_motions}
         self.poses = np.empty((size, len(scene.bodies), 3, 4))
@@ -115,7 +86,7 @@ class _Record:
             else:
                 self.counter.move(x)
             self.crossing[t] = self.counter.crossing_pairs()
-        self.shared.at(t, x)
+        self.intersection_volumes.at(t, x)
 
     def result(self) -> Result:
         """Return the finished run."""
@@ -136,7 +107,7 @@ class _Record:
             intersecting_pairs=self.intersecting if counter and self.counting else None,
             crossing_pairs=self.crossing if on_bodies else None,
             intersecting_pairs_bodies_at_end=counter.with_bodies() if counter and on_bodies else None,
-            shared=self.shared.found,
+            shared=self.intersection_volumes.found,
             unresolved=self.unresolved if sim.separates else None,
             failed_substeps=sim.self_contact.failed_substeps,
             given_up_pairs=sim.self_contact.given_up_pairs,

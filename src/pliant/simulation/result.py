@@ -15,9 +15,9 @@ from ..motion.character import Character
 from ..motion.clip import Clip
 from ..motion.deforming import Skinned
 from ..motion.rigid import Motion
-from ..report.facts import intersections_text, run_facts, shared_label
+from ..report.facts import intersections_text, run_facts, volume_label
+from ..report.intersection_volume import IntersectionVolume
 from ..report.replay import iframe_html, replay_html, write_replay
-from ..report.shared import SharedVolume
 from ..report.sheet import contact_sheet
 from ..scene import CLOTH_COLOUR, Scene
 
@@ -51,8 +51,8 @@ FORMER_KEYS = {
 
 
 class IntersectingBodies(NamedTuple):
-    """Two bodies that intersect, or one that intersects itself; between cloth and an obstacle only crossing pairs
-    count."""
+    """Two bodies that intersect, or one that intersects itself; between a deformable body and an obstacle only
+    crossing pairs count."""
 
     bodies: tuple[int, int]  # their indices
     pairs: int  # number of intersecting pairs of triangles
@@ -62,7 +62,8 @@ class IntersectingBodies(NamedTuple):
 class Result:
     """The T frames of a run, including its initial state, and the measurements taken during it.
 
-    "Cloth" stands for all deformable bodies, "bodies" for the obstacles. Arrays of two columns have the shape (T,2).
+    In the names of fields and keys "cloth" stands for the deformable bodies and "bodies" for the obstacles.
+    Arrays of two columns have the shape (T,2).
     """
 
     scene: Scene
@@ -74,24 +75,26 @@ class Result:
     skins: bool = True  # files may store skinned bodies with bones, whose clip begins with the run, not frame by frame
     seconds: Floats  # (T,) computing time without measurements
     contacts: NDArray[np.int64]  # (T,) number of contacts in the last substep of each frame
-    # (T,) m: least exact distance of a cloth vertex or edge midpoint from a body, negative inside; nan: not measured
+    # (T,) m: least exact distance of a vertex or edge midpoint of a deformable body from an obstacle, negative inside;
+    # nan: not measured
     least_distance: Floats
-    # number of cloth points inside a deforming body where it intersects itself, and their largest depth in m; such
-    # points are not part of `least_distance`
+    # number of such points inside a deforming obstacle where it intersects itself, and their largest depth in m; they
+    # are not part of `least_distance`
     pinched: Floats = dataclasses.field(default_factory=lambda: np.zeros((0, 2)))
-    # pairs of triangles that intersect: cloth with cloth, cloth with bodies; None: not counted
+    # pairs of triangles that intersect: among deformables, deformables with obstacles; None: not counted
     intersecting_pairs: NDArray[np.int64] | None = None
-    # the same of cloth with bodies in the last frame, which is counted even if the others are not; None: not counted
+    # the same of deformables with obstacles in the last frame, which is counted even if the others are not; None: not
+    # counted
     intersecting_pairs_bodies_at_end: int | None = None
-    # pairs of triangles of cloth and bodies that cross: apart from self-intersections of the body, and near them (they
-    # are pinched, and not in the first column); None: not counted
+    # pairs of triangles of deformables and obstacles that cross: apart from self-intersections of the obstacle, and
+    # near them (they are pinched, and not in the first column); None: not counted
     crossing_pairs: NDArray[np.int64] | None = None
     initial_intersections: tuple[IntersectingBodies, ...] = ()  # in the initial state
     # (T,) pairs still too near when an iterative response stopped; None without such a response
     unresolved: NDArray[np.int64] | None = None
     failed_substeps: int = 0  # substeps in which safe mode gave pairs up (see `Guard`)
     given_up_pairs: int = 0  # pairs of features that it gave up
-    shared: tuple[SharedVolume, ...] = ()  # intersection volumes of the pairs `scene.overlaps`
+    shared: tuple[IntersectionVolume, ...] = ()  # intersection volumes of the pairs `scene.overlaps`
 
     remained = renamed.attribute("remained", "unresolved")
     forced = renamed.attribute("forced", "failed_substeps")
@@ -244,7 +247,7 @@ class Result:
     @property
     def _drawn(self) -> dict[str, Any]:
         """The overlays of the run, and its per-frame readings."""
-        readings = {f"{shared_label(self, s)} now": s.readings for s in self.shared}
+        readings = {f"{volume_label(self, s)} now": s.readings for s in self.shared}
         return {"overlays": [s.overlay for s in self.shared], "readings": readings}
 
     @property

@@ -28,7 +28,7 @@ class SelfContact(Protocol):
 
     detects: ClassVar[bool]  # whether it detects contacts at all
     method: str  # names of its detector and response; empty if it has none of its own
-    responds: str
+    response_name: str
     failed_substeps: int  # substeps in which pairs were given up
     given_up_pairs: int  # total number of pairs of features given up
 
@@ -61,6 +61,9 @@ class SelfContact(Protocol):
     def apply(self, state: State, dt: float) -> None:
         """Move x so that pairs that are too near come apart."""
 
+    def forget(self, state: State) -> None:
+        """Clear the corrections of the last `apply`, for a substep in which another response takes its place."""
+
     def keep(self, state: State, dt: float) -> None:
         """In safe mode, limit the motion to what is proved free of intersections."""
 
@@ -80,15 +83,16 @@ class FormerNames:
     looks = renamed.attribute("looks", "passes")
     crossed = renamed.attribute("crossed", "intersections")
     forced = renamed.attribute("forced", "failed_substeps")
+    responds = renamed.attribute("responds", "response_name")
     unheld = renamed.attribute("unheld", "given_up_pairs")
     touching = renamed.attribute("touching", "obstacle_contacts")  # of `Guard`
 
 
-class NoGuard:
+class NoGuard(FormerNames):
     """Implements `SelfContact` by doing nothing: deformable bodies pass through themselves and each other."""
 
     detects: ClassVar[bool] = False
-    method = responds = ""
+    method = response_name = ""
     detectors: Sequence[Any] = ()
     iterates = False
     failed_substeps = given_up_pairs = unresolved = passes = 0

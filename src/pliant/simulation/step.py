@@ -103,8 +103,8 @@ class Simulation:
         # only detectors that read the vertices of obstacles need them in every substep
         follows = reads_obstacles(scene, given)
         self.kinematics = Kinematics(scene, follows)
-        self.responds = validate.choice("response", response, tuple(RESPONSES))
-        self.response = RESPONSES[self.responds](scene, obstacles=follows)
+        self.response_name = validate.choice("response", response, tuple(RESPONSES))
+        self.response = RESPONSES[self.response_name](scene, obstacles=follows)
         self.final_projection = FinalProjection(scene, given)
         self.self_contact = make_self_contact(scene, self_method, self_options, self_response)
         self.drags: list[DragConstraint] = []
@@ -115,6 +115,7 @@ class Simulation:
 
     hands = renamed.attribute("hands", "drags")
     guard = renamed.attribute("guard", "self_contact")
+    responds = renamed.attribute("responds", "response_name")
 
     @property
     def separates(self) -> bool:
@@ -122,36 +123,36 @@ class Simulation:
         return self.response.iterates or self.self_contact.iterates
 
     def step(self) -> Frame:
-        """Advance by dt."""
+        """Advance by a frame of `dt` seconds, in `substeps` equal substeps."""
         began, lost = time.perf_counter(), self.dynamics.lost
-        dt, state, clock = self.dt / self.substeps, self.state, self.clock
+        dt_substep, state, clock = self.dt / self.substeps, self.state, self.clock
         with clock("guard"):
-            self.self_contact.begin(state, dt, self.substeps)
+            self.self_contact.begin(state, dt_substep, self.substeps)
         self.final_projection.begin(state)
-        for target in self.kinematics.targets(state.time, dt, self.substeps):
+        for target in self.kinematics.targets(state.time, dt_substep, self.substeps):
             with clock("predict"):
-                self.dynamics.predict(state, dt)
+                self.dynamics.predict(state, dt_substep)
             with clock("move"):
-                self.kinematics.move(state, target, dt)
+                self.kinematics.move(state, target, dt_substep)
             with clock("respond"):
-                self.response.constrain_prediction(state, dt)
+                self.response.constrain_prediction(state, dt_substep)
             with clock("relax"):
-                self._relax(dt)
+                self._relax(dt_substep)
             with clock("guard"):
                 self.self_contact.follow(state)
-                self.self_contact.apply(state, dt)
+                self.self_contact.apply(state, dt_substep)
             with clock("detect"):
                 found = self.detect(state)
                 self.final_projection.remember(state)
             with clock("respond"):
                 self.response.begin(found, state)
-                self.response.apply(found, state, dt, self.detect)
+                self.response.apply(found, state, dt_substep, self.detect)
             with clock("guard"):
-                self._keep_apart(dt)
+                self._keep_apart(dt_substep)
             with clock("finish"):
-                self._finish(found, dt)
+                self._finish(found, dt_substep)
         with clock("end of frame"):
-            unresolved = self._end_frame(found, dt)
+            unresolved = self._end_frame(found, dt_substep)
         self.index += 1
         return Frame(
             index=self.index,
@@ -171,34 +172,34 @@ class Simulation:
         # in the order of the detectors: sorting would dominate the time and change nothing
         return parts[0] if len(parts) == 1 else _contacts.concatenate_unsorted(parts)
 
-    def _relax(self, dt: float) -> None:
+    def _relax(self, dt_substep: float) -> None:
         """Solve the constraints of materials and drags once."""
-        self.dynamics.relax(self.state, dt)
+        self.dynamics.relax(self.state, dt_substep)
         for drag in self.drags:
-            drag.pull(self.state, dt)
+            drag.pull(self.state, dt_substep)
 
-    def _keep_apart(self, dt: float) -> None:
+    def _keep_apart(self, dt_substep: float) -> None:
         """In safe mode, limit the motion to what the guard proves free of intersections."""
         self.dynamics.reset_lost_vertices(self.state)
-        self.self_contact.keep(self.state, dt)
+        self.self_contact.keep(self.state, dt_substep)
 
-    def _finish(self, found: Contacts, dt: float) -> None:
+    def _finish(self, found: Contacts, dt_substep: float) -> None:
         """Compute v from the displacement of the substep, and correct it for all contacts."""
-        self.dynamics.finish(self.state, dt)
-        self.response.finish(found, self.state, dt)
-        self.self_contact.finish(self.state, dt)
+        self.dynamics.finish(self.state, dt_substep)
+        self.response.finish(found, self.state, dt_substep)
+        self.self_contact.finish(self.state, dt_substep)
 
-    def _end_frame(self, found: Contacts, dt: float) -> int:
+    def _end_frame(self, found: Contacts, dt_substep: float) -> int:
         """Apply the final projection and the end-of-frame responses; return the number of pairs left too near."""
         self_contact, response, state = self.self_contact, self.response, self.state
         self.kinematics.end_frame(state)
         moved = response.strict and self.final_projection.apply(found, state, self.dt)
         if self_contact.iterates:  # it resolves the contacts with obstacles too
-            self_contact.end_frame(state, dt, self.detect)
+            self_contact.end_frame(state, dt_substep, self.detect)
             return self_contact.unresolved
-        response.end_frame(state, dt, self.detect)
+        response.end_frame(state, dt_substep, self.detect)
         if moved or response.iterates:
-            self_contact.keep(state, dt)
+            self_contact.keep(state, dt_substep)
         return response.unresolved
 
     def _with_self_contacts(self, found: Contacts) -> Contacts:
@@ -236,10 +237,10 @@ class Simulation:
             failed_substeps=self.self_contact.failed_substeps,
             given_up_pairs=self.self_contact.given_up_pairs,
             scene=fingerprint(self.scene),
-            response=self.responds,
+            response=self.response_name,
             response_state=self.response.state(),
             self_method=self.self_contact.method,
-            self_response=self.self_contact.responds,
+            self_response=self.self_contact.response_name,
             detector_states=np.concatenate([np.zeros((0, 11)), *states]),
         ).save(path)
 

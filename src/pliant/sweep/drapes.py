@@ -10,7 +10,7 @@ from ..detect.choose import AUTO
 from ..io import is_animated, load_character
 from ..scene import Cloth, Scene
 from ..scenes import SCENES, drape_scene, tablecloth_material, tablecloth_scene
-from ..scenes.defaults import Pace, pace_of
+from ..scenes.defaults import RunLength, default_run_length
 from ..scenes.dressing import dress_scene
 from ..simulation import Simulation
 from ..simulation.record import record
@@ -48,17 +48,17 @@ _FIGURES = (
 def drape_run(run: Run, folder: pathlib.Path) -> Written:
     """Run the drape; return its figures, the written files and its frame times."""
     given = run.parameters
-    scene, pace = _staged(run)
+    scene, defaults = _build_scene(run)
     sim = Simulation(
         scene,
         given.get("dt", 0.01),
-        substeps=given.get("substeps", pace.substeps),
+        substeps=given.get("substeps", defaults.substeps),
         method=given.get("method", AUTO),
         self_method=given.get("self-method"),
         self_response=given.get("self-response"),
     )
     measure = given.get("measure", True)
-    result = record(sim, given.get("frames", pace.frames), measure=measure, count_intersections=measure)
+    result = record(sim, given.get("frames", defaults.frames), measure=measure, count_intersections=measure)
     summary = result.summary
     if result.initial_intersections:
         text = "the initial state has intersections: %s; pliant fix removes those of garments"
@@ -75,7 +75,7 @@ def drape_run(run: Run, folder: pathlib.Path) -> Written:
     return Written(figures, files, {"ms_per_frame": summary["ms_per_frame"], "compute_s": summary["compute_s"]})
 
 
-def _staged(run: Run) -> tuple[Scene, Pace]:
+def _build_scene(run: Run) -> tuple[Scene, RunLength]:
     """Return the scene, and its default frames and substeps."""
     given = run.parameters
     options: dict[str, Any] = {name.replace("-", "_"): given[name] for name in _SCENE if name in given}
@@ -85,28 +85,28 @@ def _staged(run: Run) -> tuple[Scene, Pace]:
         _refuse(given, (*_WORN, "place"), f"scene {run.inputs['scene'].name!r} defines its own")
         if "resolution" in given:
             options["resolution"] = given["resolution"]
-        made = SCENES[run.inputs["scene"].name](**options)
-        return made, pace_of(made)
+        scene = SCENES[run.inputs["scene"].name](**options)
+        return scene, default_run_length(scene)
     garment, body = run.inputs["garment"], run.inputs["body"]
     if body.file is not None and garment.name != TABLECLOTH and is_animated(body.file):
         _refuse(given, ("place",), f"{body.name} is a character; its garments are not placed")
         _ignore_resolution(given, garment.name)
         character = load_character(body.file, units=given.get("units", "m"), up=given.get("up", "y"))
         worn = {name.replace("-", "_"): given[name] for name in _WORN if name in given}
-        made = dress_scene([garment.load(given)], character, **worn, **options)
-        return made, pace_of(made)
+        scene = dress_scene([garment.load(given)], character, **worn, **options)
+        return scene, default_run_length(scene)
     own = _WORN if garment.name == TABLECLOTH else _WORN[:2]
     _refuse(given, own, f"{body.name} is not a .glb or .gltf file with a clip")
     under = body.load(given)
     if garment.name == TABLECLOTH:
         chosen = {name: given[name] for name in ("resolution", "place") if name in given}
         options["material"] = tablecloth_material(under, **stuff)
-        made = tablecloth_scene(under, **chosen, **options)
+        scene = tablecloth_scene(under, **chosen, **options)
     else:
         _ignore_resolution(given, garment.name)
         how = {name: given[name] for name in ("place", "hold") if name in given}
-        made = drape_scene(garment.load(given), under, **how, **options)
-    return made, pace_of(made)
+        scene = drape_scene(garment.load(given), under, **how, **options)
+    return scene, default_run_length(scene)
 
 
 def _refuse(given: dict[str, Any], names: tuple[str, ...], why: str) -> None:

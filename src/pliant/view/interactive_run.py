@@ -13,14 +13,14 @@ from ..detect.methods import METHODS, method_name
 from ..respond import RESPONSES
 from ..scene import SELF_CONTACT, Cloth, Scene, Solid
 from ..scenes import SCENES
-from ..scenes.defaults import Pace, pace_of
+from ..scenes.defaults import default_run_length
 from ..simulation import Frame, Simulation
 from ..simulation.clock import Clock
 from ..simulation.drag import DragConstraint
 from ..state import State
 
 log = logging.getLogger("pliant.view")
-FRAME = 0.01  # simulated seconds per frame, as in `pliant drape`
+FRAME_SECONDS = 0.01  # simulated seconds per frame, as in `pliant drape`
 SPEEDS = ("1/4", "1/2", "1", "2")
 OWN = "your files"
 RECENT = 4  # methods kept in memory: in a large scene each takes 20 to 130 MiB and half a second to prepare again
@@ -38,7 +38,7 @@ class Range:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Choice:
+class StartOptions:
     """The initial scene and method. own: a scene built from files, added to the menu."""
 
     scene: str = "tablecloth-on-bust"
@@ -72,7 +72,7 @@ _SOLID = {
 class InteractiveRun:
     """One scene at a time. `sim` is the simulation; changing a setting creates a new one from the current state."""
 
-    def __init__(self, choice: Choice) -> None:
+    def __init__(self, choice: StartOptions) -> None:
         self.choice, self.clock = choice, Clock()
         self.drags: list[DragConstraint] = []
         self.load_scene(OWN if choice.own is not None else choice.scene, choice.method)
@@ -90,14 +90,15 @@ class InteractiveRun:
             # command-line options apply only to the scene they were given for
             scene = SCENES[name](**(self.choice.options if name == self.choice.scene else {}))
         wanted = resolve_method(scene, method).name
-        self._begin(name, scene, pace_of(scene), wanted, note)
+        self._begin(name, scene, default_run_length(scene).substeps, wanted, note)
 
-    def _begin(self, name: str, scene: Scene, pace: Pace, method: str, note: Callable[[str], None]) -> None:
+    def _begin(self, name: str, scene: Scene, frame_substeps: int, method: str, note: Callable[[str], None]) -> None:
         backup = dict(self.__dict__)
         try:
             self._detectors: dict[str, list[Detector]] = {}  # detectors of the most recent methods, for one eps
             self._x_start = scene.start().x
-            self.name, self.start, self.scene, self.pace, self.substeps = name, scene, scene, pace, 1
+            self.name, self.start, self.scene = name, scene, scene
+            self.frame_substeps, self.substeps = frame_substeps, 1
             self.method, self.response = method, "projection"
             self.sim = self._simulation(scene, method, self.response, scene.start(), note)
         except BaseException:  # also MemoryError: restore the previous scene to continue with
@@ -184,21 +185,21 @@ class InteractiveRun:
 
     def set_substeps(self, substeps: int) -> None:
         """Return a frame after every `substeps` substeps; the length of a substep does not change."""
-        if self.pace.substeps % substeps:
-            raise ValueError(f"substeps = {substeps} does not divide the {self.pace.substeps} substeps of a frame")
+        if self.frame_substeps % substeps:
+            raise ValueError(f"substeps = {substeps} does not divide the {self.frame_substeps} substeps of a frame")
         if substeps != self.substeps:
             self.substeps = substeps
             self.sim = self._continued(self.scene, self.method)
 
     def fit_substeps(self, seconds: float, most: float) -> None:
         """Choose the most substeps per frame that take at most `most` seconds, at `seconds` each; at least one."""
-        fit = [n for n in range(1, self.pace.substeps + 1) if self.pace.substeps % n == 0 and n * seconds <= most]
+        fit = [n for n in range(1, self.frame_substeps + 1) if self.frame_substeps % n == 0 and n * seconds <= most]
         self.set_substeps(max(fit, default=1))
 
     @property
-    def parts(self) -> int:
-        """The number of frames in 0.01 s of simulated time."""
-        return self.pace.substeps // self.substeps
+    def slices_per_frame(self) -> int:
+        """Number of slices, each simulated and published on its own, that make up a frame of `FRAME_SECONDS`."""
+        return self.frame_substeps // self.substeps
 
     def step(self) -> Frame:
         frame = self.sim.step()
@@ -233,7 +234,7 @@ class InteractiveRun:
     ) -> Simulation:
         if _reaches(scene) != _reaches(self.scene):
             self._detectors = {}
-        dt = FRAME * self.substeps / self.pace.substeps
+        dt = FRAME_SECONDS * self.substeps / self.frame_substeps
         if method not in self._detectors and scene.deformable and scene.obstacles:
             note(f"preparing {method} ...")
         made = self._detectors.get(method)

@@ -25,17 +25,18 @@ from websockets.asyncio.server import serve as serve_sockets
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
-from . import answers
+from .. import renamed
+from . import http_responses
 from .access import AccessRules, Controls
 from .commands import LONGEST, Command, Known, Refused, parse
 from .page import FRONT, Page, table
-from .protocol import SessionProtocol
+from .session_interface import SessionProtocol
 
 LINK = "/link"  # path of the WebSocket
 LOG = logging.getLogger("pliant.view.sockets")
 LOG.setLevel(logging.WARNING)  # at debug level the library logs every frame
-IN_ALL = 1.0  # seconds from Ctrl-C to the end of waiting for the session
-AT_ONCE = 64  # messages of one client processed before others are served
+SHUTDOWN_SECONDS = 1.0  # seconds from Ctrl-C to the end of waiting for the session
+MESSAGES_PER_TURN = 64  # messages of one client processed before others are served
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,7 +53,8 @@ class Limits:
     sent_ahead: int = 1 << 19  # bytes of the send buffer of a client; larger means older frames
 
 
-USUAL = Limits()
+DEFAULT_LIMITS = Limits()
+__getattr__ = renamed.module(__name__, {"USUAL": "pliant.view.server:DEFAULT_LIMITS"})
 
 
 class Connection(ServerConnection):
@@ -68,12 +70,12 @@ class Connection(ServerConnection):
         wire.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self.owner.limits.sent_ahead)
         # asyncio sets this only for sockets it created; without it, consecutive messages take 40 ms each
         wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.owner.lines.add(self)
-        if len(self.owner.lines) > self.owner.limits.connections:
+        self.owner.connections.add(self)
+        if len(self.owner.connections) > self.owner.limits.connections:
             self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.owner.lines.discard(self)
+        self.owner.connections.discard(self)
         self.owner.reserved.discard(self)
         super().connection_lost(exc)
 
@@ -83,12 +85,12 @@ class Client:
     """A connected page and what was last sent to it."""
 
     number: int
-    line: Connection
+    connection: Connection
     wake: asyncio.Event = dataclasses.field(default_factory=asyncio.Event)
     world: int | None = None
     serial: int | None = None
     last_message: int = 0
-    heard: bool | None = None  # last sent value of "controls"
+    controls_sent: bool | None = None  # last sent value of "controls"
     answer: str = ""  # reason why its last command was rejected
 
 
@@ -96,12 +98,12 @@ class Server:
     """Serves one session on one listening socket, in one event loop."""
 
     def __init__(
-        self, session: SessionProtocol, listening: socket.socket, rules: AccessRules, limits: Limits = USUAL
+        self, session: SessionProtocol, listening: socket.socket, rules: AccessRules, limits: Limits = DEFAULT_LIMITS
     ) -> None:
         self.session, self.rules, self.limits = session, rules, limits
         self.pages: dict[str, Page] = table()
         self.controls = Controls(limits.controls)
-        self.lines: set[Connection] = set()
+        self.connections: set[Connection] = set()
         self.reserved: set[Connection] = set()  # slots of clients, reserved before the handshake ends to avoid a race
         self.clients: dict[int, Client] = {}
         self._listening = listening
@@ -145,8 +147,8 @@ class Server:
         self._sockets.close()
         closed = asyncio.ensure_future(self._sockets.wait_closed())
         await asyncio.wait([closed], timeout=self.limits.closing)
-        for line in tuple(self.lines):
-            line.transport.abort()
+        for connection in tuple(self.connections):
+            connection.transport.abort()
         await asyncio.wait([closed], timeout=self.limits.closing)
 
     def _changed(self) -> None:
@@ -162,41 +164,41 @@ class Server:
 
     # HTTP requests
 
-    def _answer(self, line: Connection, request: Request) -> Response | None:
+    def _answer(self, connection: Connection, request: Request) -> Response | None:
         """Return a file or an error response, or None to open the socket."""
         host = self.rules.host(request.headers.get_all("Host"))
         if host is None:
-            return answers.refusal(403, "The Host header does not name this server.")
+            return http_responses.refusal(403, "The Host header does not name this server.")
         if (method := getattr(request, "method", "GET")) not in ("GET", "HEAD"):
-            return answers.refusal(405, "Only GET and HEAD are supported.")
+            return http_responses.refusal(405, "Only GET and HEAD are supported.")
         path, _, query = request.path.partition("?")
-        token = answers.token(query)
+        token = http_responses.token(query)
         if path == LINK:
             full = len(self.reserved) >= self.limits.clients
-            no_seat = answers.refusal(503, f"{len(self.reserved)} pages are open; close one of them.")
+            full_response = http_responses.refusal(503, f"{len(self.reserved)} pages are open; close one of them.")
             if full and "Upgrade" not in request.headers and self.rules.opens(token):
-                return no_seat  # a rejected page requests the reason: scripts cannot read the status of a socket
+                return full_response  # a rejected page requests the reason: scripts cannot read the status of a socket
             if not self.rules.admits(host, request.headers.get_all("Origin"), token):
-                return answers.refusal(403, "Only the page of this server may connect; scripts need its token.")
+                return http_responses.refusal(403, "Only the page of this server may connect; scripts need its token.")
             if full:
-                return no_seat
+                return full_response
             if "Upgrade" not in request.headers:
-                return answers.refusal(426, "This is the address of a WebSocket.")
-            self.reserved.add(line)
+                return http_responses.refusal(426, "This is the address of a WebSocket.")
+            self.reserved.add(connection)
             return None
         if (page := self.pages.get(path)) is None:
-            return answers.refusal(404, "There is no such file.")
+            return http_responses.refusal(404, "There is no such file.")
         if page is self.pages.get(FRONT) and not self.rules.opens(token):
-            return answers.refusal(403, "Open the address with its token, as pliant play printed it.")
-        return answers.file(page, empty=method == "HEAD")
+            return http_responses.refusal(403, "Open the address with its token, as pliant play printed it.")
+        return http_responses.file(page, empty=method == "HEAD")
 
-    def _add_security_headers(self, line: ServerConnection, request: Request, response: Response) -> None:
-        answers.add_security_headers(response, self.rules.host(request.headers.get_all("Host")))
+    def _add_security_headers(self, connection: ServerConnection, request: Request, response: Response) -> None:
+        http_responses.add_security_headers(response, self.rules.host(request.headers.get_all("Host")))
 
     # messages from clients
 
-    async def _serve_client(self, line: Connection) -> None:
-        client = Client(next(self._numbers), line)
+    async def _serve_client(self, connection: Connection) -> None:
+        client = Client(next(self._numbers), connection)
         self.clients[client.number] = client
         tasks = [asyncio.ensure_future(work) for work in (self._receive(client), self._send_loop(client))]
         try:
@@ -215,13 +217,13 @@ class Server:
     async def _receive(self, client: Client) -> None:
         with contextlib.suppress(ConnectionClosed):
             for count in itertools.count(1):
-                message = await client.line.recv()
+                message = await client.connection.recv()
                 try:
                     self._command(client, self._understood(message))
                 except Refused as refused:
                     await self._refuse(client, refused)
                     return
-                if count % AT_ONCE == 0:
+                if count % MESSAGES_PER_TURN == 0:
                     await asyncio.sleep(0)
 
     def _understood(self, message: str | bytes) -> Command | None:
@@ -268,9 +270,9 @@ class Server:
     async def _refuse(self, client: Client, refused: Refused) -> None:
         try:
             async with asyncio.timeout(2.0 * self.limits.closing):
-                await client.line.close(refused.code, refused.why)
+                await client.connection.close(refused.code, refused.why)
         except TimeoutError:  # the client does not read
-            client.line.transport.abort()
+            client.connection.transport.abort()
 
     # messages to clients
 
@@ -294,9 +296,9 @@ class Server:
         if (world := self.session.newest.world) != client.world and (hello := self.session.hello()):
             client.world, client.serial = world, None
             yield hello
-        if (heard := self.controls.free_for(client.number, self._now)) != client.heard:
-            client.heard = heard
-            yield json.dumps({"controls": heard})
+        if (free := self.controls.free_for(client.number, self._now)) != client.controls_sent:
+            client.controls_sent = free
+            yield json.dumps({"controls": free})
         if client.answer:
             text, client.answer = client.answer, ""
             yield json.dumps({"refused": text})
@@ -308,10 +310,10 @@ class Server:
     async def _send(self, client: Client, message: str | bytes) -> None:
         try:
             async with asyncio.timeout(self.limits.stall):
-                await client.line.send(message)
+                await client.connection.send(message)
         except TimeoutError:
-            client.line.transport.abort()  # a closing handshake would wait for the client to read
-            await client.line.wait_closed()
+            client.connection.transport.abort()  # a closing handshake would wait for the client to read
+            await client.connection.wait_closed()
 
     def _newest_message(self) -> int:
         return max((number for number, _ in self.session.messages), default=0)
@@ -325,7 +327,7 @@ def run(
     session: SessionProtocol,
     listening: socket.socket,
     rules: AccessRules,
-    limits: Limits = USUAL,
+    limits: Limits = DEFAULT_LIMITS,
     ready: Callable[[], None] | None = None,
 ) -> None:
     """Serve until Ctrl-C; then close all sockets within a second and stop the session."""
@@ -343,7 +345,7 @@ def run(
         try:
             await server.start()
             changed()
-            with _hearing_signals(over):  # before `ready` announces the server
+            with _handling_signals(over):  # before `ready` announces the server
                 if ready is not None:
                     ready()
                 await over.wait()
@@ -360,11 +362,11 @@ def run(
     if not ended:  # interrupted before anything was served
         session.stop()
         return
-    stopping.join(max(0.0, IN_ALL - (time.monotonic() - ended[0])))
+    stopping.join(max(0.0, SHUTDOWN_SECONDS - (time.monotonic() - ended[0])))
 
 
 @contextlib.contextmanager
-def _hearing_signals(over: asyncio.Event) -> Iterator[None]:
+def _handling_signals(over: asyncio.Event) -> Iterator[None]:
     """Set `over` on SIGINT and SIGTERM while the block runs; afterwards Ctrl-C has its default effect."""
     loop, heard = asyncio.get_running_loop(), []
 

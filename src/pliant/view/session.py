@@ -19,15 +19,15 @@ from ..simulation import Frame
 from ..simulation.drag import DragConstraint
 from ..simulation.measure.referee import Referee
 from .commands import Choose, Command, Do, FreePins, Grab, Known, LetGo, Pull, Set, Show, moves_on
+from .frame_encoding import encode
 from .frame_statistics import FrameStatistics
 from .heap import trim_heap
-from .interactive_run import FRAME, Choice, InteractiveRun
+from .interactive_run import FRAME_SECONDS, InteractiveRun, StartOptions
 from .log_relay import relay_warnings
 from .overlays import Overlays
-from .protocol import PublishedFrame
 from .recording import Recording
-from .wire import encode
-from .world import World
+from .scene_description import SceneDescription
+from .session_interface import PublishedFrame
 
 log = logging.getLogger("pliant.view")
 QUEUE = 1000  # largest number of queued commands
@@ -46,8 +46,8 @@ class Session:
     destination of recordings.
     """
 
-    def __init__(self, choice: Choice | None = None, folder: pathlib.Path | None = None) -> None:
-        self._choice, self._folder = choice or Choice(), folder or pathlib.Path()
+    def __init__(self, choice: StartOptions | None = None, folder: pathlib.Path | None = None) -> None:
+        self._choice, self._folder = choice or StartOptions(), folder or pathlib.Path()
         self.newest = PublishedFrame(0, 0, b"")
         self.messages: tuple[tuple[int, str], ...] = ()
         self.known = Known({}, {}, {}, ((-1.0, -1.0, -1.0), (1.0, 1.0, 1.0)))
@@ -123,7 +123,7 @@ class Session:
     def _open_scene(self) -> None:
         """Set up everything that depends on the scene, and publish its first frame."""
         scene = self._run.scene
-        self._world, self._overlays = World(scene), Overlays(scene)
+        self._description, self._overlays = SceneDescription(scene), Overlays(scene)
         self._referee = Referee(scene) if scene.deformable and scene.obstacles else None
         self._holds.clear()
         self._recording: Recording | None = None
@@ -158,8 +158,8 @@ class Session:
     def _publish_hello(self, new: bool = False) -> None:
         """Publish a new `hello`; `new`: without a frame, so that pages draw the world from its start."""
         run, world = self._run, self.newest.world + 1
-        self.known = self._world.known(run)
-        self._hello = self._world.hello(world, run, self._overlays, self._speed)
+        self.known = self._description.known(run)
+        self._hello = self._description.hello(world, run, self._overlays, self._speed)
         self.newest = PublishedFrame(world, self.newest.serial, b"" if new else self.newest.data)
         self._notify()
 
@@ -201,10 +201,10 @@ class Session:
             self._wait(0.2)  # time to choose other settings in case it fails again
             return
         seconds = time.perf_counter() - began
-        self._statistics.add_frame(seconds, run.clock.seconds, run.parts)
+        self._statistics.add_frame(seconds, run.clock.seconds, run.slices_per_frame)
         self._spent += seconds
         self._found = frame.contacts
-        self._part = (self._part + run.substeps) % run.pace.substeps
+        self._part = (self._part + run.substeps) % run.frame_substeps
         if self._part == 0:
             whole, self._spent = dataclasses.replace(frame, seconds=self._spent), 0.0
             self._record(whole)
@@ -246,8 +246,7 @@ class Session:
         self._statistics.add_simulated(self._run.sim.dt)
 
     def _publish(self, frame: Frame) -> None:
-        self._published_at, run = time.perf_counter(), self._run
-        scene = run.scene
+        self._published_at, run, scene = time.perf_counter(), self._run, self._run.scene
         late = self._published_at - self._measured_at > MEASURE_INTERVAL
         if self._referee is not None and (late or (self._paused and frame.time != self._measured_time)):
             self._least_distance = self._referee.least_distance(frame.x, frame.pose)
@@ -282,7 +281,8 @@ class Session:
             "held": bool(own),
             "missed": self._missed,
             "pins": len(run.drags) - len(own),
-            "slow": round(self._statistics.speed, 3),
+            "speed": round(self._statistics.speed, 3),
+            "slow": round(self._statistics.speed, 3),  # its former name, for one version
         }
         news = self.newest
         self.newest = PublishedFrame(news.world, news.serial + 1, encode(news.world, news.serial + 1, header, arrays))
@@ -359,7 +359,7 @@ class Session:
             if self._referee is not None:  # for open bodies it stores the side of each vertex
                 self._referee = Referee(self._run.scene)
         elif what == "record":
-            self._recording = Recording(self._run.scene, FRAME)
+            self._recording = Recording(self._run.scene, FRAME_SECONDS)
             self._part, self._spent = 0, 0.0
             self._recording.add(self._current_frame())
             self._note(f"recording: up to {self._recording.longest:.0f} s")

@@ -33,12 +33,12 @@ def too_near(contacts, x, w, least):
 
 
 @kernel
-def set_apart(contacts, substep, lift, eps, friction, pushed, stopped, rubbed):
+def set_apart(contacts, substep, lift, eps, friction, normal_correction, stopped, friction_correction):
     """Perform one pass over all contacts in order: gaps become eps wide, to first order.
 
     The part of a push that cancels the approach of this step is an impulse and causes friction; the rest is a
-    displacement without velocity and is accumulated in `lift` (n,3). `pushed` (k,) is the whole push, `stopped` (k,)
-    and `rubbed` (k,3) the impulse.
+    displacement without velocity and is accumulated in `lift` (n,3). `normal_correction` (k,) is the whole
+    push, `stopped` (k,) and `friction_correction` (k,3) the impulse.
     """
     x, w = substep.x, substep.w
     for c in range(len(contacts)):
@@ -55,18 +55,18 @@ def set_apart(contacts, substep, lift, eps, friction, pushed, stopped, rubbed):
         stop = min(push, max(inward, 0.0))
         r = (0.0, 0.0, 0.0)
         # eq. 3 of Fuhrmann et al. scales the displacement of a step, so it may be applied only once per step
-        if stop > 0.0 and not (friction.simple and pushed[c] > 0.0):
+        if stop > 0.0 and not (friction.simple and normal_correction[c] > 0.0):
             r = rub(vec.madd(move, n, inward), stop, friction)
-        pushed[c] += push
+        normal_correction[c] += push
         stopped[c] += stop
-        vec.store(rubbed, c, vec.add(vec.load(rubbed, c), r))
+        vec.store(friction_correction, c, vec.add(vec.load(friction_correction, c), r))
         spread(contact, x, w, vec.madd(r, n, push), total)
         if push > stop:
             spread(contact, lift, w, vec.scale(n, push - stop), total)
 
 
 @kernel
-def answer(contacts, v, v_before, w, restitution, slow, friction, pushed):
+def answer(contacts, v, v_before, w, restitution, slow, friction, normal_correction):
     """Where pairs still approach, or bounce: apply the response velocity along the normal, and friction.
 
     Below the speed `slow` there is no restitution, so that bodies come to rest.
@@ -74,7 +74,7 @@ def answer(contacts, v, v_before, w, restitution, slow, friction, pushed):
     for c in range(len(contacts)):
         contact = contacts[c]
         total = yielding(contact, w)
-        if pushed[c] == 0.0 or total == 0.0:
+        if normal_correction[c] == 0.0 or total == 0.0:
             continue
         n, wall = normal_of(contact), anchor_velocity_of(contact)
         speed = vec.sub(weighted(contact, v), wall)

@@ -54,8 +54,11 @@ def spring(missing, out, pace):
 
 
 @kernel
-def repel(contacts, substep, eps, pace, friction, pushed, rubbed):
-    """Perform one pass over all contacts in order. `pushed` (n,) and `rubbed` (n,3): relative displacements applied."""
+def repel(contacts, substep, eps, pace, friction, normal_correction, friction_correction):
+    """Perform one pass over all contacts in order.
+
+    `normal_correction` (n,) and `friction_correction` (n,3): relative displacements applied.
+    """
     x, w = substep.x, substep.w
     for c in range(len(contacts)):
         contact = contacts[c]
@@ -73,6 +76,6 @@ def repel(contacts, substep, eps, pace, friction, pushed, rubbed):
         r = (0.0, 0.0, 0.0)
         if push > 0.0:
             r = rub(vec.madd(move, n, -out), push, friction)
-            pushed[c] = push
-            vec.store(rubbed, c, r)
+            normal_correction[c] = push
+            vec.store(friction_correction, c, r)
         share_out(contact, x, w, vec.madd(r, n, push), one / total, two / total)

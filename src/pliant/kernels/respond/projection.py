@@ -85,8 +85,9 @@ def rub(slide, push, friction):
 
 
 @kernel
-def project(contacts, substep, eps, friction, recovery, pushed, rubbed):
-    """Perform one pass over all contacts in order. `pushed` (n,) sums normal, `rubbed` (n,3) tangential corrections.
+def project(contacts, substep, eps, friction, recovery, normal_correction, friction_correction):
+    """Perform one pass over all contacts in order, and add the relative displacements to `normal_correction` (n,) and
+    `friction_correction` (n,3).
 
     Penetration of this step is reversed at once. Older penetration, or one that came past a boundary edge, is resolved
     at the speed `recovery` (m/s), so that vertices are not ejected.
@@ -111,21 +112,21 @@ def project(contacts, substep, eps, friction, recovery, pushed, rubbed):
             continue
         r = (0.0, 0.0, 0.0)
         # eq. 3 scales the displacement of a step, so it is applied only once per step; eqs. 5 and 6 scale with the push
-        if not friction.simple or pushed[c] == 0.0:
+        if not friction.simple or normal_correction[c] == 0.0:
             r = rub(slide, push, friction)
-        pushed[c] += push
-        vec.store(rubbed, c, vec.add(vec.load(rubbed, c), r))
+        normal_correction[c] += push
+        vec.store(friction_correction, c, vec.add(vec.load(friction_correction, c), r))
         spread(contact, x, w, vec.madd(r, n, push), total)
 
 
 @kernel
-def limit_restitution(contacts, v, v_before, w, restitution, slow, pushed):
+def limit_restitution(contacts, v, v_before, w, restitution, slow, normal_correction):
     """Limit the separating velocity to the restitution times the approach velocity: projection must not eject vertices.
 
     Below the speed `slow`, which gravity adds in a step, there is no restitution, so that bodies come to rest.
     """
     for c in range(len(contacts)):
-        if pushed[c] == 0.0:
+        if normal_correction[c] == 0.0:
             continue
         contact = contacts[c]
         total = mobility(contact, w)

@@ -42,7 +42,7 @@ def missing(contact, x, eps):
 
 
 @kernel
-def stop(contacts, substep, eps, friction, holds, stopped, rubbed):
+def stop(contacts, substep, eps, friction, holds, stopped, friction_correction):
     """One pass: reverse the penetration of this step, each contact its share, with friction."""
     x, w = substep.x, substep.w
     for c in range(len(contacts)):
@@ -58,7 +58,7 @@ def stop(contacts, substep, eps, friction, holds, stopped, rubbed):
         if not (friction.simple and stopped[c] > 0.0):
             r = rub(vec.madd(move, n, inward), push, friction)
         stopped[c] += push
-        vec.store(rubbed, c, vec.add(vec.load(rubbed, c), r))
+        vec.store(friction_correction, c, vec.add(vec.load(friction_correction, c), r))
         spread(contact, x, w, vec.madd(r, n, push), total)
 
 

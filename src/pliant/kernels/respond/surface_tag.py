@@ -36,12 +36,13 @@ def hold(tags, substep, friction, stopped):
 
 
 @kernel
-def set_out(contacts, substep, eps, deep, stiffness, friction, pushed, outward):
+def set_out(contacts, substep, eps, deep, stiffness, friction, normal_correction, outward):
     """Project points nearer than eps out to the distance eps, with friction.
 
     Points that were already deeper than that by more than `deep` are not projected: their inward motion is cancelled,
-    and a force in proportion to the depth (`stiffness`, 1/s2) moves them out. `pushed` (n,) accumulates corrections;
-    `outward` (n,) is the speed allowed away from the surface: zero, or in proportion to the depth of deep points.
+    and a force in proportion to the depth (`stiffness`, 1/s2) moves them out. `normal_correction` (n,) accumulates
+    corrections; `outward` (n,) is the speed allowed away from the surface: zero, or in proportion to the depth of deep
+    points.
     """
     x, w, dt = substep.x, substep.w, substep.dt
     for c in range(len(contacts)):
@@ -61,19 +62,19 @@ def set_out(contacts, substep, eps, deep, stiffness, friction, pushed, outward):
             push = min(missing, max(inward, 0.0) + stiffness * missing * dt * dt)
             outward[c] = math.sqrt(stiffness) * missing
         r = (0.0, 0.0, 0.0)
-        if not friction.simple or pushed[c] == 0.0:
+        if not friction.simple or normal_correction[c] == 0.0:
             r = rub(vec.madd(move, n, inward), push, friction)
-        pushed[c] += push
+        normal_correction[c] += push
         spread(contact, x, w, vec.madd(r, n, push), total)
 
 
 @kernel
-def stop(contacts, v, w, pushed, outward):
+def stop(contacts, v, w, normal_correction, outward):
     """Cancel velocity towards the surface, relative to it, and the outward velocity that the projection added."""
     for c in range(len(contacts)):
         contact = contacts[c]
         total = mobility(contact, w)
-        if pushed[c] == 0.0 or total == 0.0:
+        if normal_correction[c] == 0.0 or total == 0.0:
             continue
         n, wall = normal_of(contact), anchor_velocity_of(contact)
         leaving = vec.dot(vec.sub(weighted(contact, v), wall), n)

@@ -9,7 +9,7 @@ they are separated.
 
 import logging
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,9 @@ from ...respond import Projection
 from ...respond.base import Detect
 from ...scene import Scene
 from ...state import State
+from ..measure.intersection_count import IntersectionCount
 from ..self_contact import FormerNames
 from .carry import Carry
-from .intersections import IntersectionCount
 from .opening import is_tight, open_up
 from .pairs import GuardedPairs, Obstacle, among, guarded, keys, leaf_mesh_of, near_at_rest, records, rows_of, spacing
 
@@ -55,14 +55,14 @@ class Guard(FormerNames):
     """
 
     detects: ClassVar[bool] = True
-    method = responds = ""
+    method = response_name = ""
     detectors: Sequence[Any] = ()
     iterates, unresolved = False, 0
 
     def __init__(self, scene: Scene, state: State) -> None:
         self.safe = scene.self_contact == "safe"
         self.eps = scene.eps
-        self.thickness = scene.eps if scene.thickness is None else scene.thickness
+        self.thickness = cast(float, scene.thickness)
         lowest = THINNEST * ROUNDING * float(np.abs(state.x[scene.deformable_rows]).max(initial=0.0))
         if self.safe and self.thickness < lowest:
             raise ValueError(
@@ -198,7 +198,7 @@ class Guard(FormerNames):
             response.apply(found, state, dt)
 
     def forget(self, state: State) -> None:
-        """Clear the impulses of this substep."""
+        """Clear the corrections of the last `apply`, for a substep in which another response takes its place."""
         for found, response in ((self.contacts, self._cloth), (self.obstacle_contacts, self._bodies)):
             response.begin(found, state)
 

@@ -7,16 +7,16 @@ from ...detect.queries.closest_point import ClosestPoints
 from ...detect.queries.transversal import crossing
 from ...mesh import Mesh
 from ...scene import Scene
-from ..guard import intersections as _exact
 from ..result import IntersectingBodies
+from .intersection_count import IntersectionCount
 from .referee import PINCH
 
 Floats = NDArray[np.float64]
 Pairs = NDArray[np.int32]
 
 
-class IntersectionStatistics(_exact.IntersectionCount):
-    """The exact count of the guard, split up for reports."""
+class IntersectionStatistics(IntersectionCount):
+    """The exact count of `IntersectionCount`, split up for reports."""
 
     def __init__(self, scene: Scene, x: Floats) -> None:
         super().__init__(scene, x)

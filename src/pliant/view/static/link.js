@@ -9,7 +9,7 @@ function stamp(data) {
   return data.byteLength >= 16 && view.getUint32(0, true) === MAGIC ? { world: view.getUint32(4, true), serial: view.getUint32(8, true) } : null;
 }
 
-// Decoder for view/wire.py: the header, and the arrays as views of the message.
+// Decoder for view/frame_encoding.py: the header, and the arrays as views of the message.
 function decodeFrame(data) {
   const length = new DataView(data).getUint32(12, true);
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 16, length)));

@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class SharedVolume:
+class IntersectionVolume:
     """Intersection of two bodies: volume and error bound (T,), cubic metres, and its mesh per frame (None: empty)."""
 
     bodies: tuple[int, int]

@@ -27,7 +27,7 @@ class SessionProtocol(Protocol):
 
     @property
     def messages(self) -> tuple[tuple[int, str], ...]:
-        """The latest messages for all pages, {"note": ...} or {"problem": ...} as JSON, numbered from 1."""
+        """The latest messages for all pages, numbered from 1: JSON with "note", "warning" or "problem" as the key."""
 
     @property
     def failed(self) -> str:

@@ -1,4 +1,4 @@
-"""The description of a scene from which a page builds its content (the greeting), and the commands valid for it."""
+"""The description of a scene from which a page builds its content, and the commands valid for it."""
 
 import dataclasses
 import json
@@ -11,11 +11,11 @@ from ..report.camera import open_elevation
 from ..report.pack import pack
 from ..scene import Scene
 from .commands import Known, Point
-from .interactive_run import FRAME, SPEEDS, InteractiveRun, value_of
+from .interactive_run import FRAME_SECONDS, SPEEDS, InteractiveRun, value_of
 from .overlays import OVERLAYS, Overlays
 
 
-class World:
+class SceneDescription:
     """The bodies of a scene in the page's format, packed once."""
 
     def __init__(self, scene: Scene) -> None:
@@ -38,7 +38,7 @@ class World:
             "world": number,
             "scene": run.name,
             "title": scene.name,
-            "dt": FRAME,
+            "dt": FRAME_SECONDS,
             "clips": self.packed,
             "moving": [not body.obstacle or body.motion is not None for body in scene.bodies],
             "soft": [not body.obstacle for body in scene.bodies],

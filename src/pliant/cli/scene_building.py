@@ -10,7 +10,7 @@ from .reading import FileOptions, outward, read_body, read_mesh, warn_of_mesh
 if TYPE_CHECKING:
     from ..motion.character import Character
     from ..scene import Scene
-    from ..scenes.defaults import Pace
+    from ..scenes.defaults import RunLength
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +27,7 @@ class WearOptions:
     "Mesh file of another garment over the first; repeat for each, inner to outer."
 
 
-def stage(
+def build_scene(
     cloth: pathlib.Path | None,
     body: pathlib.Path | None,
     scene: str | None,
@@ -35,13 +35,13 @@ def stage(
     files: FileOptions,
     wear: WearOptions,
     options: dict[str, Any],
-) -> "tuple[Scene, Pace]":
+) -> "tuple[Scene, RunLength]":
     """Build the scene; return it with its default frames and substeps. options["material"]: explicit values only."""
     from .. import validate
     from ..mesh import Mesh
     from ..scene import Cloth
     from ..scenes import SCENES, drape_scene, tablecloth_material, tablecloth_scene
-    from ..scenes.defaults import Pace, pace_of
+    from ..scenes.defaults import RunLength, default_run_length
 
     if scene is not None and (cloth or body):
         raise ValueError(f"--scene {scene} has its own cloth and body; give either a scene or files")
@@ -59,28 +59,28 @@ def stage(
         _refuse_wear_options(wear, "give both as files")
         name = "tablecloth-on-bust" if scene is None else validate.choice("scene", scene, tuple(SCENES))
         with output.progress(f"making {name}"):
-            made = SCENES[name](**options)
-        return made, pace_of(made)
+            built = SCENES[name](**options)
+        return built, default_run_length(built)
     if cloth is None:
         _refuse_wear_options(wear, "a tablecloth is not worn")
         rigid, count = outward(read_mesh(body, files)), options.pop("resolution", 36)
         options["material"] = tablecloth_material(rigid, **given)
-        return tablecloth_scene(rigid, resolution=count, name=f"tablecloth on {rigid.name}", **options), Pace()
+        return tablecloth_scene(rigid, resolution=count, name=f"tablecloth on {rigid.name}", **options), RunLength()
     found = read_body(body, files)
     if not isinstance(found, Mesh):
         if place == "above":
             raise ValueError(f"--place above is for bodies without a clip; {body} is a character")
-        made = _dress(cloth, body, found, files, wear, options)
-        return made, pace_of(made)
+        built = _dress(cloth, body, found, files, wear, options)
+        return built, default_run_length(built)
     _refuse_wear_options(dataclasses.replace(wear, hold="auto"), f"{body} is not a .glb or .gltf file with a clip")
     warn_of_mesh(body, found)
     rigid = outward(found)
     soft = read_mesh(cloth, files)
     name = f"{soft.name} on {rigid.name}"
-    made = drape_scene(soft, rigid, place=place, hold=wear.hold, name=name, **options)
-    if held := len(made.bodies[0].pins):
+    built = drape_scene(soft, rigid, place=place, hold=wear.hold, name=name, **options)
+    if held := len(built.bodies[0].pins):
         output.say(f"note: {held} boundary vertices close to the body are pinned; --hold none releases them")
-    return made, Pace()
+    return built, RunLength()
 
 
 def _refuse_wear_options(wear: WearOptions, why: str) -> None:

@@ -4,19 +4,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...detect.queries.overlap import Overlaps
-from ...report.shared import SharedVolume
+from ...report.intersection_volume import IntersectionVolume
 from ...scene import Scene
 
 Floats = NDArray[np.float64]
 
 
-class SharedCounter:
+class IntersectionVolumeMeasurement:
     """Measures the intersection volumes listed in `scene.overlaps`."""
 
     def __init__(self, scene: Scene, frames: int) -> None:
         self.scene = scene
         self._found = [
-            SharedVolume((a, b), np.zeros(frames), np.zeros(frames), [None] * frames) for a, b in scene.overlaps
+            IntersectionVolume((a, b), np.zeros(frames), np.zeros(frames), [None] * frames) for a, b in scene.overlaps
         ]
         self._ask = [
             Overlaps(scene.bodies[a].mesh, scene.bodies[b].mesh, resolution=scene.overlap_resolution)
@@ -33,5 +33,5 @@ class SharedCounter:
             found.meshes[frame] = shared.mesh()
 
     @property
-    def found(self) -> tuple[SharedVolume, ...]:
+    def found(self) -> tuple[IntersectionVolume, ...]:
         return tuple(self._found)

@@ -1,0 +1,40 @@
+"""Drape: a cloth over a body, from two meshes to a finished run."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from ..arguments import check_arguments
+from ..mesh import Mesh
+from ..scenes.drape import drape_scene
+from .record import record
+from .result import Result
+from .step import Frame, Simulation
+
+
+@check_arguments
+def drape(
+    cloth: Mesh,
+    body: Mesh,
+    frames: int = 250,
+    *,
+    dt: float = 0.01,
+    substeps: int = 16,
+    method: str = "distance-field",
+    measure: bool = True,
+    progress: Callable[[Frame], None] | None = None,
+    **options: Any,
+) -> Result:
+    """Drape `cloth` over `body` and keep every frame. Options are those of `drape_scene` (place, eps, friction ...).
+
+    The command `pliant drape` runs the same simulation. It also reads files, built-in scenes and characters, chooses
+    the method by "auto" (here one fixed method is the default, as in `Simulation`), reads and stores baked distance
+    fields in the cache, and takes a method and response for self-contact; for these use `Simulation` and `record`.
+
+    >>> pliant.drape(pliant.shapes.cloth(), pliant.shapes.ball(0.25)).save("out.glb")
+    """
+    start = time.perf_counter()
+    sim = Simulation(drape_scene(cloth, body, **options), dt, substeps=substeps, method=method)
+    result = record(sim, frames, measure=measure, progress=progress)
+    result.seconds[0] = time.perf_counter() - start - float(result.seconds[1:].sum())
+    return result
