@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from ..files import check_writable
 from . import output
 from .reading import PLAIN, FileOptions, metres
-from .staging import WearOptions, stage
+from .staging import WearOptions, refuse_place, stage
 
 if TYPE_CHECKING:
     from ..view.protocol import SessionProtocol
@@ -135,6 +135,7 @@ def make_session(
     if body is None and (scene is None or scene in SCENES):
         if wear != _WORN:
             raise ValueError("--clip, --lead-in, --hold and --layer are for a garment on a body; give both as files")
+        refuse_place(place, "a built-in scene has its own positions")
         return Session(Choice(scene or "tablecloth-on-bust", method, options), folder)
     if body is None:
         raise ValueError(_unknown_scene(str(scene)))
