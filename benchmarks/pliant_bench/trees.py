@@ -17,7 +17,7 @@ from pliant.shapes import ball
 
 from . import timing
 
-DEFAULT: dict[str, Any] = {"volume": "box", "arity": 4, "split": "longest-least", "leaf": 4}
+DEFAULT: dict[str, Any] = {"volume": "box", "arity": 4, "split": "longest-sah", "leaf": 4}
 BUNNY = pathlib.Path("meshes") / "bunny_closed_6598.obj"
 COLUMNS = (
     Column("scene"),

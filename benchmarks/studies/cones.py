@@ -96,7 +96,7 @@ def dot(draw: ImageDraw.ImageDraw, p: Point, r: float) -> None:
 def crossing(
     a: tuple[float, ...], b: tuple[float, ...], c: tuple[float, ...], d: tuple[float, ...]
 ) -> tuple[float, float]:
-    t = kernels.turn(c, d, a) / (kernels.turn(c, d, a) - kernels.turn(c, d, b))
+    t = kernels.rounded_orient2d(c, d, a) / (kernels.rounded_orient2d(c, d, a) - kernels.rounded_orient2d(c, d, b))
     return (a[0] + t * (b[0] - a[0]), a[1] + t * (b[1] - a[1]))
 
 

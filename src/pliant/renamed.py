@@ -165,7 +165,11 @@ NAMES = {
     "detect.stochastic": {"StochasticTreeDetector": f"{_DETECTORS}.stochastic.StochasticBvhDetector"},
     "detect.stochastic.tree": {"StochasticTreeDetector": f"{_DETECTORS}.stochastic.bvh.StochasticBvhDetector"},
     "detect.tree.cover": {"Cover": "pliant.detect.bvh.leaf_mesh.LeafMesh"},
-    "detect.tree.crossings": {"Crossings": f"{_QUERIES}.intersections.Intersections"},
+    "detect.tree.build": {"ALONG": "pliant.detect.bvh.build.SPLIT_AXES"},
+    "detect.tree.crossings": {
+        "Crossings": f"{_QUERIES}.intersections.Intersections",
+        "crossings_between": f"{_QUERIES}.intersections.intersecting_pairs",
+    },
     "detect.tree.detector": {"TreeDetector": f"{_DETECTORS}.bvh.BvhDetector"},
     "door": {"door": "pliant.arguments.check_arguments"},
     "guard": {"CrossingCount": "pliant.simulation.measure.intersection_count.IntersectionCount"},

@@ -93,7 +93,7 @@ def test_cloth_that_slid_down_is_told(here):
     start = result.x[0][0]
     for down, word in ((0.0, ""), (0.4, "slid down the body by 0.4 m"), (0.1, "")):
         frames = {0: np.stack([start, start, start - np.array([0.0, down, 0.0])])}
-        lies = dataclasses.replace(result, x=frames, contacts=np.array([0, 5, 5]))
+        lies = dataclasses.replace(result, x=frames, n_contacts=np.array([0, 5, 5]))
         assert word in " ".join(run_warnings(lies))
         assert bool(word) == bool(run_warnings(lies))
     high = {0: np.stack([start + 0.3, start + 0.3, start - 0.3])}  # dropped on it from above, not worn

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -38,6 +39,10 @@ def here(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Pat
 FILES = ["../cloth.obj", "../ball.ply"]
 
 
+def _meshes():
+    return shapes.cloth(0.5, 0.5, 9, centre=(0.0, 0.15, 0.0)), shapes.ball(0.1, 2)
+
+
 def test_without_a_named_output_it_writes_drape_glb_and_a_table(here, capsys):
     assert cli.run(["drape", *FILES, *SHORT]) == 0
     assert [p.name for p in here.iterdir()] == ["drape.glb"]
@@ -46,6 +51,25 @@ def test_without_a_named_output_it_writes_drape_glb_and_a_table(here, capsys):
         assert word in said
     assert "draping" in talk
     assert "..." not in said
+
+
+def test_a_placement_is_refused_where_it_would_have_no_effect(here, capsys):
+    pathlib.Path("above.toml").write_text('place = "above"\n')
+    for words, why in ((["--scene", "rod"], "a built-in scene"), (["--body", "../ball.ply"], "a tablecloth")):
+        for place in (["--place", "above"], ["--place", "as-is"], ["--config", "above.toml"]):
+            assert cli.run(["drape", *words, *SHORT, *place]) == 2
+            said = capsys.readouterr().err
+            assert re.search(rf"error: --place \S+ is for the mesh file of a cloth on a body; {why}", said), said
+        assert cli.run(["drape", *words, *SHORT, "--place", "auto"]) == 0
+
+
+def test_the_command_line_passes_only_the_material_that_was_given(here, monkeypatch):
+    seen = []
+    monkeypatch.setitem(pliant.scenes.SCENES, "rod", lambda **options: seen.append(options) or drape_scene(*_meshes()))
+    cli.run(["drape", "--scene", "rod", *SHORT])
+    cli.run(["drape", "--scene", "rod", *SHORT, "--material.density", "0.2"])
+    assert "material" not in seen[0]
+    assert seen[1]["material"] == pliant.Cloth(density=0.2)
 
 
 def test_every_output_can_be_read_back(here):
@@ -343,7 +367,7 @@ def test_cells_are_never_larger_than_the_default_distance(size, count):
 def test_small_and_large_scenes_stay_outside_too(size):
     body = shapes.ball(size / 2, 3)
     result = pliant.drape(tablecloth_for(body, 13), body, frames=int(60 * size**0.5) + 20, substeps=10)
-    assert result.contacts.max() > 3
+    assert result.n_contacts.max() > 3
     assert result.least_distance.min() >= -1e-6 * body.size
 
 

@@ -109,6 +109,7 @@ def test_a_port_in_use_is_one_line_that_says_what_to_do(capsys: pytest.CaptureFi
 @pytest.mark.parametrize(
     ("words", "why"),
     [
+        (["rod", "--place", "above"], "--place above is for the mesh file of a cloth on a body; a built-in scene"),
         (["tablecloth-on-bsut"], "unknown scene 'tablecloth-on-bsut'; did you mean 'tablecloth-on-bust'?"),
         (["skirt.obj"], "a body is missing: pliant play skirt.obj BODY; or pliant play --body skirt.obj"),
         (["rod", "body.obj"], "rod brings its own body; give either its name or files"),

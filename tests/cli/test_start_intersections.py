@@ -130,7 +130,7 @@ def test_more_substeps_are_for_what_is_fast_and_a_larger_eps_for_what_is_shallow
 def test_no_place_is_advised_to_what_refuses_it():
     result = lying(BALL, BALL.vertices, sheet("cloth", -1.0).vertices)
     below = {0: np.stack([sheet("cloth", -1.0).vertices] * 2)}
-    result = dataclasses.replace(result, x=below, least_distance=np.array([0.5, 0.5]), contacts=np.zeros(2, np.int64))
+    result = dataclasses.replace(result, x=below, least_distance=np.array([0.5, 0.5]), n_contacts=np.zeros(2, np.int64))
     said = " ".join(run_warnings(result))
     assert "never touched" in said
     assert "--place above" not in said

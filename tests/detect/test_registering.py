@@ -22,7 +22,7 @@ from pliant.detect.methods import EARLIER, method_name
 from pliant.scene import Body, Scene
 from pliant.simulation import Simulation
 from pliant.view.commands import Choose
-from pliant.view.interactive_run import Choice, InteractiveRun
+from pliant.view.interactive_run import InteractiveRun, StartOptions
 from pliant.view.session import Session
 
 SRC = pathlib.Path(pliant.__file__).parents[1]
@@ -67,8 +67,8 @@ def test_a_method_from_outside_is_compared_like_the_others(registered, capsys):
 @pytest.mark.compiled
 def test_a_method_from_outside_is_in_the_menu_of_play_and_runs_there(registered, tmp_path):
     own = Scene([Body(CLOTH), Body(BALL, obstacle=True)], eps=0.004, name="toy")
-    assert InteractiveRun(Choice(own=own)).methods()["sampled-points"] == ""
-    session = Session(Choice(own=own, method="sampled-points"), tmp_path)
+    assert InteractiveRun(StartOptions(own=own)).methods()["sampled-points"] == ""
+    session = Session(StartOptions(own=own, method="sampled-points"), tmp_path)
     session.start()
     try:
         for name in ("sampled-points", "bvh", "sampled-points"):
@@ -163,7 +163,7 @@ def test_earlier_names_are_accepted_and_the_present_ones_are_told():
     scene = Scene([Body(CLOTH), Body(BALL, obstacle=True)], self_contact="push")
     sim = Simulation(scene, method="tree", self_method="stochastic_tree")
     assert (sim.method, sim.self_contact.method) == ("bvh", "stochastic-bvh")
-    run = InteractiveRun(Choice(own=scene, method="brute-force"))
+    run = InteractiveRun(StartOptions(own=scene, method="brute-force"))
     run.use("tree", lambda _: None)
     assert run.method == "bvh"
 

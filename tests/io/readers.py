@@ -246,9 +246,9 @@ def _plan_seeds(folder: pathlib.Path) -> list[bytes]:
 
 
 def _message(path: pathlib.Path) -> None:
-    from pliant.view.commands import Known, Refused, parse
+    from pliant.view.commands import Refused, ValidCommands, parse
 
-    known = Known(
+    known = ValidCommands(
         choices={"scene": ("wave", "calm"), "method": ("tree", "distance-field")},
         ranges={"friction": (0.0, 1.0), "wind_x": (-20.0, 20.0)},
         overlays={"contacts": 0, "boxes": 8},

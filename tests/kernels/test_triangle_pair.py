@@ -11,9 +11,9 @@ from pliant.kernels.geometry.triangle_pair import (
     faces_intersect,
     segment_meets_triangle,
     segments_meet,
-    triangles_cross_at_edge,
-    triangles_cross_at_vertex,
     triangles_intersect,
+    triangles_intersect_beyond_edge,
+    triangles_intersect_beyond_vertex,
 )
 from pliant.kernels.jit import COMPILED
 
@@ -106,27 +106,27 @@ def test_a_point_meets_a_triangle_exactly_when_its_distance_is_zero(rng):
 
 
 def test_piercing_beside_a_shared_vertex_is_found():
-    assert triangles_cross_at_vertex(A, B, C, (0.4, 0.4, 0.5), (0.6, 0.3, -0.5))
+    assert triangles_intersect_beyond_vertex(A, B, C, (0.4, 0.4, 0.5), (0.6, 0.3, -0.5))
 
 
 def test_a_fan_around_a_shared_vertex_is_legal():
-    assert not triangles_cross_at_vertex(A, B, C, (-1.0, 0.0, 0.0), (0.0, -1.0, 0.5))
+    assert not triangles_intersect_beyond_vertex(A, B, C, (-1.0, 0.0, 0.0), (0.0, -1.0, 0.5))
 
 
 def test_a_hinge_is_legal_until_it_is_folded_flat():
-    assert [triangles_cross_at_edge(A, B, C, (0.2, 0.5, z)) for z in (1.0, 1e-17, 0.0)] == [False, False, True]
+    assert [triangles_intersect_beyond_edge(A, B, C, (0.2, 0.5, z)) for z in (1.0, 1e-17, 0.0)] == [False, False, True]
 
 
 def test_a_flat_hinge_that_is_open_is_legal():
-    assert not triangles_cross_at_edge(A, B, C, (0.2, -0.5, 0.0))
+    assert not triangles_intersect_beyond_edge(A, B, C, (0.2, -0.5, 0.0))
 
 
 def test_slivers_along_a_shared_edge_cross_only_beyond_the_same_end():
     beyond, further, before = (2.0, 0.0, 0.0), (3.0, 0.0, 0.0), (-1.0, 0.0, 0.0)
-    assert triangles_cross_at_edge(A, B, beyond, further)
-    assert not triangles_cross_at_edge(A, B, beyond, before)
-    assert triangles_cross_at_edge(A, A, beyond, further)
-    assert not triangles_cross_at_edge(A, A, beyond, C)
+    assert triangles_intersect_beyond_edge(A, B, beyond, further)
+    assert not triangles_intersect_beyond_edge(A, B, beyond, before)
+    assert triangles_intersect_beyond_edge(A, A, beyond, further)
+    assert not triangles_intersect_beyond_edge(A, A, beyond, C)
 
 
 def test_pairs_sharing_a_vertex_agree_with_exact_clipping(rng):
@@ -137,7 +137,7 @@ def test_pairs_sharing_a_vertex_agree_with_exact_clipping(rng):
         if naive.triangles_intersect([s, s, s], [near[0], near[1], near[1]]):
             continue
         expected = naive.triangles_intersect([near[0], near[1], near[1]], [s, a, b])
-        assert triangles_cross_at_vertex(s, p, q, a, b) == expected, (s, p, q, a, b)
+        assert triangles_intersect_beyond_vertex(s, p, q, a, b) == expected, (s, p, q, a, b)
 
 
 def test_pairs_sharing_an_edge_agree_with_exact_clipping(rng):
@@ -148,7 +148,7 @@ def test_pairs_sharing_an_edge_agree_with_exact_clipping(rng):
         middle = tuple((x + y) / 2.0 for x, y in zip(a, b))
         beside = tuple(x + (y - x) / 1024.0 for x, y in zip(middle, c))
         expected = naive.triangles_intersect([beside, beside, beside], [a, b, d])
-        assert triangles_cross_at_edge(a, b, c, d) == expected, (a, b, c, d)
+        assert triangles_intersect_beyond_edge(a, b, c, d) == expected, (a, b, c, d)
 
 
 @pytest.mark.parametrize(

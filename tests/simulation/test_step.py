@@ -25,6 +25,7 @@ from pliant.simulation.result import FORMER_KEYS, Result
 from pliant.simulation.self_contact import NoGuard, SelfContact
 
 RESULT = {
+    "contacts": "n_contacts",
     "deepest": "least_distance",
     "crossings": "intersecting_pairs",
     "cuts": "crossing_pairs",

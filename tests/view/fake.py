@@ -10,10 +10,10 @@ import numpy as np
 
 from pliant import Clip, shapes
 from pliant.report.pack import pack
-from pliant.view.commands import Choose, Command, Do, FreePins, Grab, Known, LetGo, Pull, Set, Show
+from pliant.view.commands import Choose, Command, Do, FreePins, Grab, LetGo, Pull, Set, Show, ValidCommands
 from pliant.view.session_interface import PublishedFrame
 
-KNOWN = Known(
+KNOWN = ValidCommands(
     choices={"scene": ("wave", "calm"), "method": ("bvh", "distance-field"), "speed": ("1", "0.5")},
     ranges={"friction": (0.0, 1.0), "gravity": (0.0, 20.0), "wind_x": (-20.0, 20.0)},
     overlays={"contacts": 0, "boxes": 8},

@@ -228,7 +228,9 @@ class _BodyChecker:
     def __init__(self, garment: Mesh, body: Mesh, notes: list[Note]) -> None:
         self.cross, self.other = Intersections(garment, body), Intersections(body)
         self.skin, self.first = body.welded, np.unique(body.weld_index, return_index=True)[1]
-        self.y_w, self.own_pairs, self.size = body.vertices[self.first], -1, body.size
+        self.size = body.size
+        self.y_welded = body.vertices[self.first]  # of the last query
+        self.own_pairs = -1  # intersecting pairs of the body with itself at these positions; -1: not counted
         issues = body.issues
         self.closed = issues.encloses
         turned = issues.inward
@@ -252,23 +254,23 @@ class _BodyChecker:
     def query(self, x: Floats, x_w: Floats, garment: Mesh, y: Floats | None) -> _BodyFindings:
         if y is not None:
             self.depths.update(y)
-            self.y_w = y[self.first]
+            self.y_welded = y[self.first]
             self.own_pairs = self.other.update(y).count
         distance, _, _, direction = self.depths.query(x)
         pairs = self.cross.update(x, y).pairs()
         crosses = self._crosses(x_w, garment.faces, pairs)
-        curves = contours(x_w, garment.topology, pairs, self.y_w, self.skin.topology)
+        curves = contours(x_w, garment.topology, pairs, self.y_welded, self.skin.topology)
         overlap = bound = float("nan")
         if self.volume is not None:
             a, b = (len(surface.vertices) for surface in self.volume.surfaces)
-            shared = self.volume.at(x_w[:a], self.y_w[:b])
+            shared = self.volume.at(x_w[:a], self.y_welded[:b])
             overlap, bound = shared.volume, shared.bound
         known = distance if self.closed else np.abs(distance)
         return _BodyFindings(known, direction, pairs, crosses, curves, self.own_pairs, overlap, bound)
 
     def _crosses(self, x: Floats, faces: NDArray[np.int32], pairs: NDArray[np.int32]) -> NDArray[np.bool_]:
         """(k,) mask of pairs that cross, including faces that reach inside only through edges or corners."""
-        crosses = crossing(x, faces, self.y_w, self.skin.faces, pairs, aligned=not self.closed)
+        crosses = crossing(x, faces, self.y_welded, self.skin.faces, pairs, aligned=not self.closed)
         if self.closed and not crosses.all():
             touching = np.unique(pairs[~crosses, 0])
             reach = np.zeros(len(faces), np.bool_)

@@ -33,9 +33,9 @@ def run_warnings(result: Any, sources: Sources = GENERATED) -> list[str]:
     if result.penetrates:
         deep = 1e3 * result.summary["penetration_m"]
         lines.append(f"cloth was up to {deep:.3g} mm inside the body; {_advice(result)}")
-    elif result.scene.obstacles and not result.contacts.any() and not hung:
+    elif result.scene.obstacles and not result.n_contacts.any() and not hung:
         lines.append(f"the cloth never touched the body; {_contact_advice(result)}")
-    elif result.scene.obstacles and not result.contacts[-1] and not hung:
+    elif result.scene.obstacles and not result.n_contacts[-1] and not hung:
         lines.append("the cloth is off the body at the end; more --friction or another --place may hold it")
     elif not hung and (fell := _slid(result)):
         lines.append(

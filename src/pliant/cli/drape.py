@@ -19,18 +19,18 @@ HTML, PNG = (".html", ".htm"), (".png",)
 class ClothOptions:
     """Material of the cloth."""
 
-    density: float = 0.20
-    "Mass per area, kg/m2."
-    stretch: float = 500.0
-    "Stretch stiffness, N/m."
-    shear: float = 100.0
-    "Shear stiffness, N/m."
+    density: float | None = None
+    "Mass per area, kg/m2. Default: 0.2, or the scene's own."
+    stretch: float | None = None
+    "Stretch stiffness, N/m. Default: 500, or the scene's own."
+    shear: float | None = None
+    "Shear stiffness, N/m. Default: 100, or the scene's own."
     bend: float | None = None
     "Bending stiffness, N m. Default: 0.0002; scaled to size and weight for the tablecloth over --body."
     damping: float | None = None
     "Internal friction, m2/s. Default: 0.01; scaled to its size for the tablecloth over --body."
-    air: float = 1.2
-    "Density of the surrounding air, kg/m3; 0 is vacuum."
+    air: float | None = None
+    "Density of the surrounding air, kg/m3; 0 is vacuum. Default: 1.2."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -138,7 +138,8 @@ def drape(
     gravity
         Metres per second squared, x y z.
     place
-        above: centre the cloth over the body; as-is: leave it; auto: move it only if it starts inside or far away.
+        For a mesh file of a cloth: above centres it over the body; as-is leaves it; auto moves it only if it starts
+        inside or far away.
     method
         Detection method, see pliant methods. Default: auto, which takes distance-field for rigid bodies, bone-boxes for
         a character with many bones and bvh for other deforming bodies; the table says which and why. (The library's

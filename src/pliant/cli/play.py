@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from ..files import check_writable
 from . import output
 from .reading import PLAIN, FileOptions, metres
-from .scene_building import WearOptions, build_scene
+from .scene_building import WearOptions, build_scene, refuse_place
 
 if TYPE_CHECKING:
     from ..view.session_interface import SessionProtocol
@@ -136,6 +136,7 @@ def make_session(
     if body is None and (scene is None or scene in SCENES):
         if wear != _WORN:
             raise ValueError("--clip, --lead-in, --hold and --layer are for a garment on a body; give both as files")
+        refuse_place(place, "a built-in scene has its own positions")
         return Session(StartOptions(scene or "tablecloth-on-bust", method, options), folder)
     if body is None:
         raise ValueError(_unknown_scene(str(scene)))

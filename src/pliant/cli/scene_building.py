@@ -36,7 +36,7 @@ def build_scene(
     wear: WearOptions,
     options: dict[str, Any],
 ) -> "tuple[Scene, RunLength]":
-    """Build the scene; return it with its default frames and substeps. options["material"]: explicit values only."""
+    """Build the scene; return it with its default frames and substeps. options["material"]: only what was given."""
     from .. import validate
     from ..mesh import Mesh
     from ..scene import Cloth
@@ -50,19 +50,23 @@ def build_scene(
             f"a body is missing: pliant drape {cloth} BODY; or pliant drape --body {cloth} for a tablecloth over it"
         )
     given = options.get("material", {})
-    options = options | {"material": Cloth(**given)}
+    options = {name: value for name, value in options.items() if name != "material"}
+    if given:
+        options["material"] = Cloth(**given)
     if "resolution" in options:
         options["resolution"] = validate.whole("resolution", options["resolution"], low=2, high=2000)
         if cloth is not None:
             raise ValueError("--resolution is for generated cloth; it does not apply to a mesh file")
     if body is None:
         _refuse_wear_options(wear, "give both as files")
+        refuse_place(place, "a built-in scene has its own positions")
         name = "tablecloth-on-bust" if scene is None else validate.choice("scene", scene, tuple(SCENES))
         with output.progress(f"making {name}"):
             built = SCENES[name](**options)
         return built, default_run_length(built)
     if cloth is None:
         _refuse_wear_options(wear, "a tablecloth is not worn")
+        refuse_place(place, "a tablecloth starts above the body")
         rigid, count = outward(read_mesh(body, files)), options.pop("resolution", 36)
         options["material"] = tablecloth_material(rigid, **given)
         return tablecloth_scene(rigid, resolution=count, name=f"tablecloth on {rigid.name}", **options), RunLength()
@@ -89,6 +93,12 @@ def _refuse_wear_options(wear: WearOptions, why: str) -> None:
         if chosen != getattr(WearOptions, option):
             on = "of a file on a body" if option == "hold" else "on a character"
             raise ValueError(f"--{option.replace('_', '-')} is for a garment {on}; {why}")
+
+
+def refuse_place(place: str, why: str) -> None:
+    """Raise ValueError for a placement other than the default where it would have no effect."""
+    if place != "auto":
+        raise ValueError(f"--place {place} is for the mesh file of a cloth on a body; {why}")
 
 
 def _dress(

@@ -89,7 +89,9 @@ def _positions(name: str, x: Any, mesh: Mesh) -> Any:
 
 @check_arguments
 def detector(method: str, a: Mesh, b: Mesh | None = None, *, within: float = 0.002, **options: Any) -> MeshDetector:
-    """Create a detector for repeated queries; `b=None` means self-contact, and `choose_method` resolves "auto".
+    """Create a detector for repeated queries; `b=None` means self-contact.
+
+    `choose_method` resolves "auto"; for meshes its choice is exact (class A).
 
     >>> hits = pliant.detector("brute-force", cloth, body, within=0.005).update(x_cloth, x_body).find()
     """
@@ -101,6 +103,7 @@ def find_contacts(a: Mesh, b: Mesh | None = None, *, method: str = "auto", withi
     """Return all contacts of mesh `a` with mesh `b` (None: with itself) closer than `within` metres, as records.
 
     `contacts["vertices"]` numbers the vertices of `a`, then those of `b`; `elements` index each mesh's own vertices,
-    faces or `topology.edges`. Method "auto" is exact; `choose_method` returns its choice and the reason.
+    faces or `topology.edges`. Method "auto" is exact for meshes, where for a scene it may choose
+    distance-field, of class B; `choose_method` returns its choice and the reason.
     """
     return detector(method, a, b, within=within).find()

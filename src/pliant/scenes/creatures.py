@@ -24,7 +24,7 @@ def creatures(*, resolution: int = 12, count: int = 12, **options: Any) -> Scene
     resolution = validate.whole("resolution", resolution, low=5, high=1000)
     count = validate.whole("count", count, low=1, high=10_000)
     stuff = options.pop("material", None)
-    stuff = stuff if isinstance(stuff, Solid) else JELLY  # the command line passes a cloth material to every scene
+    stuff = stuff if isinstance(stuff, Solid) else JELLY  # a cloth material of the command line does not apply
     one, bodies = shapes.creature(LENGTH, LENGTH / resolution), []
     for k in range(count):
         layer, place = divmod(k, RING)

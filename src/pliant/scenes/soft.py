@@ -17,7 +17,7 @@ def cylinders(*, resolution: int = 3, **options: Any) -> Scene:
     """Two foam cylinders, 10 cm x 30 cm, thrown at each other crosswise over a tray: they wrap around each other,
     separate and fall. `resolution` is the number of edges along a radius."""
     stuff = options.pop("material", None)
-    stuff = stuff if isinstance(stuff, Solid) else FOAM  # the command line passes a cloth material to every scene
+    stuff = stuff if isinstance(stuff, Solid) else FOAM  # a cloth material of the command line does not apply
     one, bodies = shapes.cylinder(0.05, 0.3, resolution), []
     for name, axis, side in (("upright", (0.2, 1.0, 0.1), -1.0), ("lying", (0.1, 0.15, 1.0), 1.0)):
         mesh = one.moved(_along(one, axis) + np.array([0.11 * side, 0.24, 0.0]))

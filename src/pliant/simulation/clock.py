@@ -1,4 +1,5 @@
-"""Nested timers with dotted names, without cost when off: `with clock("step.detect"): ...`."""
+"""Nested timers, without cost when off: `with clock("detect"): ...`. Within `with clock("step")` the time is stored
+under the dotted name "step.detect"."""
 
 import contextlib
 import time

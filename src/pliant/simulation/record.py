@@ -30,9 +30,9 @@ def record(
 
     `count_intersections` counts the intersecting triangle pairs of every frame. Default: only with self-contact.
     """
-    count = validate.whole("frames", frames, low=1)
-    kept = _Record(sim, count, measure, count_intersections)
-    for t, frame in enumerate(sim.run(count), 1):
+    n_frames = validate.whole("frames", frames, low=1)
+    kept = _Record(sim, n_frames, measure, count_intersections)
+    for t, frame in enumerate(sim.run(n_frames), 1):
         if frame.lost:
             raise ValueError(f"the cloth flew apart in frame {t}; use more substeps, a smaller dt or milder forces")
         kept.add(t, frame)
@@ -42,24 +42,24 @@ def record(
 
 
 class _Record:
-    """The state of `sim` at its construction and `count` frames after it, each measured when it is added."""
+    """The state of `sim` at its construction and `n_frames` frames after it, each measured when it is added."""
 
-    def __init__(self, sim: Simulation, count: int, measure: bool, count_intersections: bool | None) -> None:
+    def __init__(self, sim: Simulation, n_frames: int, measure: bool, count_intersections: bool | None) -> None:
         self.sim, self.scene = sim, sim.scene
-        scene, size = sim.scene, count + 1
+        scene, size = sim.scene, n_frames + 1
         particles = {b: scene.bodies[b].mesh.welded.n_vertices for b in (*scene.deformable, *scene.deforming_motions)}
         total = sum(particles[b] for b in scene.deformable)
-        validate.budget(f"{count} frames of {total} particles", 24.0 * size * total, "keep fewer frames")
+        validate.budget(f"{n_frames} frames of {total} particles", 24.0 * size * total, "keep fewer frames")
         self.referee = Referee(scene) if measure and scene.deformable else None
-        self.counting = scene.self_contact != "off" if count_intersections is None else count_intersections
-        counts = measure and bool(scene.deformable or self.counting)
-        self.counter = IntersectionStatistics(scene, sim.state.x) if counts else None
-        self.initial_intersections = self.counter.intersecting_bodies() if self.counter else ()
+        self.counts_cloth = scene.self_contact != "off" if count_intersections is None else count_intersections
+        needs_counter = measure and bool(scene.deformable or self.counts_cloth)
+        self.statistics = IntersectionStatistics(scene, sim.state.x) if needs_counter else None
+        self.initial_intersections = self.statistics.intersecting_bodies() if self.statistics else ()
         self.intersection_volumes = IntersectionVolumeMeasurement(scene, size)
         self.x = {b: np.empty((size, particles[b], 3)) for b in scene.deformable}
         self.deforming_x = {b: np.empty((size, particles[b], 3), np.float32) for b in scene.deforming_motions}
         self.poses = np.empty((size, len(scene.bodies), 3, 4))
-        self.contacts, self.unresolved = np.zeros(size, np.int64), np.zeros(size, np.int64)
+        self.n_contacts, self.unresolved = np.zeros(size, np.int64), np.zeros(size, np.int64)
         self.intersecting, self.crossing = np.zeros((size, 2), np.int64), np.zeros((size, 2), np.int64)
         self.seconds, self.pinched = np.zeros(size), np.zeros((size, 2))
         self.least_distance = np.full(size, np.nan)
@@ -68,7 +68,7 @@ class _Record:
     def add(self, t: int, frame: Frame) -> None:
         """Keep and measure frame t."""
         self._keep(t, frame.x, frame.pose)
-        self.contacts[t], self.seconds[t] = len(frame.contacts), frame.seconds
+        self.n_contacts[t], self.seconds[t] = len(frame.contacts), frame.seconds
         self.unresolved[t] = frame.unresolved
 
     def _keep(self, t: int, x: Floats, pose: Floats) -> None:
@@ -80,18 +80,18 @@ class _Record:
         if self.referee is not None:
             self.least_distance[t] = self.referee.least_distance(x, pose)
             self.pinched[t] = self.referee.pinched, self.referee.pinched_depth
-        if self.counter is not None:
-            if self.counting:
-                self.intersecting[t] = self.counter.at(x)
+        if self.statistics is not None:
+            if self.counts_cloth:
+                self.intersecting[t] = self.statistics.at(x)
             else:
-                self.counter.move(x)
-            self.crossing[t] = self.counter.crossing_pairs()
+                self.statistics.move(x)
+            self.crossing[t] = self.statistics.crossing_pairs()
         self.intersection_volumes.at(t, x)
 
     def result(self) -> Result:
         """Return the finished run."""
-        sim, scene, counter = self.sim, self.scene, self.counter
-        on_bodies = counter is not None and bool(scene.deformable and scene.obstacles)
+        sim, scene, statistics = self.sim, self.scene, self.statistics
+        on_bodies = statistics is not None and bool(scene.deformable and scene.obstacles)
         return Result(
             scene=scene,
             dt=sim.dt,
@@ -99,14 +99,14 @@ class _Record:
             x=self.x,
             deforming_x=self.deforming_x,
             poses=self.poses,
-            contacts=self.contacts,
+            n_contacts=self.n_contacts,
             seconds=self.seconds,
             initial_intersections=self.initial_intersections,
             least_distance=self.least_distance,
             pinched=self.pinched,
-            intersecting_pairs=self.intersecting if counter and self.counting else None,
+            intersecting_pairs=self.intersecting if statistics and self.counts_cloth else None,
             crossing_pairs=self.crossing if on_bodies else None,
-            intersecting_pairs_bodies_at_end=counter.with_bodies() if counter and on_bodies else None,
+            intersecting_pairs_bodies_at_end=statistics.with_bodies() if statistics and on_bodies else None,
             shared=self.intersection_volumes.found,
             unresolved=self.unresolved if sim.separates else None,
             failed_substeps=sim.self_contact.failed_substeps,

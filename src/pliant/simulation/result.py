@@ -74,7 +74,7 @@ class Result:
     deforming_x: dict[int, NDArray[np.float32]] = dataclasses.field(default_factory=dict)  # deforming obstacle -> as x
     skins: bool = True  # files may store skinned bodies with bones, whose clip begins with the run, not frame by frame
     seconds: Floats  # (T,) computing time without measurements
-    contacts: NDArray[np.int64]  # (T,) number of contacts in the last substep of each frame
+    n_contacts: NDArray[np.int64]  # (T,) number of contacts in the last substep of each frame
     # (T,) m: least exact distance of a vertex or edge midpoint of a deformable body from an obstacle, negative inside;
     # nan: not measured
     least_distance: Floats
@@ -96,6 +96,7 @@ class Result:
     given_up_pairs: int = 0  # pairs of features that it gave up
     shared: tuple[IntersectionVolume, ...] = ()  # intersection volumes of the pairs `scene.overlaps`
 
+    contacts = renamed.attribute("contacts", "n_contacts")
     remained = renamed.attribute("remained", "unresolved")
     forced = renamed.attribute("forced", "failed_substeps")
     unheld = renamed.attribute("unheld", "given_up_pairs")
@@ -150,7 +151,7 @@ class Result:
             "simulated_s": len(steps) * self.dt,
             "particles": sum(x.shape[1] for x in self.x.values()),
             "body_triangles": sum(self.scene.bodies[b].mesh.n_faces for b in self.scene.obstacles),
-            "contacts_most": int(self.contacts.max(initial=0)),
+            "contacts_most": int(self.n_contacts.max(initial=0)),
             "least_distance_m": least,
             "penetration_m": max(0.0, -least) if measured else float("nan"),
             "pinched_most": int(self.pinched[:, 0].max(initial=0.0)),

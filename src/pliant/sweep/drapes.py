@@ -64,7 +64,7 @@ def drape_run(run: Run, folder: pathlib.Path) -> Written:
         text = "the initial state has intersections: %s; pliant fix removes those of garments"
         log.warning(text, result.initial_intersections_text)
     figures = {name: summary[name] for name in _FIGURES}
-    figures |= {"contacts_at_end": int(result.contacts[-1])} | _stretch(result)
+    figures |= {"contacts_at_end": int(result.n_contacts[-1])} | _stretch(result)
     files = []
     for ending in run.files:
         name = {"sheet": "sheet.png", "replay": "replay.html"}.get(ending, f"drape.{ending}")

@@ -10,6 +10,7 @@ import hmac
 import ipaddress
 import secrets
 import socket
+import urllib.parse
 from collections.abc import Sequence
 
 OWN_NAMES = ("localhost", "127.0.0.1", "[::1]")
@@ -108,3 +109,11 @@ def _is_address(name: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def token_in(query: str) -> str:
+    """Return the token in the query of a URL; empty if there is none."""
+    try:
+        return urllib.parse.parse_qs(query, max_num_fields=8).get("token", [""])[0]
+    except ValueError:
+        return ""

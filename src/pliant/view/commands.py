@@ -14,14 +14,14 @@ from ..detect.methods import EARLIER
 
 LONGEST = 64 * 1024  # bytes of a message
 REACH = 10.0  # largest distance of a point from the scene centre, in longest sides of the scene's bounding box
-NOT_TAKEN, TOO_LONG = 1003, 1009
+UNSUPPORTED_DATA, TOO_LONG = 1003, 1009  # WebSocket close codes
 
 Point = tuple[float, float, float]
 Action = Literal["pause", "go", "step", "reset", "record", "keep", "drop"]
 ACTIONS: tuple[str, ...] = ("pause", "go", "step", "reset", "record", "keep", "drop")
 
 
-class Known(NamedTuple):
+class ValidCommands(NamedTuple):
     """The valid names and ranges of commands; a session replaces it as a whole when its world changes."""
 
     choices: Mapping[str, tuple[str, ...]]  # menu -> names
@@ -99,26 +99,26 @@ class FreePins:
 Command = Do | Choose | Set | Show | Grab | Pull | LetGo | FreePins
 
 
-def parse(message: str | bytes, known: Known) -> Command:
+def parse(message: str | bytes, known: ValidCommands) -> Command:
     """Parse a message into a command; raise `Refused` if it is invalid."""
     if not isinstance(message, str):
-        raise Refused(NOT_TAKEN, "binary message; expected JSON text")
+        raise Refused(UNSUPPORTED_DATA, "binary message; expected JSON text")
     # a character takes at least one byte; encode only if the byte count matters
     if len(message) > LONGEST or len(message.encode("utf-8", "surrogatepass")) > LONGEST:
         raise Refused(TOO_LONG, f"message of more than {LONGEST} bytes")
     try:
         fields = json.loads(message, parse_constant=_no_number, object_pairs_hook=_no_key_twice)
     except (ValueError, RecursionError):  # RecursionError: deeply nested brackets
-        raise Refused(NOT_TAKEN, "not JSON") from None
+        raise Refused(UNSUPPORTED_DATA, "not JSON") from None
     if not isinstance(fields, dict):
-        raise Refused(NOT_TAKEN, "expected a JSON object")
+        raise Refused(UNSUPPORTED_DATA, "expected a JSON object")
     for verb, (keys, optional, make) in VERBS.items():
         if verb in fields:
             if not keys <= fields.keys() <= keys | optional:
                 wanted = ", ".join(sorted(keys | optional))
-                raise Refused(NOT_TAKEN, f"{verb}: expected the keys {wanted}")
+                raise Refused(UNSUPPORTED_DATA, f"{verb}: expected the keys {wanted}")
             return make(fields, known)
-    raise Refused(NOT_TAKEN, f"expected one of the keys {', '.join(VERBS)}")
+    raise Refused(UNSUPPORTED_DATA, f"expected one of the keys {', '.join(VERBS)}")
 
 
 def _no_number(name: str) -> float:
@@ -134,37 +134,37 @@ def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _name(what: str, value: Any, names: Any) -> str:
     if not isinstance(value, str) or value not in names:
-        raise Refused(NOT_TAKEN, f"{what}: unknown name")
+        raise Refused(UNSUPPORTED_DATA, f"{what}: unknown name")
     return value
 
 
 def _flag(what: str, value: Any) -> bool:
     if not isinstance(value, bool):
-        raise Refused(NOT_TAKEN, f"{what}: expected true or false")
+        raise Refused(UNSUPPORTED_DATA, f"{what}: expected true or false")
     return value
 
 
 def _number(what: str, value: Any, low: float, high: float) -> float:
     # compare first: an integer may be too large for a float
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        raise Refused(NOT_TAKEN, f"{what}: expected a number in {low:g}..{high:g}")
+        raise Refused(UNSUPPORTED_DATA, f"{what}: expected a number in {low:g}..{high:g}")
     return float(value)
 
 
 def _level(what: str, value: Any, highest: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= highest:
-        raise Refused(NOT_TAKEN, f"{what}: expected a level in 0..{highest}")
+        raise Refused(UNSUPPORTED_DATA, f"{what}: expected a level in 0..{highest}")
     return value
 
 
 def _triple(what: str, value: Any, low: Point, high: Point) -> Point:
     if not isinstance(value, list) or len(value) != 3:
-        raise Refused(NOT_TAKEN, f"{what}: expected three numbers")
+        raise Refused(UNSUPPORTED_DATA, f"{what}: expected three numbers")
     x, y, z = (_number(what, v, a, b) for v, a, b in zip(value, low, high, strict=True))
     return x, y, z
 
 
-def _point(what: str, value: Any, known: Known) -> Point:
+def _point(what: str, value: Any, known: ValidCommands) -> Point:
     """Return a point at most `REACH` times the longest side away from the centre of the scene, along each axis."""
     low, high = known.box
     reach = REACH * max(b - a for a, b in zip(low, high, strict=True))
@@ -176,15 +176,15 @@ def _point(what: str, value: Any, known: Known) -> Point:
 def _direction(what: str, value: Any) -> Point:
     along = _triple(what, value, (-1.1, -1.1, -1.1), (1.1, 1.1, 1.1))
     if not 0.9 <= math.hypot(*along) <= 1.1:
-        raise Refused(NOT_TAKEN, f"{what}: expected a direction of length 1")
+        raise Refused(UNSUPPORTED_DATA, f"{what}: expected a direction of length 1")
     return along
 
 
-def _do(fields: dict[str, Any], known: Known) -> Command:
+def _do(fields: dict[str, Any], known: ValidCommands) -> Command:
     return Do(cast(Action, _name("do", fields["do"], ACTIONS)))
 
 
-def _choose(fields: dict[str, Any], known: Known) -> Command:
+def _choose(fields: dict[str, Any], known: ValidCommands) -> Command:
     what = _name("choose", fields["choose"], known.choices)
     to = fields["to"]
     if what == "method" and isinstance(to, str):
@@ -192,40 +192,40 @@ def _choose(fields: dict[str, Any], known: Known) -> Command:
     return Choose(what, _name(what, to, known.choices[what]))
 
 
-def _set(fields: dict[str, Any], known: Known) -> Command:
+def _set(fields: dict[str, Any], known: ValidCommands) -> Command:
     name = _name("set", fields["set"], known.ranges)
     low, high = known.ranges[name]
     spare = 1e-6 * (high - low)  # rounding of a logarithmic slider at its ends
     return Set(name, min(max(_number(name, fields["to"], low - spare, high + spare), low), high))
 
 
-def _show(fields: dict[str, Any], known: Known) -> Command:
+def _show(fields: dict[str, Any], known: ValidCommands) -> Command:
     name = _name("show", fields["show"], known.overlays)
     level = _level(name, fields["level"], known.overlays[name]) if "level" in fields else None
     return Show(name, _flag("on", fields["on"]), level)
 
 
-def _grab(fields: dict[str, Any], known: Known) -> Command:
+def _grab(fields: dict[str, Any], known: ValidCommands) -> Command:
     pin = _flag("pin", fields.get("pin", False))
     return Grab(_point("grab", fields["grab"], known), _direction("along", fields["along"]), pin)
 
 
-def _pull(fields: dict[str, Any], known: Known) -> Command:
+def _pull(fields: dict[str, Any], known: ValidCommands) -> Command:
     return Pull(_point("pull", fields["pull"], known))
 
 
-def _let(fields: dict[str, Any], known: Known) -> Command:
+def _let(fields: dict[str, Any], known: ValidCommands) -> Command:
     _name("let", fields["let"], ("go",))
     return LetGo()
 
 
-def _free(fields: dict[str, Any], known: Known) -> Command:
+def _free(fields: dict[str, Any], known: ValidCommands) -> Command:
     _name("free", fields["free"], ("pins",))
     return FreePins()
 
 
 # verb -> required keys, optional keys, constructor of the command
-VERBS: dict[str, tuple[frozenset[str], frozenset[str], Callable[[dict[str, Any], Known], Command]]] = {
+VERBS: dict[str, tuple[frozenset[str], frozenset[str], Callable[[dict[str, Any], ValidCommands], Command]]] = {
     "do": (frozenset({"do"}), frozenset(), _do),
     "choose": (frozenset({"choose", "to"}), frozenset(), _choose),
     "set": (frozenset({"set", "to"}), frozenset(), _set),
@@ -237,7 +237,7 @@ VERBS: dict[str, tuple[frozenset[str], frozenset[str], Callable[[dict[str, Any],
 }
 
 
-def moves_on(before: Command | None, now: Command) -> bool:
+def supersedes(before: Command | None, now: Command) -> bool:
     """Return True if a command supersedes the one before it."""
     if isinstance(before, Set) and isinstance(now, Set):
         return before.name == now.name

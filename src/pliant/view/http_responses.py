@@ -2,7 +2,6 @@
 
 import email.utils
 import http
-import urllib.parse
 
 from websockets.datastructures import Headers
 from websockets.http11 import Response
@@ -37,14 +36,6 @@ def add_security_headers(response: Response, host: str | None) -> None:
     response.headers["Content-Security-Policy"] = POLICY.format(link=link)
     for name, value in SECURITY_HEADERS:
         response.headers[name] = value
-
-
-def token(query: str) -> str:
-    """Return the token in the query of a URL; empty if there is none."""
-    try:
-        return urllib.parse.parse_qs(query, max_num_fields=8).get("token", [""])[0]
-    except ValueError:
-        return ""
 
 
 def _response(status: http.HTTPStatus, page: Page, empty: bool = False) -> Response:

@@ -1,4 +1,4 @@
-"""Overlays: contacts, bounding boxes of BVHs and bones, slices of the distance field, layered depth images."""
+"""Overlays: contacts, bounding boxes of BVHs and bones, slices of the exact distance, layered depth images."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ OVERLAYS: dict[str, tuple[str, int]] = {
     "contacts": ("contacts, coloured by depth", 0),
     "normals": ("contact normals", 0),
     "boxes": ("bounding boxes, by level", 10),
-    "slice": ("slice of the distance field", 20),
+    "slice": ("slice, coloured by the exact distance to the nearest obstacle", 20),
     "layers": ("layered depth image", 3),
 }
 MOST = 4000  # contacts drawn; more would be indistinguishable
@@ -97,14 +97,14 @@ class Overlays:
         return np.concatenate(found)
 
     def _slice(self, sim: Simulation, frame: Frame) -> dict[str, NDArray[Any]]:
-        """Return a slice at constant z through the kinematic bodies, coloured by distance: of the field, if used."""
+        """Return a slice at constant z through the obstacles, coloured by the exact distance to the nearest."""
         moving = self.scene.moving and frame.time  # frame.index restarts with every slider change
         key = (self.level["slice"], sim.detectors[:1], moving)  # a reference, so that the id is not reused
         if self._sliced[0] != key:
-            self._sliced = key, self._sliced_at(sim, frame)
+            self._sliced = key, self._sliced_at(frame)
         return self._sliced[1]
 
-    def _sliced_at(self, sim: Simulation, frame: Frame) -> dict[str, NDArray[Any]]:
+    def _sliced_at(self, frame: Frame) -> dict[str, NDArray[Any]]:
         obstacles = self.scene.obstacles
         if not obstacles:
             return {}
@@ -120,7 +120,7 @@ class Overlays:
         points[..., 0] = low[0] + (np.arange(columns) + 0.5) * (high[0] - low[0]) / columns
         points[..., 1] = (high[1] - (np.arange(rows) + 0.5) * (high[1] - low[1]) / rows)[:, None]
         points[..., 2] = z
-        d = self._distances(sim, positions, points.reshape(-1, 3)).reshape(rows, columns)
+        d = self._distances(positions, points.reshape(-1, 3)).reshape(rows, columns)
         longest = float((high - low).max())
         pixels = np.full((rows, columns, 4), 210, np.uint8)
         pixels[..., :3] = coloured(d, Scale(0.02 * longest, 0.2 * longest))
@@ -128,7 +128,7 @@ class Overlays:
         corners = [[low[0], high[1], z], [high[0], high[1], z], [high[0], low[1], z], [low[0], low[1], z]]
         return {"slice": np.array(corners), "slice_image": pixels}
 
-    def _distances(self, sim: Simulation, positions: dict[int, Floats], points: Floats) -> Floats:
+    def _distances(self, positions: dict[int, Floats], points: Floats) -> Floats:
         """Return exact distances (n,) to the nearest static or kinematic body."""
         found = np.full(len(points), np.inf)
         for b, x in positions.items():

@@ -98,7 +98,7 @@ class Recording:
             dt=self.dt * self.every,
             x={b: frames[b] for b in scene.deformable},  # type: ignore[misc]
             poses=self._poses[:count],
-            contacts=self._contact_counts[:count],
+            n_contacts=self._contact_counts[:count],
             least_distance=distance,
             seconds=self._seconds[:count],
             deforming_x={b: frames[b] for b in scene.deforming_motions},

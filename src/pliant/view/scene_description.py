@@ -10,7 +10,7 @@ from ..motion.clip import Clip
 from ..report.camera import open_elevation
 from ..report.pack import pack
 from ..scene import Scene
-from .commands import Known, Point
+from .commands import Point, ValidCommands
 from .interactive_run import FRAME_SECONDS, SPEEDS, InteractiveRun, value_of
 from .overlays import OVERLAYS, Overlays
 
@@ -24,11 +24,11 @@ class SceneDescription:
         bounds = np.array([clip.bounds for clip in clips])
         self.box: tuple[Point, Point] = _point(bounds[:, 0].min(0)), _point(bounds[:, 1].max(0))
 
-    def known(self, run: InteractiveRun) -> Known:
+    def known(self, run: InteractiveRun) -> ValidCommands:
         """Return the valid names and ranges of commands."""
         choices = {what: tuple(name for name, _, why in rows if not why) for what, rows in _choices(run).items()}
         ranges = {name: (r.low, r.high) for name, r in run.ranges.items()}
-        return Known(choices, ranges, {name: most for name, (_, most) in OVERLAYS.items()}, self.box)
+        return ValidCommands(choices, ranges, {name: most for name, (_, most) in OVERLAYS.items()}, self.box)
 
     def hello(self, number: int, run: InteractiveRun, overlays: Overlays, speed: str) -> str:
         """Return the description as JSON; see docs/play.md for its fields."""

@@ -27,8 +27,8 @@ from websockets.http11 import Request, Response
 
 from .. import renamed
 from . import http_responses
-from .access import AccessRules, Controls
-from .commands import LONGEST, Command, Known, Refused, parse
+from .access import AccessRules, Controls, token_in
+from .commands import LONGEST, Command, Refused, ValidCommands, parse
 from .page import FRONT, Page, table
 from .session_interface import SessionProtocol
 
@@ -108,7 +108,10 @@ class Server:
         self.clients: dict[int, Client] = {}
         self._listening = listening
         self._numbers = itertools.count(1)
-        self._known: tuple[Known | None, Known] = (None, session.known)  # of the previous and the current world
+        self._known: tuple[ValidCommands | None, ValidCommands] = (
+            None,
+            session.known,
+        )  # of the previous and the current world
         self._loop: asyncio.AbstractEventLoop | None = None
         self._sockets: Sockets | None = None
         self._watch: asyncio.TimerHandle | None = None
@@ -172,7 +175,7 @@ class Server:
         if (method := getattr(request, "method", "GET")) not in ("GET", "HEAD"):
             return http_responses.refusal(405, "Only GET and HEAD are supported.")
         path, _, query = request.path.partition("?")
-        token = http_responses.token(query)
+        token = token_in(query)
         if path == LINK:
             full = len(self.reserved) >= self.limits.clients
             full_response = http_responses.refusal(503, f"{len(self.reserved)} pages are open; close one of them.")

@@ -18,7 +18,7 @@ from ..kernels.jit import set_threads, threads
 from ..simulation import Frame
 from ..simulation.drag import DragConstraint
 from ..simulation.measure.referee import Referee
-from .commands import Choose, Command, Do, FreePins, Grab, Known, LetGo, Pull, Set, Show, moves_on
+from .commands import Choose, Command, Do, FreePins, Grab, LetGo, Pull, Set, Show, ValidCommands, supersedes
 from .frame_encoding import encode
 from .frame_statistics import FrameStatistics
 from .heap import trim_heap
@@ -50,7 +50,7 @@ class Session:
         self._choice, self._folder = choice or StartOptions(), folder or pathlib.Path()
         self.newest = PublishedFrame(0, 0, b"")
         self.messages: tuple[tuple[int, str], ...] = ()
-        self.known = Known({}, {}, {}, ((-1.0, -1.0, -1.0), (1.0, 1.0, 1.0)))
+        self.known = ValidCommands({}, {}, {}, ((-1.0, -1.0, -1.0), (1.0, 1.0, 1.0)))
         self._hello = self.failed = ""
         self._calls: list[Callable[[], None]] = []
         self._queue: collections.deque[tuple[int, Command | None]] = collections.deque()
@@ -81,7 +81,7 @@ class Session:
     def post(self, client: int, command: Command) -> None:
         with self._lock:
             last = self._queue[-1] if self._queue else None
-            if last is not None and last[0] == client and moves_on(last[1], command):
+            if last is not None and last[0] == client and supersedes(last[1], command):
                 self._queue.pop()
             if len(self._queue) < QUEUE or isinstance(command, LetGo):
                 self._queue.append((client, command))

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
-from .commands import Command, Known
+from .commands import Command, ValidCommands
 
 
 class PublishedFrame(NamedTuple):
@@ -22,7 +22,7 @@ class SessionProtocol(Protocol):
         """The newest frame; replaced as a whole, after `hello` and `known` of a new world."""
 
     @property
-    def known(self) -> Known:
+    def known(self) -> ValidCommands:
         """The valid names and ranges of commands."""
 
     @property

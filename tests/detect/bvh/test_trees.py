@@ -23,7 +23,7 @@ from pliant.detect.bvh.build import ARITIES, BUILDS, VOLUMES
 from pliant.detect.bvh.tree import build_tree, find_pairs, refit, tree_of
 from pliant.detect.bvh.update import UPDATES, MovingTree
 from pliant.kernels import jit
-from pliant.kernels.bvh.volumes import principal_axes
+from pliant.kernels.geometry.eigen import principal_axes
 
 PRODUCT = list(itertools.product(VOLUMES, BUILDS, ARITIES, UPDATES))
 
@@ -297,6 +297,16 @@ def test_trees_over_bare_boxes_find_boxes_that_meet(volume, rng):
     meet = overlaps(np.concatenate([low, high], 1), 0.0) & np.triu(np.ones((60, 60), bool), 1)
     assert not (meet & ~found).any()
     assert volume != "box" or np.array_equal(meet, found)
+
+
+@pytest.mark.parametrize("axis", ["longest", "principal", "any"])
+def test_the_former_name_of_the_split_rule_gives_the_same_tree_and_a_warning(axis, rng):
+    low = rng.normal(size=(60, 3))
+    new = build_tree(low, low + 0.1, split=f"{axis}-sah")
+    with pytest.warns(DeprecationWarning, match=f"{axis}-least' is now '{axis}-sah'"):
+        old = build_tree(low, low + 0.1, split=f"{axis}-least")
+    assert np.array_equal(old.order, new.order)
+    assert np.array_equal(old.nodes, new.nodes)
 
 
 def test_principal_axes_are_right_handed_unit_and_sorted(rng):

@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ... import validate
+from ... import renamed, validate
 from ...arguments import check_arguments, unknown_option
-from ...kernels.bvh import build as _down
+from ...kernels.bvh import build as _top_down
 from ...kernels.bvh import tree as _kernels
 from ...kernels.bvh.tree import Tree
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 VOLUMES = {"box": 6, "14-dop": 14, "18-dop": 18, "26-dop": 26, "sphere": 4, "oriented": 15}
-ALONG = {"longest": _down.LONGEST, "principal": _down.PRINCIPAL, "any": _down.ANY}
-RULES = {"median": _down.MEDIAN, "mean": _down.MEAN, "least": _down.LEAST}
-TOP_DOWN = tuple(f"{along}-{rule}" for along in ALONG for rule in RULES if along != "any" or rule == "least")
+SPLIT_AXES = {"longest": _top_down.LONGEST, "principal": _top_down.PRINCIPAL, "any": _top_down.ANY}
+RULES = {"median": _top_down.MEDIAN, "mean": _top_down.MEAN, "sah": _top_down.SAH}
+TOP_DOWN = tuple(f"{axis}-{rule}" for axis in SPLIT_AXES for rule in RULES if axis != "any" or rule == "sah")
 BUILDS = (*TOP_DOWN, "bottom-up", "insertion", "connectivity")
 ARITIES = (2, 4, 8)
 OPTIONS = ("arity", "leaf", "split", "volume")
@@ -54,14 +54,14 @@ def layout(
     volume: str = "box",
     arity: int = 4,
     leaf: int = 4,
-    split: str = "longest-least",
+    split: str = "longest-sah",
 ) -> Tree:
     """Build the topology and element order of a BVH over AABBs `low`, `high` (m,3); its volumes are not set.
 
     `faces` (m,c), the corners of the elements, define adjacency for the build "connectivity".
     """
     validate.choice("volume", volume, list(VOLUMES))
-    validate.choice("split", split, BUILDS)
+    split = validate.choice("split", _renamed_split(split), BUILDS)
     leaf = validate.whole("leaf", leaf, low=1)
     if arity not in ARITIES:
         raise ValueError(f"arity = {arity}; one of: {', '.join(map(str, ARITIES))}")
@@ -69,38 +69,47 @@ def layout(
     order = np.arange(m, dtype=np.int32)
     starts, counts = np.empty(2 * m, np.int32), np.empty(2 * m, np.int32)
     if split in TOP_DOWN:
-        along, rule = split.split("-")
-        n = _down.build_top_down(low, high, ALONG[along], RULES[rule], leaf, order, starts, counts)
+        axis, rule = split.split("-")
+        n = _top_down.build_top_down(low, high, SPLIT_AXES[axis], RULES[rule], leaf, order, starts, counts)
     else:
         if split == "connectivity" and faces is None:
             raise ValueError("split 'connectivity' needs the corners of the elements; build the BVH from a mesh")
-        from ...kernels.bvh import merge as _up
+        from ...kernels.bvh import merge as _bottom_up
 
         clusters, root = _clustered(low, high, faces, split)
-        n = _up.unroll(clusters, root, leaf, order, starts, counts)
+        n = _bottom_up.unroll(clusters, root, leaf, order, starts, counts)
     return _linked(order, starts[:n], counts[:n], leaf, arity, VOLUMES[volume])
+
+
+def _renamed_split(split: str) -> str:
+    """Return a split under its present name: the rule "sah" was "least"."""
+    new = f"{split.removesuffix('least')}sah"
+    if not split.endswith("-least") or new not in TOP_DOWN:
+        return split
+    renamed.warn(f"split {split!r}", repr(new), 5)
+    return new
 
 
 def _clustered(low: Floats, high: Floats, faces: Ints | None, split: str) -> tuple[Any, int]:
     """Build clusters of elements bottom-up or by insertion; return also the index of the root."""
-    from ...kernels.bvh import merge as _up
+    from ...kernels.bvh import merge as _bottom_up
 
     m = len(low)
     room = max(2 * m - 1, 0)
     boxes = np.empty((room, 6))
     boxes[:m, :3], boxes[:m, 3:] = low, high
-    clusters = _up.Clusters(boxes, np.empty((room, 2), np.int32), np.ones(room, np.int32))
+    clusters = _bottom_up.Clusters(boxes, np.empty((room, 2), np.int32), np.ones(room, np.int32))
     if split == "insertion":
-        return clusters, int(_up.insert_all(clusters, m, _stride(m))) if m else 0
+        return clusters, int(_bottom_up.insert_all(clusters, m, _stride(m))) if m else 0
     ids, new = np.arange(m), m
     if split == "connectivity" and m:
         home = np.empty(room, np.int64)
-        new = int(_up.merge_neighbours(clusters, m, neighbours(faces), ROUNDS, home))
+        new = int(_bottom_up.merge_neighbours(clusters, m, neighbours(faces), ROUNDS, home))
         ids = np.flatnonzero(home[:new] == np.arange(new))
     codes = np.empty(len(ids), np.int64)
-    _up.curve_codes(boxes, ids, codes)
+    _bottom_up.curve_codes(boxes, ids, codes)
     ids = ids[np.argsort(codes, kind="stable")]
-    _up.merge_along(clusters, ids, len(ids), new)
+    _bottom_up.merge_along(clusters, ids, len(ids), new)
     return clusters, max(room - 1, 0)
 
 
@@ -128,7 +137,7 @@ def _linked(order: Ints, starts: Ints, counts: Ints, leaf: int, arity: int, k: i
     _kernels.link(starts, counts, leaf, skip)
     if arity > 2:
         keep = np.empty(len(starts), np.bool_)
-        _down.widen(skip, counts, leaf, arity, keep)
+        _top_down.widen(skip, counts, leaf, arity, keep)
         starts, counts = starts[keep], counts[keep]
         skip = np.empty(len(starts), np.int32)
         _kernels.link(starts, counts, leaf, skip)

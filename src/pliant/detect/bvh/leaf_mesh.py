@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels.bvh import leaf_mesh as _kernels
-from ...kernels.bvh import tree as _tree
+from ...kernels.bvh import refit as _refit
 from ...kernels.bvh.leaf_mesh import LeafArrays, LeafGeometry
 from ...kernels.queries import drift as _drift
 from ...kernels.queries.drift import Drift
@@ -75,7 +75,7 @@ class LeafMesh:
         """Update corners, edge ends and AABBs to positions (n,3) and refit the BVH."""
         self.x = x
         _kernels.update_geometry(self.leaves, x, self.at)
-        _tree.refit_boxes(self.tree)
+        _refit.refit_boxes(self.tree)
 
     def predict(self, displacement: Floats) -> None:
         """Set the predicted `displacement` (n,3) of the vertices."""

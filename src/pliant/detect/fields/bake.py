@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ... import validate
 from ...kernels.fields import bake as _bake
 from ...kernels.fields import bricks as _bricks
-from ...kernels.fields import occupied as _live
+from ...kernels.fields import occupied as _occupied
 from ...kernels.fields.regions import TILE
 from ...kernels.jit import threads
 from ...kernels.mesh import adjacency as _adjacency
@@ -171,11 +171,11 @@ def _bins(adjacency: _adjacency.FaceAdjacency, grid: Grid, paper: bool, wanted: 
     edges = np.zeros((0 if paper else m, 3), np.bool_)
     vertices = np.zeros(0 if paper else n, np.bool_)
     if not paper:
-        chosen, occupied = _live.Chosen(of_faces, of_vertices), _live.Occupied(edges, vertices)
+        chosen, occupied = _occupied.Chosen(of_faces, of_vertices), _occupied.Occupied(edges, vertices)
         chunks = -(-max(m, n) // _adjacency.CHUNK)
         for first in range(0, chunks, _CHUNKS):
             last = min(chunks, first + _CHUNKS)
-            _live.find_occupied(adjacency, grid.reach, chosen, first, last, chunks, occupied)
+            _occupied.find_occupied(adjacency, grid.reach, chosen, first, last, chunks, occupied)
     return [
         _binned(adjacency, kind, items.astype(np.int32), grid, wanted)
         for kind, items in (

@@ -60,7 +60,7 @@ class Intersections:
     def _found(self) -> Pairs:
         one, other = self._one, self._other
         room = one.room + other.room
-        return crossings_between(one.side, other.side, one is other, room=room, max_bytes=self.max_bytes)
+        return intersecting_pairs(one.side, other.side, one is other, room=room, max_bytes=self.max_bytes)
 
 
 class _Follower:
@@ -102,10 +102,10 @@ def _read_only(a: Pairs) -> Pairs:
 def crossings_of(x: Floats, faces: Pairs, tree: Tree, corners: Pairs | None = None) -> Pairs:
     """Return the self-intersections of one mesh; `tree` is an AABB tree fitted to `x`. See `Intersections`."""
     side = bvh_side(x, faces, tree, corners)
-    return crossings_between(side, side, True)
+    return intersecting_pairs(side, side, True)
 
 
-def crossings_between(
+def intersecting_pairs(
     a: BvhSide, b: BvhSide, same: bool = False, *, room: int | None = None, max_bytes: float | None = None
 ) -> Pairs:
     """Return `Intersections.pairs` for sides with fitted BVHs; `same`: both are one mesh."""

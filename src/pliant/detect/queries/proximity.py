@@ -50,7 +50,7 @@ class NearPairs:
         """Broad phase: return the candidates `found` (parts,room,3), each with its kind and the indices of its features
         in the leaf meshes, of which counts (parts,) are filled; a superset of the near pairs.
         """
-        return self._walk(distance, -1.0, False)
+        return self._walk(distance, _proximity.UNTESTED, False)
 
     def _walk(self, distance: float, within: float, drifting: bool) -> tuple[Rows, Counts]:
         a, b, parts = self.a, self.b, _proximity.PARTS

@@ -8,15 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import vec
+from ..geometry.eigen import principal_axes
 from ..jit import kernel
-from .volumes import principal_axes
 
-LONGEST, PRINCIPAL, ANY = (
-    0,
-    1,
-    2,
-)  # the split axis: of the box of the centres, of their covariance, or the best coordinate axis
-MEDIAN, MEAN, LEAST = 0, 1, 2  # the split position: median, mean, or least surface area heuristic (SAH) cost
+# the split axis: the longest of the box of the centres, the principal axis of the centres, or the best coordinate axis
+LONGEST, PRINCIPAL, ANY = 0, 1, 2
+MEDIAN, MEAN, SAH = 0, 1, 2  # the split position: median, mean, or least surface area heuristic (SAH) cost
 BINS = 16
 DEEP = 40  # levels after which every split is at the median: limits the depth to DEEP + log2(m)
 
@@ -239,7 +236,7 @@ def halve(boxes, order, first, last, key, bins, along, rule):
     at = first
     if rule == MEAN:
         at = mean_split(key, order, first, last)
-    elif rule == LEAST:
+    elif rule == SAH:
         at, _ = least_split(boxes, key, order, first, last, bins)
     if at == first:
         at = (first + last) // 2

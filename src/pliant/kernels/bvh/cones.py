@@ -165,12 +165,13 @@ def cross_each_other(a, b, c, d):
     If edges cross, the distance of an end from the other line equals its distance from the other edge where its foot
     point lies on that edge; otherwise it is farther from the line than the nearer end is from the first edge.
     """
-    one = (turn(a, b, c) > 0.0) != (turn(a, b, d) > 0.0)
-    return one and (turn(c, d, a) > 0.0) != (turn(c, d, b) > 0.0)
+    one = (rounded_orient2d(a, b, c) > 0.0) != (rounded_orient2d(a, b, d) > 0.0)
+    return one and (rounded_orient2d(c, d, a) > 0.0) != (rounded_orient2d(c, d, b) > 0.0)
 
 
 @kernel
-def turn(a, b, c):
+def rounded_orient2d(a, b, c):
+    """Twice the signed area of the triangle abc in the plane, rounded: positive if it is counter-clockwise."""
     return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
 
 

@@ -1,4 +1,4 @@
-"""Bounding volumes around volumes, and BVH refitting; one implementation for all kinds.
+"""Bounding volumes around volumes, one implementation for all kinds: the volume of a node from those below it.
 
 `bounds` (n,k+2) and `links` (n,2k+4) are the records of a BVH's nodes viewed as floats and as integers (`flat` in
 detect/bvh/tree.py), the volume first and the links last; so k is a value, not a type, and all kinds are compiled once.
@@ -7,8 +7,9 @@ detect/bvh/tree.py), the volume first and the links last; so k is a value, not a
 import numpy as np
 
 from .. import vec
-from ..jit import kernel, prange
-from .volumes import EPS, SLABS, SPHERE, TINY, lower, principal_axes, spread, store_oriented, towards, upper
+from ..geometry.eigen import principal_axes
+from ..jit import kernel
+from .volumes import EPS, SLABS, SPHERE, TINY, lower, spread, store_oriented, towards, upper
 
 
 @kernel
@@ -119,43 +120,6 @@ def fit_node(bounds, links, items, kind, i, whole):
         enclose_spheres(rows, links, j, stop, chained, bounds, i)
     else:
         enclose_oriented(rows, links, j, stop, chained, bounds, i)
-
-
-@kernel(parallel=True)
-def refit_volumes(bounds, links, items, kind, parts, crown):
-    """Refit the volumes of all nodes to `items`, children before parents."""
-    for p in prange(len(parts)):
-        for i in range(links[parts[p], links.shape[1] - 4] - 1, parts[p] - 1, -1):
-            fit_node(bounds, links, items, kind, i, False)
-    for c in range(len(crown)):
-        fit_node(bounds, links, items, kind, crown[c], False)
-
-
-@kernel
-def nodes_to_half_depth(links, top, whole):
-    """List nodes down to half the depth, children before parents, and mark the lowest; return their number."""
-    n, at = len(links), links.shape[1] - 4
-    depth, deepest = np.zeros(n, np.int32), 0
-    for i in range(n):
-        deepest = max(deepest, depth[i])
-        j = i + 1
-        while j < links[i, at]:
-            depth[j] = depth[i] + 1
-            j = links[j, at]
-    count = 0
-    for i in range(n - 1, -1, -1):
-        if depth[i] <= deepest // 2:
-            top[count], whole[count] = i, depth[i] == deepest // 2
-            count += 1
-    return count
-
-
-@kernel
-def refit_some(bounds, links, items, kind, top, whole, stamp, now):
-    """Refit the nodes `top` to their elements if `whole`, else to their children."""
-    for k in range(len(top)):
-        fit_node(bounds, links, items, kind, top[k], whole[k])
-        stamp[top[k]] = now
 
 
 @kernel

@@ -26,10 +26,10 @@ from ..bvh.leaf_mesh import (
     VERTEX_WELD,
     LeafArrays,
 )
-from ..geometry.edge import largest
 from ..geometry.impact import EDGES, FACE, first_touch
 from ..geometry.impact_cubic import cubic_impact
 from ..geometry.impact_motion import MARGIN, relative_motion
+from ..geometry.rounding import largest
 from ..jit import kernel, prange
 from ..kinds import EDGE_TO_EDGE, FACE_TO_VERTEX, VERTEX_TO_FACE
 from ..queries.proximity import STRIDE

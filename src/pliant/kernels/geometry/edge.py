@@ -2,58 +2,14 @@
 
 All distances use only differences of the inputs. Rounding these moves the ends by half an ulp of the coordinates, and a
 distance changes by no more than its ends do; the only quantity that amplifies rounding is the direction of the cross
-product of nearly parallel edges, which therefore has a compensated version (Dekker 1971).
+product of nearly parallel edges, which is therefore `cross_compensated`.
 """
 
 import math
 
 from ..jit import kernel
 from ..vec import add, cross, dot, madd, norm2, scale, sub
-
-SPLITTER = 134217729.0  # 2^27 + 1
-
-
-@kernel
-def two_product(a, b):
-    """Product a b, rounded, and its exact error; needs |a b| in 2^-968..2^996. Must not be contracted to an FMA."""
-    p = a * b
-    t = SPLITTER * a
-    a_1 = t - (t - a)
-    a_0 = a - a_1
-    t = SPLITTER * b
-    b_1 = t - (t - b)
-    b_0 = b - b_1
-    return p, a_0 * b_0 - (((p - a_1 * b_1) - a_0 * b_1) - a_1 * b_0)
-
-
-@kernel
-def difference_of_products(a, b, c, d):
-    """Return a b - c d, accurate to two ulp despite cancellation."""
-    p, p_error = two_product(a, b)
-    q, q_error = two_product(c, d)
-    return (p - q) + (p_error - q_error)
-
-
-@kernel
-def cross_exactly(a, b):
-    """Cross product with every component accurate to two ulp, for inputs near 1."""
-    return (
-        difference_of_products(a[1], b[2], a[2], b[1]),
-        difference_of_products(a[2], b[0], a[0], b[2]),
-        difference_of_products(a[0], b[1], a[1], b[0]),
-    )
-
-
-@kernel
-def largest(a):
-    """Largest absolute component."""
-    return max(abs(a[0]), abs(a[1]), abs(a[2]))
-
-
-@kernel
-def power_of_two_below(m):
-    """Largest power of two <= m, for m > 0: dividing by it leaves the mantissa unchanged."""
-    return math.ldexp(1.0, math.frexp(m)[1] - 1)
+from .rounding import cross_compensated, largest, power_of_two_below, scale_down
 
 
 @kernel
@@ -93,11 +49,6 @@ def point_segment_distance(p, a, b):
         return 0.0
     k = power_of_two_below(m)
     return k * to_segment(scale_down(r, k), scale_down(e, k))
-
-
-@kernel
-def scale_down(a, k):
-    return (a[0] / k, a[1] / k, a[2] / k)
 
 
 @kernel
@@ -145,7 +96,7 @@ def _nearly_parallel(u, v, r):
         return 0.0, foot(scale(r, -1.0), v)
     if v_2 < 1e-120:
         return foot(r, u), 0.0
-    n = cross_exactly(u, v)
+    n = cross_compensated(u, v)
     n_2 = norm2(n)
     if n_2 > 1e-30 * u_2 * v_2:
         return _resolve(u, v, r, u_2, v_2, dot(cross(r, v), n) / n_2)
@@ -168,7 +119,7 @@ def edge_edge_distance(a, b, c, d):
     u, v, r = scale_down(u, k), scale_down(v, k), scale_down(r, k)
     back = scale(r, -1.0)
     best = min(to_segment(r, u), to_segment(add(r, v), u), to_segment(back, v), to_segment(add(back, u), v))
-    n = cross_exactly(u, v)
+    n = cross_compensated(u, v)
     n_2, v_2 = norm2(n), norm2(v)
     # for flatter pairs, an end of one edge is as near as the crossing
     if n_2 > 1e-32 * norm2(u) * v_2 and n_2 > 1e-250:

@@ -26,10 +26,10 @@ import numpy as np
 
 from ..jit import kernel, prange
 from ..vec import cross, dot, scale, sub
-from .edge import largest
 from .impact_motion import MARGIN, at, combine, free_until, least, moved, nearest_gap, relative_motion, size_of
 from .impact_search import first_contact
 from .predicates import orient3d
+from .rounding import largest
 
 STEPS = 24
 ROWS = 64  # rows per task of a thread

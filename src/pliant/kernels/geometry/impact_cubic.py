@@ -9,9 +9,9 @@ import math
 
 from ..jit import kernel
 from ..vec import add, cross, dot, norm, sub
-from .edge import largest
 from .impact import row
 from .impact_motion import nearest_gap, relative_motion
+from .rounding import largest
 
 
 @kernel

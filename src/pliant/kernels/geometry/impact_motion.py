@@ -11,7 +11,8 @@ a, b, c has an error of e s, its product with n 11 e s, after interpolation to t
 
 from ..jit import kernel
 from ..vec import dot, madd, scale, sub
-from .edge import closest_on_edges, largest
+from .edge import closest_on_edges
+from .rounding import largest
 from .triangle import nearest2
 
 MARGIN = 2.0**-45

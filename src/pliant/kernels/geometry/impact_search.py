@@ -13,8 +13,8 @@ import numpy as np
 
 from ..jit import kernel
 from ..vec import cross, dot, madd, sub
-from .edge import largest
 from .impact_motion import at, combine, direction
+from .rounding import largest
 
 BUDGET = 60_000  # boxes; measured 0.1 to 0.2 us each
 DEPTH = 192

@@ -14,7 +14,7 @@ STRETCHED = 12.0  # or |F|^2 above this
 
 
 @kernel
-def turn(p, q, pq, pr, qr, u, v):
+def jacobi_step(p, q, pq, pr, qr, u, v):
     """One Jacobi rotation: entries p, q, pq of a symmetric matrix, pr and qr of its other row; its columns u, v."""
     if abs(pq) <= 1e-13 * (abs(p) + abs(q)):
         return p, q, pq, pr, qr, u, v
@@ -22,8 +22,8 @@ def turn(p, q, pq, pr, qr, u, v):
     t = (1.0 if tau >= 0.0 else -1.0) / (abs(tau) + math.sqrt(1.0 + tau * tau))
     c = 1.0 / math.sqrt(1.0 + t * t)
     s = t * c
-    turned = vec.madd(vec.scale(u, c), v, -s), vec.madd(vec.scale(u, s), v, c)
-    return p - t * pq, q + t * pq, 0.0, c * pr - s * qr, s * pr + c * qr, turned[0], turned[1]
+    rotated = vec.madd(vec.scale(u, c), v, -s), vec.madd(vec.scale(u, s), v, c)
+    return p - t * pq, q + t * pq, 0.0, c * pr - s * qr, s * pr + c * qr, rotated[0], rotated[1]
 
 
 @kernel
@@ -33,9 +33,9 @@ def least_last(f_0, f_1, f_2):
     d, e, f = vec.dot(f_0, f_1), vec.dot(f_0, f_2), vec.dot(f_1, f_2)
     u, v, w = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
     for _ in range(6):
-        a, b, d, e, f, u, v = turn(a, b, d, e, f, u, v)
-        a, c, e, d, f, u, w = turn(a, c, e, d, f, u, w)
-        b, c, f, d, e, v, w = turn(b, c, f, d, e, v, w)
+        a, b, d, e, f, u, v = jacobi_step(a, b, d, e, f, u, v)
+        a, c, e, d, f, u, w = jacobi_step(a, c, e, d, f, u, w)
+        b, c, f, d, e, v, w = jacobi_step(b, c, f, d, e, v, w)
     # among equal ones the third counts as least, so that equally inverted neighbours are restored alike
     near = 1.0 + 1e-9
     if c > near * min(a, b):

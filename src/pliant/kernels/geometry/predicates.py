@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from ..jit import kernel
-from .edge import two_product
+from .rounding import two_product
 
 
 @kernel

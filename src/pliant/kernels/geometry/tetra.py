@@ -2,8 +2,8 @@
 
 from ..jit import kernel
 from ..vec import cross, dot, norm2, sub
-from .edge import cross_exactly, largest, power_of_two_below, scale_down
 from .predicates import orient3d
+from .rounding import cross_compensated, largest, power_of_two_below, scale_down
 from .triangle import closest_on_triangle, point_triangle_distance
 from .triangle_pair import segment_meets_triangle
 
@@ -26,7 +26,7 @@ def barycentrics(p, a, b, c, d):
     if size > 0.0:
         k = power_of_two_below(size)
         e, f, g, r = scale_down(e, k), scale_down(f, k), scale_down(g, k), scale_down(r, k)
-        n_b, n_c, n_d = cross_exactly(f, g), cross_exactly(g, e), cross_exactly(e, f)
+        n_b, n_c, n_d = cross_compensated(f, g), cross_compensated(g, e), cross_compensated(e, f)
         six = dot(e, n_b)
         if six * six > 1e-20 * max(norm2(e) * norm2(n_b), norm2(f) * norm2(n_c), norm2(g) * norm2(n_d)):
             u, v, w = dot(r, n_b) / six, dot(r, n_c) / six, dot(r, n_d) / six
@@ -55,8 +55,8 @@ def _on_faces(p, a, b, c, d):
 @kernel
 def point_in_tetra(p, a, b, c, d):
     """Whether p is inside the tetrahedron or on its surface, exactly; either orientation, including flat ones."""
-    turn = orient3d(a, b, c, d)
-    if turn == 0:
+    orientation = orient3d(a, b, c, d)
+    if orientation == 0:
         return (
             segment_meets_triangle(p, p, a, b, c)
             or segment_meets_triangle(p, p, a, b, d)
@@ -64,8 +64,8 @@ def point_in_tetra(p, a, b, c, d):
             or segment_meets_triangle(p, p, b, c, d)
         )
     return (
-        orient3d(a, b, c, p) * turn >= 0
-        and orient3d(a, d, b, p) * turn >= 0
-        and orient3d(b, d, c, p) * turn >= 0
-        and orient3d(c, d, a, p) * turn >= 0
+        orient3d(a, b, c, p) * orientation >= 0
+        and orient3d(a, d, b, p) * orientation >= 0
+        and orient3d(b, d, c, p) * orientation >= 0
+        and orient3d(c, d, a, p) * orientation >= 0
     )

@@ -9,7 +9,8 @@ import math
 
 from ..jit import kernel
 from ..vec import cross, dot, madd, norm2, scale, sub, unit
-from .edge import cross_exactly, foot, largest, power_of_two_below, scale_down
+from .edge import foot
+from .rounding import cross_compensated, largest, power_of_two_below, scale_down
 
 # Voronoi regions: FACE; VERTEX + k is corner k of a, b, c; EDGE + k runs from corner k to corner k + 1.
 FACE = 0
@@ -31,7 +32,7 @@ def unit_normal(a, b, c):
     if m == 0.0:
         return (0.0, 0.0, 0.0)
     k = power_of_two_below(m)
-    return unit(cross_exactly(scale_down(e, k), scale_down(f, k)))
+    return unit(cross_compensated(scale_down(e, k), scale_down(f, k)))
 
 
 @kernel
@@ -139,7 +140,7 @@ def _carefully(r, e, f):
 @kernel
 def _over(r, e, f):
     """Return (height, u, v, w) of r over the triangle 0, e, f, or -1 if its foot point is outside; e is longest."""
-    n = cross_exactly(e, f)
+    n = cross_compensated(e, f)
     n_2, e_2 = norm2(n), norm2(e)
     # for triangles narrower than an ulp, an edge is as near as the face
     if n_2 > 1e-32 * e_2 * e_2 and n_2 > 1e-250:

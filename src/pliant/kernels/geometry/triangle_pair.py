@@ -7,8 +7,8 @@ polygon, and its corners lie on edges. Only signs of `predicates` decide, so not
 from ..jit import kernel
 from ..vec import add, cross, dot, load, scale, sub
 from . import box
-from .edge import largest
 from .predicates import drop, orient2d, orient3d
+from .rounding import largest
 
 
 @kernel
@@ -35,7 +35,7 @@ def triangles_intersect(p_0, p_1, p_2, q_0, q_1, q_2):
 
 
 @kernel
-def triangles_cross_at_vertex(s, p_1, p_2, q_1, q_2):
+def triangles_intersect_beyond_vertex(s, p_1, p_2, q_1, q_2):
     """Whether the triangles s p_1 p_2 and s q_1 q_2 have more in common than their shared vertex s.
 
     From s, their intersection continues until it leaves one of them, through the edge opposite to s.
@@ -44,7 +44,7 @@ def triangles_cross_at_vertex(s, p_1, p_2, q_1, q_2):
 
 
 @kernel
-def triangles_cross_at_edge(a, b, c, d):
+def triangles_intersect_beyond_edge(a, b, c, d):
     """Whether the triangles a b c and a b d have more in common than their shared edge: only if folded flat."""
     side_c, side_d = 0, 0
     for axis in range(3):
@@ -72,13 +72,16 @@ def triangles_cross_at_edge(a, b, c, d):
 @kernel
 def faces_intersect(x, f, g):
     """Whether two faces of one mesh intersect in a way that a mesh must not; f, g are 3-tuples of rows of x (n,3)."""
-    return faces_cross(f, g, load(x, f[0]), load(x, f[1]), load(x, f[2]), load(x, g[0]), load(x, g[1]), load(x, g[2]))
+    return corners_intersect(
+        f, g, load(x, f[0]), load(x, f[1]), load(x, f[2]), load(x, g[0]), load(x, g[1]), load(x, g[2])
+    )
 
 
 @kernel
-def faces_cross(f, g, p_0, p_1, p_2, q_0, q_1, q_2):
-    """The same, given the corners: f and g only determine which of them are shared.
+def corners_intersect(f, g, p_0, p_1, p_2, q_0, q_1, q_2):
+    """Whether two faces of one mesh, given by their corners p and q, intersect in a way that a mesh must not.
 
+    The 3-tuples f and g of vertex indices only determine which corners are shared.
     No common index: a common point. One: a common point besides that vertex. Two: folded flat onto each other. Three:
     always. A face that repeats an index is not a face and intersects nothing.
     """
@@ -92,19 +95,21 @@ def faces_cross(f, g, p_0, p_1, p_2, q_0, q_1, q_2):
     if shared == 0:
         return not surely_apart(p_0, p_1, p_2, q_0, q_1, q_2) and triangles_intersect(p_0, p_1, p_2, q_0, q_1, q_2)
     if shared == 1:
-        s, p_1, p_2 = turn(p_0, p_1, p_2, i)
-        _, q_1, q_2 = turn(q_0, q_1, q_2, j)
-        return not surely_apart_beside(s, p_1, p_2, q_1, q_2) and triangles_cross_at_vertex(s, p_1, p_2, q_1, q_2)
+        s, p_1, p_2 = cyclic_order(p_0, p_1, p_2, i)
+        _, q_1, q_2 = cyclic_order(q_0, q_1, q_2, j)
+        if surely_apart_beside(s, p_1, p_2, q_1, q_2):
+            return False
+        return triangles_intersect_beyond_vertex(s, p_1, p_2, q_1, q_2)
     if shared == 2:
         # the corners of a face are 0 + 1 + 2 = 3, so the one not shared is the difference
-        c, a, b = turn(p_0, p_1, p_2, 3 - k)
-        return triangles_cross_at_edge(a, b, c, turn(q_0, q_1, q_2, 3 - m)[0])
+        c, a, b = cyclic_order(p_0, p_1, p_2, 3 - k)
+        return triangles_intersect_beyond_edge(a, b, c, cyclic_order(q_0, q_1, q_2, 3 - m)[0])
     return True
 
 
 @kernel
-def turn(a, b, c, k):
-    """The corners of a triangle in their order, from corner k on."""
+def cyclic_order(a, b, c, k):
+    """The corners of a triangle in cyclic order, from corner k on."""
     if k == 0:
         return a, b, c
     if k == 1:
@@ -201,12 +206,12 @@ def _meets_within(p, q, a, b, c):
     """segment_meets_triangle for a segment in the plane of the triangle, or a triangle without a plane."""
     for axis in range(3):
         d, e, f = drop(a, axis), drop(b, axis), drop(c, axis)
-        turn = orient2d(d, e, f)
-        if turn != 0:
+        orientation = orient2d(d, e, f)
+        if orientation != 0:
             g, h = drop(p, axis), drop(q, axis)
             return (
-                _inside(g, d, e, f, turn)
-                or _inside(h, d, e, f, turn)
+                _inside(g, d, e, f, orientation)
+                or _inside(h, d, e, f, orientation)
                 or _meet_flat(g, h, d, e)[1]
                 or _meet_flat(g, h, e, f)[1]
                 or _meet_flat(g, h, f, d)[1]
@@ -215,8 +220,12 @@ def _meets_within(p, q, a, b, c):
 
 
 @kernel
-def _inside(p, a, b, c, turn):
-    return orient2d(a, b, p) * turn >= 0 and orient2d(b, c, p) * turn >= 0 and orient2d(c, a, p) * turn >= 0
+def _inside(p, a, b, c, orientation):
+    return (
+        orient2d(a, b, p) * orientation >= 0
+        and orient2d(b, c, p) * orientation >= 0
+        and orient2d(c, a, p) * orientation >= 0
+    )
 
 
 @kernel

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..geometry.edge import cross_exactly
+from ..geometry.rounding import cross_compensated
 from ..jit import kernel, prange
 from ..vec import cross, dot, load, norm2, scale, store, sub
 
@@ -51,7 +51,7 @@ def face_normal(a, b, c):
     g = sub(c, b)
     n_2, l_2 = norm2(n), max(norm2(e), norm2(f), norm2(g))
     if n_2 < 1e-6 * l_2 * l_2:
-        n = cross_exactly(e, f)
+        n = cross_compensated(e, f)
         n_2 = norm2(n)
     if n_2 <= THINNEST * THINNEST * l_2:
         return (0.0, 0.0, 0.0)

@@ -37,15 +37,6 @@ def to_body(points, pose, out):
 
 
 @kernel
-def move_to(to, dt, x, x_start, v):
-    """Move x to `to` (n,3) in dt seconds, storing the previous position and the velocity."""
-    for i in range(len(to)):
-        for k in range(3):
-            was = x[i, k]
-            x_start[i, k], x[i, k], v[i, k] = was, to[i, k], (to[i, k] - was) / dt
-
-
-@kernel
 def to_world(contacts, pose, start, lapse):
     """Transform contacts from body to world coordinates.
 

@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import vec
-from ..geometry.edge import closest_on_edges, largest
+from ..geometry.edge import closest_on_edges
+from ..geometry.rounding import largest
 from ..geometry.triangle import closest_on_triangle
 from ..jit import kernel, prange
 from ..kinds import EDGE_EDGE, FIRST, SECOND, VERTEX_FACE

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..geometry.triangle_pair import faces_cross
+from ..geometry.triangle_pair import corners_intersect
 from ..jit import kernel, prange
 from ..vec import load
 from .closest_point import spread
@@ -115,7 +115,7 @@ def resolve_waiting(a, b, same, waiting, n, out, count, last):
         if same:
             i = (corners[f, 0], corners[f, 1], corners[f, 2])
             j = (corners[g, 0], corners[g, 1], corners[g, 2])
-        if faces_cross(i, j, p_0, p_1, p_2, q_0, q_1, q_2):
+        if corners_intersect(i, j, p_0, p_1, p_2, q_0, q_1, q_2):
             if count < last:
                 out[count, 0], out[count, 1] = f, g
             count += 1

@@ -7,8 +7,8 @@ a segment crosses is split along the whole line: more pieces than necessary, but
 import numpy as np
 
 from .. import vec
-from ..geometry.edge import largest
 from ..geometry.predicates import orient3d
+from ..geometry.rounding import largest
 from ..geometry.triangle import unit_normal
 from ..jit import kernel
 

@@ -24,6 +24,7 @@ TINY = 1e-200  # replaces a zero denominator; such small values are never reliab
 # two numbers is at least the root of their product). The normal of a face that is not flat is accurate to 4e-13.
 DOUBT = 1e-17
 BATCH = 256  # pairs per batch
+UNTESTED = -1.0  # as `within`: no distance test, all candidates are kept
 
 
 class LeafSide(NamedTuple):
@@ -238,7 +239,7 @@ def near_range(a, b, search, within, first, last, out):
     and the two features. Return their number; fewer than cap means that all of them were written. One loop, because a
     call that takes arrays costs more than the whole body.
 
-    A negative `within` skips the distance test: all recorded pairs are written, by their indices in the leaf meshes,
+    `within` = UNTESTED skips the distance test: all recorded pairs are written, by their indices in the leaf meshes,
     for callers with a test of their own.
     """
     nodes, boxes, corners, begin, reach = b.nodes, a.boxes, b.faces, search.begin, search.reach

@@ -83,7 +83,7 @@ def _reach(a, b, c, width, height):
 
 
 @kernel
-def turn(a, b, p):
+def perturbed_orient2d(a, b, p):
     """Sign of (b - a) x (p - a) perpendicular to the axis, for the perturbed p; 0 only if a is b."""
     s = orient2d((a[0], a[1]), (b[0], b[1]), (p[0], p[1]))
     if s != 0:
@@ -94,8 +94,8 @@ def turn(a, b, p):
 @kernel
 def crossing(a, b, c, p):
     """Crossing of the face abc by the line along the axis through the perturbed p: 1 exits, -1 enters, 0 none."""
-    s = turn(a, b, p)
-    if s == 0 or s != turn(b, c, p) or s != turn(c, a, p):
+    s = perturbed_orient2d(a, b, p)
+    if s == 0 or s != perturbed_orient2d(b, c, p) or s != perturbed_orient2d(c, a, p):
         return 0
     return s
 

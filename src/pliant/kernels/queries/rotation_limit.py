@@ -64,7 +64,7 @@ def best_on_cone(solids, x, p, tet, most, a, b, angle):
 
 
 @kernel
-def turn(solids, x, p, tet, most, a, b, free):
+def limited_direction(solids, x, p, tet, most, a, b, free):
     """Find a direction from p, in `tet`, between unit vectors a and b that leaves the body within `most` metres,
     rotated from a by at most the angle `free` if possible: the direction, the face, or NONE, and the distance.
     """
@@ -113,7 +113,7 @@ def limit_rotation(solids, nodes, result, x, before, i, m, aim):
         return True
     # at most one element deeper than the nearest surface, unless it already was or would be now
     most = max(most_of(solids, x, p, f, g), max(before.depth[m], d))
-    n, f, d = turn(solids, x, p, nodes.tet[i], most, a, b, free)
+    n, f, d = limited_direction(solids, x, p, nodes.tet[i], most, a, b, free)
     if f == NONE:
         return False
     j, k, h = solids.faces[f, 0], solids.faces[f, 1], solids.faces[f, 2]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import vec
-from ..geometry.edge import largest
+from ..geometry.rounding import largest
 from ..geometry.triangle import solid_angle
 from ..jit import kernel
 

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..geometry.box import contains, merge, of_segment
-from ..geometry.edge import largest
 from ..geometry.predicates import orient3d
+from ..geometry.rounding import largest
 from ..geometry.tetra import point_in_tetra
 from ..jit import kernel, prange
 from ..vec import cross, dot, load, scale, sub

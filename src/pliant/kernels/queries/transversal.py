@@ -5,7 +5,7 @@ other intersections are touching: coplanar triangles, a corner on a face, an edg
 """
 
 from ..geometry.predicates import orient3d
-from ..geometry.triangle_pair import turn
+from ..geometry.triangle_pair import cyclic_order
 from ..jit import kernel
 from ..vec import load
 
@@ -38,8 +38,8 @@ def share_a_segment(p, signs_p, q, signs_q):
     triangle-triangle overlap test).
     """
     i, j = _alone(signs_p), _alone(signs_q)
-    p_0, p_1, p_2 = turn(p[0], p[1], p[2], i)
-    q_0, q_1, q_2 = turn(q[0], q[1], q[2], j)
+    p_0, p_1, p_2 = cyclic_order(p[0], p[1], p[2], i)
+    q_0, q_1, q_2 = cyclic_order(q[0], q[1], q[2], j)
     if signs_p[i] < 0:
         q_1, q_2 = q_2, q_1
     if signs_q[j] < 0:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..jit import kernel, prange
-from .rays import crossing, is_above, turn
+from .rays import crossing, is_above, perturbed_orient2d
 
 CHUNK = 256  # points per task of a thread
 
@@ -72,10 +72,10 @@ def wind_points(tree, axis, points, winding):
 
 @kernel
 def strip_angle(a, b, p):
-    """Solid angle, seen from p, of the edge a b extruded against the last axis; its sign is that of `rays.turn`, so
-    that it jumps exactly where a ray begins to count another face.
+    """Solid angle, seen from p, of the edge a b extruded against the last axis; its sign is that of
+    `rays.perturbed_orient2d`, so that it jumps exactly where a ray begins to count another face.
     """
-    s = turn(a, b, p)
+    s = perturbed_orient2d(a, b, p)
     if s == 0:
         return 0.0
     a, b = (a[0] - p[0], a[1] - p[1], a[2] - p[2]), (b[0] - p[0], b[1] - p[1], b[2] - p[2])

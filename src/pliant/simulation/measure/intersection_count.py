@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...detect.bvh.tree import refit, tree_of
-from ...detect.queries.intersections import bvh_side, crossings_between
+from ...detect.queries.intersections import bvh_side, intersecting_pairs
 from ...kernels.queries.intersections import BvhSide
 from ...scene import Scene
 
@@ -56,7 +56,7 @@ class IntersectionCount:
         one, two = self.parts[b], self.parts[c]
         if b != c and ((one.low > two.high).any() or (two.low > one.high).any()):
             return np.zeros((0, 2), np.int32)
-        return crossings_between(one.side, two.side, b == c)
+        return intersecting_pairs(one.side, two.side, b == c)
 
 
 class _Part:

@@ -27,7 +27,7 @@ class Referee:
         rigid = [f for f in scene.obstacles if f not in scene.deforming_motions]
         self.pairs = [(b, f, _LeastDistance(scene.bodies[f].mesh)) for b in scene.deformable for f in rigid]
         self.bending = {f: Depths(scene.bodies[f].mesh.welded) for f in scene.deforming_motions}
-        self._self_crossings: dict[int, Intersections] = {}
+        self._self_intersections: dict[int, Intersections] = {}
         self.pinched, self.pinched_depth = 0, 0.0
         self.moving = {f for f in scene.moving if f not in scene.deforming_motions}
 
@@ -65,10 +65,10 @@ class Referee:
         near = np.zeros(len(points), np.bool_)
         if not len(points):
             return near
-        if f not in self._self_crossings:
-            self._self_crossings[f] = Intersections(mesh)
+        if f not in self._self_intersections:
+            self._self_intersections[f] = Intersections(mesh)
         skin = x[self.scene.rows(f)]
-        faces = np.unique(self._self_crossings[f].update(skin).pairs())
+        faces = np.unique(self._self_intersections[f].update(skin).pairs())
         if len(faces):
             overlap = ClosestPoints(Mesh(skin, mesh.faces[faces], name="overlap"))
             near = np.abs(overlap.query(points)[0]) <= PINCH * self.scene.eps

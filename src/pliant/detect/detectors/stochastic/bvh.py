@@ -60,7 +60,7 @@ class StochasticBvhDetector(BaseDetector):
         clock: Callable[[], float] = time.perf_counter,
         max_bytes: float | None = None,
         arity: int = 4,
-        split: str = "longest-least",
+        split: str = "longest-sah",
     ) -> None:
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
         self.quality = validate.number("quality", quality, low=0.0, high=1.0)
