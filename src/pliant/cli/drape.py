@@ -151,7 +151,7 @@ def drape(
     """
     check_sources(cloth, body, *wear.layer)
     from .. import validate
-    from ..detect.choose import resolve_method
+    from ..detect.choose import resolve_method_for_scene
     from ..io import check_libraries
     from ..io.formats import WRITTEN_ANIMATIONS
     from ..simulation import Simulation
@@ -188,7 +188,7 @@ def drape(
     output.say_if_compiling("dynamics.cloth.relax_serial")
     made, pace = stage(cloth, body, scene, place, files, wear, options)
     frames, substeps = frames or pace.frames, substeps or pace.substeps
-    chosen = resolve_method(made, method)
+    chosen = resolve_method_for_scene(made, method)
     fielded = chosen.name == "distance-field"
     with output.fraction_bar("baking the field" if fielded else "preparing") as baked:
         bake_options = {"progress": baked, "cache": cache} if fielded else None
