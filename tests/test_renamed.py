@@ -7,7 +7,10 @@ import warnings
 
 import pytest
 
+import pliant
 from pliant import renamed
+from pliant.detect.base import BaseDetector, Side, class_with_defaults, with_defaults
+from pliant.detect.detectors.height_grid import HeightGridDetector
 
 # the imports that the documentation of the version before the rooms showed: (old module, name, where it is now)
 SHOWN = [
@@ -19,8 +22,8 @@ SHOWN = [
     ("pliant.detect.distance_field.reconstruct", "fidelity", "pliant.detect.fields.reconstruct"),
     ("pliant.detect.distance_field.reconstruct", "reconstruct", "pliant.detect.fields.reconstruct"),
     ("pliant.detect.image_space", "Overlaps", "pliant.detect.queries.overlap"),
-    ("pliant.detect.image_space", "StandingCamera", "pliant.detect.queries.static_layers"),
-    ("pliant.detect.image_space", "layered_depth_image", "pliant.detect.queries.layers"),
+    ("pliant.detect.image_space", "StandingCamera", "pliant.detect.queries.static_depth_image"),
+    ("pliant.detect.image_space", "layered_depth_image", "pliant.detect.queries.depth_image"),
     ("pliant.detect.image_space", "points_inside", "pliant.detect.queries.points_inside"),
     ("pliant.detect.stochastic", "measured_recall", "pliant.detect.detectors.stochastic"),
     ("pliant.detect.surface", "ClosestPoints", "pliant.detect.queries.closest_point"),
@@ -106,6 +109,11 @@ def test_old_paths_of_the_benchmarks_without_them_say_what_is_missing() -> None:
     [
         ("pliant.contacts", "join", "concatenate_unsorted"),
         ("pliant.audit.findings", "Place", "Location"),
+        ("pliant.detect.base", "complete", "with_defaults"),
+        ("pliant.detect.base", "completed_class", "class_with_defaults"),
+        ("pliant.detect.choose", "Chosen", "MethodChoice"),
+        ("pliant.detect.choose", "method_for", "choose_method_for_scene"),
+        ("pliant.detect.choose", "resolve_method", "resolve_method_for_scene"),
         ("pliant.fill", "Loss", "FillLoss"),
         ("pliant.scenes.defaults", "Pace", "RunLength"),
         ("pliant.view.server", "USUAL", "DEFAULT_LIMITS"),
@@ -126,15 +134,22 @@ def test_a_name_that_changed_within_its_module_works_and_warns(module: str, old:
     ("module", "kind", "old", "new"),
     [
         ("pliant.audit.comparison", "Row", "asked", "query_counts"),
-        ("pliant.detect.queries.penetration", "Depths", "told", "signed_distances"),
+        ("pliant.detect.detectors.bone_boxes", "BoneBoxesDetector", "looked", "visited"),
+        ("pliant.detect.detectors.distance_field", "DistanceFieldDetector", "rigid", "obstacle"),
+        ("pliant.detect.detectors.height_grid", "HeightGridDetector", "rigid", "obstacle"),
+        ("pliant.detect.queries.closest_point", "ClosestPoints", "before", "query_by_nearest_face"),
+        ("pliant.detect.queries.penetration", "DeformingClosestPoints", "told", "signed_distances"),
         ("pliant.fill", "FillLoss", "far", "far_vertices"),
         ("pliant.fill", "FillLoss", "share", "lost_share"),
         ("pliant.fill", "FillLoss", "words", "warning"),
+        ("pliant.mesh.topology", "Topology", "flow", "orientation_sum"),
+        ("pliant.mesh.topology", "Topology", "use", "n_faces_at_edge"),
         ("pliant.motion.animation", "Skeleton", "place", "world_matrices"),
         ("pliant.respond.base", "Response", "pushed", "normal_correction"),
         ("pliant.respond.base", "Response", "rubbed", "friction_correction"),
         ("pliant.simulation", "Simulation", "responds", "response_name"),
         ("pliant.simulation.guard", "Guard", "responds", "response_name"),
+        ("pliant.simulation.guard", "Guard", "follow", "redetect_if_needed"),
         ("pliant.simulation.guard", "Guard", "touching", "obstacle_contacts"),
     ],
 )
@@ -142,6 +157,42 @@ def test_an_attribute_that_changed_its_name_works_and_warns(module: str, kind: s
     made = type(kind, (), {new: 3, old: vars_of(getattr(importlib.import_module(module), kind))[old]})()
     with pytest.warns(DeprecationWarning, match=rf"{kind}\.{old} is now {new}"):
         assert getattr(made, old) == 3
+
+
+def test_a_detector_written_with_the_earlier_attribute_keeps_its_value() -> None:
+    with pytest.warns(DeprecationWarning, match="Rigid.follows is now obstacle_may_deform"):
+
+        class Rigid(BaseDetector):
+            follows = False  # type: ignore[assignment]
+
+    assert not Rigid.obstacle_may_deform
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not type("Lower", (Rigid,), {}).obstacle_may_deform  # the base has the new name by now
+    plain = type("Plain", (), {"follows": False})
+    with pytest.warns(DeprecationWarning, match="Plain.follows is now obstacle_may_deform"):
+        assert not class_with_defaults(plain).obstacle_may_deform
+    with pytest.warns(DeprecationWarning, match="Plain.follows is now obstacle_may_deform"):
+        assert not with_defaults(plain()).obstacle_may_deform
+
+
+def test_the_earlier_attribute_of_a_detector_is_read_and_written_on_class_and_instance() -> None:
+    made = BaseDetector.__new__(BaseDetector)
+    with pytest.warns(DeprecationWarning, match="follows is now obstacle_may_deform") as told:
+        assert BaseDetector.follows is made.follows is True
+    assert len(told) == 2
+    with pytest.warns(DeprecationWarning, match="follows is now obstacle_may_deform"):
+        made.follows = False
+    assert made.obstacle_may_deform is False
+    assert BaseDetector.obstacle_may_deform is True
+
+
+def test_earlier_keywords_of_detectors_are_accepted() -> None:
+    one, other = Side(pliant.shapes.cloth(0.1, 0.1, 2)), Side(pliant.shapes.ball(0.1, 1))
+    with pytest.warns(DeprecationWarning, match="is now") as told:
+        made = HeightGridDetector(soft=one, rigid=other, within=0.01)
+    assert {str(each.message).split(";")[0] for each in told} == {"soft is now deformable", "rigid is now obstacle"}
+    assert (made.deformable, made.obstacle) == (one, other)
 
 
 def vars_of(kind: type) -> dict[str, object]:

@@ -172,7 +172,7 @@ class _Watched:
     """A detector that records its CPU time."""
 
     def __init__(self, detector: BoneBoxesDetector) -> None:
-        self.detector, self.seconds, self.follows = detector, 0.0, True
+        self.detector, self.seconds, self.obstacle_may_deform = detector, 0.0, True
 
     def update(self, state: State) -> "_Watched":
         start = time.process_time()

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.detect.queries.layers import DepthCamera, Layers
+from pliant.detect.queries.depth_image import DepthCamera, LayeredDepthImage
 from pliant.detect.queries.points_inside import PointsInside
-from pliant.detect.queries.static_layers import StaticDepthCamera
-from pliant.kernels.queries.layers import Screen
+from pliant.detect.queries.static_depth_image import StaticDepthCamera
+from pliant.kernels.queries.depth_image import Screen
 from pliant.mesh import Mesh
 from pliant.report.tables import Column, Table
 
@@ -138,10 +138,10 @@ def _ours(case: Case) -> list[Entry]:
 def _ours_deforming(case: Case) -> Entry:
     camera = DepthCamera(case.mesh)
 
-    def work() -> Layers:
+    def work() -> LayeredDepthImage:
         return [camera.take(x, case.screen, case.box) for x in case.frames][-1]
 
-    def check(layers: Layers) -> dict[str, Any]:
+    def check(layers: LayeredDepthImage) -> dict[str, Any]:
         return _judge(case, layers.start[:-1], layers.depth)
 
     return Entry(contest.OWN, work, check, len(case.frames), note="no build; depth, face, side, sorted")
@@ -152,10 +152,10 @@ def _ours_standing(case: Case) -> Entry:
     took = min(timed(lambda: StaticDepthCamera(case.mesh, case.frames[0])) for _ in range(3))
     camera = StaticDepthCamera(case.mesh, case.frames[0])
 
-    def work() -> Layers:
+    def work() -> LayeredDepthImage:
         return camera.take(case.screen, case.box)
 
-    def check(layers: Layers) -> dict[str, Any]:
+    def check(layers: LayeredDepthImage) -> dict[str, Any]:
         return _judge(case, layers.start[:-1], layers.depth) | {"build": 1e3 * took}
 
     return Entry(contest.OWN, work, check, note="prebuilt; depth, face, side, sorted")

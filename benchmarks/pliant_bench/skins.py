@@ -17,7 +17,7 @@ from pliant.detect.detectors.bone_fields import BoneFieldsDetector
 from pliant.detect.detectors.brute_force import BruteForceDetector
 from pliant.detect.detectors.bvh import BvhDetector
 from pliant.detect.fields.bones import SHARE
-from pliant.detect.queries.penetration import Depths
+from pliant.detect.queries.penetration import DeformingClosestPoints
 from pliant.motion.deforming import Skinned
 from pliant.report.tables import Column, Table
 from pliant.scene import Scene
@@ -208,7 +208,7 @@ def loss(scene: Scene, share: float, poses: int = 12) -> dict[str, Any]:
     motion = skin.motion
     assert isinstance(motion, Skinned)
     detector = BoneFieldsDetector(cloth, skin, within=scene.eps, share=share)
-    depths, parts = Depths(skin.mesh), []
+    depths, parts = DeformingClosestPoints(skin.mesh), []
     for sample in motion.sample(np.linspace(motion.lead_in, motion.duration, poses)):
         x = motion.shape(sample)
         depths.update(x)

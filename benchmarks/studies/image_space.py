@@ -12,10 +12,10 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 import pliant
-from pliant.detect.queries.layers import DepthCamera, screen_of
+from pliant.detect.queries.depth_image import DepthCamera, screen_of
 from pliant.detect.queries.overlap import Overlaps
 from pliant.detect.queries.points_inside import PointsInside
-from pliant.detect.queries.static_layers import StaticDepthCamera
+from pliant.detect.queries.static_depth_image import StaticDepthCamera
 from pliant.kernels import jit
 from pliant.report.camera import Camera
 from pliant.report.overlay import painted

@@ -118,7 +118,7 @@ def _seen(mesh: pliant.Mesh, share: float, marks: bool = False) -> Image.Image:
         tile.area(corners, shade)
         tile.line([*corners, corners[0]], (*INK, 70), 0.7)
     if marks:
-        use, ends = top.use, flat[top.edges][:, :, :2]
+        use, ends = top.n_faces_at_edge, flat[top.edges][:, :, :2]
         for e in np.flatnonzero(use == 1):
             tile.line(ends[e], ORANGE, 2.4)
         for a, b in _flipped(weld):

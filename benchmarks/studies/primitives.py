@@ -81,7 +81,7 @@ def _to_faces(points: np.ndarray, mesh: pliant.Mesh) -> np.ndarray:
 
 def draw_nearest(save: Save) -> None:
     """The bust in its plane of symmetry, with points around it and the segments to their nearest points; then bent."""
-    from pliant.detect.queries.penetration import Depths
+    from pliant.detect.queries.penetration import DeformingClosestPoints
 
     body = pliant.shapes.bust()
     low, high = body.bounds
@@ -106,7 +106,7 @@ def draw_nearest(save: Save) -> None:
         )
         asked = np.stack([np.zeros(70), points[:, 1], points[:, 0]], 1)
         d, q = pliant.closest_point(mesh, asked)
-        known = Depths(body).update(mesh.vertices).inside(asked).rows
+        known = DeformingClosestPoints(body).update(mesh.vertices).inside(asked).rows
         assert sorted(known) == sorted(np.flatnonzero(d < 0.0))
         for p, near in zip(asked[:, [2, 1]], q[:, [2, 1]]):
             tile.line([p, near], (*INK, 220), 1.1)

@@ -14,7 +14,13 @@ from importlib.machinery import ModuleSpec
 from typing import Any
 
 # keyword arguments of public functions and classes
-KEYWORDS = {"elasticity": "restitution", "fixed": "obstacle", "crossings": "count_intersections"}
+KEYWORDS = {
+    "crossings": "count_intersections",
+    "elasticity": "restitution",
+    "fixed": "obstacle",
+    "rigid": "obstacle",
+    "soft": "deformable",
+}
 
 # modules, relative to `pliant`; the entry of a package also covers submodules that have no entry of their own
 MODULES = {
@@ -29,6 +35,7 @@ MODULES = {
     "audit.questions": "pliant.audit.queries",
     "audit.rulings": "pliant.audit.verdicts",
     "audit.shown": "pliant.audit.views",
+    "audit.truth": "pliant.audit.reference_contacts",
     "bench": "pliant_bench",
     "character": "pliant.motion.character",
     "checkpoint": "pliant.simulation.checkpoint",
@@ -56,9 +63,9 @@ MODULES = {
     "detect.height_grid.sequence": "pliant.detect.fields.height_sequence",
     "detect.image_space": "pliant.detect.queries",
     "detect.image_space.detector": "pliant.detect.detectors.image_space",
-    "detect.image_space.layers": "pliant.detect.queries.layers",
+    "detect.image_space.layers": "pliant.detect.queries.depth_image",
     "detect.image_space.points": "pliant.detect.queries.points_inside",
-    "detect.image_space.standing": "pliant.detect.queries.static_layers",
+    "detect.image_space.standing": "pliant.detect.queries.static_depth_image",
     "detect.image_space.volume": "pliant.detect.queries.overlap",
     "detect.lifted": "pliant.detect.detectors.offset",
     "detect.plain": "pliant.detect.queries.plain",
@@ -138,6 +145,7 @@ NAMES = {
         "compare_fields": f"{_FIELDS}.survey.compare_fields",
         "filled": f"{_FIELDS}.fill.filled",
     },
+    "detect.distance_field.truth": {"Truth": f"{_FIELDS}.exact.ExactDistances"},
     "detect.height_grid": {
         "DIRECTIONS": f"{_FIELDS}.height_grid.DIRECTIONS",
         "HeightGrid": f"{_FIELDS}.height_grid.HeightGrid",
@@ -146,18 +154,19 @@ NAMES = {
         "HeightSequence": f"{_FIELDS}.height_sequence.HeightSequence",
     },
     "detect.image_space": {
-        "DepthCamera": f"{_QUERIES}.layers.DepthCamera",
+        "DepthCamera": f"{_QUERIES}.depth_image.DepthCamera",
         "ImageSpaceDetector": f"{_DETECTORS}.image_space.ImageSpaceDetector",
-        "Layers": f"{_QUERIES}.layers.Layers",
+        "Layers": f"{_QUERIES}.depth_image.LayeredDepthImage",
         "Overlap": f"{_QUERIES}.overlap.Overlap",
         "Overlaps": f"{_QUERIES}.overlap.Overlaps",
         "PointsInside": f"{_QUERIES}.points_inside.PointsInside",
-        "StandingCamera": f"{_QUERIES}.static_layers.StaticDepthCamera",
-        "layered_depth_image": f"{_QUERIES}.layers.layered_depth_image",
+        "StandingCamera": f"{_QUERIES}.static_depth_image.StaticDepthCamera",
+        "layered_depth_image": f"{_QUERIES}.depth_image.layered_depth_image",
         "overlap": f"{_QUERIES}.overlap.overlap",
         "points_inside": f"{_QUERIES}.points_inside.points_inside",
     },
-    "detect.image_space.standing": {"StandingCamera": f"{_QUERIES}.static_layers.StaticDepthCamera"},
+    "detect.image_space.layers": {"Layers": f"{_QUERIES}.depth_image.LayeredDepthImage"},
+    "detect.image_space.standing": {"StandingCamera": f"{_QUERIES}.static_depth_image.StaticDepthCamera"},
     "detect.lifted": {
         "Lifted": f"{_DETECTORS}.offset.OffsetDetector",
         "raised": f"{_DETECTORS}.offset.offset",
@@ -169,6 +178,10 @@ NAMES = {
     "detect.tree.crossings": {
         "Crossings": f"{_QUERIES}.intersections.Intersections",
         "crossings_between": f"{_QUERIES}.intersections.intersecting_pairs",
+    },
+    "detect.tree.depth": {
+        "Depths": f"{_QUERIES}.penetration.DeformingClosestPoints",
+        "SkinQueries": f"{_QUERIES}.penetration.SurfaceQueries",
     },
     "detect.tree.detector": {"TreeDetector": f"{_DETECTORS}.bvh.BvhDetector"},
     "door": {"door": "pliant.arguments.check_arguments"},
@@ -243,6 +256,40 @@ def attribute(old: str, new: str) -> Any:
         setattr(self, new, value)
 
     return property(get, put, doc=f"Deprecated: use `{new}`.")
+
+
+class ClassAttribute:
+    """A descriptor under an old name that reads and writes `new`, on a class and on its instances."""
+
+    def __init__(self, old: str, new: str) -> None:
+        self.old, self.new = old, new
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        warn(f"{owner.__name__}.{self.old}", self.new)
+        return getattr(owner if instance is None else instance, self.new)
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        warn(f"{type(instance).__name__}.{self.old}", self.new)
+        setattr(instance, self.new, value)
+
+
+def adopt(cls: type, old: str, new: str) -> None:
+    """Set `new` of a class that itself, or a base of which, was written with the attribute `old`."""
+    for kind in cls.__mro__:
+        if new in vars(kind):
+            return
+        if old in vars(kind):
+            warn(f"{cls.__name__}.{old}", new, 4)
+            setattr(cls, new, vars(kind)[old])
+            return
+
+
+def former(written: Any, old: str, new: str, default: Any) -> Any:
+    """Return the attribute `new` of an object, or `old` of one written for an earlier version."""
+    if hasattr(written, new) or not hasattr(written, old):
+        return getattr(written, new, default)
+    warn(f"{type(written).__name__}.{old}", new, 4)
+    return getattr(written, old)
 
 
 def module(name: str, moved: dict[str, str]) -> Callable[[str], Any]:

@@ -79,7 +79,7 @@ class Query:
         for _ in range(int(rng.integers(2, 5))):
             x = pose(rng, self.a.vertices, [s[0] for s in seen], self.scale)
             y = None
-            if self.b is not None and self.kind.follows and rng.random() < 0.7:
+            if self.b is not None and self.kind.obstacle_may_deform and rng.random() < 0.7:
                 y = pose(rng, self.b.vertices, [s[1] for s in seen if s[1] is not None], self.scale)
             start = pose(rng, x, [], self.scale) if self.method == "continuous" and rng.random() < 0.5 else None
             seen.append((x, y))

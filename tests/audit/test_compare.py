@@ -7,7 +7,7 @@ import naive
 import pliant
 from conftest import DATA, cases
 from pliant import Mesh, shapes
-from pliant.audit import truth
+from pliant.audit import reference_contacts
 from pliant.audit.compare import compare
 from pliant.audit.compared_states import of_clips
 from pliant.audit.comparison import Comparison, Role, row_of
@@ -59,23 +59,23 @@ def likely(rng, count, corners):
 def test_the_referee_measures_vertices_and_triangles_as_fractions_do(rng):
     for p in likely(rng, cases(150), 4):
         exact = naive.root(naive.point_triangle2(*p))
-        got = np.linalg.norm(truth.from_triangles(p[None, 0], p[None, 1:]))
+        got = np.linalg.norm(reference_contacts.from_triangles(p[None, 0], p[None, 1:]))
         assert got == pytest.approx(exact, rel=1e-6, abs=1e-6 * np.abs(p - p[0]).max())
 
 
 def test_the_referee_measures_edges_as_fractions_do(rng):
     for p in likely(rng, cases(150), 4):
         exact = naive.root(naive.edge_edge2(*p))
-        got = np.linalg.norm(truth.between_segments(*(p[None, k] for k in range(4))))
+        got = np.linalg.norm(reference_contacts.between_segments(*(p[None, k] for k in range(4))))
         assert got == pytest.approx(exact, rel=1e-6, abs=1e-6 * np.abs(p - p[0]).max())
 
 
 def test_the_swept_boxes_lose_no_pair(rng):
     x, corners = rng.uniform(size=(60, 3)), rng.uniform(size=(40, 1, 3)) + rng.normal(size=(40, 3, 3)) * 0.1
     y, faces = corners.reshape(-1, 3), np.arange(120).reshape(-1, 3)
-    near = truth.near_faces(x, y, faces, 0.08)
+    near = reference_contacts.near_faces(x, y, faces, 0.08)
     every = np.stack(np.meshgrid(np.arange(60), np.arange(40), indexing="ij"), -1).reshape(-1, 2)
-    d = np.linalg.norm(truth.from_triangles(x[every[:, 0]], corners[every[:, 1]]), axis=1)
+    d = np.linalg.norm(reference_contacts.from_triangles(x[every[:, 0]], corners[every[:, 1]]), axis=1)
     np.testing.assert_array_equal(near.pairs, every[d <= 0.08])
     assert len(near.pairs) > 20
 
@@ -83,7 +83,7 @@ def test_the_swept_boxes_lose_no_pair(rng):
 def test_the_referee_knows_who_is_in_a_tet(rng):
     x, tets = rng.normal(size=(20, 4, 3)).reshape(-1, 3), np.arange(80).reshape(-1, 4)
     points = rng.normal(size=(30, 3)) * 0.6
-    sure, perhaps = truth.in_tets(points, x, tets)
+    sure, perhaps = reference_contacts.in_tets(points, x, tets)
     inside = [any(naive.point_in_tetra(p, *x[tet]) for tet in tets) for p in points]
     np.testing.assert_array_equal(sure, np.flatnonzero(inside))
     np.testing.assert_array_equal(perhaps, sure)
@@ -92,7 +92,7 @@ def test_the_referee_knows_who_is_in_a_tet(rng):
 def test_solid_angles_wind_once_around_what_is_inside(rng):
     points = rng.uniform(-0.15, 0.15, (50, 3))
     np.testing.assert_allclose(
-        truth.winding(points, BALL.vertices, BALL.faces), naive.winding_number(points, BALL), atol=1e-9
+        reference_contacts.winding(points, BALL.vertices, BALL.faces), naive.winding_number(points, BALL), atol=1e-9
     )
 
 

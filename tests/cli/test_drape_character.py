@@ -225,8 +225,8 @@ def test_every_file_is_read_once(here, wardrobe, monkeypatch, capsys, garment, b
 
 def test_the_method_is_resolved_once_and_its_reason_is_printed(here, worn, monkeypatch, capsys):
     calls = []
-    real = choose.method_for
-    monkeypatch.setattr(choose, "method_for", lambda scene: calls.append(scene) or real(scene))
+    real = choose.choose_method_for_scene
+    monkeypatch.setattr(choose, "choose_method_for_scene", lambda scene: calls.append(scene) or real(scene))
     assert cli.run([*worn, "--json", "-o", "a.npz"]) == 0
     method = json.loads(capsys.readouterr().out)["method"]
     assert method == {"name": "bvh", "why": real(calls[0]).why}

@@ -5,7 +5,7 @@ import pytest
 
 import pliant
 from pliant import Mesh, shapes
-from pliant.detect.choose import method_for
+from pliant.detect.choose import choose_method_for_scene
 from pliant.scenes import SCENES, tablecloth_scene
 
 BALL = shapes.ball(0.1, 2)
@@ -42,16 +42,16 @@ def test_auto_picks_by_what_the_bodies_do():
     cloth = pliant.Body(sheet(0.2))
     moved = pliant.Recorded([0.0, 1.0], np.stack([BALL.vertices, BALL.vertices * 1.1]))
     still, bends = pliant.Body(BALL, obstacle=True), pliant.Body(BALL, obstacle=True, motion=moved)
-    assert method_for(pliant.Scene([cloth, still])).name == "distance-field"
-    assert method_for(pliant.Scene([cloth, still], eps=1e-4)).name == "bvh"
-    assert method_for(pliant.Scene([cloth, still, bends])).name == "bvh"
-    assert method_for(SCENES["walking-skirt"](resolution=12, eps=None)).name == "bone-boxes"
+    assert choose_method_for_scene(pliant.Scene([cloth, still])).name == "distance-field"
+    assert choose_method_for_scene(pliant.Scene([cloth, still], eps=1e-4)).name == "bvh"
+    assert choose_method_for_scene(pliant.Scene([cloth, still, bends])).name == "bvh"
+    assert choose_method_for_scene(SCENES["walking-skirt"](resolution=12, eps=None)).name == "bone-boxes"
 
 
 @pytest.mark.compiled
 @pytest.mark.parametrize("size", [1.0, 100.0])
 def test_the_floor_under_a_tablecloth_is_fine_enough_for_a_field(size):
-    assert method_for(tablecloth_scene(shapes.ball(size, 2), resolution=4)).name == "distance-field"
+    assert choose_method_for_scene(tablecloth_scene(shapes.ball(size, 2), resolution=4)).name == "distance-field"
 
 
 def character_of(mesh: Mesh, bones: int, morphs: bool = False) -> pliant.Character:
@@ -95,7 +95,7 @@ def test_auto_takes_boxes_on_bones_only_where_bones_part_the_body(bones, morphs,
     body = shapes.ball(0.3, 4)
     motion = pliant.Skinned(character_of(body, bones, morphs), "clip")
     scene = pliant.Scene([pliant.Body(sheet(0.5)), pliant.Body(body, obstacle=True, motion=motion)])
-    chosen = method_for(scene)
+    chosen = choose_method_for_scene(scene)
     assert chosen.name == name
     assert why in chosen.why
 
@@ -105,6 +105,6 @@ def test_auto_takes_no_boxes_on_bones_for_a_large_body_without_bones_beside_one_
     walker = pliant.Body(body, obstacle=True, motion=pliant.Skinned(character_of(body, 20), "clip"))
     cloth, floor = pliant.Body(sheet(0.5)), pliant.Body(shapes.box((3.0, 0.1, 3.0), 1), obstacle=True)
     rock = pliant.Body(body.moved(body.vertices + np.array([2.0, 0.0, 0.0])), obstacle=True)
-    assert method_for(pliant.Scene([cloth, walker, floor])).name == "bone-boxes"
-    assert method_for(pliant.Scene([cloth, walker, rock])).name == "bvh"
-    assert "a body has no bones" in method_for(pliant.Scene([cloth, walker, rock])).why
+    assert choose_method_for_scene(pliant.Scene([cloth, walker, floor])).name == "bone-boxes"
+    assert choose_method_for_scene(pliant.Scene([cloth, walker, rock])).name == "bvh"
+    assert "a body has no bones" in choose_method_for_scene(pliant.Scene([cloth, walker, rock])).why

@@ -143,7 +143,7 @@ def wrong_sides(rng, count: int) -> np.ndarray:
     near = ground.vertices[rng.integers(ground.n_vertices, size=count)] + rng.normal(size=(count, 3)) * grid.bound
     p = np.where(rng.random((count, 1)) < 0.7, near, rng.uniform(low, high, (count, 3)))
     p = p[(np.abs(p[:, [0, 2]]) < 0.5 - grid.bound).all(1)]
-    truth, (d, _) = ClosestPoints(ground).before(p)[0], grid.sample(p)
+    truth, (d, _) = ClosestPoints(ground).query_by_nearest_face(p)[0], grid.sample(p)
     far = np.abs(truth) > grid.bound
     assert np.isfinite(d).all()
     return np.array([len(p), ((d > 0.0) != (truth > 0.0))[far].sum()])

@@ -11,7 +11,7 @@ from detect.made import FAR, box, octahedron, sheet, spiky_star, wedge
 from pliant import Mesh, shapes
 from pliant.contacts import gap
 from pliant.detect.queries.closest_point import ClosestPoints
-from pliant.detect.queries.layers import layered_depth_image
+from pliant.detect.queries.depth_image import layered_depth_image
 from pliant.detect.queries.overlap import Overlaps
 from pliant.detect.queries.points_inside import PointsInside, points_inside
 from pliant.kernels import jit

@@ -9,7 +9,7 @@ from detect.made import box, octahedron
 from detect.shells import KINDS, away, body, grid_box, joined, stirred, winding, wrong_depths
 from pliant import Mesh
 from pliant.detect.queries.closest_point import ClosestPoints
-from pliant.detect.queries.penetration import Depths
+from pliant.detect.queries.penetration import DeformingClosestPoints
 from pliant.detect.queries.points_inside import points_inside
 
 EXACT = ("brute-force", "bvh", "continuous", "image-space")
@@ -29,7 +29,7 @@ def judge(kind, seed, *, depths=8, moved=True):
     x, f, _ = stirred(*body(kind, rng), rng, moved)
     p, size = points_around(x, f, rng)
     d, q, face, _ = ClosestPoints(Mesh(x, f)).query(p)
-    again = Depths(Mesh(x, f)).update(x).query(p)
+    again = DeformingClosestPoints(Mesh(x, f)).update(x).query(p)
     for one, two in zip((d, q, face), again):
         np.testing.assert_array_equal(one, two)
     middle = x.mean(0)
@@ -208,10 +208,10 @@ def test_points_inside_is_the_same_question(rng):
 
 def test_a_body_that_bends_into_itself_is_told_the_same_warm_and_cold(rng):
     x, f = body("overlap", rng)
-    mesh, warm = Mesh(x, f), Depths(Mesh(x, f))
+    mesh, warm = Mesh(x, f), DeformingClosestPoints(Mesh(x, f))
     p, _ = points_around(x, f, rng)
     for _ in range(3):
         y = x + rng.normal(size=x.shape) * 0.05
-        one, two = warm.update(y).query(p), Depths(mesh).update(y).query(p)
+        one, two = warm.update(y).query(p), DeformingClosestPoints(mesh).update(y).query(p)
         for a, b in zip(one, two):
             np.testing.assert_array_equal(a, b)

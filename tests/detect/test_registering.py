@@ -16,7 +16,7 @@ from detect import sampled_points
 from detect.sampled_points import SampledPoints
 from pliant import cli
 from pliant.detect import METHODS, BaseDetector, Finds, Reports
-from pliant.detect.base import complete
+from pliant.detect.base import with_defaults
 from pliant.detect.detectors.offset import OffsetDetector
 from pliant.detect.methods import EARLIER, method_name
 from pliant.scene import Body, Scene
@@ -252,7 +252,7 @@ def test_a_detector_without_the_base_class_still_serves():
     assert own.forgot == 1
     sim.step()
     assert sim.detectors == [own]
-    one = complete(own)
+    one = with_defaults(own)
     assert one.remembers
     one.restore(np.ones((3, 10)))
     assert len(own.memory) == len(one.state()) == 3

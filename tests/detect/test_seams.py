@@ -13,7 +13,7 @@ from detect.made import box
 from pliant import Mesh
 from pliant.detect.detectors.continuous import Sweep
 from pliant.detect.queries.intersections import Intersections
-from pliant.detect.queries.penetration import Depths
+from pliant.detect.queries.penetration import DeformingClosestPoints
 from pliant.mesh import topology
 
 EXACT = ("brute-force", "bvh", "continuous", "spatial-hash", "stochastic-bvh")
@@ -148,7 +148,7 @@ def test_distances_follow_seams_that_come_apart(rng):
     x = panels.vertices.copy()
     x[4:] += [0, 5, 0]
     points = rng.uniform([0, -1, 0], [2, 6, 1], (50, 3))
-    told = np.abs(Depths(panels).update(x).query(points)[0])
+    told = np.abs(DeformingClosestPoints(panels).update(x).query(points)[0])
     corners = x[panels.faces]
     apart = slivers.to_faces(points[:, None], corners[:, 0], corners[:, 1], corners[:, 2])
     assert np.allclose(told, apart.min(1), rtol=0, atol=1e-12)

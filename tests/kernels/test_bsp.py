@@ -48,7 +48,7 @@ def test_a_walk_stays_in_its_cell_and_reaches_its_corners(rng):
     ways, shares = rng.normal(size=(2, steps, 3)), rng.random((2, steps))
     out = np.empty((2, 2 * steps, 3))
     start = np.array([[0.2, 0.2, 0.2], [0.8, 0.8, 0.8]])
-    bsp.draw(linear_of, child, parent, np.array([1, 2]), start, ways, shares, out)
+    bsp.hit_and_run_samples(linear_of, child, parent, np.array([1, 2]), start, ways, shares, out)
     assert out.min() >= -1e-9
     assert out.max() <= 1 + 1e-9
     assert (out[0].sum(1) <= 1.5 + 1e-9).all()

@@ -9,14 +9,14 @@ from conftest import cases
 from detect.made import octahedron
 from kernels.test_raster import CUBE, cube_faces, icosphere
 from pliant import Mesh
-from pliant.detect.queries.layers import DepthCamera, Layers, screen_of
-from pliant.detect.queries.static_layers import StaticDepthCamera
+from pliant.detect.queries.depth_image import DepthCamera, LayeredDepthImage, screen_of
+from pliant.detect.queries.static_depth_image import StaticDepthCamera
 from pliant.kernels import jit
-from pliant.kernels.queries import static_layers as groups
-from pliant.kernels.queries.layers import Screen
+from pliant.kernels.queries import static_depth_image as groups
+from pliant.kernels.queries.depth_image import Screen
 
 
-def bits(image: Layers) -> tuple[bytes, bytes, bytes]:
+def bits(image: LayeredDepthImage) -> tuple[bytes, bytes, bytes]:
     return image.start.tobytes(), image.depth.tobytes(), image.face.tobytes()
 
 

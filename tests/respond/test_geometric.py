@@ -198,7 +198,7 @@ class Counted:
     """A detector that counts how often it is asked."""
 
     def __init__(self, inner):
-        self.inner, self.follows, self.asked = inner, inner.follows, 0
+        self.inner, self.obstacle_may_deform, self.asked = inner, inner.obstacle_may_deform, 0
 
     def update(self, state):
         self.inner.update(state)

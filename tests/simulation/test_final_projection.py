@@ -90,7 +90,7 @@ def test_a_sleeve_on_a_fast_arm_is_never_shown_inside_it():
     scene = dress_scene([sleeve()], post(), clip="sway", lead_in=0.02, eps=0.001)
     sim, referee = Simulation(scene, 0.02, substeps=1, method="bone-boxes"), Referee(scene)
     for frame in sim.run(20):
-        skin = referee.bending[1].update(frame.x[scene.rows(1)])
+        skin = referee.deforming[1].update(frame.x[scene.rows(1)])
         assert skin.query(frame.x[scene.rows(0)])[0].min() >= 0.0
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from pliant.contacts import CONTACT
 from pliant.detect.base import Side
-from pliant.detect.choose import resolve_method
+from pliant.detect.choose import resolve_method_for_scene
 from pliant.detect.detectors.brute_force import BruteForceDetector
 from pliant.scene import Body, Scene
 from pliant.scenes import SCENES
@@ -103,9 +103,9 @@ def test_a_simulation_detects_the_contacts_with_obstacles_of_a_given_state():
 
 def test_the_method_is_chosen_in_one_place_with_a_reason():
     scene = little()
-    found = resolve_method(scene)
-    assert resolve_method(scene, "brute_force") == ("brute-force", "requested")
-    assert found == resolve_method(scene, "auto") == resolve_method(scene, None)
+    found = resolve_method_for_scene(scene)
+    assert resolve_method_for_scene(scene, "brute_force") == ("brute-force", "requested")
+    assert found == resolve_method_for_scene(scene, "auto") == resolve_method_for_scene(scene, None)
     assert found == Simulation(scene, method="auto").chosen
     assert found.why != "requested"
     assert Simulation(scene, method=found).chosen is found  # the reason is kept

@@ -11,7 +11,7 @@ from PIL import Image
 
 import pliant
 from pliant.audit.check import check
-from pliant.detect.choose import method_for
+from pliant.detect.choose import choose_method_for_scene
 from pliant.scenes import drape_scene
 from pliant.simulation import Simulation
 from pliant.sweep import drapes, work
@@ -73,7 +73,7 @@ def test_a_drape_takes_the_method_that_pliant_drape_takes(tmp_path, monkeypatch,
 
     def simulation(scene, *args, **options):
         sim = Simulation(scene, *args, **options)
-        taken.append((sim.method, method_for(scene).name))
+        taken.append((sim.method, choose_method_for_scene(scene).name))
         return sim
 
     monkeypatch.setattr(drapes, "Simulation", simulation)

@@ -36,7 +36,7 @@ def test_fields_on_bones_begin_again_where_the_bones_begin():
     walked(run, 12)
     run.use("distance-field", quiet)
     run.step()
-    seen = [one for one in run.sim.detectors if one.follows]
+    seen = [one for one in run.sim.detectors if one.obstacle_may_deform]
     # from where the bones were a small step ago, not from where they were when it was used last
     assert all(np.abs(one.poses - one._before).max() < 0.02 for one in seen)
     assert seen

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from pliant import shapes
-from pliant.detect.choose import method_for
 from pliant.detect.methods import METHODS
 from pliant.io.animation import load_clip
 from pliant.scenes import SCENES, drape_scene
@@ -109,7 +108,7 @@ def test_a_slider_changes_the_run_and_not_where_the_cloth_is():
 
 def test_a_scene_begins_with_the_method_that_pliant_drape_takes():
     own = SCENES["tablecloth-on-ball"](resolution=4, eps=1e-4)
-    assert InteractiveRun(StartOptions(own=own)).method == method_for(own).name == "bvh"
+    assert InteractiveRun(StartOptions(own=own)).method == choose_method_for_scene(own).name == "bvh"
 
 
 def test_smaller_frames_are_the_same_run():

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from .. import validate
 from ..arguments import check_arguments
 from ..detect.queries.intersections import Intersections
-from ..detect.queries.penetration import Depths
+from ..detect.queries.penetration import DeformingClosestPoints
 from ..detect.queries.transversal import crossing
 from ..mesh import Mesh
 from ..motion.clip import Clip
@@ -234,7 +234,7 @@ class _BodyChecker:
         issues = body.issues
         self.closed = issues.encloses
         turned = issues.inward
-        self.depths = Depths(turned_outward(body))
+        self.depths = DeformingClosestPoints(turned_outward(body))
         if not self.closed:
             text = f"vertices inside, depth and overlap: body {body.name!r} has no inside ({issues.words()}); "
             notes.append(Note(NoteKind.NO_INSIDE, f"{text}only distances and intersections are checked"))

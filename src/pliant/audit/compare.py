@@ -10,7 +10,7 @@ from .. import validate
 from ..arguments import check_arguments
 from ..contacts import Contacts
 from ..detect.base import BaseDetector, Finds
-from ..detect.choose import Chosen, choose_method, method_for
+from ..detect.choose import MethodChoice, choose_method, choose_method_for_scene
 from ..detect.methods import METHODS, method_name, option_names
 from ..errors import TooBigError
 from ..mesh import Mesh
@@ -85,10 +85,10 @@ def compare(
     return Comparison(seen.title, tuple(roles), tuple(seen.states), tuple(seen.meshes), picks, seed)
 
 
-def _pick(a: Scene | Mesh | Clip, seen: ComparedStates, role: Role) -> Chosen | None:
+def _pick(a: Scene | Mesh | Clip, seen: ComparedStates, role: Role) -> MethodChoice | None:
     """The choice of `auto`: for the obstacles of a scene, or for all contacts of meshes; None for other roles."""
     if isinstance(a, Scene):
-        return method_for(a) if role.role == "obstacle" else None
+        return choose_method_for_scene(a) if role.role == "obstacle" else None
     first = seen.queries[0]
     return choose_method(first.one.mesh, None if first.other is None else first.other.mesh, role.within)
 
@@ -239,8 +239,8 @@ def fitting(name: str, query: Query, within: float, options: dict[str, Any]) -> 
         does = " and ".join(str(flag.name).lower() for flag in Finds if flag in made.finds)
         raise ValueError(f"finds {does} only")
     made = made.against(query.two.motion)
-    if (query.bends or query.glides) and not made.follows:
-        how = "deforms" if query.bends else "is animated by its vertices, without a pose"
+    if (query.deforming or query.moves_without_pose) and not made.obstacle_may_deform:
+        how = "deforms" if query.deforming else "is animated by its vertices, without a pose"
         raise ValueError(f"needs a rigid body; {query.two.mesh.name!r} {how}")
     one, other = query.whole if made.volume else (query.one, query.other)
     return made(one, *(() if other is None else (other,)), within=within, **options)

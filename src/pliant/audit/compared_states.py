@@ -60,7 +60,7 @@ def _queries(scene: Scene) -> list[Query]:
     def query(role: str, a: int, b: int | None) -> Query:
         other = None if b is None else sides[b]
         whole = (wholes[a], None if b is None else wholes[b])
-        return Query(role, sides[a], other, whole, bends=b is not None and b in scene.deforming_motions)
+        return Query(role, sides[a], other, whole, deforming=b is not None and b in scene.deforming_motions)
 
     soft, obstacles = scene.deformable, scene.obstacles
     pairs = [(a, b) for k, a in enumerate(soft) for b in soft[k + 1 :]] + list(scene.overlaps)
@@ -102,7 +102,7 @@ def of_clips(a: Clip, b: Clip | None, frames: int, every: int | None) -> Compare
     if b is None:
         query = Query("self", sides[0], None, (wholes[0], None))
     else:
-        query = Query("obstacle", sides[0], sides[1], (wholes[0], wholes[1]), glides=not b.still)
+        query = Query("obstacle", sides[0], sides[1], (wholes[0], wholes[1]), moves_without_pose=not b.still)
     within = 2.0 * default_eps(sides[-1].mesh, sides[0].mesh)
     seen = [(side.mesh, side.first, side.body > 0) for side in sides]
     return ComparedStates(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import renamed
-from ..detect.choose import Chosen
+from ..detect.choose import MethodChoice
 from ..mesh import Mesh
 from ..report.tables import BYTES, Column, Table
 from ..state import State
@@ -230,7 +230,7 @@ class Comparison:
     roles: tuple[Role, ...]
     states: tuple[State, ...]
     meshes: tuple[tuple[Mesh, int, bool], ...]
-    picks: tuple[tuple[str, Chosen], ...] = ()
+    picks: tuple[tuple[str, MethodChoice], ...] = ()
     seed: int = 0
 
     @property

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from .. import validate
 from ..arguments import check_arguments
 from ..detect.queries.intersections import Intersections
-from ..detect.queries.penetration import Depths
+from ..detect.queries.penetration import DeformingClosestPoints
 from ..detect.queries.transversal import crossing
 from ..mesh import Mesh
 from ..motion.clip import Clip
@@ -101,7 +101,7 @@ class _Repair:
         self.untangler = Untangler(mesh)
         self.untangle = untangle
         self.projector = Projector(mesh, self.untangler.links, self.untangler.degree)
-        self.depths = None if body is None else Depths(turned_outward(body.mesh))
+        self.depths = None if body is None else DeformingClosestPoints(turned_outward(body.mesh))
         self.cross = None if body is None else Intersections(mesh, body.mesh)
         self._body_x = np.zeros((0, 3))
         self.count = len(before.frames)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..detect.queries.intersections import Intersections
-from ..detect.queries.penetration import Depths
+from ..detect.queries.penetration import DeformingClosestPoints
 from ..mesh import Mesh
 from ..motion.clip import Clip
 
@@ -41,7 +41,7 @@ class Layers:
         self, outer: Mesh, inner: list[Clip], move_body: Callable[[int], None], distance: Callable[[Floats], Floats]
     ) -> None:
         self.inner, self.move_body, self.distance = inner, move_body, distance
-        self.depths = [Depths(clip.mesh) for clip in inner]
+        self.depths = [DeformingClosestPoints(clip.mesh) for clip in inner]
         self.cross = [Intersections(outer, clip.mesh) for clip in inner]
         first = np.unique(outer.weld_index, return_index=True)[1]
         self.rows = first[np.unique(outer.weld_index[outer.faces])]

@@ -38,16 +38,16 @@ def features(detector: BaseDetector, facts: GroundTruth, found: Contacts) -> Ver
 
 def _compare_kind(detector: BaseDetector, facts: GroundTruth, kind: int, claims: _Claims, bound: float) -> Verdict:
     slack, near, (records, pairs) = facts.slack, facts.near[kind], claims
-    d, truth, own = near.distance, _keys(near.pairs), _keys(pairs)
-    at = np.minimum(np.searchsorted(truth, own), max(len(truth) - 1, 0))
-    known = np.isin(own, truth)
+    d, reference, own = near.distance, _keys(near.pairs), _keys(pairs)
+    at = np.minimum(np.searchsorted(reference, own), max(len(reference) - 1, 0))
+    known = np.isin(own, reference)
     away, deep = _deep(facts, kind, detector.finds_deep)
     # a deep vertex needs exactly one face, any that is as near as the nearest
     fits = ~known & deep[pairs[:, 0]] if len(deep) else np.zeros(len(own), np.bool_)
     fits[fits] = np.abs(records["distance"][fits] - away[pairs[fits, 0]]) <= CLEAR * slack
     sure, perhaps, touched = _collisions(detector, facts, kind)
     collides = np.isin(own, _keys(perhaps))
-    lost = ~np.isin(truth, own) & (d <= facts.within - slack)
+    lost = ~np.isin(reference, own) & (d <= facts.within - slack)
     if len(touched):
         # near pairs beyond a contact found by CCD at one of their vertices are not expected: see `continuous.joined`
         lost &= ~np.isin(_vertices(facts, kind, near.pairs), touched).any(1)
@@ -65,7 +65,7 @@ def _compare_kind(detector: BaseDetector, facts: GroundTruth, kind: int, claims:
     )
     missing = [near.pairs[lost], np.flatnonzero(deep_lost)[:, None].repeat(2, 1), missed_collisions]
     return Verdict(
-        expected=int((d <= facts.within - slack).sum() + deep.sum() + (~np.isin(_keys(sure), truth)).sum()),
+        expected=int((d <= facts.within - slack).sum() + deep.sum() + (~np.isin(_keys(sure), reference)).sum()),
         right=_positions(facts, kind, pairs[~wrong]),
         missed=_positions(facts, kind, np.concatenate(missing)),
         extra=_positions(facts, kind, pairs[wrong]),

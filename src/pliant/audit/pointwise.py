@@ -5,12 +5,12 @@ from numpy.typing import NDArray
 
 from ..contacts import MIDPOINT_FIELD, Contacts
 from ..detect.base import BaseDetector
-from ..detect.fields.exact import Truth
+from ..detect.fields.exact import ExactDistances
 from ..detect.fields.field import DistanceField
 from ..mesh import Mesh
 from ..motion.rigid import brought
 from .queries import Exact, GroundTruth, exact_from
-from .truth import box_pairs, from_segments, from_triangles
+from .reference_contacts import box_pairs, from_segments, from_triangles
 from .verdicts import CLEAR, Verdict, added, repeated, turns
 
 Floats = NDArray[np.float64]
@@ -75,9 +75,12 @@ def _without_sign(field: DistanceField, p: Floats) -> Bools:
         return np.zeros(0, np.bool_)
     nodes = np.floor((p - field.low) * (1.0 / field.spacing))[:, None] + _CORNERS
     corners, hair = (field.low + field.spacing * nodes).reshape(-1, 3), _NODES * field.mesh.size
-    distance, _, lean, _ = Truth(field.mesh).query(corners, np.full(len(corners), -1, np.int32))
+    distance, _, sign_plane_distance, _ = ExactDistances(field.mesh).query(corners, np.full(len(corners), -1, np.int32))
     boundary = _boundary_distance(field.mesh.welded, corners, field.band * field.spacing) <= np.abs(distance) + hair
-    d, either = distance.reshape(-1, 8), (lean < hair).reshape(-1, 8)  # in the plane where the sign jumps
+    d, either = (
+        distance.reshape(-1, 8),
+        (sign_plane_distance < hair).reshape(-1, 8),
+    )  # in the plane where the sign jumps
     mixed = (either | (d > -hair)).any(1) & (either | (d < hair)).any(1)
     apart = field.spacing * np.linalg.norm(_CORNERS[:, None] - _CORNERS, axis=2)
     steep = np.abs(d[:, :, None] - d[:, None]) > np.where(apart > 0.0, apart - hair, np.inf)

@@ -12,8 +12,8 @@ from ..detect.base import Side
 from ..detect.queries.closest_point import ClosestPoints
 from ..mesh import Mesh
 from ..state import State
-from . import truth
-from .truth import Near
+from . import reference_contacts as _reference
+from .reference_contacts import Near
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -24,15 +24,15 @@ _MOST_TESTED = 3000  # most vertices tested by solid angles
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Query:
-    """Two sides, or one with itself. whole: the same with their tets. bends: the second side deforms; glides: it moves
-    without a pose."""
+    """Two sides, or one with itself. whole: the same with their tets. deforming: the second side deforms;
+    moves_without_pose: its vertices move and it has no pose."""
 
     role: str  # "obstacle", "pair" or "self"
     one: Side
     other: Side | None
     whole: tuple[Side, Side | None]
-    bends: bool = False
-    glides: bool = False
+    deforming: bool = False
+    moves_without_pose: bool = False
 
     @property
     def label(self) -> str:
@@ -102,9 +102,9 @@ class GroundTruth:
         plus a tolerance. For self-contact the second is empty."""
         one, two, own = self.query.one.mesh, self.query.two.mesh, self.query.other is None
         reach = self.within + self.slack
-        there = truth.near_faces(self.x, self.y, two.faces, reach, own)
-        back = Near(there.pairs[:0], there.gap[:0]) if own else truth.near_faces(self.y, self.x, one.faces, reach)
-        return there, back, truth.near_edges(self.x, one.topology.edges, self.y, two.topology.edges, reach, own)
+        there = _reference.near_faces(self.x, self.y, two.faces, reach, own)
+        back = Near(there.pairs[:0], there.gap[:0]) if own else _reference.near_faces(self.y, self.x, one.faces, reach)
+        return there, back, _reference.near_edges(self.x, one.topology.edges, self.y, two.topology.edges, reach, own)
 
     @functools.cached_property
     def collisions(self) -> tuple[tuple[Rows, Rows], ...]:
@@ -130,7 +130,7 @@ class GroundTruth:
             rows = np.sort(np.random.default_rng(self.seed).choice(rows, _MOST_TESTED, replace=False))
         normal = mesh.vertex_normals[rows]
         moved_out = self.x[rows] + _OFFSET * mesh.size * normal
-        around = truth.winding(moved_out, self.x, mesh.faces)
+        around = _reference.winding(moved_out, self.x, mesh.faces)
         # undecided: a vertex on another face, or whose faces have no normal
         clear = np.abs(around - np.rint(around)) < 0.25
         return rows, rows[clear & (np.rint(around) > 0)], rows[~clear | (np.rint(around) > 0)]
@@ -142,11 +142,11 @@ class GroundTruth:
         one, two = self.query.whole
         x = self.state.x[one.rows]
         if two is None:
-            return [(x, *truth.in_tets(x, x, one.mesh.tets, own=True))]
+            return [(x, *_reference.in_tets(x, x, one.mesh.tets, own=True))]
         y = self.state.x[two.rows]
         out = []
         for p, q, side, at in ((x, y, two, self.y), (y, x, one, self.x)):
-            sure, perhaps = truth.in_tets(p, q, side.mesh.tets)
+            sure, perhaps = _reference.in_tets(p, q, side.mesh.tets)
             # a point on a face shared by two tets is inside their union
             away = exact_from(self._surface(side), at, p[perhaps]).distance
             out.append((p, np.union1d(sure, perhaps[away < -self.slack]), perhaps))
@@ -161,7 +161,7 @@ def _face_collisions(p: Floats, x: Floats, mesh: Mesh, own: bool) -> tuple[Rows,
     """Certain and possible collisions of points p (2,n,3) with faces of a mesh at x (2,m,3), given at start and end."""
     low, high = x[:, mesh.faces].min((0, 2)), x[:, mesh.faces].max((0, 2))
     sure, perhaps = [np.zeros((0, 2), np.int64)], [np.zeros((0, 2), np.int64)]
-    for pairs in truth.box_pairs(p.min(0), p.max(0), low, high, 0.0):
+    for pairs in _reference.box_pairs(p.min(0), p.max(0), low, high, 0.0):
         if own:
             pairs = pairs[(mesh.faces[pairs[:, 1]] != pairs[:, :1]).all(1)]
         positions = [np.concatenate([p[t, pairs[:, 0], None], x[t][mesh.faces[pairs[:, 1]]]], 1) for t in (0, 1)]
@@ -174,7 +174,7 @@ def _edge_collisions(x: Floats, one: Mesh, y: Floats, two: Mesh, own: bool) -> t
     a, b = one.topology.edges, two.topology.edges
     boxes = [f(z[:, e], (0, 2)) for z, e in ((x, a), (y, b)) for f in (np.min, np.max)]
     sure, perhaps = [np.zeros((0, 2), np.int64)], [np.zeros((0, 2), np.int64)]
-    for pairs in truth.box_pairs(boxes[0], boxes[1], boxes[2], boxes[3], 0.0):
+    for pairs in _reference.box_pairs(boxes[0], boxes[1], boxes[2], boxes[3], 0.0):
         if own:
             pairs = pairs[pairs[:, 0] < pairs[:, 1]]
             pairs = pairs[(a[pairs[:, 0]][:, :, None] != a[pairs[:, 1]][:, None]).all((1, 2))]

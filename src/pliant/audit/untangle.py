@@ -132,7 +132,7 @@ class Untangler:
             state.x_start[:] = state.x
             aim = state.x + STEP * (target - state.x)
             state.x[:] = aim if bend is None else bend(aim, k)
-            guard.follow(state)
+            guard.redetect_if_needed(state)
             guard.apply(state, 1.0)
             guard.keep(state, 1.0)
             state.v[:] = 0.0

@@ -153,7 +153,7 @@ def drape(
     """
     check_sources(cloth, body, *wear.layer)
     from .. import validate
-    from ..detect.choose import resolve_method
+    from ..detect.choose import resolve_method_for_scene
     from ..io import check_libraries
     from ..io.formats import WRITTEN_ANIMATIONS
     from ..simulation import Simulation
@@ -190,7 +190,7 @@ def drape(
     output.say_if_compiling("dynamics.cloth.relax_serial")
     built, defaults = build_scene(cloth, body, scene, place, files, wear, options)
     frames, substeps = frames or defaults.frames, substeps or defaults.substeps
-    chosen = resolve_method(built, method)
+    chosen = resolve_method_for_scene(built, method)
     fielded = chosen.name == "distance-field"
     with output.fraction_bar("baking the field" if fielded else "preparing") as baked:
         bake_options = {"progress": baked, "cache": cache} if fielded else None

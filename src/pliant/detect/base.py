@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, run
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import renamed
 from ..contacts import Contacts
 from ..mesh import Mesh
 from ..state import State
@@ -83,7 +84,8 @@ class InsideQuery(Protocol):
 class Detector(Protocol):
     """`update` takes new positions and is the only method that changes internal state; `find` returns the contacts.
 
-    guarantee: A never misses, B bounded error, C measured recall. follows: the second side may move.
+    guarantee: A never misses, B bounded error, C measured recall.
+    A detector also states `obstacle_may_deform`; detectors of earlier versions have `follows` instead.
     """
 
     name: str
@@ -92,7 +94,6 @@ class Detector(Protocol):
     needs: str
     gives: str
     source: str
-    follows: bool
 
     def update(self, state: State) -> Self: ...
 
@@ -114,7 +115,7 @@ class BaseDetector:
     needs: str = "any triangle meshes"
     gives: str = "distance, normal"
     source: str = ""
-    follows: bool = True  # the second side may move or deform vertex by vertex
+    obstacle_may_deform: bool = True  # the second side may deform, vertex by vertex
 
     # what it reports and sees
     reports: Reports = Reports.FEATURES
@@ -132,6 +133,12 @@ class BaseDetector:
 
     remembers: bool = False  # results depend on earlier ones; checkpoints contain its `state`
     field: Any = None  # the distance field of the obstacle that it samples
+
+    follows = renamed.ClassAttribute("follows", "obstacle_may_deform")
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        renamed.adopt(cls, "follows", "obstacle_may_deform")
 
     if TYPE_CHECKING:
 
@@ -186,12 +193,12 @@ class BaseDetector:
         """Discard everything kept from earlier queries, so that the next update begins a new run."""
 
 
-class _Completed(BaseDetector):
+class _WithDefaults(BaseDetector):
     """A detector that implements only the minimum, with the defaults for the rest."""
 
     def __init__(self, detector: Any) -> None:
         self.detector = detector
-        self.follows = detector.follows
+        self.obstacle_may_deform = renamed.former(detector, "follows", "obstacle_may_deform", True)
         self.remembers = hasattr(detector, "memory")  # how detectors of earlier versions stated it
 
     def update(self, state: State) -> Self:
@@ -222,13 +229,18 @@ class _Completed(BaseDetector):
             self.detector.forget()
 
 
-def complete(detector: Any) -> BaseDetector:
+def with_defaults(detector: Any) -> BaseDetector:
     """Return a detector with all members of `BaseDetector`: itself, or a view of one that implements the minimum."""
-    return detector if isinstance(detector, BaseDetector) else _Completed(detector)
+    return detector if isinstance(detector, BaseDetector) else _WithDefaults(detector)
 
 
-def completed_class(detector: type) -> type[BaseDetector]:
+def class_with_defaults(detector: type) -> type[BaseDetector]:
     """Return a detector class with all members of `BaseDetector`: itself, or a subclass that adds the defaults."""
     if issubclass(detector, BaseDetector):
         return detector
     return type(detector.__name__, (detector, BaseDetector), {"__module__": detector.__module__})
+
+
+__getattr__ = renamed.module(
+    __name__, {"complete": f"{__name__}:with_defaults", "completed_class": f"{__name__}:class_with_defaults"}
+)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import validate
+from .. import renamed, validate
 from ..arguments import check_arguments
 from ..mesh import Mesh
 from .methods import method_name
@@ -24,7 +24,7 @@ BONES, SHARE = 12, 0.4  # fewest bones, and largest share of the vertices that o
 FEW = 2000  # triangles of a body that any method processes in negligible time
 
 
-class Chosen(NamedTuple):
+class MethodChoice(NamedTuple):
     """The name of a method and the reason for its choice."""
 
     name: str
@@ -32,7 +32,7 @@ class Chosen(NamedTuple):
 
 
 @check_arguments
-def choose_method(a: Mesh, b: Mesh | None = None, within: float = 0.002) -> Chosen:
+def choose_method(a: Mesh, b: Mesh | None = None, within: float = 0.002) -> MethodChoice:
     """Choose the method for all contacts of mesh `a` with mesh `b` (None: with itself) closer than `within` metres.
 
     Every method considered is exact and finds the same contacts; they differ only in cost.
@@ -40,21 +40,24 @@ def choose_method(a: Mesh, b: Mesh | None = None, within: float = 0.002) -> Chos
     validate.number("within", within, low=0.0, high=validate.LARGEST)
     meshes = [mesh for mesh in (a, b) if mesh is not None]
     if any(len(np.unique(mesh.faces)) < mesh.n_vertices for mesh in meshes):
-        return Chosen("brute-force", "exact, and includes vertices that belong to no face")
-    return Chosen("bvh", f"exact, and the fastest for {sum(mesh.n_faces for mesh in meshes)} triangles")
+        return MethodChoice("brute-force", "exact, and includes vertices that belong to no face")
+    return MethodChoice("bvh", f"exact, and the fastest for {sum(mesh.n_faces for mesh in meshes)} triangles")
 
 
-def resolve_method(scene: "Scene", method: str | Chosen | None = AUTO) -> Chosen:
+def resolve_method_for_scene(scene: "Scene", method: str | MethodChoice | None = AUTO) -> MethodChoice:
     """Return the method for contacts with the obstacles of a scene, by its name in METHODS, and the reason.
 
-    "auto" and None leave the choice to `method_for`; another name was requested; a `Chosen` keeps its reason.
+    "auto" and None leave the choice to `choose_method_for_scene`; another name was requested; a `MethodChoice` keeps
+    its reason.
     """
-    if isinstance(method, Chosen):
+    if isinstance(method, MethodChoice):
         return method
-    return method_for(scene) if method is None or method == AUTO else Chosen(method_name(method), "requested")
+    if method is None or method == AUTO:
+        return choose_method_for_scene(scene)
+    return MethodChoice(method_name(method), "requested")
 
 
-def method_for(scene: "Scene") -> Chosen:
+def choose_method_for_scene(scene: "Scene") -> MethodChoice:
     """Choose the method for contacts of deformables with the static and kinematic bodies of a scene."""
     from ..motion.deforming import Skinned
     from .detectors.distance_field import finest_cells
@@ -65,15 +68,17 @@ def method_for(scene: "Scene") -> Chosen:
     shapes = [motions[b] for b in scene.obstacles if b in motions]
     without = [b for b in scene.obstacles if not _boned(motions.get(b)) and scene.bodies[b].mesh.n_faces > FEW]
     if any(_boned(shape) for shape in shapes) and not without:
-        return Chosen("bone-boxes", "a body is skinned; exact, with bone-attached bounding boxes")
+        return MethodChoice("bone-boxes", "a body is skinned; exact, with bone-attached bounding boxes")
     if without and any(isinstance(shape, Skinned) for shape in shapes):
-        return Chosen("bvh", f"{_boneless(motions.get(without[0]))}; exact for any motion")
+        return MethodChoice("bvh", f"{_boneless(motions.get(without[0]))}; exact for any motion")
     if shapes:
-        return Chosen("bvh", "a body deforms with few bones or none; exact for any motion")
+        return MethodChoice("bvh", "a body deforms with few bones or none; exact for any motion")
     coarse = [body.label for body in bodies if is_too_coarse(finest_cells(body.mesh, scene.eps), scene.eps)]
     if coarse:
-        return Chosen("bvh", f"a distance field of {coarse[0]!r} would be coarser than eps = {scene.eps:g} m; exact")
-    return Chosen("distance-field", "all bodies are rigid; one lookup per point, error at most 0.87 cells")
+        return MethodChoice(
+            "bvh", f"a distance field of {coarse[0]!r} would be coarser than eps = {scene.eps:g} m; exact"
+        )
+    return MethodChoice("distance-field", "all bodies are rigid; one lookup per point, error at most 0.87 cells")
 
 
 def _shares(shape: "Skinned") -> NDArray[np.float64]:
@@ -103,3 +108,13 @@ def _boneless(shape: Any) -> str:
     shares = _shares(shape)
     most = f", one of them {shares[0]:.0%} of it" if len(shares) > 1 else " alone"
     return f"{len(shares)} bone{'s' * (len(shares) != 1)} move{'s' * (len(shares) == 1)} a body{most}"
+
+
+__getattr__ = renamed.module(
+    __name__,
+    {
+        "Chosen": f"{__name__}:MethodChoice",
+        "method_for": f"{__name__}:choose_method_for_scene",
+        "resolve_method": f"{__name__}:resolve_method_for_scene",
+    },
+)

@@ -11,7 +11,7 @@ from ..contacts import Contacts
 from ..mesh import Mesh
 from ..state import State
 from .base import Finds, Side
-from .choose import AUTO, Chosen, choose_method
+from .choose import AUTO, MethodChoice, choose_method
 from .methods import METHODS, check_options, method_name
 
 
@@ -23,7 +23,7 @@ class MeshDetector:
 
     def __init__(self, method: str, a: Mesh, b: Mesh | None, within: float, options: dict[str, Any]) -> None:
         within = validate.number("within", within, low=0.0)
-        self.chosen = Chosen(method_name(method), "requested") if method != AUTO else choose_method(a, b, within)
+        self.chosen = MethodChoice(method_name(method), "requested") if method != AUTO else choose_method(a, b, within)
         method = self.chosen.name
         kind = METHODS[method]
         wanted = Finds.SELF if b is None else Finds.OBSTACLE
@@ -50,8 +50,12 @@ class MeshDetector:
             raise ValueError(
                 f"{name} was given, but this detector finds self-contact of one mesh; pass x_a and start_a"
             )
-        if self.b is not None and not self._detector.follows and not np.array_equal(parts[1], self.b.vertices):
-            able = [name for name, other in METHODS.items() if other.follows]
+        if (
+            self.b is not None
+            and not self._detector.obstacle_may_deform
+            and not np.array_equal(parts[1], self.b.vertices)
+        ):
+            able = [name for name, other in METHODS.items() if other.obstacle_may_deform]
             raise ValueError(
                 f"x_b moves the second mesh, which method {self._detector.name!r} requires to be static; "
                 f"create a new detector, or use one of: {', '.join(able)}"

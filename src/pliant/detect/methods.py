@@ -8,7 +8,7 @@ from typing import Any
 
 from ..arguments import unknown_option
 from ..validate import choice
-from .base import BaseDetector, Finds, completed_class
+from .base import BaseDetector, Finds, class_with_defaults
 
 GROUP = "pliant.detectors"  # entry points, name = "module:Class"
 EARLIER = {"tree": "bvh", "stochastic-tree": "stochastic-bvh"}  # earlier names, still accepted
@@ -46,12 +46,14 @@ class _Registry(MutableMapping[str, Any]):
         method = self._methods[name]
         if isinstance(method, str):
             module, _, kind = method.partition(":")
-            made: type[BaseDetector] = getattr(importlib.import_module(f"{__package__}.detectors.{module}"), kind)
-            self._methods[name] = method = made
+            detector_class: type[BaseDetector] = getattr(
+                importlib.import_module(f"{__package__}.detectors.{module}"), kind
+            )
+            self._methods[name] = method = detector_class
         return method
 
     def __setitem__(self, name: str, detector: type) -> None:
-        self._methods[EARLIER.get(name, name)] = completed_class(detector)
+        self._methods[EARLIER.get(name, name)] = class_with_defaults(detector)
 
     def __delitem__(self, name: str) -> None:
         del self._methods[EARLIER.get(name, name)]
@@ -134,9 +136,9 @@ def _checked(detector: Any) -> type[BaseDetector]:
 
 def option_names(method: str) -> set[str]:
     """Return the names of a method's options."""
-    made = METHODS[method]
-    keywords = {p.name for p in inspect.signature(made).parameters.values() if p.kind is p.KEYWORD_ONLY}
-    return (keywords | made.more_options) - _OWN
+    detector_class = METHODS[method]
+    keywords = {p.name for p in inspect.signature(detector_class).parameters.values() if p.kind is p.KEYWORD_ONLY}
+    return (keywords | detector_class.more_options) - _OWN
 
 
 def check_options(method: str, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -105,9 +105,9 @@ def find_issues(mesh: "Mesh", seams: int) -> Issues:
     used[mesh.faces.ravel()] = True
     lone = ~used
     lone[mesh.tets.ravel()] = False
-    non_manifold = np.flatnonzero(top.use > 2)
-    flipped = np.flatnonzero((top.use == 2) & (top.flow != 0))
-    boundary = np.flatnonzero(top.use == 1)
+    non_manifold = np.flatnonzero(top.n_faces_at_edge > 2)
+    flipped = np.flatnonzero((top.n_faces_at_edge == 2) & (top.orientation_sum != 0))
+    boundary = np.flatnonzero(top.n_faces_at_edge == 1)
     turn = tet_turns(mesh.vertices, mesh.tets)
     whole = mesh.n_faces > 0 and not (len(non_manifold) or len(flipped) or len(boundary))
     return Issues(
@@ -160,7 +160,7 @@ def _bow_ties(mesh: "Mesh") -> NDArray[np.int64]:
     if not tested.any():
         return np.zeros(0, np.int64)
     _, beside = top.edge_faces
-    edge = np.repeat(np.arange(len(top.edges)), top.use)
+    edge = np.repeat(np.arange(len(top.edges)), top.n_faces_at_edge)
     ahead = np.flatnonzero((edge[1:] == edge[:-1]) & np.asarray(tested[top.edges].any(1))[edge[1:]])
     f_a, f_b, e = beside[ahead], beside[ahead + 1], edge[ahead]  # consecutive faces of one edge
     rows, columns = [], []
@@ -189,10 +189,10 @@ def _not_single_fan(top: "Topology") -> NDArray[np.bool_]:
     around = np.bincount(faces.ravel(), minlength=n)
     start, beside = top.edge_faces
     two = np.full((len(top.edges), 2), -1, np.int32)
-    two[:, 0], inner = beside[start[:-1]], top.use == 2
+    two[:, 0], inner = beside[start[:-1]], top.n_faces_at_edge == 2
     two[inner, 1] = beside[start[:-1][inner] + 1]
     rough, odd = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
-    rough[top.edges[top.use > 2]] = True
+    rough[top.edges[top.n_faces_at_edge > 2]] = True
     odd[faces[(faces == np.roll(faces, 1, 1)).any(1)]] = True
     first = np.full(n, -1, np.int32)
     for edges in (np.arange(len(top.edges), dtype=np.int32), np.flatnonzero(top.boundary).astype(np.int32)):

@@ -17,15 +17,16 @@ class Topology:
     """Connectivity of a triangle mesh.
 
     edges (k,2), each once, lower vertex first, in lexicographic order. face_edges (m,3): edge j of a face joins its
-    corners j and j+1. use (k,): number of faces at the edge. flow (k,): faces along its direction minus those against.
+    corners j and j+1. n_faces_at_edge (k,): number of faces at the edge. orientation_sum (k,): faces along
+    its direction minus those against it.
     """
 
     faces: Ints
     n_vertices: int
     edges: Ints
     face_edges: Ints
-    use: Ints
-    flow: Ints
+    n_faces_at_edge: Ints
+    orientation_sum: Ints
 
     @classmethod
     def of(cls, faces: Ints, n_vertices: int) -> "Topology":
@@ -46,15 +47,17 @@ class Topology:
     @functools.cached_property
     def boundary(self) -> NDArray[np.bool_]:
         """(k,) boundary edges: edges with a single face."""
-        return self.use == 1
+        return self.n_faces_at_edge == 1
 
     border = renamed.attribute("border", "boundary")
+    use = renamed.attribute("use", "n_faces_at_edge")
+    flow = renamed.attribute("flow", "orientation_sum")
 
     @functools.cached_property
     def loose(self) -> NDArray[np.bool_]:
         """(k,) edges whose faces do not cancel in orientation: the boundary of the faces as a chain. If there are
         none, the winding number is an integer at every point, whatever other defects the surface has."""
-        return (self.flow != 0) & (self.edges[:, 0] != self.edges[:, 1])
+        return (self.orientation_sum != 0) & (self.edges[:, 0] != self.edges[:, 1])
 
     @functools.cached_property
     def boundary_vertices(self) -> NDArray[np.bool_]:
@@ -67,14 +70,14 @@ class Topology:
     def edge_faces(self) -> tuple[Ints, Ints]:
         """Faces at each edge as (start (k+1,), faces): those of edge e are faces[start[e]:start[e+1]]."""
         order = np.argsort(self.face_edges.ravel(), kind="stable")
-        start = np.concatenate([[0], np.cumsum(self.use)]).astype(np.int32)
+        start = np.concatenate([[0], np.cumsum(self.n_faces_at_edge)]).astype(np.int32)
         return start, (order // 3).astype(np.int32)
 
     @functools.cached_property
     def hinges(self) -> Ints:
         """(h,4) vertices a, b, c, d: the edge a-b between two faces, and the corners c, d opposite it."""
         start, beside = self.edge_faces
-        inner = np.flatnonzero(self.use == 2)
+        inner = np.flatnonzero(self.n_faces_at_edge == 2)
         pair = np.stack([beside[start[inner]], beside[start[inner] + 1]], 1)
         ends = self.edges[inner]
         corners = self.faces[pair]  # (h,2,3)

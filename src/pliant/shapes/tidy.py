@@ -27,7 +27,7 @@ def flipped_to_delaunay(x: Floats, faces: Ints, rounds: int = 3) -> Ints:
         if not bad.any():
             break
         start, beside = top.edge_faces
-        inner = np.flatnonzero(top.use == 2)[bad]
+        inner = np.flatnonzero(top.n_faces_at_edge == 2)[bad]
         f_a, f_b = beside[start[inner]], beside[start[inner] + 1]
         a, b, c, d = top.hinges[bad].T
         # c is to the left of a -> b if the first face contains the directed edge a -> b

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..detect.base import Detector, Side
+from ..detect.base import Detector, Side, with_defaults
 from ..detect.detectors.offset import OffsetDetector
 from ..detect.detectors.rigid_parts import PartsDetector
 from ..detect.fields.sampled import warn_if_too_coarse
@@ -23,14 +23,14 @@ def make_detectors(scene: Scene, method: str, options: Mapping[str, Any]) -> lis
     groups: dict[tuple[int, str], list[Any]] = {}
     for k, (b, c) in enumerate(pairs):
         body, reach = scene.bodies[c], scene.eps + scene.lift(b)
-        made = METHODS[method].against(scene.deforming_motions.get(c))
-        if c in scene.deforming_motions and not made.follows:
-            able = ", ".join(name for name, other in METHODS.items() if other.follows)
+        detector_class = METHODS[method].against(scene.deforming_motions.get(c))
+        if c in scene.deforming_motions and not detector_class.obstacle_may_deform:
+            able = ", ".join(name for name, other in METHODS.items() if other.obstacle_may_deform)
             raise ValueError(f"method {method!r} needs rigid bodies, but {body.label!r} deforms; use one of: {able}")
         mesh = scene.bodies[b].mesh
-        deformable = Side(mesh.welded if made.volume else mesh.surface, int(scene.first[b]), b)
+        deformable = Side(mesh.welded if detector_class.volume else mesh.surface, int(scene.first[b]), b)
         obstacle = Side(body.mesh.welded, int(scene.first[c]), c, scene.deforming_motions.get(c))
-        detector = made(deformable, obstacle, within=reach, **_shared(options, k, len(pairs)))
+        detector = detector_class(deformable, obstacle, within=reach, **_shared(options, k, len(pairs)))
         field = detector.field
         if field is not None:
             warn_if_too_coarse(field, scene.eps, body.label)
@@ -52,7 +52,8 @@ def _shared(options: Mapping[str, Any], k: int, count: int) -> dict[str, Any]:
 
 def reads_obstacles(scene: Scene, detectors: Sequence[Detector]) -> bool:
     """Whether anything reads the vertices of moving obstacles in every substep."""
-    reads = scene.self_contact == "safe" or bool(scene.deforming_motions) or any(d.follows for d in detectors)
+    moving = scene.self_contact == "safe" or bool(scene.deforming_motions)
+    reads = moving or any(with_defaults(d).obstacle_may_deform for d in detectors)
     return bool(scene.moving) and reads
 
 

@@ -119,7 +119,7 @@ class DeformableContact(FormerNames):
         """Begin a frame of `steps` substeps of dt."""
         self.guard.begin(state, dt, steps)
 
-    def follow(self, state: State) -> None:
+    def redetect_if_needed(self, state: State) -> None:
         """Do nothing: `apply` always runs a detection pass."""
 
     def apply(self, state: State, dt: float) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..contacts import VERTEX_FACE, Contacts
-from ..detect.base import InsideQuery, complete
+from ..detect.base import InsideQuery, with_defaults
 from ..respond.projection import RECOVERY
 from ..scene import Scene
 from ..state import State
@@ -27,7 +27,7 @@ class FinalProjection:
     `RECOVERY` allows."""
 
     def __init__(self, scene: Scene, detectors: Sequence[Any]) -> None:
-        queries = [complete(each).inside_query for each in detectors]
+        queries = [with_defaults(each).inside_query for each in detectors]
         self.detectors: list[InsideQuery] = [each for each in queries if each is not None]
         self.eps, self._rows = scene.eps, scene.deformable_rows
         self._free = scene.inverse_masses[self._rows] > 0.0

@@ -27,11 +27,11 @@ class Target(NamedTuple):
 class Kinematics:
     """Moves the kinematic bodies and the gripped vertices of a scene.
 
-    `follows`: the vertices of obstacles in `state.x` are moved in every substep, instead of once per frame.
+    `every_substep`: the vertices of obstacles in `state.x` are moved in every substep, instead of once per frame.
     """
 
-    def __init__(self, scene: Scene, follows: bool) -> None:
-        self.scene, self.follows = scene, follows
+    def __init__(self, scene: Scene, every_substep: bool) -> None:
+        self.scene, self.every_substep = scene, every_substep
         self._moving = scene.moving
         self._posed = [b for b in self._moving if b not in scene.deforming_motions]
 
@@ -55,7 +55,7 @@ class Kinematics:
             state.pose[self._posed] = target.pose
             state.bones = target.bones
             state.lapse = dt
-            if self.follows:
+            if self.every_substep:
                 for b in self._moving:
                     rows, to = self.scene.rows(b), self.scene.place_of(b, state.pose, target.bones)
                     _kernels.move_to(to, dt, state.x[rows], state.x_start[rows], state.v[rows])
@@ -63,7 +63,7 @@ class Kinematics:
 
     def end_frame(self, state: State) -> None:
         """Move the vertices of obstacles to their poses, unless every substep has done so."""
-        if not self.follows:
+        if not self.every_substep:
             self.scene.place(state.x, state.pose, state.bones)
 
     def warn_of_speed(self, dt: float, substeps: int) -> None:

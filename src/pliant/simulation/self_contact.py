@@ -22,8 +22,8 @@ Rows = NDArray[np.int32]
 class SelfContact(Protocol):
     """Contacts of deformable bodies with themselves and each other, within the loop of `Simulation.step`.
 
-    `begin` is called once per frame; `follow`, `apply`, `keep` and `finish` are called in this order in every substep;
-    `end_frame` is called once at the end of a frame if `iterates` is set.
+    `begin` is called once per frame; `redetect_if_needed`, `apply`, `keep` and `finish` are called in this order in
+    every substep; `end_frame` is called once at the end of a frame if `iterates` is set.
     """
 
     detects: ClassVar[bool]  # whether it detects contacts at all
@@ -55,7 +55,7 @@ class SelfContact(Protocol):
     def begin(self, state: State, dt: float, steps: int = 1) -> None:
         """Begin a frame of `steps` substeps of dt."""
 
-    def follow(self, state: State) -> None:
+    def redetect_if_needed(self, state: State) -> None:
         """Detect again if the motion of this substep requires it."""
 
     def apply(self, state: State, dt: float) -> None:
@@ -86,6 +86,7 @@ class FormerNames:
     responds = renamed.attribute("responds", "response_name")
     unheld = renamed.attribute("unheld", "given_up_pairs")
     touching = renamed.attribute("touching", "obstacle_contacts")  # of `Guard`
+    follow = renamed.attribute("follow", "redetect_if_needed")
 
 
 class NoGuard(FormerNames):
@@ -107,7 +108,7 @@ class NoGuard(FormerNames):
     def begin(self, state: State, dt: float, steps: int = 1) -> None:
         pass
 
-    def follow(self, state: State) -> None:
+    def redetect_if_needed(self, state: State) -> None:
         pass
 
     def apply(self, state: State, dt: float) -> None:

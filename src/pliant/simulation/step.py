@@ -13,8 +13,8 @@ from .. import contacts as _contacts
 from .. import renamed, validate
 from ..arguments import check_arguments
 from ..contacts import Contacts
-from ..detect.base import BaseDetector, Detector, complete
-from ..detect.choose import Chosen, resolve_method
+from ..detect.base import BaseDetector, Detector, with_defaults
+from ..detect.choose import MethodChoice, resolve_method_for_scene
 from ..dynamics import DeformableDynamics
 from ..errors import MeshFileError
 from ..respond import RESPONSES
@@ -72,7 +72,7 @@ class Simulation:
         dt: float = 0.01,
         *,
         substeps: int = 16,
-        method: str | Chosen = "distance-field",
+        method: str | MethodChoice = "distance-field",
         options: Mapping[str, Any] | None = None,
         detectors: Sequence[Detector] | None = None,
         response: str = "projection",
@@ -91,20 +91,20 @@ class Simulation:
         if options and detectors is not None:
             raise ValueError("options configure the detectors that method creates; pass options or detectors, not both")
         self.clock = clock or Clock(on=False)
-        chosen = resolve_method(scene, method)
-        self.chosen: Chosen | None = chosen if detectors is None else None
+        chosen = resolve_method_for_scene(scene, method)
+        self.chosen: MethodChoice | None = chosen if detectors is None else None
         self.method = chosen.name if detectors is None else ""
         self.dynamics = DeformableDynamics(scene)
         given = list(detectors) if detectors is not None else make_detectors(scene, chosen.name, options or {})
         self.detectors: list[Detector] = given
-        for one in map(complete, given):
+        for one in map(with_defaults, given):
             if one.remembers or state is None:  # its state may be of another run
                 one.reset()
         # only detectors that read the vertices of obstacles need them in every substep
-        follows = reads_obstacles(scene, given)
-        self.kinematics = Kinematics(scene, follows)
+        every_substep = reads_obstacles(scene, given)
+        self.kinematics = Kinematics(scene, every_substep)
         self.response_name = validate.choice("response", response, tuple(RESPONSES))
-        self.response = RESPONSES[self.response_name](scene, obstacles=follows)
+        self.response = RESPONSES[self.response_name](scene, obstacles=every_substep)
         self.final_projection = FinalProjection(scene, given)
         self.self_contact = make_self_contact(scene, self_method, self_options, self_response)
         self.drags: list[DragConstraint] = []
@@ -139,7 +139,7 @@ class Simulation:
             with clock("relax"):
                 self._relax(dt_substep)
             with clock("guard"):
-                self.self_contact.follow(state)
+                self.self_contact.redetect_if_needed(state)
                 self.self_contact.apply(state, dt_substep)
             with clock("detect"):
                 found = self.detect(state)
@@ -282,7 +282,7 @@ class Simulation:
                 state=saved.state,
                 clock=clock,
             )
-            for one in map(complete, sim.detectors):
+            for one in map(with_defaults, sim.detectors):
                 one.reset()
             for k, one in enumerate(sim._remembering()):
                 one.restore(saved.detector_states[saved.detector_states[:, 0] == k, 1:])
@@ -295,4 +295,4 @@ class Simulation:
 
     def _remembering(self) -> list[BaseDetector]:
         """Return the detectors whose results depend on earlier ones."""
-        return [one for one in map(complete, (*self.detectors, *self.self_contact.detectors)) if one.remembers]
+        return [one for one in map(with_defaults, (*self.detectors, *self.self_contact.detectors)) if one.remembers]

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..detect.base import Detector, Finds, complete
-from ..detect.choose import resolve_method
+from ..detect.base import Detector, Finds, with_defaults
+from ..detect.choose import resolve_method_for_scene
 from ..detect.methods import METHODS, method_name
 from ..respond import RESPONSES
 from ..scene import SELF_CONTACT, Cloth, Scene, Solid
@@ -89,7 +89,7 @@ class InteractiveRun:
             note(f"creating {name} ...")
             # command-line options apply only to the scene they were given for
             scene = SCENES[name](**(self.choice.options if name == self.choice.scene else {}))
-        wanted = resolve_method(scene, method).name
+        wanted = resolve_method_for_scene(scene, method).name
         self._begin(name, scene, default_run_length(scene).substeps, wanted, note)
 
     def _begin(self, name: str, scene: Scene, frame_substeps: int, method: str, note: Callable[[str], None]) -> None:
@@ -137,7 +137,9 @@ class InteractiveRun:
                 why = "the scene has no deformable body with an obstacle"
             elif Finds.OBSTACLE not in method.finds:
                 why = "does not find contacts with bodies"
-            elif bad := [b for b, shape in self.scene.deforming_motions.items() if not method.against(shape).follows]:
+            elif bad := [
+                b for b, shape in self.scene.deforming_motions.items() if not method.against(shape).obstacle_may_deform
+            ]:
                 why = f"needs rigid bodies, but {self.scene.bodies[bad[0]].label!r} deforms"
             elif method.needs_closed and open_bodies:
                 why = f"needs closed bodies, but {open_bodies[0]!r} is open"
@@ -216,11 +218,11 @@ class InteractiveRun:
 
     def _continued(self, scene: Scene, method: str, note: Callable[[str], None] = lambda _: None) -> Simulation:
         """Return a simulation that continues from the current state, with the states of response and detectors."""
-        states = [complete(one).state() for one in self.sim.detectors]
+        states = [with_defaults(one).state() for one in self.sim.detectors]
         sim = self._simulation(scene, method, self.response, self.sim.state, note)
         if method == self.method:
             for one, state in zip(sim.detectors, states, strict=True):
-                complete(one).restore(state)
+                with_defaults(one).restore(state)
         sim.response.restore(self.sim.response.state())
         return sim
 
@@ -258,7 +260,7 @@ class InteractiveRun:
 
 def _reset(detectors: Iterable[Detector]) -> None:
     for detector in detectors:
-        complete(detector).reset()
+        with_defaults(detector).reset()
 
 
 def _reaches(scene: Scene) -> list[float]:

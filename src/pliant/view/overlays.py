@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..contacts import Contacts
-from ..detect.base import complete
+from ..detect.base import with_defaults
 from ..detect.bvh.tree import refit, tree_of
 from ..detect.queries.closest_point import ClosestPoints
-from ..detect.queries.layers import DepthCamera, screen_of
+from ..detect.queries.depth_image import DepthCamera, screen_of
 from ..detect.queries.winding import bounds_of, shortest
 from ..report.slices import Scale, coloured
 from ..scene import Scene
@@ -61,7 +61,7 @@ class Overlays:
 
     def _boxes(self, sim: Simulation, x: Floats) -> Floats:
         """Return box edges (k,2,3): the detectors' own boxes if they have any, else a level of a BVH over each body."""
-        boxes = [complete(detector).box_corners() for detector in sim.detectors]
+        boxes = [with_defaults(detector).box_corners() for detector in sim.detectors]
         own = [corners.reshape(-1, 8, 3)[:, _EDGES].reshape(-1, 2, 3) for corners in boxes if corners is not None]
         if own:
             return np.concatenate(own)

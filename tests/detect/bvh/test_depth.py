@@ -9,7 +9,7 @@ from detect.made import MADE
 from pliant import Mesh, shapes
 from pliant.detect.queries import penetration
 from pliant.detect.queries.closest_point import ClosestPoints
-from pliant.detect.queries.penetration import Depths
+from pliant.detect.queries.penetration import DeformingClosestPoints
 from pliant.kernels import jit
 
 
@@ -20,7 +20,7 @@ def bent(x, k):
 @pytest.mark.parametrize("name", MADE)
 def test_distances_follow_a_mesh_that_deforms(name, rng):
     mesh = MADE[name]()
-    kept = Depths(mesh)
+    kept = DeformingClosestPoints(mesh)
     for k in range(2):
         moved = mesh.moved(bent(mesh.vertices, k))
         points = moved.bounds.mean(0) + rng.normal(size=(cases(60), 3)) * 0.5 * mesh.size
@@ -37,7 +37,7 @@ def test_only_a_mesh_that_moved_is_refitted(rng, monkeypatch):
     mesh, refits = shapes.ball(0.5, 1), []
     refit = penetration.refit
     monkeypatch.setattr(penetration, "refit", lambda *args: (refits.append(1), refit(*args)))
-    kept, x, points = Depths(mesh), mesh.vertices.copy(), rng.normal(size=(cases(40), 3))
+    kept, x, points = DeformingClosestPoints(mesh), mesh.vertices.copy(), rng.normal(size=(cases(40), 3))
     for wanted, way in ((1, 0.0), (1, 0.0), (2, 0.3), (2, 0.0), (3, -0.3)):
         x += [way, 0.0, 0.0]  # the same array, written in place
         distance = kept.update(x).query(points)[0]
@@ -47,7 +47,7 @@ def test_only_a_mesh_that_moved_is_refitted(rng, monkeypatch):
 
 def test_only_what_is_inside_is_told_with_its_depth_and_the_way_out(rng):
     ball = shapes.ball(0.5)
-    kept = Depths(ball).update(2.0 * ball.vertices + [1, 0, 0])
+    kept = DeformingClosestPoints(ball).update(2.0 * ball.vertices + [1, 0, 0])
     points = rng.uniform(-1, 3, (cases(500), 3))
     found = kept.inside(points)
     radius = np.linalg.norm(points - [1, 0, 0], axis=1)
@@ -63,7 +63,7 @@ def test_the_sheet_in_the_bunny_that_comes_back_to_its_shape_has_745_vertices_in
     with np.load(data / "oracles" / "bunny_sheet_dev.npz") as truth:
         truth = dict(truth)
     x = (bunny.vertices - truth["centre"]) / truth["scale"]
-    kept = Depths(Mesh(bent(x, 1), bunny.faces)).update(x)
+    kept = DeformingClosestPoints(Mesh(bent(x, 1), bunny.faces)).update(x)
     found = kept.inside(truth["sheet_vertices"])
     np.testing.assert_array_equal(found.rows, np.flatnonzero(truth["signed_distance"] < 0))
     assert np.abs(found.depth + truth["signed_distance"][found.rows]).max() <= 1e-7
@@ -78,11 +78,13 @@ def test_depths_are_the_same_on_one_and_on_two_threads_in_any_order_and_company(
     try:
         for count in (1, 2):
             jit.set_threads(count)
-            answers.append(Depths(body).query(points))
+            answers.append(DeformingClosestPoints(body).query(points))
     finally:
         jit.set_threads(before)
     order = rng.permutation(len(points))
-    for one, two, mixed, alone in zip(*answers, Depths(body).query(points[order]), ClosestPoints(body).query(points)):
+    for one, two, mixed, alone in zip(
+        *answers, DeformingClosestPoints(body).query(points[order]), ClosestPoints(body).query(points)
+    ):
         np.testing.assert_array_equal(one, two)
         np.testing.assert_array_equal(one[order], mixed)
         np.testing.assert_allclose(one, alone, rtol=0, atol=1e-12)
@@ -90,4 +92,4 @@ def test_depths_are_the_same_on_one_and_on_two_threads_in_any_order_and_company(
 
 def test_a_mesh_without_faces_has_no_inside():
     with pytest.raises(ValueError, match="has no faces"):
-        Depths(Mesh([[0, 0, 0]], np.zeros((0, 3))))
+        DeformingClosestPoints(Mesh([[0, 0, 0]], np.zeros((0, 3))))

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import validate
-from ...kernels.bvh import traversal as _walk
-from ...kernels.bvh.traversal import Walked
-from .tree import Floats, Found, Ints, flat, refit, tree_of, walk_pairs
+from ...kernels.bvh import traversal as _traversal
+from ...kernels.bvh.traversal import TraversedBvh
+from .tree import Floats, Found, Ints, flat, refit, traverse_pairs, tree_of
 
 
 class BlendTree:
@@ -59,9 +59,9 @@ class BlendTree:
         """Return the positions of the corners `rows`."""
         return np.asarray(np.einsum("t,tij->ij", self.weights, self.parts[:, rows]))
 
-    def walked(self) -> Walked:
+    def traversed(self) -> TraversedBvh:
         return flat(self.tree)._replace(
-            fresh=_walk.BLENDED,
+            fresh=_traversal.BLENDED,
             stamp=self._stamp,
             now=self.now,
             weights=self.weights,
@@ -71,8 +71,8 @@ class BlendTree:
 
     def pairs(self, other: "BlendTree | None" = None, *, within: float = 0.0) -> Found:
         """Return pairs of elements whose volumes are at most `within` apart; without `other`, each self pair once."""
-        one = self.walked()
-        return walk_pairs(one, one if other is None else other.walked(), same=other is None, within=within)
+        one = self.traversed()
+        return traverse_pairs(one, one if other is None else other.traversed(), same=other is None, within=within)
 
     @property
     def reached(self) -> int:

@@ -26,7 +26,7 @@ PARTS = 64  # approximate number of subtrees that are distributed over threads
 ROUNDS = 48  # of merging adjacent clusters; remaining clusters have few neighbours or very many
 
 
-def box_tree(options: Mapping[str, Any]) -> dict[str, Any]:
+def check_tree_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Validate the options of a detector's BVH, whose traversal supports AABBs and one element per leaf only."""
     for name in options:
         if name not in OPTIONS:

@@ -36,15 +36,15 @@ class Cones:
         copies = bool((twin != leaves.corners).any())
         room = np.zeros((3, len(number))), np.empty((len(rows), 2))
         self.patches = Patches(start, rows, twin if copies else twin[:0], *room)
-        self._behind = leaf_mesh.behind
+        self._self_traversal_start = leaf_mesh.self_traversal_start
         self._none = np.zeros(len(nodes))
-        self._begin = self._behind.copy()
+        self._begin = self._self_traversal_start.copy()
         self.count = 0  # patches culled by the last call of `begin`
 
     def begin(self, reach: float, beyond: Floats | None = None) -> Ints:
         """(m,) node at which the traversal of each triangle through the leaf mesh's own BVH may start and still find
         all pairs nearer than `reach` at the current positions; `beyond` (n,) is added to `reach` per node."""
-        self._begin[:] = self._behind
+        self._begin[:] = self._self_traversal_start
         leaf_mesh, patches, self.count = self.leaf_mesh, self.patches, 0
         size = (
             float(np.ptp(leaf_mesh.tree.nodes["bounds"][0].reshape(2, 3), axis=0).sum())

@@ -57,8 +57,8 @@ class LeafMesh:
         self._drift: Drift | None = None
         self._predicted = False
 
-    def welds(self, weld: NDArray[Any]) -> LeafArrays:
-        """Return the leaf mesh with other weld indices (n,)."""
+    def with_weld(self, weld: NDArray[Any]) -> LeafArrays:
+        """Return the arrays of the leaves with other weld indices (n,)."""
         leaves, weld = self.leaves, weld.astype(np.int32)
         rows, ends = leaves.vertex[:, 0], leaves.edge[:, 1:3]
         return leaves._replace(
@@ -69,7 +69,7 @@ class LeafMesh:
 
     def weld(self, weld: NDArray[Any]) -> None:
         """Replace the weld indices by `weld` (n,)."""
-        self.leaves = self.welds(weld)
+        self.leaves = self.with_weld(weld)
 
     def move(self, x: Floats) -> None:
         """Update corners, edge ends and AABBs to positions (n,3) and refit the BVH."""
@@ -101,7 +101,7 @@ class LeafMesh:
         return self._drift
 
     @property
-    def behind(self) -> Ints:
+    def self_traversal_start(self) -> Ints:
         """(m,) the node after the leaf of each element: where its traversal of the own BVH starts in self-contact."""
         skip, first = self.tree.nodes["skip"], self.tree.nodes["first"]
         leaf = np.flatnonzero(skip == np.arange(len(skip)) + 1)

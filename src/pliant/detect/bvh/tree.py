@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from ... import validate
 from ...kernels.bvh import refit as _refit
-from ...kernels.bvh import traversal as _walk
+from ...kernels.bvh import traversal as _traversal
 from ...kernels.bvh import volumes as _volumes
-from ...kernels.bvh.traversal import Walked
+from ...kernels.bvh.traversal import TraversedBvh
 from ...kernels.bvh.tree import Tree
 from .build import layout
 
@@ -82,7 +82,7 @@ def kind_of(tree: Tree) -> int:
     return {4: _volumes.SPHERE, 15: _volumes.ORIENTED}.get(tree.items.shape[1], _volumes.SLABS)
 
 
-def flat(tree: Tree) -> Walked:
+def flat(tree: Tree) -> TraversedBvh:
     """Return flat views of a BVH for the kernels that support every kind of volume."""
     n, k = len(tree.nodes), tree.items.shape[1]
     nodes = np.asarray(tree.nodes)
@@ -90,27 +90,27 @@ def flat(tree: Tree) -> Walked:
     links = nodes.view(np.int32).reshape(n, 2 * k + 4)
     none = np.empty((0, 0, 0))
     stamp = np.empty(0, np.int32)
-    return Walked(bounds, links, tree.items, tree.order, kind_of(tree), 0, stamp, 0, np.empty(0), none, none)
+    return TraversedBvh(bounds, links, tree.items, tree.order, kind_of(tree), 0, stamp, 0, np.empty(0), none, none)
 
 
 def find_pairs(a: Tree, b: Tree | None = None, *, within: float = 0.0) -> Found:
     """Return pairs of elements whose volumes are at most `within` apart; without `b`, each pair of `a` once."""
     one = flat(a)
-    return walk_pairs(one, one if b is None else flat(b), same=b is None, within=within)
+    return traverse_pairs(one, one if b is None else flat(b), same=b is None, within=within)
 
 
-def walk_pairs(a: Walked, b: Walked, *, same: bool, within: float) -> Found:
+def traverse_pairs(a: TraversedBvh, b: TraversedBvh, *, same: bool, within: float) -> Found:
     if a.items.shape[1] != b.items.shape[1]:
         raise ValueError(f"BVH volumes have {a.items.shape[1]} and {b.items.shape[1]} parameters; use one kind")
     reach = reaches(a.kind, a.items.shape[1], validate.number("within", within, low=0.0))
-    tasks = np.empty((TASKS if a.fresh == b.fresh == _walk.CURRENT else 1, 2), np.int32)
-    tasks = tasks[: _walk.front(a, b, same, tasks)]
+    tasks = np.empty((TASKS if a.fresh == b.fresh == _traversal.CURRENT else 1, 2), np.int32)
+    tasks = tasks[: _traversal.front(a, b, same, tasks)]
     count, tests = np.zeros(len(tasks), np.int64), np.zeros(len(tasks), np.int64)
-    room = max(64, 16 * (len(a.items) + len(b.items)) // max(len(tasks), 1))
-    start = np.arange(len(tasks) + 1, dtype=np.int64) * room
+    capacity = max(64, 16 * (len(a.items) + len(b.items)) // max(len(tasks), 1))
+    start = np.arange(len(tasks) + 1, dtype=np.int64) * capacity
     for _ in range(2):
         out = np.empty((start[-1], 2), np.int32)
-        _walk.walk_tasks(_walk.Overlap(a, b, same, reach), tasks, start, out, count, tests)
+        _traversal.traverse_tasks(_traversal.Overlap(a, b, same, reach), tasks, start, out, count, tests)
         if (count <= np.diff(start)).all():
             break
         start = np.concatenate([[0], np.cumsum(count)])

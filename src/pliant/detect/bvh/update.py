@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from ... import validate
 from ...kernels.bvh import fit as _fit
 from ...kernels.bvh import refit as _refit
-from ...kernels.bvh import traversal as _walk
-from ...kernels.bvh.traversal import Walked
-from .tree import Floats, Found, Ints, flat, refit, set_items, tree_of, walk_pairs
+from ...kernels.bvh import traversal as _traversal
+from ...kernels.bvh.traversal import TraversedBvh
+from .tree import Floats, Found, Ints, flat, refit, set_items, traverse_pairs, tree_of
 
 UPDATES = ("bottom-up", "top-down", "hybrid", "lazy", "rebuild")
 WORSE = 2.0  # growth of the surface area since the last build that triggers a rebuild; measured, see docs/trees
@@ -68,13 +68,13 @@ class MovingTree:
 
     def pairs(self, other: "MovingTree | None" = None, *, within: float = 0.0) -> Found:
         """Return pairs of elements whose volumes are at most `within` apart; without `other`, each self pair once."""
-        one = self.walked()
+        one = self.traversed()
         if other is None:
-            return walk_pairs(one, one, same=True, within=within + 2.0 * self.moved)
-        return walk_pairs(one, other.walked(), same=False, within=within + self.moved + other.moved)
+            return traverse_pairs(one, one, same=True, within=within + 2.0 * self.moved)
+        return traverse_pairs(one, other.traversed(), same=False, within=within + self.moved + other.moved)
 
-    def walked(self) -> Walked:
-        fresh = _walk.FROM_ITEMS if self.update in ("top-down", "hybrid") else _walk.CURRENT
+    def traversed(self) -> TraversedBvh:
+        fresh = _traversal.FROM_ITEMS if self.update in ("top-down", "hybrid") else _traversal.CURRENT
         return flat(self.tree)._replace(fresh=fresh, stamp=self._stamp, now=self.now)
 
     @property

@@ -36,13 +36,13 @@ class BoneFieldsDetector(BaseDetector):
     needs = "a skinned obstacle"
     gives = DistanceFieldDetector.gives
     source = DistanceFieldDetector.source
-    follows = True
+    obstacle_may_deform = True
     reports = DistanceFieldDetector.reports
     signed_if_open = True
 
     def __init__(
         self,
-        soft: Side,
+        deformable: Side,
         body: Side,
         *,
         within: float,
@@ -54,7 +54,7 @@ class BoneFieldsDetector(BaseDetector):
     ) -> None:
         if not isinstance(body.motion, Skinned):
             raise ValueError(f"mesh {body.mesh.name!r} is not skinned; expected a Skinned motion")
-        self.deformable, self.body, self._motion = soft, body, body.motion
+        self.deformable, self.body, self._motion = deformable, body, body.motion
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
         share = validate.number("share", share, above=0.0, high=1.0)
         self.parts = RigidParts.of(body.mesh, body.motion, share)
@@ -62,7 +62,7 @@ class BoneFieldsDetector(BaseDetector):
         for k, mesh in enumerate(self.parts.meshes):
             part = Side(mesh, 0, k)
             found = DistanceFieldDetector(
-                soft, part, within=within, midpoints=midpoints, cache=cache, max_bytes=max_bytes
+                deformable, part, within=within, midpoints=midpoints, cache=cache, max_bytes=max_bytes
             )
             self.fields.append(found)
             if progress is not None:

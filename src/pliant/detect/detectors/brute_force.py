@@ -1,4 +1,4 @@
-"""Brute force: all vertex-face and edge-edge pairs within a distance, computed exactly without a hierarchy."""
+"""The exact reference: every candidate pair of features that a uniform grid leaves as broad phase is tested."""
 
 from typing import Self
 
@@ -9,11 +9,11 @@ from ... import validate
 from ...arguments import check_arguments
 from ...contacts import Contacts, Pool
 from ...kernels.detectors import brute_force as _kernels
-from ...kernels.detectors.brute_force import Search
+from ...kernels.detectors.brute_force import CellSearch
 from ...kernels.mesh.features import Segments
 from ...state import State
 from ..base import BaseDetector, Finds, Side
-from ..queries.closest_point import bin_boxes
+from ..queries.cells import bin_boxes
 from ..queries.contact_records import NO_PAIRS, PosedSide, WeldedSide, contacts_of, reach_of
 
 Floats = NDArray[np.float64]
@@ -38,7 +38,7 @@ class BruteForceDetector(BaseDetector):
     needs = "any triangle meshes"
     gives = "distance, normal, depth (closed obstacle)"
     source = "the definition"
-    follows = True
+    obstacle_may_deform = True
 
     def __init__(self, one: Side, other: Side | None = None, *, within: float, max_bytes: float | None = None) -> None:
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
@@ -58,33 +58,33 @@ class BruteForceDetector(BaseDetector):
 
     def _faces(self, a: PosedSide, b: PosedSide) -> Pairs:
         """Return (k,2) pairs of a vertex of `a` and a face of `b` that are within `self.within`."""
-        mesh = b.part.side.mesh
+        mesh = b.welded.side.mesh
         if not mesh.n_faces:
             return NO_PAIRS
         corners, reach = b.x[mesh.faces], reach_of(self.within, a.x, b.x)
         cells = bin_boxes(corners.min(1) - reach, corners.max(1) + reach)
-        common = (Search(cells, self._rest, self.within), a.x, b.x, mesh.faces)
+        common = (CellSearch(cells, self._rest, self.within), a.x, b.x, mesh.faces)
         start = np.zeros(len(a.x) + 1, np.int64)
         _kernels.vertex_face_pairs(*common, start, NO_PAIRS)
         start = np.cumsum(start)
-        pairs = self._room(int(start[-1]))
+        pairs = self._buffer(int(start[-1]))
         if len(pairs):
             _kernels.vertex_face_pairs(*common, start, pairs)
         return pairs
 
     def _edges(self, a: PosedSide, b: PosedSide) -> Pairs:
         """Return (k,2) pairs of an edge of `a` and an edge of `b` that are within `self.within`."""
-        e_a, e_b = a.part.side.mesh.topology.edges, b.part.side.mesh.topology.edges
+        e_a, e_b = a.welded.side.mesh.topology.edges, b.welded.side.mesh.topology.edges
         if not (len(e_a) and len(e_b)):
             return NO_PAIRS
         reach, line = reach_of(self.within, a.x, b.x), b.x[e_b]
         low = line.min(1) - reach
         cells = bin_boxes(low, line.max(1) + reach)
-        common = (Search(cells, self._rest, self.within), Segments(a.x, e_a), Segments(b.x, e_b), low)
+        common = (CellSearch(cells, self._rest, self.within), Segments(a.x, e_a), Segments(b.x, e_b), low)
         start = np.zeros(len(e_a) + 1, np.int64)
         _kernels.edge_edge_pairs(*common, start, NO_PAIRS)
         start = np.cumsum(start)
-        pairs = self._room(int(start[-1]))
+        pairs = self._buffer(int(start[-1]))
         if len(pairs):
             _kernels.edge_edge_pairs(*common, start, pairs)
             pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
@@ -95,7 +95,7 @@ class BruteForceDetector(BaseDetector):
         """Rest positions (n,3), which determine adjacency in self-contact; (0,3) for two meshes."""
         return self.sides[0].mesh.vertices if self.same else _NOWHERE
 
-    def _room(self, count: int) -> Pairs:
+    def _buffer(self, count: int) -> Pairs:
         advice = "reduce the detection distance or raise max_bytes"
         validate.budget(f"{count} contacts", count * _BYTES, advice, self.max_bytes)
         return np.empty((count, 2), np.int32)

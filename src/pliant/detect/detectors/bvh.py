@@ -7,14 +7,14 @@ from ...arguments import check_arguments
 from ...contacts import Contacts, Pool
 from ...state import State
 from ..base import BaseDetector, Finds, Inside, InsideQuery, Side
-from ..bvh.build import OPTIONS, box_tree
+from ..bvh.build import OPTIONS, check_tree_options
 from ..bvh.leaf_mesh import LeafMesh
 from ..queries.contact_records import PosedSide, WeldedSide, contacts_of
 from ..queries.proximity import NearPairs
 from ..queries.welding import Seams
 
 if TYPE_CHECKING:
-    from ..queries.penetration import Depths
+    from ..queries.penetration import DeformingClosestPoints
 
 
 @check_arguments
@@ -32,7 +32,7 @@ class BvhDetector(BaseDetector):
     needs = "any triangle meshes"
     gives = "distance, normal, depth (closed obstacle)"
     source = "Teschner et al. 2005, section 2"
-    follows = True
+    obstacle_may_deform = True
     more_options = frozenset(OPTIONS)
 
     def __init__(
@@ -50,7 +50,7 @@ class BvhDetector(BaseDetector):
         self.one = WeldedSide.of(one)
         self.other = self.one if other is None else WeldedSide.of(other)
         self.deformable, self.body = self.one.side, self.other.side
-        tree = box_tree(tree)
+        tree = check_tree_options(tree)
         a = LeafMesh(one.mesh.vertices, one.mesh.topology, self.one.weld, **tree)
         b = None
         if other is not None:
@@ -63,7 +63,7 @@ class BvhDetector(BaseDetector):
 
     def update(self, state: State) -> Self:
         """Refit the BVHs to the positions."""
-        if self._seams.follow(state.x):
+        if self._seams.update(state.x):
             self._sew()
         self.near.a.move(state.x[self.one.side.rows])
         if not self.same:
@@ -83,13 +83,13 @@ class BvhDetector(BaseDetector):
             self.near.b.weld(self.other.weld + sides[0].mesh.n_vertices)
         self._depths = self._signed_distances()
 
-    def _signed_distances(self) -> "list[Depths | None]":
+    def _signed_distances(self) -> "list[DeformingClosestPoints | None]":
         """Queries for the signed distances from each side of two; None for a side that is open."""
         if self.same or not any(part.solid for part in self._sides):
             return [None, None]
-        from ..queries.penetration import Depths
+        from ..queries.penetration import DeformingClosestPoints
 
-        return [Depths(part.side.mesh) if part.solid else None for part in self._sides]
+        return [DeformingClosestPoints(part.side.mesh) if part.solid else None for part in self._sides]
 
     def find(self, state: State) -> Contacts:
         near = self.near

@@ -18,7 +18,7 @@ from ...kernels.queries import contact_records as _records
 from ...mesh import Mesh
 from ...state import State
 from ..base import BaseDetector, Finds, Side
-from ..bvh.build import OPTIONS, box_tree
+from ..bvh.build import OPTIONS, check_tree_options
 from ..bvh.leaf_mesh import LeafMesh
 from ..queries.contact_records import WeldedSide
 from ..queries.welding import Seams
@@ -70,8 +70,10 @@ class CollisionQuery:
         self.a, self.same = a, b is None
         self.b = a if b is None else b
         self.max_bytes = max_bytes
-        self._begin = a.leaf_mesh.behind if self.same else np.zeros(len(a.leaf_mesh.leaves.face), np.int32)
-        self._room = 64
+        self._begin = (
+            a.leaf_mesh.self_traversal_start if self.same else np.zeros(len(a.leaf_mesh.leaves.face), np.int32)
+        )
+        self._capacity = 64
 
     def least(self, tolerance: float) -> float:
         """Return the earliest time of impact, or inf if there is no contact."""
@@ -80,21 +82,21 @@ class CollisionQuery:
     def all(self, tolerance: float, solver: str) -> Hits:
         """Return every pair that touches, with its time of impact."""
         while True:
-            hits, counts, _ = self._sweep(SOLVERS[solver], tolerance, self._room)
-            if counts.max() <= self._room:
+            hits, counts, _ = self._sweep(SOLVERS[solver], tolerance, self._capacity)
+            if counts.max() <= self._capacity:
                 break
             # the counts are complete even if the buffer overflowed: allocate enough and repeat
-            self._room = int(counts.max() * 1.25) + 1
+            self._capacity = int(counts.max() * 1.25) + 1
             what, advice = f"{counts.sum()} contacts", "take a shorter step or raise max_bytes"
             validate.budget(what, int(counts.sum()) * _BYTES, advice, self.max_bytes)
-        taken = np.arange(self._room) < counts[:, None]
+        taken = np.arange(self._capacity) < counts[:, None]
         pairs, time = hits.pairs[taken], hits.times[taken]
         order = np.lexsort(pairs.T[::-1])
         return Hits(pairs[order], time[order])
 
-    def _sweep(self, mode: int, tolerance: float, room: int) -> tuple[HitBuffer, NDArray[np.int64], Floats]:
+    def _sweep(self, mode: int, tolerance: float, capacity: int) -> tuple[HitBuffer, NDArray[np.int64], Floats]:
         a, b, parts = self.a, self.b, _kernels.PARTS
-        hits = HitBuffer(np.empty((parts, room, 3), np.int32), np.empty((parts, room)))
+        hits = HitBuffer(np.empty((parts, capacity, 3), np.int32), np.empty((parts, capacity)))
         counts, least = np.zeros(parts, np.int64), np.full(parts, math.inf)
         query = ImpactQuery(self.same, mode, tolerance, _SLACK * max(a.farthest, b.farthest))
         sides = MovingSide(a.leaves, a.at), MovingSide(b.leaves, b.at)
@@ -113,7 +115,7 @@ class Sweep:
     def __init__(self, mesh: Mesh, **tree: Any) -> None:
         self.mesh = mesh
         self._seams = Seams(Side(mesh))
-        self.moving = Moving(LeafMesh(mesh.vertices, mesh.topology, mesh.weld_index, **box_tree(tree)))
+        self.moving = Moving(LeafMesh(mesh.vertices, mesh.topology, mesh.weld_index, **check_tree_options(tree)))
         self._collisions = CollisionQuery(self.moving)
 
     def step(self, x_0: Any, x_1: Any, tolerance: float = 1e-6) -> float:
@@ -124,8 +126,8 @@ class Sweep:
         """
         shape = self.mesh.vertices.shape
         self.moving.move(validate.floats("x_0", x_0, shape), validate.floats("x_1", x_1, shape))
-        if self._seams.follow(self.moving.x_0, self.moving.x_1):
-            self.moving.leaves = self.moving.leaf_mesh.welds(self._seams.sides[0].mesh.weld_index)
+        if self._seams.update(self.moving.x_0, self.moving.x_1):
+            self.moving.leaves = self.moving.leaf_mesh.with_weld(self._seams.sides[0].mesh.weld_index)
         return min(self._collisions.least(validate.number("tolerance", tolerance, low=0.0, high=1.0)), 1.0)
 
 
@@ -163,7 +165,7 @@ class ContinuousDetector(BaseDetector):
     needs = "any triangle meshes, positions at the start of the step"
     gives = "time of contact; distance, normal, depth (closed obstacle)"
     source = "Teschner et al. 2005, section 2; Provot 1997"
-    follows = True
+    obstacle_may_deform = True
     swept = True
     more_options = frozenset(OPTIONS)
 
@@ -190,11 +192,11 @@ class ContinuousDetector(BaseDetector):
     def update(self, state: State) -> Self:
         """Refit to the positions at the start and at the end of the step."""
         self._still.update(state)
-        if self._seams.follow(state.x_start, state.x):
+        if self._seams.update(state.x_start, state.x):
             weld = [side.mesh.weld_index for side in self._seams.sides]
-            self._collisions.a.leaves = self._collisions.a.leaf_mesh.welds(weld[0])
+            self._collisions.a.leaves = self._collisions.a.leaf_mesh.with_weld(weld[0])
             if not self._collisions.same:
-                self._collisions.b.leaves = self._collisions.b.leaf_mesh.welds(weld[1] + len(weld[0]))
+                self._collisions.b.leaves = self._collisions.b.leaf_mesh.with_weld(weld[1] + len(weld[0]))
         sides = {id(moving): (moving, part.side.rows) for moving, part in self._parts()}
         for moving, rows in sides.values():
             moving.move(state.x_start[rows], state.x[rows])

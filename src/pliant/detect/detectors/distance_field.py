@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import contacts as _contacts
-from ... import validate
+from ... import renamed, validate
 from ...arguments import check_arguments
 from ...contacts import CONTACT, MIDPOINT_FIELD, VERTEX_FIELD, Contacts
 from ...kernels.detectors import rigid_parts as _parts
@@ -50,15 +50,15 @@ class DistanceFieldDetector(BaseDetector):
     needs = "an oriented obstacle, rigid or skinned; open or closed"
     gives = "signed distance, normal"
     source = "Fuhrmann, Sobottka, Gross 2003"
-    follows = False
+    obstacle_may_deform = False
     reports = Reports.POINTS
     signed_if_open = True
     more_options = frozenset({"share"})  # of `BoneFieldsDetector`
 
     def __init__(
         self,
-        soft: Side,
-        rigid: Side,
+        deformable: Side,
+        obstacle: Side,
         *,
         within: float,
         field: Sampled | None = None,
@@ -67,20 +67,22 @@ class DistanceFieldDetector(BaseDetector):
         max_bytes: float | None = None,
         progress: Callable[[float], None] | None = None,
     ) -> None:
-        self.deformable, self.rigid = soft, rigid
+        self.deformable, self.obstacle = deformable, obstacle
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
-        self.edges = soft.mesh.topology.edges if midpoints else np.zeros((0, 2), np.int32)
-        self.field: Any = field if field is not None else _field_for(soft, rigid, within, cache, max_bytes, progress)
-        _same_body(self.field, rigid)
+        self.edges = deformable.mesh.topology.edges if midpoints else np.zeros((0, 2), np.int32)
+        self.field: Any = (
+            field if field is not None else _field_for(deformable, obstacle, within, cache, max_bytes, progress)
+        )
+        _same_body(self.field, obstacle)
         self._known, self._slack, self.box = _reach_of(self.field, self.within)
         if isinstance(self.field, PlanarField):
             self.guarantee = "C"
-        self._points = np.arange(soft.mesh.n_vertices, dtype=np.int32)[:, None]
-        self._bodies, self._standing = np.array([rigid.body]), np.zeros(1, np.int64)
-        self._x = np.empty((soft.mesh.n_vertices, 3))
+        self._points = np.arange(deformable.mesh.n_vertices, dtype=np.int32)[:, None]
+        self._bodies, self._placement = np.array([obstacle.body]), np.zeros(1, np.int64)
+        self._x = np.empty((deformable.mesh.n_vertices, 3))
         self._near = np.empty(len(self.edges), np.int64)
         self._middle = np.empty((len(self.edges), 3))
-        most = max(soft.mesh.n_vertices, len(self.edges))
+        most = max(deformable.mesh.n_vertices, len(self.edges))
         self._rows, self._distance, self._gradient = np.empty(most, np.int64), np.empty(most), np.empty((most, 3))
 
     @classmethod
@@ -103,6 +105,8 @@ class DistanceFieldDetector(BaseDetector):
             return super().covers(distance)
         return np.abs(distance) < (self.field.band - 2.0 * CELL) * self.field.spacing
 
+    rigid = renamed.attribute("rigid", "obstacle")
+
     def update(self, state: State) -> Self:
         """Do nothing: no data is kept between queries."""
         return self
@@ -111,35 +115,38 @@ class DistanceFieldDetector(BaseDetector):
         """Return contacts in canonical order: vertices first, then edge midpoints."""
         x, (low, high) = state.x[self.deformable.rows], self.box
         longest = _edges.longest_edge(self.edges, x)
-        boxes = (0.5 * longest, low[None], high[None])  # the end of an edge is that much farther away than its midpoint
-        _parts.classify_fields(x, *boxes, state.pose, state.pose_start, self._bodies, self._standing)
-        return joined(self.touching(state, int(self._standing[0]), longest))
+        margin = 0.5 * longest  # the end of an edge is at most that much farther away than its midpoint
+        poses = state.pose, state.pose_start
+        _parts.classify_fields(x, margin, low[None], high[None], *poses, self._bodies, self._placement)
+        return joined(self.contacts_of_points(state, int(self._placement[0]), longest))
 
-    def touching(self, state: State, standing: int, longest: float) -> tuple[Contacts, Contacts]:
-        """Return the contacts of vertices and of midpoints; `standing` is the class of the field by
+    def contacts_of_points(self, state: State, placement: int, longest: float) -> tuple[Contacts, Contacts]:
+        """Return the contacts of vertices and of midpoints; `placement` is the class of the field by
         `kernels.detectors.rigid_parts.classify_fields`, `longest` the present length of the longest edge."""
-        if standing == _parts.FAR:
+        if placement == _parts.FAR:
             return _contacts.empty(), _contacts.empty()
-        x, body = state.x[self.deformable.rows], self.rigid.body
-        if standing == _parts.MOVED:
+        x, body = state.x[self.deformable.rows], self.obstacle.body
+        if placement == _parts.MOVED:
             _rigid.to_body(x, state.pose[body], self._x)
             x = self._x
-        vertices = self._touching(x, _EVERY, self._points, VERTEX_FIELD)
+        vertices = self._contacts_at(x, _EVERY, self._points, VERTEX_FIELD)
         d, reach = self._distance[: len(x)], _edges.Reach(self.within, self._slack, self._known, longest)
         m = _edges.edges_in_reach(self.edges, x, d, reach, self._near, self._middle)
-        midpoints = self._touching(self._middle[:m], self._near, self.edges, MIDPOINT_FIELD) if m else _contacts.empty()
-        if standing == _parts.MOVED:
+        midpoints = (
+            self._contacts_at(self._middle[:m], self._near, self.edges, MIDPOINT_FIELD) if m else _contacts.empty()
+        )
+        if placement == _parts.MOVED:
             for found in (vertices, midpoints):
                 _rigid.to_world(found, state.pose[body], state.pose_start[body], state.lapse)
         return vertices, midpoints
 
-    def _touching(self, p: Floats, elements: NDArray[np.int64], ends: NDArray[np.int32], kind: int) -> Contacts:
+    def _contacts_at(self, p: Floats, elements: NDArray[np.int64], ends: NDArray[np.int32], kind: int) -> Contacts:
         """Return the contacts of the points `p` (n,3) within reach; point i is the mean of `ends[elements[i]]`."""
         d, g, rows = self._distance[: len(p)], self._gradient[: len(p)], self._rows
         self.field.probe(p, d, g)
         out = _contacts.empty(_kernels.collect(d, self.within, rows))
         lost = _kernels.fill_contacts(out, rows, _kernels.Probes(p, d, g), elements, ends, self.deformable.first, kind)
-        out["bodies"] = self.deformable.body, self.rigid.body
+        out["bodies"] = self.deformable.body, self.obstacle.body
         if lost:
             c = np.flatnonzero(~out["normal"].any(1))
             at = p[rows[c]]
@@ -153,16 +160,16 @@ def joined(parts: Sequence[Contacts]) -> Contacts:
     return np.concatenate([part.view(np.uint8) for part in parts]).view(CONTACT)
 
 
-def _same_body(field: Sampled, rigid: Side) -> None:
+def _same_body(field: Sampled, obstacle: Side) -> None:
     """Raise ValueError if the mesh of a field differs in position or size from the body it is used for."""
     mesh: Mesh | None = getattr(field, "mesh", None)
-    if mesh is None or not rigid.mesh.n_vertices:
+    if mesh is None or not obstacle.mesh.n_vertices:
         return
-    off = float(np.abs(mesh.bounds - rigid.mesh.bounds).max())
-    if off > OTHER * max(rigid.mesh.size, mesh.size):
+    off = float(np.abs(mesh.bounds - obstacle.mesh.bounds).max())
+    if off > OTHER * max(obstacle.mesh.size, mesh.size):
         raise ValueError(
             f"field was baked from mesh {mesh.name!r}, whose bounds differ by up to {off:.3g} m from those of "
-            f"{rigid.mesh.name!r}; bake a field of that mesh"
+            f"{obstacle.mesh.name!r}; bake a field of that mesh"
         )
 
 
@@ -184,18 +191,18 @@ def _reach_of(field: Sampled, within: float) -> tuple[float, float, Floats]:
 
 
 def _field_for(
-    soft: Side,
-    rigid: Side,
+    deformable: Side,
+    obstacle: Side,
     within: float,
     cache: bool,
     max_bytes: float | None,
     progress: Callable[[float], None] | None,
 ) -> DistanceField:
     """Bake a field with cells no larger than `within` and a band wider than half an edge of the cloth, if feasible."""
-    longest = float((rigid.mesh.bounds[1] - rigid.mesh.bounds[0]).max())
-    spacing = max(min(within, longest / _FEWEST_CELLS), finest_cells(rigid.mesh, within))
-    band = min(max(_LEAST_BAND, _reach(soft, within) / spacing + 2.0), _WIDEST_BAND)
-    return baked(rigid.mesh, cache=cache, spacing=spacing, band=band, max_bytes=max_bytes, progress=progress)
+    longest = float((obstacle.mesh.bounds[1] - obstacle.mesh.bounds[0]).max())
+    spacing = max(min(within, longest / _FEWEST_CELLS), finest_cells(obstacle.mesh, within))
+    band = min(max(_LEAST_BAND, _reach(deformable, within) / spacing + 2.0), _WIDEST_BAND)
+    return baked(obstacle.mesh, cache=cache, spacing=spacing, band=band, max_bytes=max_bytes, progress=progress)
 
 
 def finest_cells(body: Mesh, within: float) -> float:
@@ -213,8 +220,8 @@ def finest_cells(body: Mesh, within: float) -> float:
     return max(coarse, within / (_WIDEST_BAND - 2.0))
 
 
-def _reach(soft: Side, within: float) -> float:
+def _reach(deformable: Side, within: float) -> float:
     """Return the largest distance, metres, of an edge's ends from a surface that its midpoint touches; edges may
     stretch by half."""
-    ends = soft.mesh.vertices[soft.mesh.topology.edges]
+    ends = deformable.mesh.vertices[deformable.mesh.topology.edges]
     return within + 0.75 * float(np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1).max(initial=0.0))

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import contacts as _contacts
-from ... import validate
+from ... import renamed, validate
 from ...arguments import check_arguments
 from ...contacts import MIDPOINT_FIELD, VERTEX_FIELD, Contacts
 from ...kernels.fields import dense as _records
@@ -39,14 +39,14 @@ class HeightGridDetector(BaseDetector):
     needs = "an obstacle whose surface is visible from outside along the axes"
     gives = "signed distance, normal"
     source = "Neal 2003"
-    follows = True
+    obstacle_may_deform = True
     reports = Reports.POINTS
     signed_if_open = True
 
     def __init__(
         self,
-        soft: Side,
-        rigid: Side,
+        deformable: Side,
+        obstacle: Side,
         *,
         within: float,
         grids: HeightGrid | HeightGrids | None = None,
@@ -55,23 +55,27 @@ class HeightGridDetector(BaseDetector):
         midpoints: bool = True,
         max_bytes: float | None = None,
     ) -> None:
-        self.deformable, self.rigid = soft, rigid
+        self.deformable, self.obstacle = deformable, obstacle
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
         if grids is None:
-            spacing = _spacing(rigid, self.within) if resolution is None else None
+            spacing = _spacing(obstacle, self.within) if resolution is None else None
             count = 2 if resolution is None else resolution
-            grids = HeightGrids.around(rigid.mesh, directions, resolution=count, spacing=spacing, max_bytes=max_bytes)
+            grids = HeightGrids.around(
+                obstacle.mesh, directions, resolution=count, spacing=spacing, max_bytes=max_bytes
+            )
         self.grids = grids if isinstance(grids, HeightGrids) else HeightGrids([grids])
         self.views = tuple((grid.axis, grid.sign) for grid in self.grids.grids)
         self._rendered = any(grid.faces is not None for grid in self.grids.grids)
         self._clocked = any(isinstance(grid, HeightSequence) for grid in self.grids.grids)
         self._columns = self.grids.columns(self.within)
-        self._shape, self._speed = rigid.mesh.vertices, np.zeros_like(rigid.mesh.vertices)
-        self.edges = soft.mesh.topology.edges if midpoints else np.zeros((0, 2), np.int32)
-        self._points = np.arange(soft.mesh.n_vertices, dtype=np.int32)[:, None]
-        self._x, self._middle = np.empty((soft.mesh.n_vertices, 3)), np.empty((len(self.edges), 3))
-        self._answers = blank(max(soft.mesh.n_vertices, len(self.edges)))
+        self._shape, self._speed = obstacle.mesh.vertices, np.zeros_like(obstacle.mesh.vertices)
+        self.edges = deformable.mesh.topology.edges if midpoints else np.zeros((0, 2), np.int32)
+        self._points = np.arange(deformable.mesh.n_vertices, dtype=np.int32)[:, None]
+        self._x, self._middle = np.empty((deformable.mesh.n_vertices, 3)), np.empty((len(self.edges), 3))
+        self._answers = blank(max(deformable.mesh.n_vertices, len(self.edges)))
         self._rows = np.empty(len(self._answers.which), np.int64)
+
+    rigid = renamed.attribute("rigid", "obstacle")
 
     def update(self, state: State) -> Self:
         """Set sequences to the state's time, and render again if the obstacle's shape changed."""
@@ -81,7 +85,7 @@ class HeightGridDetector(BaseDetector):
             self.grids.seek(state.time)
             changed = any(grid.heights is not old for grid, old in zip(self.grids.grids, before, strict=True))
         if not self._rides(state):
-            x, v = state.x[self.rigid.rows], state.v[self.rigid.rows]
+            x, v = state.x[self.obstacle.rows], state.v[self.obstacle.rows]
             if not (np.array_equal(x, self._shape) and np.array_equal(v, self._speed)):
                 self._render(x, v)
                 changed = True
@@ -96,7 +100,7 @@ class HeightGridDetector(BaseDetector):
 
     def find(self, state: State) -> Contacts:
         """Return contacts in canonical order: vertices first, then edge midpoints."""
-        x, rides, body = state.x[self.deformable.rows], self._rides(state), self.rigid.body
+        x, rides, body = state.x[self.deformable.rows], self._rides(state), self.obstacle.body
         if rides:
             _rigid.to_body(x, state.pose[body], self._x)
             x = self._x
@@ -113,7 +117,7 @@ class HeightGridDetector(BaseDetector):
 
     def _rides(self, state: State) -> bool:
         """Whether the obstacle has moved rigidly from its rest pose."""
-        body = self.rigid.body
+        body = self.obstacle.body
         if body >= len(state.pose):
             return False
         return not (_rigid.is_identity(state.pose[body]) and _rigid.is_identity(state.pose_start[body]))
@@ -135,14 +139,14 @@ class HeightGridDetector(BaseDetector):
         out = _contacts.empty(_records.collect(distance, self.within, self._rows))
         probes = _records.Probes(p, distance, normal)
         _records.fill_contacts(out, self._rows, probes, _EVERY, ends, self.deformable.first, kind)
-        out["bodies"] = self.deformable.body, self.rigid.body
+        out["bodies"] = self.deformable.body, self.obstacle.body
         for number, grid in enumerate(self._columns):
             if grid.velocity.size:
                 _kernels.add_velocity(grid, number, which, self._rows, p, out)
         return out
 
 
-def _spacing(rigid: Side, within: float) -> float:
+def _spacing(obstacle: Side, within: float) -> float:
     """Return the spacing of cells with diagonal `within`, limited by the smallest and largest number of nodes."""
-    longest = float(np.ptp(rigid.mesh.bounds, axis=0).max())
+    longest = float(np.ptp(obstacle.mesh.bounds, axis=0).max())
     return max(min(within / np.sqrt(2.0), longest / _FEWEST_NODES), longest / _MOST_NODES, 1e-12)

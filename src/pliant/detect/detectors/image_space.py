@@ -12,8 +12,8 @@ from ...kernels.queries import contact_records as _records
 from ...mesh import Mesh
 from ...state import State
 from ..base import BaseDetector, Finds, Reports, Side
-from ..queries.contact_records import NO_PAIRS, PosedSide, WeldedSide, clear_faces, contacts_of, numbers
-from ..queries.penetration import Depths
+from ..queries.contact_records import NO_PAIRS, PosedSide, WeldedSide, clear_faces, contacts_of, owners
+from ..queries.penetration import DeformingClosestPoints
 from ..queries.points_inside import PointsInside
 from ..queries.welding import Seams
 
@@ -37,7 +37,7 @@ class ImageSpaceDetector(BaseDetector):
     needs = "closed triangle meshes (one of two)"
     gives = "vertices inside, depth, normal; intersection volume with its bound"
     source = "Teschner et al. 2005, section 6"
-    follows = True
+    obstacle_may_deform = True
     reports = Reports.INSIDE
     needs_closed = True
 
@@ -65,7 +65,7 @@ class ImageSpaceDetector(BaseDetector):
 
     def update(self, state: State) -> Self:
         """Update the welding, the only state kept between queries."""
-        if self._seams.follow(state.x):
+        if self._seams.update(state.x):
             self._sew()
         return self
 
@@ -92,7 +92,7 @@ class ImageSpaceDetector(BaseDetector):
         pairs = pairs[np.argsort(pairs[:, 0], kind="stable")]
         out, unclear = self._pool.take(len(pairs)), np.empty(len(pairs), np.bool_)
         side = -np.ones(len(x))
-        _records.fill_faces(x, x, part.side.mesh.faces, pairs, side, numbers(pose, pose), out, unclear)
+        _records.fill_faces(x, x, part.side.mesh.faces, pairs, side, owners(pose, pose), out, unclear)
         clear_faces(pose, pose, pairs, side, unclear, out)
         return out
 
@@ -127,7 +127,7 @@ class _Inside:
         mesh = part.side.mesh
         self._part = part
         self.rays = PointsInside(part.weld[mesh.faces], int(part.weld.max()) + 1)
-        self._depths: Depths | None = None
+        self._depths: DeformingClosestPoints | None = None
         self._x = mesh.vertices
         self._fresh = False
 
@@ -136,14 +136,14 @@ class _Inside:
         return self
 
     def query(self, points: Floats) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
-        """Return the results of `Depths.query`; the BVH is refitted only if a point is inside."""
+        """Return the results of `DeformingClosestPoints.query`; the BVH is refitted only if a point is inside."""
         rows = np.flatnonzero(self.rays.winding(self._x[self._part.rows], points) > 0)
         n = len(points)
         distance, nearest = np.full(n, np.inf), np.zeros((n, 3))
         face, normal = np.zeros(n, np.int64), np.zeros((n, 3))
         if len(rows):
             if self._depths is None:
-                self._depths = Depths(self._part.side.mesh)
+                self._depths = DeformingClosestPoints(self._part.side.mesh)
             if not self._fresh:
                 self._depths.update(self._x)
                 self._fresh = True

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ...contacts import Contacts
 from ...state import State
-from ..base import BaseDetector, Finds, InsideQuery, complete
+from ..base import BaseDetector, Finds, InsideQuery, with_defaults
 
 Floats = NDArray[np.float64]
 
@@ -26,8 +26,8 @@ class OffsetDetector(BaseDetector):
 
     def __init__(self, detector: Any, lift: float) -> None:
         self.detector, self.lift = detector, lift
-        inner = self._inner = complete(detector)
-        self.guarantee, self.follows = detector.guarantee, detector.follows
+        inner = self._inner = with_defaults(detector)
+        self.guarantee, self.obstacle_may_deform = detector.guarantee, inner.obstacle_may_deform
         self.reports, self.remembers = inner.reports, inner.remembers
         self.signed_if_open, self.finds_deep, self.swept = inner.signed_if_open, inner.finds_deep, inner.swept
         self.views, self.field = inner.views, inner.field

@@ -34,16 +34,16 @@ class PartsDetector(BaseDetector):
     needs = DistanceFieldDetector.needs
     gives = DistanceFieldDetector.gives
     source = DistanceFieldDetector.source
-    follows = DistanceFieldDetector.follows
+    obstacle_may_deform = DistanceFieldDetector.obstacle_may_deform
     reports = DistanceFieldDetector.reports
     signed_if_open = True
 
     def __init__(self, parts: Sequence[DistanceFieldDetector]) -> None:
-        self.parts = sorted(parts, key=lambda part: part.rigid.body)
+        self.parts = sorted(parts, key=lambda part: part.obstacle.body)
         self.deformable = self.parts[0].deformable
         self._low, self._high = (np.stack([part.box[k] for part in self.parts]) for k in (0, 1))
-        self._bodies = np.array([part.rigid.body for part in self.parts])
-        self._standing = np.zeros(len(self.parts), np.int64)
+        self._bodies = np.array([part.obstacle.body for part in self.parts])
+        self._placement = np.zeros(len(self.parts), np.int64)
         self._best = np.full(max(self.deformable.mesh.n_vertices, len(self.parts[0].edges)), -1, np.int64)
 
     @property
@@ -63,9 +63,9 @@ class PartsDetector(BaseDetector):
         """Return contacts in canonical order: vertices of all parts first, then edge midpoints."""
         x, poses = state.x[self.deformable.rows], (state.pose, state.pose_start)
         longest = _edges.longest_edge(self.parts[0].edges, x)
-        _kernels.classify_fields(x, 0.5 * longest, self._low, self._high, *poses, self._bodies, self._standing)
-        near = [(part, int(how)) for part, how in zip(self.parts, self._standing) if how != _kernels.FAR]
-        found = [part.touching(state, how, longest) for part, how in near]
+        _kernels.classify_fields(x, 0.5 * longest, self._low, self._high, *poses, self._bodies, self._placement)
+        near = [(part, int(how)) for part, how in zip(self.parts, self._placement) if how != _kernels.FAR]
+        found = [part.contacts_of_points(state, how, longest) for part, how in near]
         kinds = [[part[k] for part in found if len(part[k])] for k in (0, 1)]
         return joined([self._nearest(kind) for kind in kinds])
 

@@ -37,7 +37,7 @@ class SpatialHashDetector(BaseDetector):
     needs = "tetrahedra (or any triangle meshes)"
     gives = "vertices inside, consistent depth"
     source = "Teschner et al. 2005, section 5"
-    follows = True
+    obstacle_may_deform = True
     reports = Reports.TETS
     volume = many = remembers = True
 
@@ -84,7 +84,7 @@ class SpatialHashDetector(BaseDetector):
     def update(self, state: State) -> Self:
         """Hash the vertices at their current positions."""
         if self._flat is None:
-            if self._seams.follow(state.x):
+            if self._seams.update(state.x):
                 before = self._out.state()
                 self._sew()
                 self._out.restore(before)

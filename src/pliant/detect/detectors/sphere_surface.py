@@ -15,10 +15,10 @@ from ...kernels.detectors.sphere_surface import DEEPEST
 from ...kernels.mesh.features import Segments, Triangles
 from ...state import State
 from ..base import BaseDetector, Finds, Side
-from ..bvh.build import OPTIONS, box_tree
+from ..bvh.build import OPTIONS, check_tree_options
 from ..bvh.leaf_mesh import LeafMesh
-from ..queries.contact_records import PosedSide, WeldedSide, clear_edges, clear_faces, numbers, reach_of
-from ..queries.penetration import Depths
+from ..queries.contact_records import PosedSide, WeldedSide, clear_edges, clear_faces, owners, reach_of
+from ..queries.penetration import DeformingClosestPoints
 from ..queries.proximity import NearPairs
 from ..queries.welding import Seams
 
@@ -59,7 +59,7 @@ class SphereSurfaceDetector(BaseDetector):
     needs = "any triangle meshes"
     gives = "distance (at most the bound too large), normal"
     source = "Jung, Hong, Choi 2005"
-    follows = True
+    obstacle_may_deform = True
     finds_deep = False
     more_options = frozenset(OPTIONS)
 
@@ -82,7 +82,7 @@ class SphereSurfaceDetector(BaseDetector):
         self.same = other is None
         self.one = WeldedSide.of(one)
         self.other = self.one if other is None else WeldedSide.of(other)
-        tree = box_tree(tree)
+        tree = check_tree_options(tree)
         a = LeafMesh(one.mesh.vertices, one.mesh.topology, self.one.weld, **tree)
         b = None
         if other is not None:
@@ -90,10 +90,12 @@ class SphereSurfaceDetector(BaseDetector):
             b = LeafMesh(other.mesh.vertices, other.mesh.topology, self.other.weld + one.mesh.n_vertices, **tree)
         self._pool = Pool()
         self.near = NearPairs(a, b, cull=cull, max_bytes=max_bytes)
-        self._depths = [Depths(part.side.mesh) if part.solid and not self.same else None for part in self._sides]
+        self._depths = [
+            DeformingClosestPoints(part.side.mesh) if part.solid and not self.same else None for part in self._sides
+        ]
         self._leaf_meshes = [a] if b is None else [a, b]
         self._seams = Seams(one, other)
-        self.spheres, self._rows = _room(self._leaf_meshes)
+        self.spheres, self._rows = _allocate(self._leaf_meshes)
         self._by_name = [
             (leaf_mesh.leaf_of, np.argsort(leaf_mesh.leaves.edge[:, 0])) for leaf_mesh in self._leaf_meshes
         ]
@@ -113,7 +115,7 @@ class SphereSurfaceDetector(BaseDetector):
 
     def update(self, state: State) -> Self:
         """Refit to the positions and choose the refinement level of each face and edge."""
-        if self._seams.follow(state.x):
+        if self._seams.update(state.x):
             self._sew()
         spheres, balls = self.spheres, self.spheres.balls
         for part, leaf_mesh, depths, rows in zip(self._sides, self._leaf_meshes, self._depths, self._rows):
@@ -145,7 +147,9 @@ class SphereSurfaceDetector(BaseDetector):
         self.other = self.one if self.same else WeldedSide.of(sides[1])
         for leaf_mesh, part, first in zip(self._leaf_meshes, self._sides, (0, sides[0].mesh.n_vertices)):
             leaf_mesh.weld(part.weld + first)
-        self._depths = [Depths(part.side.mesh) if part.solid and not self.same else None for part in self._sides]
+        self._depths = [
+            DeformingClosestPoints(part.side.mesh) if part.solid and not self.same else None for part in self._sides
+        ]
 
     def find(self, state: State) -> Contacts:
         found, counts = self.candidates()
@@ -158,7 +162,7 @@ class SphereSurfaceDetector(BaseDetector):
         a, b, levels = poses[0], poses[-1], self._levels()
         out = self._pool.take(len(there) + len(back) + len(edges))
         facing = [(a, b, there, levels[-1][0]), (b, a, back, levels[0][0])]
-        if a.part.side.body > b.part.side.body:
+        if a.welded.side.body > b.welded.side.body:
             facing.reverse()
         done = 0
         for one, two, pairs, level in facing:
@@ -253,7 +257,7 @@ def _metres(tolerance: Callable[[Floats], Any], far: Floats) -> Floats:
     return metres
 
 
-def _room(leaf_meshes: list[LeafMesh]) -> tuple[Spheres, list[_Rows]]:
+def _allocate(leaf_meshes: list[LeafMesh]) -> tuple[Spheres, list[_Rows]]:
     """Allocate the spheres of the vertices, triangles and edges of one leaf mesh or two; return the rows, too."""
     leaves = [leaf_mesh.leaves for leaf_mesh in leaf_meshes]
     names = [
@@ -285,18 +289,18 @@ def _deepest(spheres: Spheres) -> NDArray[np.int64]:
 
 def _fill_faces(a: PosedSide, b: PosedSide, pairs: Rows, levels: Rows, out: Contacts) -> None:
     side, unclear = np.zeros(0), np.empty(len(pairs), np.bool_)
-    if a is not b and b.part.solid and len(pairs):
+    if a is not b and b.welded.solid and len(pairs):
         touching = np.unique(pairs[:, 0])
         side = np.ones(len(a.x))
         side[touching[b.holds(a.x[touching])]] = -1.0
-    faces, fine = Triangles(b.x, b.part.side.mesh.faces), FaceLevels(levels, int(levels.max(initial=0)))
-    _kernels.fill_faces(a.x, faces, pairs, fine, side, numbers(a, b), out, unclear)
+    faces, fine = Triangles(b.x, b.welded.side.mesh.faces), FaceLevels(levels, int(levels.max(initial=0)))
+    _kernels.fill_faces(a.x, faces, pairs, fine, side, owners(a, b), out, unclear)
     clear_faces(a, b, pairs, side, unclear, out)
 
 
 def _fill_edges(a: PosedSide, b: PosedSide, pairs: Rows, level_a: Rows, level_b: Rows, out: Contacts) -> None:
-    e_a, e_b = a.part.side.mesh.topology.edges, b.part.side.mesh.topology.edges
+    e_a, e_b = a.welded.side.mesh.topology.edges, b.welded.side.mesh.topology.edges
     unclear = np.empty(len(pairs), np.bool_)
     fine = EdgeLevels(level_a, level_b, max(int(level_a.max(initial=0)), int(level_b.max(initial=0))))
-    _kernels.fill_edges(Segments(a.x, e_a), Segments(b.x, e_b), pairs, fine, numbers(a, b), out, unclear)
+    _kernels.fill_edges(Segments(a.x, e_a), Segments(b.x, e_b), pairs, fine, owners(a, b), out, unclear)
     clear_edges(a, b, pairs, unclear, out)

@@ -103,7 +103,7 @@ def bake_bricks(
     values, rim, doubt = np.empty((most, _NODES), np.float32), np.empty(most, np.uint64), np.empty(most, np.uint64)
     values[0], rim[0], doubt[0] = np.nan, 0, 0
     done, total, group = 0, 1, _SLOTS
-    packed = _room(min(_SLOTS, len(busy)))
+    packed = _allocate(min(_SLOTS, len(busy)))
     while done < len(busy):
         began = time.perf_counter()
         turn = busy[done : done + group]
@@ -202,7 +202,7 @@ def _binned(
     return _bake.Bins(start, out)
 
 
-def _room(slots: int) -> _bake.Packed:
+def _allocate(slots: int) -> _bake.Packed:
     per = _bake.PER_TILE
     return _bake.Packed(
         np.empty((slots, per, _NODES), np.float32),

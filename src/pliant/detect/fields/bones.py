@@ -75,7 +75,7 @@ def _part(skin: Mesh, faces: NDArray[np.int64], name: str) -> Mesh:
     top = skin.topology
     edges = top.face_edges[faces]
     own = np.bincount(edges.ravel(), minlength=len(top.edges))
-    opened = (own[edges] == 1) & (top.use[edges] > 1)
+    opened = (own[edges] == 1) & (top.n_faces_at_edge[edges] > 1)
     corners = skin.faces[faces]
     # reversed, as the faces on the other side run
     ends = np.stack([np.roll(corners, -1, 1), corners], 2)[opened]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ... import validate
 from ...kernels.fields import bsp as _kernels
 from ...mesh import Mesh
-from .exact import Truth
+from .exact import ExactDistances
 from .sampled import Cube, Floats
 
 # (steps of the random walk that draws samples, smallest cell size in tolerances): a cell that fits the samples of one
@@ -65,7 +65,7 @@ class PlanarField(Cube):
         and the cube, as a fraction of its longest side; `seed`: random seed of the samples. `progress` is called with
         the fraction of the volume that is done.
         """
-        truth = Truth(mesh)
+        exact = ExactDistances(mesh)
         extent = mesh.bounds[1] - mesh.bounds[0]
         tolerance = 1e-3 * mesh.size if tolerance is None else validate.number("tolerance", tolerance, above=0.0)
         relative = validate.number("relative", relative, low=0.0, high=1.0)
@@ -77,11 +77,11 @@ class PlanarField(Cube):
             )
         start = time.perf_counter()
         low = 0.5 * (mesh.bounds[0] + mesh.bounds[1] - side)
-        linear, child = _split(truth, low, side, tolerance / side, relative, seed, max_bytes, progress)
+        linear, child = _split(exact, low, side, tolerance / side, relative, seed, max_bytes, progress)
         linear.flags.writeable = child.flags.writeable = False
         origin = (float(low[0]), float(low[1]), float(low[2]))
         took = time.perf_counter() - start
-        return cls(mesh, linear, child, origin, side, tolerance, relative, took, truth.query_count)
+        return cls(mesh, linear, child, origin, side, tolerance, relative, took, exact.query_count)
 
     @property
     def nbytes(self) -> int:
@@ -139,7 +139,7 @@ class _Growing:
 
 
 def _split(
-    truth: Truth,
+    exact: ExactDistances,
     low: Floats,
     side: float,
     tolerance: float,
@@ -154,12 +154,14 @@ def _split(
         """Return points in the cells, their exact distances and normals, and their distance to a sign discontinuity."""
         directions, shares = rng.normal(size=(len(nodes), steps, 3)), rng.random((len(nodes), steps))
         x = np.empty((len(nodes), 2 * steps, 3))
-        _kernels.draw(tree.linear, tree.child, tree.parent, nodes, tree.start[nodes], directions, shares, x)
+        _kernels.hit_and_run_samples(
+            tree.linear, tree.child, tree.parent, nodes, tree.start[nodes], directions, shares, x
+        )
         guess = np.repeat(tree.face[nodes], x.shape[1])
-        d, normal, lean, face = truth.query(low + side * x.reshape(-1, 3), guess)
+        d, normal, sign_plane_distance, face = exact.query(low + side * x.reshape(-1, 3), guess)
         tree.face[nodes] = face[x.shape[1] - 1 :: x.shape[1]]
         shape = x.shape[:2]
-        return [x, d.reshape(shape) / side, normal.reshape(*shape, 3), lean.reshape(shape) / side]
+        return [x, d.reshape(shape) / side, normal.reshape(*shape, 3), sign_plane_distance.reshape(shape) / side]
 
     waiting, finished = np.zeros(1, np.int64), 0.0
     while len(waiting):

@@ -10,7 +10,7 @@ Floats = NDArray[np.float64]
 _BATCH = 50_000  # points per batch; interrupts are handled between batches
 
 
-class Truth:
+class ExactDistances:
     """Exact queries on the surface of a mesh; `query_count` counts them."""
 
     def __init__(self, mesh: Mesh) -> None:
@@ -24,10 +24,10 @@ class Truth:
         self.query_count = 0
 
     def query(self, p: Floats, guess: NDArray[np.int32]) -> tuple[Floats, Floats, Floats, NDArray[np.int32]]:
-        """Return signed distance (n,), unit contact normal (n,3), `lean` (n,), and the nearest face (n,).
+        """Return signed distance (n,), unit contact normal (n,3), distance from the sign plane (n,), nearest face (n,).
 
-        Where a boundary edge is nearest, lean is the distance, metres, from the plane beyond that edge across which the
-        sign changes; elsewhere it is infinite. `guess` (n,): faces that may be near, or -1.
+        The sign plane exists where a boundary edge is nearest: across it, beyond that edge, the sign changes. The
+        distance from it is in metres, and infinite elsewhere. `guess` (n,): faces that may be near, or -1.
         """
         n = len(p)
         distance, normal, found = np.empty(n), np.empty((n, 3)), np.empty((n, 2), np.int64)
@@ -36,12 +36,12 @@ class Truth:
             signed, found[part] = self._enclosure.signed_distances(p[part], guess[part], behind=True)
             distance[part], normal[part] = signed.distance, signed.normal
         self.query_count += n
-        return distance, normal, self._lean(found, distance, normal), found[:, 0].astype(np.int32)
+        return distance, normal, self._sign_plane_distance(found, distance, normal), found[:, 0].astype(np.int32)
 
-    def _lean(self, found: NDArray[np.int64], distance: Floats, normal: Floats) -> Floats:
-        lean = np.full(len(found), np.inf)
+    def _sign_plane_distance(self, found: NDArray[np.int64], distance: Floats, normal: Floats) -> Floats:
+        sign_plane_distance = np.full(len(found), np.inf)
         if not self.is_open:
-            return lean
+            return sign_plane_distance
         surface, (face, feature) = self.surface, found.T
         edge, corner = np.flatnonzero(feature >= 4), np.flatnonzero((feature >= 1) & (feature < 4))
         e, v = surface.face_edges[face[edge], feature[edge] - 4], surface.faces[face[corner], feature[corner] - 1]
@@ -51,5 +51,7 @@ class Truth:
         ):
             rows, at = rows[on_boundary[at]], at[on_boundary[at]]
             length = np.maximum(np.linalg.norm(across[at], axis=1), 1e-300)
-            lean[rows] = np.abs(distance[rows] * np.einsum("ij,ij->i", normal[rows], across[at])) / length
-        return lean
+            sign_plane_distance[rows] = (
+                np.abs(distance[rows] * np.einsum("ij,ij->i", normal[rows], across[at])) / length
+            )
+        return sign_plane_distance

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ... import validate
 from ...kernels.fields import octree as _kernels
 from ...mesh import Mesh
-from .exact import Truth
+from .exact import ExactDistances
 from .octree_cells import Cells, Lattice
 from .sampled import Cube, Floats
 
@@ -67,7 +67,7 @@ class AdaptiveField(Cube):
         `margin`: distance between the mesh and the cube, as a fraction of its longest side. `progress` is called with
         the fraction done, 0..1.
         """
-        truth = Truth(mesh)
+        exact = ExactDistances(mesh)
         extent = mesh.bounds[1] - mesh.bounds[0]
         tolerance = 1e-3 * mesh.size if tolerance is None else validate.number("tolerance", tolerance, above=0.0)
         relative = validate.number("relative", relative, low=0.0, high=1.0)
@@ -83,7 +83,7 @@ class AdaptiveField(Cube):
         levels = validate.whole("levels", levels, low=1, high=DEEPEST)
         start = time.perf_counter()
         low = 0.5 * (mesh.bounds[0] + mesh.bounds[1] - side)
-        lattice = Lattice(truth, low, side, levels, max_bytes, progress)
+        lattice = Lattice(exact, low, side, levels, max_bytes, progress)
         nodes, corners, values = Cells.subdivide(lattice, tolerance, relative).packed()
         for array in (nodes, corners, values):
             array.flags.writeable = False
@@ -91,7 +91,7 @@ class AdaptiveField(Cube):
             progress(1.0)
         origin = (float(low[0]), float(low[1]), float(low[2]))
         took = time.perf_counter() - start
-        return cls(mesh, nodes, corners, values, origin, side, levels, tolerance, relative, took, truth.query_count)
+        return cls(mesh, nodes, corners, values, origin, side, levels, tolerance, relative, took, exact.query_count)
 
     @property
     def nbytes(self) -> int:

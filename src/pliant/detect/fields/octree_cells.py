@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ... import validate
 from ...kernels.fields import octree as _kernels
-from .exact import Truth
+from .exact import ExactDistances
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -90,17 +90,17 @@ class Lattice:
 
     def __init__(
         self,
-        truth: Truth,
+        exact: ExactDistances,
         low: Floats,
         side: float,
         levels: int,
         max_bytes: float | None,
         progress: Callable[[float], None] | None,
     ) -> None:
-        self.truth, self.low, self.side, self.levels = truth, low, side, levels
+        self.exact, self.low, self.side, self.levels = exact, low, side, levels
         self.max_bytes, self.progress = max_bytes, progress
         self.keys: Ints = np.zeros(0, np.int64)
-        self.d, self.lean, self.face = np.zeros(0), np.zeros(0), np.zeros(0, np.int32)
+        self.d, self.sign_plane_distance, self.face = np.zeros(0), np.zeros(0), np.zeros(0, np.int32)
 
     def points(self, cells: Ints, level: int) -> Ints:
         """Return the keys (n,27) of the corners, edge midpoints, face centres and centres of cells."""
@@ -110,7 +110,8 @@ class Lattice:
         return morton_lattice(2 * step * morton_coordinates(cells), step, 3)
 
     def at(self, keys: Ints) -> tuple[Floats, Floats]:
-        """Return distance and lean (see `Truth.query`) at lattice points `keys` of any shape."""
+        """Return the distances from the surface and from the sign plane (see `ExactDistances.query`) at lattice points
+        `keys` of any shape."""
         at = find(keys, self.keys)
         if len(self.keys):
             new = np.unique(keys[self.keys[at] != keys])
@@ -121,12 +122,15 @@ class Lattice:
             guess = np.full(len(new), -1, np.int32)
         if len(new):
             step = self.side / 2.0 ** (self.levels + 1)
-            d, _, lean, face = self.truth.query(self.low + morton_coordinates(new) * step, guess)
+            d, _, sign_plane_distance, face = self.exact.query(self.low + morton_coordinates(new) * step, guess)
             slot = np.searchsorted(self.keys, new)
             self.keys, self.face = np.insert(self.keys, slot, new), np.insert(self.face, slot, face)
-            self.d, self.lean = np.insert(self.d, slot, d), np.insert(self.lean, slot, lean)
+            self.d, self.sign_plane_distance = (
+                np.insert(self.d, slot, d),
+                np.insert(self.sign_plane_distance, slot, sign_plane_distance),
+            )
             at = find(keys, self.keys)
-        return self.d[at], self.lean[at]
+        return self.d[at], self.sign_plane_distance[at]
 
 
 @dataclasses.dataclass
@@ -148,8 +152,8 @@ class Cells:
         tree = cls(lattice, tolerance, relative, [np.zeros(0, np.int64) for _ in range(lattice.levels)])
         cells = np.zeros(1, np.int64)
         for level in range(lattice.levels):
-            d, lean = lattice.at(lattice.points(cells, level))
-            tree.split[level] = cells[tree._unfit(d, lean, d[:, CORNERS], level)[0]]
+            d, sign_plane_distance = lattice.at(lattice.points(cells, level))
+            tree.split[level] = cells[tree._unfit(d, sign_plane_distance, d[:, CORNERS], level)[0]]
             cells = children(tree.split[level])
             if lattice.progress is not None:
                 lattice.progress(0.9 * (level + 1) / lattice.levels)
@@ -161,13 +165,13 @@ class Cells:
             tree.split = [np.union1d(a, b) for a, b in zip(tree.split, unfit)]
 
     def _unfit(
-        self, d: Floats, lean: Floats, corner: Floats, level: int
+        self, d: Floats, sign_plane_distance: Floats, corner: Floats, level: int
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return which cells of a level must be split, and which have no value because of a sign discontinuity."""
         side = self.lattice.side / 2.0**level
         worst, nearest = np.empty(len(d)), np.empty(len(d))
         _kernels.fit(d, np.ascontiguousarray(corner), self.tolerance, self.relative, worst, nearest)
-        jump = jumps(d, lean, side, LATTICE / 2.0)
+        jump = jumps(d, sign_plane_distance, side, LATTICE / 2.0)
         return np.where(jump, side > _NEAR * nearest, worst > 1.0), jump
 
     def _balance(self) -> None:
@@ -196,18 +200,18 @@ class Cells:
         self.values = lattice.at(self.keys)[0]
         unfit, self.blank = [], []
         for level, (cells, points) in enumerate(zip(every, at)):
-            d, lean = lattice.at(points)
+            d, sign_plane_distance = lattice.at(points)
             here = find(points, self.keys)
             eight, used = here[:, CORNERS], self.keys[here] == points
-            wrong, jump = self._unfit(d, lean, self.values[eight], level)
+            wrong, jump = self._unfit(d, sign_plane_distance, self.values[eight], level)
             unfit.append(cells[wrong])
             self.blank.append(jump)
             for m, mean_of in HANGING:
                 # leaves without a value impose no continuity
                 hangs = ~jump & used[:, m]
                 self.values[here[hangs, m]] = self.values[eight[np.ix_(hangs, mean_of)]].mean(1)
-        d, lean = lattice.at(last)
-        self.blank.append(jumps(d, lean, lattice.side / 2.0**levels, EIGHT * 1.0))
+        d, sign_plane_distance = lattice.at(last)
+        self.blank.append(jumps(d, sign_plane_distance, lattice.side / 2.0**levels, EIGHT * 1.0))
         return unfit
 
     def packed(self) -> tuple[NDArray[np.int32], NDArray[np.int32], Floats]:
@@ -239,12 +243,12 @@ def children(cells: Ints) -> Ints:
     return (cells[:, None] << 3 | np.arange(8)).ravel()
 
 
-def jumps(d: Floats, lean: Floats, side: float, where: Floats) -> NDArray[np.bool_]:
+def jumps(d: Floats, sign_plane_distance: Floats, side: float, where: Floats) -> NDArray[np.bool_]:
     """Return the cells in which the sign changes without a surface."""
     jump = np.zeros(len(d), bool)
-    some = np.flatnonzero(((d > 0.0).any(1) & (d < 0.0).any(1)) | (lean < side).any(1))
+    some = np.flatnonzero(((d > 0.0).any(1) & (d < 0.0).any(1)) | (sign_plane_distance < side).any(1))
     marks = np.zeros(len(some), np.uint8)
     reach = 0.5 * math.sqrt(3.0) * (0.5 if len(where) == 27 else 1.0)
-    _kernels.mark_jumps(d[some], lean[some], side, where, reach, marks)
+    _kernels.mark_jumps(d[some], sign_plane_distance[some], side, where, reach, marks)
     jump[some] = marks != 0
     return jump

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ... import validate
+from ... import renamed, validate
 from ...arguments import check_arguments
-from ...kernels.queries import cells as _cells
 from ...kernels.queries import closest_point as _nearest
 from ...kernels.queries.surface import Surface
 from ...mesh import Mesh
@@ -20,7 +19,6 @@ from .solid import Outer, Sides, SignedDistances, Solid, fronts
 
 Floats = NDArray[np.float64]
 WORTH = 0.5  # queries per face after which the test for a plain surface pays off
-_MOST_ITEMS = 64  # cell-list entries per box, beyond which cells are enlarged
 
 
 def surface_of(mesh: Mesh) -> Surface:
@@ -28,7 +26,7 @@ def surface_of(mesh: Mesh) -> Surface:
     edge_normals, vertex_normals = mesh.edge_normals, mesh.vertex_normals
     top = mesh.topology
     flat = ~mesh.face_normals.any(1)
-    rough = top.use > 2
+    rough = top.n_faces_at_edge > 2
     if not top.boundary.any() and (flat.any() or rough.any()):
         # zero marks undefined pseudonormals: beside faces without area, and at non-manifold edges
         edge_normals, vertex_normals = edge_normals.copy(), vertex_normals.copy()
@@ -37,30 +35,6 @@ def surface_of(mesh: Mesh) -> Surface:
         vertex_normals[mesh.faces[flat]] = 0.0
         vertex_normals[top.edges[rough]] = 0.0
     return Surface(mesh.vertices, mesh.faces, top.face_edges, mesh.face_normals, edge_normals, vertex_normals)
-
-
-def bin_boxes(low: Floats, high: Floats) -> _cells.Cells:
-    """Bin boxes into a uniform grid; cells are twice as large as the mean box, larger if the lists get too long."""
-    bottom, top = low.min(0), high.max(0)
-    extent = top - bottom
-    if not np.isfinite(extent).all():  # otherwise the search for a cell size would not terminate
-        raise ValueError("positions are not finite; use shorter time steps, or start from finite positions")
-    # not smaller than what maps the largest coordinate to a representable cell index
-    tiny = max(1e-150, 1e-12 * float(np.abs([bottom, top]).max()))
-    h = max(2.0 * float((high - low).mean()), float(extent.max()) / 256.0, tiny)
-    h = max(h, float(np.prod(np.maximum(extent, h)) / max(4 * len(low), 4096)) ** (1.0 / 3.0))
-    while True:
-        shape = np.floor(extent / h).astype(np.int64) + 1
-        spans = np.floor((high - low) / h) + 2.0
-        if spans.prod(1).sum() <= _MOST_ITEMS * max(len(low), 1024) or shape.max() == 1:
-            break
-        h *= 2.0
-    start = np.zeros(int(np.prod(shape)) + 1, np.int64)
-    _cells.count_items(low, high, bottom, h, shape, start)
-    start = np.cumsum(start)
-    cells = _cells.Cells(bottom, h, shape, start, np.empty(int(start[-1]), np.int32))
-    _cells.fill_items(low, high, cells, start.copy())
-    return cells
 
 
 class Enclosure:
@@ -138,7 +112,7 @@ class ClosestPoints:
         result, _ = self._enclosure.signed_distances(*self._checked(points, guess), behind=self.behind)
         return result.distance, result.nearest, result.face, result.normal
 
-    def before(self, points: Any, guess: Any = None) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
+    def query_by_nearest_face(self, points: Any, guess: Any = None) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
         """As `query`, but the sign is negative behind the nearest of all faces, whatever the winding number is."""
         p, guess = self._checked(points, guess)
         found, barycentric = self._enclosure.found(p, guess)
@@ -146,6 +120,8 @@ class ClosestPoints:
         out = _nearest.Signed(np.empty(n), np.empty((n, 3)), np.empty((n, 3)))
         _nearest.signed_distances(self._enclosure.surface, p, found, barycentric, side, out)
         return out.distance, out.nearest, found[:, 0], out.normal
+
+    before = renamed.attribute("before", "query_by_nearest_face")
 
     def _checked(self, points: Any, guess: Any) -> tuple[Floats, NDArray[Any] | None]:
         p = validate.floats("points", points, (None, 3))

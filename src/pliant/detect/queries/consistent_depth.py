@@ -16,7 +16,7 @@ from ...kernels.queries.consistent_depth import NONE, DepthsAndDirections, Nodes
 from ...kernels.queries.rotation_limit import StoredDirections, limit_rotations
 from ...mesh import Mesh
 from ..base import Side
-from .penetration import Depths
+from .penetration import DeformingClosestPoints
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -53,7 +53,7 @@ class ConsistentDepth:
             self._side_of[side.rows] = k
         result = [(side.first, side.body, first) for side, first in zip(self.sides, self._faces, strict=False)]
         self._numbers = np.array(result, np.int32).reshape(-1, 3)
-        self._depths: dict[int, Depths] = {}
+        self._depths: dict[int, DeformingClosestPoints] = {}
         self._pool = Pool()
         self.forget()
 
@@ -147,7 +147,7 @@ class ConsistentDepth:
         """Return the faces of side b that are nearest to the given vertices."""
         side = self.sides[b]
         if b not in self._depths:
-            self._depths[b] = Depths(Mesh(side.mesh.vertices, side.mesh.faces, groups=side.mesh.groups))
+            self._depths[b] = DeformingClosestPoints(Mesh(side.mesh.vertices, side.mesh.faces, groups=side.mesh.groups))
         return self._depths[b].update(x[side.rows]).query(x[vertices])[2]
 
 

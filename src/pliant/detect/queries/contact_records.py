@@ -21,7 +21,7 @@ Rows = NDArray[np.int32]
 NO_PAIRS = np.zeros((0, 2), np.int32)
 
 
-class Answers(Protocol):
+class SignedDistanceQuery(Protocol):
     """A source of signed distances: distance (n,), nearest point (n,3), face (n,) and normal (n,3) of points (n,3)."""
 
     def query(self, points: Floats) -> tuple[Floats, Floats, NDArray[np.int64], Floats]: ...
@@ -47,38 +47,38 @@ class WeldedSide(NamedTuple):
 class PosedSide:
     """A side at positions x (n,3), with lazily derived quantities."""
 
-    def __init__(self, part: WeldedSide, x: Floats, answers: Answers | None = None) -> None:
-        self.part, self.x = part, x
-        self._answers = answers
+    def __init__(self, welded: WeldedSide, x: Floats, query: SignedDistanceQuery | None = None) -> None:
+        self.welded, self.x = welded, x
+        self._query = query
 
     @functools.cached_property
     def surface(self) -> Surface:
         """The surface on welded vertices, so that seam edges have pseudonormals like any other edge."""
         from .closest_point import surface_of
 
-        rest = self.part.side.mesh
-        return surface_of(rest.moved(self.x) if rest.welded is rest else rest.welded.moved(self.x[self.part.rows]))
+        rest = self.welded.side.mesh
+        return surface_of(rest.moved(self.x) if rest.welded is rest else rest.welded.moved(self.x[self.welded.rows]))
 
     @functools.cached_property
     def _enclosure(self) -> "Enclosure":
         from .closest_point import Enclosure
 
-        return Enclosure(self.surface, self.part.side.mesh.welded.topology)
+        return Enclosure(self.surface, self.welded.side.mesh.welded.topology)
 
     @functools.cached_property
     def edge_normals(self) -> Floats:
-        return self.part.side.mesh.moved(self.x).edge_normals
+        return self.welded.side.mesh.moved(self.x).edge_normals
 
     def depth(self, points: Floats) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
         """Signed distance (n,) of points (n,3) from this closed side, nearest point, its face, separation direction."""
-        if self._answers is not None:
-            return self._answers.query(points)
+        if self._query is not None:
+            return self._query.query(points)
         signed, _ = self._enclosure.signed_distances(points)
         return signed.distance, signed.nearest, signed.face, signed.normal
 
     def holds(self, points: Floats) -> NDArray[np.bool_]:
         """Return which of `points` (n,3) are inside; all False if the side is not solid."""
-        if not self.part.solid:
+        if not self.welded.solid:
             return np.zeros(len(points), np.bool_)
         return np.asarray(self.depth(points)[0] < 0.0)
 
@@ -92,19 +92,21 @@ class Deep(NamedTuple):
     normal: Floats  # (k,3) separation directions
 
 
-def contacts_of(a: PosedSide, b: PosedSide, there: Rows, back: Rows, edges: Rows, pool: Pool) -> Contacts:
+def contacts_of(a: PosedSide, b: PosedSide, vertex_face: Rows, face_vertex: Rows, edges: Rows, pool: Pool) -> Contacts:
     """Return records, in canonical order, of sorted pairs (k,2): vertices of a and faces of b, vertices of b and faces
-    of a, edges. For self-contact (a is b) `there` holds both directions. Adds vertices deep inside a closed side."""
-    (there, side, deep), (back, side_back, deep_back) = _with_deep(a, b, there), _with_deep(b, a, back)
-    out = pool.take(len(there) + len(back) + len(edges))
-    facing = [(a, b, there, side, deep), (b, a, back, side_back, deep_back)]
-    if a.part.side.body > b.part.side.body:
+    of a, edges. For self-contact (a is b) `vertex_face` holds both directions. Vertices deep inside a closed side are
+    added."""
+    vertex_face, side, deep = _with_deep(a, b, vertex_face)
+    face_vertex, side_of_second, deep_of_second = _with_deep(b, a, face_vertex)
+    out = pool.take(len(vertex_face) + len(face_vertex) + len(edges))
+    facing = [(a, b, vertex_face, side, deep), (b, a, face_vertex, side_of_second, deep_of_second)]
+    if a.welded.side.body > b.welded.side.body:
         facing.reverse()
     done = 0
     for one, two, pairs, sides, far in facing:
         records = out[done : done + len(pairs)]
         _vertex_face(one, two, pairs, sides, records)
-        _lead_out(two, pairs, far, records)
+        _use_boundary_point(two, pairs, far, records)
         done += len(pairs)
     _edge_edge(a, b, edges, out[done:])
     return out
@@ -114,7 +116,7 @@ def _with_deep(a: PosedSide, b: PosedSide, pairs: Rows) -> tuple[Rows, Floats, D
     """Return the pairs extended by vertices of a deep inside a closed b, the sign of each vertex of a (-1 inside;
     empty if b is open or a is b), and the pairs added."""
     none = Deep(np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 3)), np.zeros((0, 3)))
-    if a is b or not b.part.solid:
+    if a is b or not b.welded.solid:
         return pairs, np.zeros(0), none
     low, high = b.x.min(0), b.x.max(0)
     near = np.flatnonzero(((a.x >= low) & (a.x <= high)).all(1))
@@ -139,22 +141,22 @@ def _keys(pairs: Rows) -> NDArray[np.int64]:
     return pairs[:, 0].astype(np.int64) << 32 | pairs[:, 1]
 
 
-def _lead_out(b: PosedSide, pairs: Rows, deep: Deep, out: Contacts) -> None:
-    """Move the records of vertices deep inside b to the nearest point of the boundary of its solid: a face that others
+def _use_boundary_point(b: PosedSide, pairs: Rows, deep: Deep, out: Contacts) -> None:
+    """Set the records of vertices deep inside b to the nearest point of the boundary of its solid: a face that others
     intersect may be buried in part."""
     wrong = np.abs(out["distance"][deep.rows] - deep.distance) > reach_of(0.0, b.x, b.x)
     rows = deep.rows[wrong]
     if len(rows):
         from .solid import barycentrics
 
-        corners = b.x[b.part.side.mesh.faces[pairs[rows, 1]]]
+        corners = b.x[b.welded.side.mesh.faces[pairs[rows, 1]]]
         out["weights"][rows, 1:] = -barycentrics(corners, deep.nearest[wrong])
         out["distance"][rows], out["normal"][rows] = deep.distance[wrong], deep.normal[wrong]
 
 
 def _vertex_face(a: PosedSide, b: PosedSide, pairs: Rows, side: Floats, out: Contacts) -> None:
     unclear = np.empty(len(pairs), np.bool_)
-    _kernels.fill_faces(a.x, b.x, b.part.side.mesh.faces, pairs, side, numbers(a, b), out, unclear)
+    _kernels.fill_faces(a.x, b.x, b.welded.side.mesh.faces, pairs, side, owners(a, b), out, unclear)
     clear_faces(a, b, pairs, side, unclear, out)
 
 
@@ -173,15 +175,15 @@ def clear_faces(
 
 
 def _edge_edge(a: PosedSide, b: PosedSide, pairs: Rows, out: Contacts) -> None:
-    e_a, e_b = a.part.side.mesh.topology.edges, b.part.side.mesh.topology.edges
+    e_a, e_b = a.welded.side.mesh.topology.edges, b.welded.side.mesh.topology.edges
     unclear = np.empty(len(pairs), np.bool_)
-    _kernels.fill_edges(a.x, e_a, b.x, e_b, pairs, numbers(a, b), out, unclear)
+    _kernels.fill_edges(a.x, e_a, b.x, e_b, pairs, owners(a, b), out, unclear)
     clear_edges(a, b, pairs, unclear, out)
 
 
 def clear_edges(a: PosedSide, b: PosedSide, pairs: Rows, unclear: NDArray[np.bool_], out: Contacts) -> None:
     """Recompute robustly the `unclear` (k,) edge pairs, and flip the sign of pairs inside the other side."""
-    e_a, e_b = a.part.side.mesh.topology.edges, b.part.side.mesh.topology.edges
+    e_a, e_b = a.welded.side.mesh.topology.edges, b.welded.side.mesh.topology.edges
     rows = np.flatnonzero(unclear)
     if len(rows):
         from ...kernels.queries import pair_geometry as _geometry
@@ -190,7 +192,7 @@ def clear_edges(a: PosedSide, b: PosedSide, pairs: Rows, unclear: NDArray[np.boo
         one, two = Segments(a.x, e_a), Segments(b.x, e_b)
         _geometry.edge_edge_geometry(one, two, b.edge_normals, pairs[rows], weights, normal, distance)
         out["normal"][rows], out["distance"][rows] = normal, distance
-    if a is not b and len(pairs) and (a.part.solid or b.part.solid):
+    if a is not b and len(pairs) and (a.welded.solid or b.welded.solid):
         ends_a, ends_b = a.x[e_a[pairs[:, 0]]], b.x[e_b[pairs[:, 1]]]
         inside = b.holds(np.einsum("ij,ijk->ik", out["weights"][:, :2], ends_a))
         inside |= a.holds(-np.einsum("ij,ijk->ik", out["weights"][:, 2:], ends_b))
@@ -202,11 +204,11 @@ def clear_edges(a: PosedSide, b: PosedSide, pairs: Rows, unclear: NDArray[np.boo
 
 def reach_of(within: float, *x: Floats) -> float:
     """Return `within` enlarged by the rounding error at the coordinates x."""
-    largest = max(float(np.abs(part).max(initial=0.0)) for part in x)
+    largest = max(float(np.abs(each).max(initial=0.0)) for each in x)
     return within * (1.0 + 1e-12) + 1e-14 * largest
 
 
-def numbers(a: PosedSide, b: PosedSide) -> Owners:
+def owners(a: PosedSide, b: PosedSide) -> Owners:
     """Return the first vertex rows and the body indices of both sides, as kernels expect them."""
-    one, two = a.part.side, b.part.side
+    one, two = a.welded.side, b.welded.side
     return Owners(np.array([one.first, two.first], np.int32), np.array([one.body, two.body], np.int32))

@@ -59,8 +59,8 @@ class Intersections:
     @functools.cached_property
     def _found(self) -> Pairs:
         one, other = self._one, self._other
-        room = one.room + other.room
-        return intersecting_pairs(one.side, other.side, one is other, room=room, max_bytes=self.max_bytes)
+        capacity = one.capacity + other.capacity
+        return intersecting_pairs(one.side, other.side, one is other, capacity=capacity, max_bytes=self.max_bytes)
 
 
 class _Follower:
@@ -72,11 +72,11 @@ class _Follower:
         self.corners = mesh.weld_index[mesh.faces]
         self._seams = Seams(Side(mesh))
         self.tree = tree_of(self.x, self.faces, **options)
-        self.room = int(_kernels.stack_room(self.tree.nodes))
+        self.capacity = int(_kernels.stack_capacity(self.tree.nodes))
 
     def move(self, x: Floats) -> None:
         self.x = x
-        if self._seams.follow(x):
+        if self._seams.update(x):
             self.corners = self._seams.sides[0].mesh.weld_index[self.faces]
         refit(self.tree, x, self.faces)
 
@@ -106,24 +106,24 @@ def crossings_of(x: Floats, faces: Pairs, tree: Tree, corners: Pairs | None = No
 
 
 def intersecting_pairs(
-    a: BvhSide, b: BvhSide, same: bool = False, *, room: int | None = None, max_bytes: float | None = None
+    a: BvhSide, b: BvhSide, same: bool = False, *, capacity: int | None = None, max_bytes: float | None = None
 ) -> Pairs:
     """Return `Intersections.pairs` for sides with fitted BVHs; `same`: both are one mesh."""
     n = len(a.parts)
     if not len(a.nodes) or not len(b.nodes):
         return np.empty((0, 2), np.int32)
-    if room is None:
-        room = int(_kernels.stack_room(a.nodes)) + int(_kernels.stack_room(b.nodes))
+    if capacity is None:
+        capacity = int(_kernels.stack_capacity(a.nodes)) + int(_kernels.stack_capacity(b.nodes))
     start, out = np.arange(n + 1) * _ROOM, np.empty((n * _ROOM, 2), np.int32)
     found = np.empty(n, np.int64)
-    _kernels.find_intersections(a, b, same, room + n, start, out, found)
+    _kernels.find_intersections(a, b, same, capacity + n, start, out, found)
     if (found > _ROOM).any():
         total = int(found.sum())
         advice = "cut the meshes into pieces or raise max_bytes"
         # memory for the pairs found, their keys, and the sorted list
         validate.budget(f"{total} pairs", 24.0 * total, advice, max_bytes)
         start, out = np.concatenate([[0], np.cumsum(found)]), np.empty((total, 2), np.int32)
-        _kernels.find_intersections(a, b, same, room + n, start, out, found)
+        _kernels.find_intersections(a, b, same, capacity + n, start, out, found)
     else:
         out = np.concatenate([out[s : s + k] for s, k in zip(start, found)])
     width = len(b.faces)

@@ -11,10 +11,10 @@ from ... import validate
 from ...arguments import check_arguments
 from ...kernels.jit import worth
 from ...kernels.queries import overlap as _columns
-from ...kernels.queries.layers import Screen
+from ...kernels.queries.depth_image import Screen
 from ...kernels.queries.overlap import Common, Seen
 from ...mesh import Mesh
-from .layers import MOST, DepthCamera, closed_surface, ends_of, screen_of
+from .depth_image import MOST, DepthCamera, closed_surface, ends_of, screen_of
 from .winding import bounds_of, shortest
 
 Floats = NDArray[np.float64]
@@ -136,12 +136,12 @@ def _intersection(box: Floats, screen: Screen, one: Seen, two: Seen) -> Overlap:
     low, high = box[0, screen.axis], box[1, screen.axis]
     least = 1e-14 * float(np.abs(box[:, screen.axis]).max())
     lengths, first = np.zeros((pixels, 4)), np.zeros(pixels + 1, np.int64)
-    meet = worth(_columns.meet, pixels, _SOME)
-    meet(one, two, low, least, Common(lengths, first, np.empty((0, 2))))
+    intersect_rays = worth(_columns.intersect_rays, pixels, _SOME)
+    intersect_rays(one, two, low, least, Common(lengths, first, np.empty((0, 2))))
     count = lengths[:, 3].astype(np.int64)
     first[1:] = np.cumsum(count)
     depth = np.empty((int(first[-1]), 2))
-    meet(one, two, low, least, Common(lengths, first, depth))
+    intersect_rays(one, two, low, least, Common(lengths, first, depth))
     area = 1.0 / (screen.across * screen.down)
     volume, sure, possible = (area * float(lengths[:, k].sum()) for k in range(3))
     rounding = 1e-12 * area * pixels * float(max(high - low, abs(low), abs(high)))

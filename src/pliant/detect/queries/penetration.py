@@ -26,7 +26,7 @@ FEW = 1000  # points up to which pseudonormals are computed on one thread
 NOTHING = Inside(np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 3)), np.zeros(0, np.int64), np.zeros((0, 3)))
 
 
-class SkinQueries:
+class SurfaceQueries:
     """A surface with writable vertices `x`, and the solid it encloses; call `moved` after writing them.
 
     Pseudonormals are computed on demand for the queried features, and so is the boundary of a solid with overlapping
@@ -36,7 +36,7 @@ class SkinQueries:
     def __init__(self, mesh: Mesh) -> None:
         welded = mesh.welded
         _, self.rows = np.unique(mesh.weld_index, return_index=True)
-        self.x, self.surface, self.rings = loose(welded)
+        self.x, self.surface, self.rings = writable_surface(welded)
         self.solid = Solid(welded.topology)
         self.blocks: Blocks | None = None  # a BVH fitted to x, if there is one
         self._outer: Outer | None = None
@@ -67,7 +67,7 @@ class SkinQueries:
         return self._outer
 
 
-class Depths(SkinQueries):
+class DeformingClosestPoints(SurfaceQueries):
     """Signed distances from a deforming mesh, as `ClosestPoints` gives them for a static one.
 
     `update` refits the BVH to new vertices. Vertices that coincide at rest are welded as long as they stay together.
@@ -91,7 +91,7 @@ class Depths(SkinQueries):
     def update(self, x: Any) -> Self:
         """Set the vertices (n,3) of the original, unwelded mesh and refit, unless they are where they were."""
         x = validate.floats("x", x, self._shape)
-        if self._seams.follow(x):
+        if self._seams.update(x):
             self._sew(self._seams.sides[0].mesh)
         x = x[self.rows]
         if self._refitted and np.array_equal(x.view(np.int64), self.x.view(np.int64)):
@@ -130,7 +130,7 @@ class Depths(SkinQueries):
         return Inside(rows[deep], -distance[deep], nearest[deep], faces[deep], normal[deep])
 
 
-def loose(welded: Mesh) -> tuple[Floats, Surface, Rings]:
+def writable_surface(welded: Mesh) -> tuple[Floats, Surface, Rings]:
     """Return the writable vertices of a surface, the surface, and the adjacency that its pseudonormals need.
 
     Pseudonormals are zero until `kernels.queries.pseudonormals.freshen` computes those requested.
@@ -142,7 +142,7 @@ def loose(welded: Mesh) -> tuple[Floats, Surface, Rings]:
     closed = not top.boundary.any()
     rough = np.zeros(welded.n_vertices, np.bool_)
     if closed:
-        rough[top.edges[top.use > 2]] = True
+        rough[top.edges[top.n_faces_at_edge > 2]] = True
     around = np.argsort(welded.faces.ravel(), kind="stable") // 3
     start = np.concatenate([[0], np.cumsum(np.bincount(welded.faces.ravel(), minlength=welded.n_vertices))])
     rings = Rings(start.astype(np.int32), around.astype(np.int32), *top.edge_faces, rough, closed)

@@ -19,7 +19,12 @@ THIN = 1e-5  # height of a triangle over its longest edge, below which rounding 
 def is_plain(x: Floats, top: Topology, tree: Tree) -> bool:
     """Return whether the welded faces at x (n,3) are plain; `tree` is an AABB tree over them."""
     faces = top.faces
-    if not len(faces) or not (top.use == 2).all() or top.flow.any() or (faces == np.roll(faces, 1, 1)).any():
+    if (
+        not len(faces)
+        or not (top.n_faces_at_edge == 2).all()
+        or top.orientation_sum.any()
+        or (faces == np.roll(faces, 1, 1)).any()
+    ):
         return False
     if len(crossings_of(x, faces, tree)):
         return False

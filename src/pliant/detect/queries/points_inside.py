@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ... import validate
 from ...mesh import Mesh
-from .layers import closed_surface
+from .depth_image import closed_surface
 from .winding import PointsInside
 
 __all__ = ["PointsInside", "points_inside"]

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import validate
-from ...kernels.queries import contact_records as _records
 from ...kernels.queries import drift as _drift
 from ...kernels.queries import proximity as _proximity
-from ...kernels.queries.proximity import LeafSide, Search
+from ...kernels.queries import sort_pairs as _sort
+from ...kernels.queries.proximity import BvhSearch, LeafSide
 from ..bvh.leaf_mesh import LeafMesh
 from .contact_records import reach_of
 
@@ -35,8 +35,8 @@ class NearPairs:
         self.b = a if b is None else b
         self.max_bytes = max_bytes
         self.cones = _cones(a) if cull and self.same else None
-        self._begin = a.behind if self.same else np.zeros(len(a.leaves.face), np.int32)
-        self._room = _EACH * max(len(self._begin), len(self.b.leaves.face)) // _proximity.PARTS + 64
+        self._begin = a.self_traversal_start if self.same else np.zeros(len(a.leaves.face), np.int32)
+        self._capacity = _EACH * max(len(self._begin), len(self.b.leaves.face)) // _proximity.PARTS + 64
 
     def within(self, distance: float, *, drifting: bool = False) -> tuple[Rows, Rows, Rows]:
         """Return sorted pairs (k,2): vertices of a and faces of b, vertices of b and faces of a, edges.
@@ -44,30 +44,30 @@ class NearPairs:
         For self-contact the first array holds both directions. `drifting` returns a superset of the pairs that come
         this near during the predicted displacements (`LeafMesh.predict`), see kernels/queries/drift.py.
         """
-        return self.ordered(*self._walk(distance, distance, drifting))
+        return self.ordered(*self._traverse(distance, distance, drifting))
 
     def candidates(self, distance: float) -> tuple[Rows, Counts]:
-        """Broad phase: return the candidates `found` (parts,room,3), each with its kind and the indices of its features
-        in the leaf meshes, of which counts (parts,) are filled; a superset of the near pairs.
+        """Broad phase: return the candidates `found` (parts,capacity,3), each with its kind and the indices of its
+        features in the leaf meshes, of which counts (parts,) are filled; a superset of the near pairs.
         """
-        return self._walk(distance, _proximity.UNTESTED, False)
+        return self._traverse(distance, _proximity.UNTESTED, False)
 
-    def _walk(self, distance: float, within: float, drifting: bool) -> tuple[Rows, Counts]:
+    def _traverse(self, distance: float, within: float, drifting: bool) -> tuple[Rows, Counts]:
         a, b, parts = self.a, self.b, _proximity.PARTS
         reach = reach_of(distance, a.x, b.x, *((a.drift.x, b.drift.x) if drifting else ()))
         begin = self._begin if self.cones is None else self.cones.begin(reach, a.drift.spread if drifting else None)
         counts = np.zeros(parts, np.int64)
-        one, two, search = LeafSide(*a.leaves, *a.at), LeafSide(*b.leaves, *b.at), Search(self.same, begin, reach)
+        one, two, search = LeafSide(*a.leaves, *a.at), LeafSide(*b.leaves, *b.at), BvhSearch(self.same, begin, reach)
         while True:
-            found = np.empty((parts, self._room, 3), np.int32)
+            found = np.empty((parts, self._capacity, 3), np.int32)
             if drifting:
                 _drift.drifting_pairs(one, a.drift, two, b.drift, b.is_static, search, found, counts)
             else:
                 _proximity.near_pairs(one, two, search, within, found, counts)
-            if counts.max() < self._room:
+            if counts.max() < self._capacity:
                 return found, counts
             # the counts are complete even if the buffer overflowed: allocate enough and repeat
-            self._room = int(counts.max() * 1.25) + 1
+            self._capacity = int(counts.max() * 1.25) + 1
             advice = "reduce the detection distance or raise max_bytes"
             validate.budget(f"{counts.sum()} contacts", int(counts.sum()) * _BYTES, advice, self.max_bytes)
 
@@ -78,8 +78,8 @@ class NearPairs:
         base = np.array([0, n_a, 0] if self.same else [0, n_a + n_b, n_a])
         start = np.zeros(base.max() + len(a.top.edges) + 2, np.int64)
         pairs = np.empty((int(counts.sum()), 2), np.int32)
-        _records.sort_in(found, counts, base, start, pairs)
-        _records.sort_buckets(start, pairs)
+        _sort.sort_into_buckets(found, counts, base, start, pairs)
+        _sort.sort_buckets(start, pairs)
         one, two = int(start[n_a]), int(start[base[1]])
         return pairs[:one], pairs[one:two], pairs[two:]
 

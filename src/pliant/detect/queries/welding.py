@@ -17,7 +17,7 @@ class Seams:
         self._rest = tuple(side for side in sides if side is not None)
         self.sides = self._rest
 
-    def follow(self, *x: NDArray[np.float64]) -> bool:
+    def update(self, *x: NDArray[np.float64]) -> bool:
         """Update the welding and return whether it changed: copies are welded if they coincide in each of the position
         arrays x (n,3) of all sides."""
         changed = False

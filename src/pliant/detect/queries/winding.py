@@ -99,7 +99,7 @@ class Winding:
 
     def __init__(self, topology: Topology) -> None:
         self._rays = PointsInside(topology.faces, topology.n_vertices)
-        ends, flow = topology.edges[topology.loose], topology.flow[topology.loose]
+        ends, flow = topology.edges[topology.loose], topology.orientation_sum[topology.loose]
         self.closed = not len(ends)
         piece = _pieces(ends)
         order = np.argsort(piece, kind="stable")

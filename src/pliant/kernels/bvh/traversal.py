@@ -16,7 +16,7 @@ from .volumes import EPS, SLABS, SPHERE
 CURRENT, FROM_ITEMS, BLENDED = 0, 1, 2
 
 
-class Walked(NamedTuple):
+class TraversedBvh(NamedTuple):
     bounds: np.ndarray  # (n,k+2) the nodes as floats, their volumes first
     links: np.ndarray  # (n,2k+4) i4 the nodes as integers; from 2k on skip, first, count
     items: np.ndarray  # (m,k) volumes of the elements, in leaf order
@@ -33,8 +33,8 @@ class Walked(NamedTuple):
 class Overlap(NamedTuple):
     """A broad-phase query: two BVHs, or one with itself, and the gaps up to which volumes count as overlapping."""
 
-    a: Walked
-    b: Walked
+    a: TraversedBvh
+    b: TraversedBvh
     same: bool  # whether b is a; then each pair is found once
     reach: np.ndarray  # (h,) gap per parameter of a volume
 
@@ -127,8 +127,8 @@ def extent(rows, i, kind, h):
 
 
 @kernel
-def item_pairs(query, leaves, n, out, at, room):
-    """Write the overlapping pairs of elements of n pairs of leaves to out[at:at + room]; return how many there are."""
+def item_pairs(query, leaves, n, out, at, capacity):
+    """Write the overlapping pairs of elements of n pairs of leaves to out[at:at + capacity]; return their number."""
     a, b, same, reach = query
     items_a, items_b, order_a, order_b, kind, h = a.items, b.items, a.order, b.order, a.kind, len(reach)
     links_a, links_b, w = a.links, b.links, a.links.shape[1] - 4
@@ -147,7 +147,7 @@ def item_pairs(query, leaves, n, out, at, room):
                 else:
                     hit = others_meet(items_a, p, items_b, q, kind, reach, 1.0)
                 if hit:
-                    if count < room:
+                    if count < capacity:
                         e, f = order_a[p], order_b[q]
                         if same and f < e:
                             e, f = f, e
@@ -157,8 +157,8 @@ def item_pairs(query, leaves, n, out, at, room):
 
 
 @kernel
-def walk(query, task, out, at, room):
-    """Write the pairs below the node pair `task` to out[at:at + room]; return the number of pairs and of node tests."""
+def traverse(query, task, out, at, capacity):
+    """Write the pairs below the node pair `task` to out[at:at + capacity]; return the numbers of pairs and tests."""
     a, b, same, reach = query
     bounds_a, bounds_b, links_a, links_b, kind, h = a.bounds, b.bounds, a.links, b.links, a.kind, len(reach)
     stack, leaves = np.empty((512, 2), np.int32), np.empty((512, 2), np.int32)
@@ -189,7 +189,7 @@ def walk(query, task, out, at, room):
             leaves[n, 0], leaves[n, 1] = i, j
             n += 1
             if n == len(leaves):
-                count += item_pairs(query, leaves, n, out, at + count, room - count)
+                count += item_pairs(query, leaves, n, out, at + count, capacity - count)
                 n = 0
             continue
         if top + 40 > len(stack):
@@ -204,7 +204,7 @@ def walk(query, task, out, at, room):
                 stack[top, 0], stack[top, 1] = c, d
                 d, top = d + 1 if first and not one else links_b[d, w], top + 1
             c = links_a[c, w] if first else c + 1
-    return count + item_pairs(query, leaves, n, out, at + count, room - count), tests
+    return count + item_pairs(query, leaves, n, out, at + count, capacity - count), tests
 
 
 @kernel
@@ -246,11 +246,11 @@ def front(a, b, same, tasks):
 
 
 @kernel(parallel=True)
-def walk_tasks(query, tasks, start, out, count, tests):
-    """Apply `walk` to `tasks` (t,2); task t writes to out[start[t]:start[t + 1]]; `count` (t,) is the full number."""
-    a = Walked(*query.a)  # a parallel loop takes no tuples within tuples
-    b = Walked(*query.b)
+def traverse_tasks(query, tasks, start, out, count, tests):
+    """Apply `traverse` to `tasks` (t,2); task t writes to out[start[t]:start[t + 1]]; count (t,): the full number."""
+    a = TraversedBvh(*query.a)  # a parallel loop takes no tuples within tuples
+    b = TraversedBvh(*query.b)
     same, reach = query.same, query.reach
     for t in prange(len(tasks)):
-        task, room = (tasks[t, 0], tasks[t, 1]), start[t + 1] - start[t]
-        count[t], tests[t] = walk(Overlap(a, b, same, reach), task, out, start[t], room)
+        task, capacity = (tasks[t, 0], tasks[t, 1]), start[t + 1] - start[t]
+        count[t], tests[t] = traverse(Overlap(a, b, same, reach), task, out, start[t], capacity)

@@ -15,7 +15,7 @@ from ..jit import kernel, prange
 from ..queries.cells import Cells, cell_box
 
 
-class Search(NamedTuple):
+class CellSearch(NamedTuple):
     """A search for the features of a mesh within a distance."""
 
     cells: Cells  # cell lists of its faces or edges
@@ -113,7 +113,7 @@ def vertex_face_pairs(search, x_a, x_b, faces_b, start, out):
     cells = Cells(*search.cells)  # a parallel loop takes no tuples within tuples
     rest, within = search.rest, search.within
     for i in prange(len(x_a)):
-        count = faces_near(Search(cells, rest, within), x_a, i, x_b, faces_b, out, start[i])
+        count = faces_near(CellSearch(cells, rest, within), x_a, i, x_b, faces_b, out, start[i])
         if out.shape[0] == 0:
             start[i + 1] = count
 
@@ -124,6 +124,6 @@ def edge_edge_pairs(search, a, b, low_b, start, out):
     cells = Cells(*search.cells)
     rest, within = search.rest, search.within
     for e in prange(len(a.ends)):
-        count = edges_near(Search(cells, rest, within), a, e, b, low_b, out, start[e])
+        count = edges_near(CellSearch(cells, rest, within), a, e, b, low_b, out, start[e])
         if out.shape[0] == 0:
             start[e + 1] = count

@@ -187,7 +187,7 @@ def grown(w, k):
 
 
 @kernel
-def meet(u, w):
+def overlap(u, w):
     """Whether two boxes overlap; without branches, which would be mispredicted half of the time."""
     x, y, z = (u[0] <= w[3]) & (w[0] <= u[3]), (u[1] <= w[4]) & (w[1] <= u[4]), (u[2] <= w[5]) & (w[2] <= u[5])
     return x & y & z
@@ -256,11 +256,11 @@ def sweep_range(one, two, query, begin, first, last, hits):
             j_0, j_1, j_2 = b.welded[q, 0], b.welded[q, 1], b.welded[q, 2]
             for v in range(a.vertex_start[p], a.vertex_start[p + 1]):
                 i, there[n_t, 0], there[n_t, 1] = a.vertex[v, VERTEX_WELD], v, q
-                near = meet(box(at_a.vertex_boxes, v), other) & (b.face[q] >= 0)
+                near = overlap(box(at_a.vertex_boxes, v), other) & (b.face[q] >= 0)
                 n_t += near & (i != j_0) & (i != j_1) & (i != j_2)
             for v in range(b.vertex_start[q], b.vertex_start[q + 1]):
                 j, back[n_b, 0], back[n_b, 1] = b.vertex[v, VERTEX_WELD], v, p
-                near = meet(box(at_b.vertex_boxes, v), own) & (a.face[p] >= 0)
+                near = overlap(box(at_b.vertex_boxes, v), own) & (a.face[p] >= 0)
                 n_b += near & (j != i_0) & (j != i_1) & (j != i_2)
             for e in range(a.edge_start[p], a.edge_start[p + 1]):
                 i, j = a.edge[e, EDGE_WELD_0], a.edge[e, EDGE_WELD_1]
@@ -268,7 +268,7 @@ def sweep_range(one, two, query, begin, first, last, hits):
                 for f in range(b.edge_start[q], b.edge_start[q + 1]):
                     k, h = b.edge[f, EDGE_WELD_0], b.edge[f, EDGE_WELD_1]
                     edges[n_e, 0], edges[n_e, 1] = e, f
-                    n_e += meet(box(at_b.edge_boxes, f), edge_box) & (i != k) & (i != h) & (j != k) & (j != h)
+                    n_e += overlap(box(at_b.edge_boxes, f), edge_box) & (i != k) & (i != h) & (j != k) & (j != h)
             if max(n_t, n_e, n_b) > BATCH - 9:
                 count, until = ask_all(one, two, query, batches, (n_t, n_e, n_b), hits, count, until)
                 n_t, n_e, n_b = 0, 0, 0

@@ -31,7 +31,7 @@ class Samples(NamedTuple):
     x: np.ndarray  # (n,m,3) points
     d: np.ndarray  # (n,m) signed distances
     normal: np.ndarray  # (n,m,3)
-    lean: np.ndarray  # (n,m) distances to a jump of the sign; infinite where there is none
+    sign_plane_distance: np.ndarray  # (n,m) distances to a jump of the sign; infinite where there is none
 
 
 class Fits(NamedTuple):
@@ -98,7 +98,7 @@ def to_corner(linear, child, parent, node, q, direction, a, b):
 
 
 @kernel(parallel=True)
-def draw(linear, child, parent, nodes, start, directions, shares, out):
+def hit_and_run_samples(linear, child, parent, nodes, start, directions, shares, out):
     """Hit-and-run sampling: `out` (n,2 m,3) in the cells of `nodes`, m inside and m on the hull, from `start` (n,3)."""
     for cell in prange(len(nodes)):
         node, p = nodes[cell], vec.load(start, cell)
@@ -239,13 +239,16 @@ def best_split(x, d, normal, part):
 
 
 @kernel
-def sign_jumps(x, d, lean):
+def sign_jumps(x, d, sign_plane_distance):
     """Whether samples of opposite sign are farther from the surface than from each other, or near a boundary edge."""
     for i in range(len(d)):
         for j in range(i):
             if d[i] * d[j] < 0.0:
                 apart = vec.norm(vec.sub(vec.load(x, i), vec.load(x, j)))
-                if min(lean[i], lean[j]) < np.inf or abs(d[i]) + abs(d[j]) > apart * 1.000001:
+                if (
+                    min(sign_plane_distance[i], sign_plane_distance[j]) < np.inf
+                    or abs(d[i]) + abs(d[j]) > apart * 1.000001
+                ):
                     return True
     return False
 
@@ -265,7 +268,7 @@ def decide_range(samples, tolerance, relative, first, last, fits):
     """Decide cells first..last-1: the linear function if it fits (done), else a split plane. A cell that crosses a jump
     of the sign becomes nan.
     """
-    x, d, normal, lean = samples.x, samples.d, samples.normal, samples.lean
+    x, d, normal, sign_plane_distance = samples.x, samples.d, samples.normal, samples.sign_plane_distance
     done, linear, seeds = fits.done, fits.linear, fits.seeds
     part = np.zeros(x.shape[1], np.int64)
     for c in range(first, last):
@@ -283,7 +286,7 @@ def decide_range(samples, tolerance, relative, first, last, fits):
         best = (g[0], g[1], g[2], e)
         if not done[c]:
             wide, near = spread(x[c], d[c])
-            if wide <= max(tolerance, JUMP_NEAR * near) and sign_jumps(x[c], d[c], lean[c]):
+            if wide <= max(tolerance, JUMP_NEAR * near) and sign_jumps(x[c], d[c], sign_plane_distance[c]):
                 done[c], best = 1, (np.nan, np.nan, np.nan, np.nan)
             else:
                 best = best_split(x[c], d[c], normal[c], part)

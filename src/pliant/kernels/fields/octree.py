@@ -54,7 +54,7 @@ def fit(lattice, corner, tolerance, relative, worst, nearest):
 
 
 @kernel
-def mark_jumps(lattice, lean, side, offsets, reach, jump):
+def mark_jumps(lattice, sign_plane_distance, side, offsets, reach, jump):
     """Mark cells of size `side` where the sign jumps without a surface, so that interpolation would create a false one.
 
     `offsets` (m,3): positions of the m points of a row in the unit cell, none of whose points is farther than `reach`
@@ -67,7 +67,7 @@ def mark_jumps(lattice, lean, side, offsets, reach, jump):
         for a in range(lattice.shape[1]):
             above |= lattice[c, a] > 0.0
             below |= lattice[c, a] < 0.0
-            least = min(least, lean[c, a])
+            least = min(least, sign_plane_distance[c, a])
         both = above and below
         jump[c] = least < reach * side or (both and (least < np.inf or too_steep(lattice, c, side, offsets)))
 

@@ -13,7 +13,6 @@ from ..kinds import EDGE_EDGE, FIRST, SECOND, VERTEX_FACE
 from .surface import ROUNDING
 
 ROWS = 512  # rows per task of a thread
-KEYS = 64  # buckets per task of a thread
 
 
 class Owners(NamedTuple):
@@ -21,39 +20,6 @@ class Owners(NamedTuple):
 
     first: np.ndarray  # (2,) i4 rows of their first vertices in the common array of positions
     bodies: np.ndarray  # (2,) i4 their indices
-
-
-@kernel
-def sort_in(found, counts, base, start, pairs):
-    """Sort pairs (kind, i, j) of found (parts,cap,3) by bucket base[kind] + i: bucket k is pairs[start[k]:start[k+1]].
-
-    start (keys+2,) is initially zero.
-    """
-    for part in range(len(found)):
-        for m in range(counts[part]):
-            start[base[found[part, m, 0]] + found[part, m, 1] + 2] += 1
-    for k in range(2, len(start)):
-        start[k] += start[k - 1]
-    for part in range(len(found)):
-        for m in range(counts[part]):
-            k = base[found[part, m, 0]] + found[part, m, 1] + 1
-            to = start[k]
-            pairs[to, 0], pairs[to, 1] = found[part, m, 1], found[part, m, 2]
-            start[k] = to + 1
-
-
-@kernel(parallel=True)
-def sort_buckets(start, pairs):
-    """Sort the second features in every bucket; buckets are short, so by insertion."""
-    n = len(start) - 2
-    for c in prange(-(-n // KEYS)):
-        for k in range(c * KEYS, min(n, (c + 1) * KEYS)):
-            for m in range(start[k] + 1, start[k + 1]):
-                j, to = pairs[m, 1], m
-                while to > start[k] and pairs[to - 1, 1] > j:
-                    pairs[to, 1] = pairs[to - 1, 1]
-                    to -= 1
-                pairs[to, 1] = j
 
 
 @kernel

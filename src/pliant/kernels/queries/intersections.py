@@ -28,7 +28,7 @@ class BvhSide(NamedTuple):
 
 
 @kernel
-def stack_room(nodes):
+def stack_capacity(nodes):
     """Stack size (pairs of nodes) needed to traverse a BVH with itself."""
     level = np.ones(len(nodes), np.int64)
     deepest, widest = 0, 0
@@ -51,7 +51,7 @@ def apart(a, b):
 
 
 @kernel
-def walk(a, b, same, stack, top, out, count, last):
+def traverse(a, b, same, stack, top, out, count, last):
     """Find crossing pairs below the pairs of nodes on `stack`, written to out[count:last]; beyond that only counted."""
     nodes_a, nodes_b, items_a, items_b, order_a, order_b = a.nodes, b.nodes, a.items, b.items, a.order, b.order
     waiting, n = np.empty((WAITING, 2), np.int32), 0
@@ -123,10 +123,10 @@ def resolve_waiting(a, b, same, waiting, n, out, count, last):
 
 
 @kernel(parallel=True)
-def find_intersections(a, b, same, room, start, out, found):
+def find_intersections(a, b, same, capacity, start, out, found):
     """Find crossing pairs of the subtrees a.parts with b: found[t] for subtree t, in out[start[t]:start[t+1]].
 
-    `same`: b is a, and each pair is reported once. `room`: the stack size in pairs of nodes.
+    `same`: b is a, and each pair is reported once. `capacity`: the stack size in pairs of nodes.
     """
     parts, nodes = a.parts, b.nodes
     n = len(parts)
@@ -134,7 +134,7 @@ def find_intersections(a, b, same, room, start, out, found):
     stride = spread(n)
     for k in prange(n):
         t = (k * stride) % n
-        stack = np.empty((room, 2), np.int32)
+        stack = np.empty((capacity, 2), np.int32)
         i, top = parts[t], 0
         if same:
             stack[0, 0], stack[0, 1], top = i, i, 1
@@ -144,4 +144,4 @@ def find_intersections(a, b, same, room, start, out, found):
                     top += 1
         elif not apart(a.nodes[i], nodes[0]):
             stack[0, 0], stack[0, 1], top = i, 0, 1
-        found[t] = walk(a, b, same, stack, top, out, start[t], start[t + 1]) - start[t] if top else 0
+        found[t] = traverse(a, b, same, stack, top, out, start[t], start[t + 1]) - start[t] if top else 0

@@ -235,7 +235,7 @@ def _under(row, low, inside):
 
 
 @kernel
-def _meet(a, b, low, least, out):
+def _intersect_ray(a, b, low, least, out):
     """Intersect two bodies along one ray. Return the metres in both (best estimate, lower bound, upper bound) and the
     number of intervals inside both.
 
@@ -292,7 +292,7 @@ def _meet(a, b, low, least, out):
 
 
 @kernel
-def _meet_range(one, two, low, least, first, last, common):
+def _intersect_ray_range(one, two, low, least, first, last, common):
     z_a, f_a, u_a, z_b, f_b, u_b = one.depth, one.face, one.doubt, two.depth, two.face, two.doubt
     lengths, start, out = common.lengths, common.start, common.intervals
     for k in range(first, last):
@@ -302,16 +302,16 @@ def _meet_range(one, two, low, least, first, last, common):
             continue
         ray_a = Ray(z_a[a:b], f_a[a:b], u_a[c:d], one.simple)
         ray_b = Ray(z_b[e:f], f_b[e:f], u_b[g:h], two.simple)
-        found = _meet(ray_a, ray_b, low, least, out[start[k] : start[k + 1]])
+        found = _intersect_ray(ray_a, ray_b, low, least, out[start[k] : start[k + 1]])
         lengths[k, 0], lengths[k, 1], lengths[k, 2], lengths[k, 3] = found
 
 
 @kernel(parallel=True)
-def meet(one, two, low, least, common):
+def intersect_rays(one, two, low, least, common):
     """Fill `common` along the central rays of all pixels, with intervals longer than `least` metres."""
     pixels = len(common.lengths)
     for c in prange(-(-pixels // PIXELS)):
-        _meet_range(one, two, low, least, c * PIXELS, min(pixels, (c + 1) * PIXELS), common)
+        _intersect_ray_range(one, two, low, least, c * PIXELS, min(pixels, (c + 1) * PIXELS), common)
 
 
 @kernel

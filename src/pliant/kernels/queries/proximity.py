@@ -44,7 +44,7 @@ class LeafSide(NamedTuple):
     vertices: np.ndarray
 
 
-class Search(NamedTuple):
+class BvhSearch(NamedTuple):
     """How the triangles of one side traverse the BVH of the other."""
 
     same: bool  # whether both sides are one mesh

@@ -255,7 +255,7 @@ class Guard(FormerNames):
         """Return a bound of the rounding error of distances at x, metres."""
         return ROUNDING * max(float(np.abs(x[rows]).max(initial=0.0)) for rows in (self.rows, self.driven))
 
-    def follow(self, state: State) -> None:
+    def redetect_if_needed(self, state: State) -> None:
         """Push mode: detect again if an unknown pair may be within the thickness; safe mode does so in `keep`."""
         if not self.safe and not self._follows_prediction(state.x):
             self.detection_pass(state.x, self._stride(state), (state.x - state.x_start) * self._substeps_left)

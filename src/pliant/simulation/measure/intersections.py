@@ -20,7 +20,7 @@ class IntersectionStatistics(IntersectionCount):
 
     def __init__(self, scene: Scene, x: Floats) -> None:
         super().__init__(scene, x)
-        self._bending, self._reach = set(scene.deforming_motions), PINCH * scene.eps
+        self._deforming, self._reach = set(scene.deforming_motions), PINCH * scene.eps
 
     def crossing_pairs(self) -> tuple[int, int]:
         """Pairs of cloth and body triangles that cross (not only touch) at the last positions, and the pinched ones.
@@ -31,7 +31,7 @@ class IntersectionStatistics(IntersectionCount):
         count, pinched = 0, 0
         for c in self.obstacles:
             faces = np.concatenate([self._crossing(b, c)[:, 1] for b in self.deformable])
-            near = self._pinched(c, faces) if c in self._bending and len(faces) else 0
+            near = self._pinched(c, faces) if c in self._deforming and len(faces) else 0
             count, pinched = count + len(faces) - near, pinched + near
         return count, pinched
 

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from ...detect.queries.closest_point import ClosestPoints
 from ...detect.queries.intersections import Intersections
-from ...detect.queries.penetration import Depths
+from ...detect.queries.penetration import DeformingClosestPoints
 from ...mesh import Mesh
 from ...motion.rigid import brought
 from ...scene import Scene
@@ -26,7 +26,7 @@ class Referee:
         self.scene = scene
         rigid = [f for f in scene.obstacles if f not in scene.deforming_motions]
         self.pairs = [(b, f, _LeastDistance(scene.bodies[f].mesh)) for b in scene.deformable for f in rigid]
-        self.bending = {f: Depths(scene.bodies[f].mesh.welded) for f in scene.deforming_motions}
+        self.deforming = {f: DeformingClosestPoints(scene.bodies[f].mesh.welded) for f in scene.deforming_motions}
         self._self_intersections: dict[int, Intersections] = {}
         self.pinched, self.pinched_depth = 0, 0.0
         self.moving = {f for f in scene.moving if f not in scene.deforming_motions}
@@ -46,7 +46,7 @@ class Referee:
             if not body.closed or body.box_gap(p) < least:
                 least = min(least, body.least(p))
         self.pinched, self.pinched_depth = 0, 0.0
-        for f, depths in self.bending.items():
+        for f, depths in self.deforming.items():
             depths.update(x[self.scene.rows(f)])
             for p in points.values():
                 distance = depths.query(p)[0]
@@ -92,15 +92,15 @@ class _LeastDistance:
         exact = ClosestPoints(mesh)
         self.mesh = mesh.welded
         self.closed = mesh.issues.encloses
-        self.ask = exact.query if self.closed else exact.before
+        self.query = exact.query if self.closed else exact.query_by_nearest_face
         top = self.mesh.topology
-        self.rim = (top.use != 2) | (top.flow != 0)  # edges beyond which the side is not defined
+        self.rim = (top.n_faces_at_edge != 2) | (top.orientation_sum != 0)  # edges beyond which the side is not defined
         self.rim_vertex = np.zeros(self.mesh.n_vertices, np.bool_)
         self.rim_vertex[top.edges[self.rim]] = True
         self.seen = np.zeros((0, 3))  # positions at the last measurement of each point
         self.distance = np.zeros(0)
         self.face = np.zeros(0, np.int64)
-        self.around = np.zeros(0, np.bool_)  # behind the open body, without having crossed it
+        self.passed_around_boundary = np.zeros(0, np.bool_)  # behind the open body, without having crossed it
 
     def box_gap(self, p: Floats) -> float:
         """Lower bound of the distance between the bounding boxes of the points and the body, metres."""
@@ -110,10 +110,10 @@ class _LeastDistance:
     def least(self, p: Floats) -> float:
         if len(self.seen) != len(p):
             self.seen = p.copy()
-            self.distance, nearest, self.face, _ = self.ask(p)
-            self.around = (self.distance < 0.0) & self._at_rim(nearest, self.face)
-            return float(self.distance[~self.around].min(initial=np.inf))
-        away = np.where(self.around, -self.distance, self.distance)
+            self.distance, nearest, self.face, _ = self.query(p)
+            self.passed_around_boundary = (self.distance < 0.0) & self._at_rim(nearest, self.face)
+            return float(self.distance[~self.passed_around_boundary].min(initial=np.inf))
+        away = np.where(self.passed_around_boundary, -self.distance, self.distance)
         bound = away - np.linalg.norm(p - self.seen, axis=1)
         first = np.argsort(bound, kind="stable")[:64]
         least = self._measure(p, first)
@@ -125,13 +125,13 @@ class _LeastDistance:
         if not len(rows):
             return np.inf
         moved, before = np.linalg.norm(p[rows] - self.seen[rows], axis=1), self.distance[rows]
-        d, nearest, face, _ = self.ask(p[rows], self.face[rows])
+        d, nearest, face, _ = self.query(p[rows], self.face[rows])
         if not self.closed:
             crossed = (np.abs(d) + np.abs(before) <= moved) & ~self._at_rim(nearest, face)
             went = (before >= 0.0) & ~crossed
-            self.around[rows] = (d < 0.0) & (self.around[rows] | went)
+            self.passed_around_boundary[rows] = (d < 0.0) & (self.passed_around_boundary[rows] | went)
         self.seen[rows], self.distance[rows], self.face[rows] = p[rows], d, face
-        return float(d[~self.around[rows]].min(initial=np.inf))
+        return float(d[~self.passed_around_boundary[rows]].min(initial=np.inf))
 
     def _at_rim(self, q: Floats, face: NDArray[np.int64]) -> NDArray[np.bool_]:
         """(n,) mask of surface points `q` on `face` that lie on the boundary or on an edge without a defined side."""

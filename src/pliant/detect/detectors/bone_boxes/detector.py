@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .... import validate
+from .... import renamed, validate
 from ....arguments import check_arguments
 from ....contacts import Contacts, Pool
 from ....kernels.detectors.bone_boxes import boxes as _boxes
@@ -18,7 +18,7 @@ from ....motion.rigid import IDENTITY_POSE
 from ....state import State
 from ...base import BaseDetector, Finds, Inside, InsideQuery, Reports, Side
 from ...queries.contact_records import reach_of
-from ...queries.penetration import NOTHING, SkinQueries
+from ...queries.penetration import NOTHING, SurfaceQueries
 from .boxes import SLABS, BoneBoxes
 from .probes import SOME, Probes, Touching, sound
 
@@ -39,8 +39,8 @@ class BoneBoxesDetector(BaseDetector):
     clip. `exact=False` uses the paper's test, in which the projection of the point onto the triangle's plane must lie
     in the triangle, so that points nearest to edges and corners are missed (`guarantee` is then C).
 
-    boxes: `BoneBoxes`, with `tolerances` and `widened`. looked, measured: the numbers of triangles visited in lists and
-    of distances computed at the last update; `spared` is the fraction of all point-triangle pairs not visited.
+    boxes: `BoneBoxes`, with `tolerances` and `widened`. visited, measured: the numbers of triangles visited in lists
+    and of distances computed at the last update; `spared` is the fraction of all point-triangle pairs not visited.
     """
 
     name = "bone-boxes"
@@ -49,12 +49,12 @@ class BoneBoxesDetector(BaseDetector):
     needs = "a skinned obstacle; others are accepted, but slow"
     gives = "signed distance, normal, depth (closed obstacle)"
     source = "Pelechano, Bull, Slater"
-    follows = True
+    obstacle_may_deform = True
     reports = Reports.POINTS
 
     def __init__(
         self,
-        soft: Side,
+        deformable: Side,
         body: Side,
         *,
         within: float,
@@ -64,34 +64,36 @@ class BoneBoxesDetector(BaseDetector):
         deep: bool = True,
         every: float = EVERY,
     ) -> None:
-        self.deformable, self.body = soft, body
+        self.deformable, self.body = deformable, body
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
         self.exact = bool(exact)
         self.guarantee = "A" if exact else "C"
         mesh = body.mesh
         if not mesh.n_faces:
             raise ValueError(f"mesh {mesh.name!r} has no faces; expected a surface")
-        self._skin = SkinQueries(mesh)
+        self._skin = SurfaceQueries(mesh)
         self._rows = self._skin.rows
         self._seams = len(self._rows) < mesh.n_vertices
         self._deep = deep and self.exact and mesh.issues.encloses and not mesh.issues.inward
         every = validate.number("every", every, above=0.0)
         self.boxes = self._build(validate.whole("slabs", slabs, low=1, high=1000), every)
         self._matrices = np.full((1, 3, 4), np.nan)
-        x, edges = soft.mesh.vertices, soft.mesh.topology.edges
+        x, edges = deformable.mesh.vertices, deformable.mesh.topology.edges
         self.edges = edges if midpoints else edges[:0]
         self._vertices, self._middles = Probes(x), Probes(x[self.edges].mean(1))
         self._middle = np.empty((len(self.edges), 3))
         self._displacement, self._moved = np.empty((len(self._rows), 3)), np.zeros((len(self.boxes.bones), 7))
         self._pool = Pool()
-        rows, bodies = (soft.first, body.first), (soft.body, body.body)
+        rows, bodies = (deformable.first, body.first), (deformable.body, body.body)
         self._owners = _records.Owners(np.array(rows, np.int32), np.array(bodies, np.int32))
-        self.looked = self.measured = self._queried = 0
+        self.visited = self.measured = self._queried = 0
+
+    looked = renamed.attribute("looked", "visited")
 
     @property
     def spared(self) -> float:
         """Fraction of the point-triangle pairs that were not visited."""
-        return 1.0 - self.looked / max(self._queried * self.body.mesh.n_faces, 1)
+        return 1.0 - self.visited / max(self._queried * self.body.mesh.n_faces, 1)
 
     def update(self, state: State) -> Self:
         """Move the boxes with their bones, widen the range of skin vertices that left theirs, and query all points."""
@@ -115,7 +117,7 @@ class BoneBoxesDetector(BaseDetector):
         two.follow(self._middle, self.boxes, self._moved)
         _memory.vouch(self.edges, one.points, one.clear, two.clear)
         two.query(self.boxes, self._skin, *how)
-        self.looked, self.measured = one.looked + two.looked, one.measured + two.measured
+        self.visited, self.measured = one.visited + two.visited, one.measured + two.measured
         self._queried = len(one.points) + two.queried
         return self
 

@@ -10,7 +10,7 @@ from ....kernels.detectors.bone_boxes.lookup import ProbeArrays, Touching
 from ....kernels.jit import worth
 from ....kernels.queries import closest_point as _nearest
 from ...base import Inside
-from ...queries.penetration import SkinQueries
+from ...queries.penetration import SurfaceQueries
 from ...queries.winding import INSIDE
 from .boxes import BoneBoxes
 
@@ -29,7 +29,7 @@ class Probes:
         n = len(points)
         self.order = _nearest.along_curve(points)
         self.clear, self.points = np.zeros(n), points.copy()
-        self.looked = self.measured = self.queried = 0
+        self.visited = self.measured = self.queried = 0
         found, barycentric, pace, hint = (
             np.full((n, 3), -1, np.int64),
             np.empty((n, 3)),
@@ -48,19 +48,19 @@ class Probes:
         """Move the points to x (n,3) and reduce their clearance by the motion of the skin in each box, moved (b,7)."""
         _memory.follow_points(x, self._arrays, self.order, boxes.placed.world, moved, boxes.slack)
 
-    def query(self, boxes: BoneBoxes, skin: SkinQueries, within: float, exact: bool, deep: bool) -> None:
+    def query(self, boxes: BoneBoxes, skin: SurfaceQueries, within: float, exact: bool, deep: bool) -> None:
         """Find the nearest triangle of each point closer than `within`; with `deep`, of all points inside a closed
         skin."""
         arrays, reach, slack = self._arrays, boxes.reach, boxes.slack
         posed = Skin(boxes.boxes, boxes.placed, skin.surface.x, slack)
-        self.looked = self.measured = self.count = 0
+        self.visited = self.measured = self.count = 0
         near = min(within * (1.0 + 1e-12) + slack, reach)
         which = self._which[: _memory.choose(self.order, self.clear, near, self._which)]
         self.queried = len(which)
         if not self.queried:
             return
         counts = _counts(self.queried)
-        _kernels.look(posed, arrays, which, reach, exact, counts)
+        _kernels.find_nearest(posed, arrays, which, reach, exact, counts)
         self._count(counts)
         lists = (self._doubts, self._hopeful)
         m, k = _memory.doubts(arrays, which, reach, near, slack if deep else -1.0, *lists)
@@ -92,8 +92,8 @@ class Probes:
         return np.asarray(self._arrays.found[which, 2])
 
     def _count(self, counts: NDArray[np.int64]) -> None:
-        looked, measured = counts.sum(0).tolist()
-        self.looked += looked
+        visited, measured = counts.sum(0).tolist()
+        self.visited += visited
         self.measured += measured
 
     def within(self, distance: float) -> Touching:
@@ -107,7 +107,7 @@ def _counts(points: int) -> NDArray[np.int64]:
     return np.zeros((-(-points // CHUNK), 2), np.int64)
 
 
-def sound(points: Floats, begin: NDArray[np.int64], boxes: BoneBoxes, skin: SkinQueries) -> Inside:
+def sound(points: Floats, begin: NDArray[np.int64], boxes: BoneBoxes, skin: SurfaceQueries) -> Inside:
     """Find which of `points` (n,3) are inside a closed skin, with penetration depth and separation direction. `begin`
     (n,): rows of triangles to start from, or -1. Stores nothing."""
     rows = np.flatnonzero(skin.sides(points) == INSIDE)

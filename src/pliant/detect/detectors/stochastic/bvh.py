@@ -17,7 +17,7 @@ from ....state import State
 from ...base import BaseDetector, Finds, Side
 from ...bvh.tree import refit, tree_of
 from ...queries.contact_records import PosedSide, WeldedSide, contacts_of
-from ...queries.penetration import Depths
+from ...queries.penetration import DeformingClosestPoints
 from ...queries.welding import Seams
 from .facets import joined, sorted_pairs
 from .records import Recorder
@@ -46,7 +46,7 @@ class StochasticBvhDetector(BaseDetector):
     needs = "any triangle meshes"
     gives = "distance, normal, depth (closed obstacle)"
     source = "Teschner et al. 2005, section 3.1"
-    follows = True
+    obstacle_may_deform = True
     variants = ({"quality": 0.9},)  # the default finds all contacts
 
     def __init__(
@@ -94,19 +94,21 @@ class StochasticBvhDetector(BaseDetector):
         self._whole = joined(self._parts)
         self._recorder = Recorder(self._parts)
         apart = self._exact and not self.same
-        self._depths = [Depths(part.side.mesh) if part.solid and apart else None for part in self._parts]
+        self._depths = [
+            DeformingClosestPoints(part.side.mesh) if part.solid and apart else None for part in self._parts
+        ]
 
     def update(self, state: State) -> Self:
         """Refit to the positions and traverse."""
         self._began = self._clock()
-        if self._seams.follow(state.x):
+        if self._seams.update(state.x):
             self._sew()
         for part, tree in zip(self._parts, self._trees, strict=True):
             refit(tree, state.x[part.side.rows], part.side.mesh.faces)
         for part, depths in zip(self._parts, self._depths, strict=True):
             if depths is not None:
                 depths.update(state.x[part.side.rows])
-        self._walk(state.x)
+        self._traverse(state.x)
         return self
 
     def find(self, state: State) -> Contacts:
@@ -137,7 +139,7 @@ class StochasticBvhDetector(BaseDetector):
     def estimated_recall(self) -> float:
         return self._recall
 
-    def _walk(self, x: Floats) -> None:
+    def _traverse(self, x: Floats) -> None:
         a, b = self._walkers[0], self._walkers[-1]
         state, hopes = np.zeros(5, np.int64), np.zeros(2)
         if all(len(walker.nodes) for walker in (a, b)):

@@ -47,7 +47,7 @@ class ActivePairsDetector(BaseDetector):
     needs = "any triangle meshes; motion that is small between updates"
     gives = "distance, normal, depth (closed obstacle)"
     source = "Teschner et al. 2005, section 3.2"
-    follows = True
+    obstacle_may_deform = True
 
     def __init__(
         self,
@@ -91,12 +91,12 @@ class ActivePairsDetector(BaseDetector):
         self._touching = self._waiting = np.zeros((0, 2), np.int32)
         self._now, self._hits, self._known = 0, 0.0, 0.0
         self.regions = self.followed = self.looked = 0
-        self._seen = _room(1 << 12)
+        self._seen = _allocate(1 << 12)
 
     def update(self, state: State) -> Self:
         """Sample, descend and flood-fill; all tracked state changes here."""
         x = state.x
-        if self._seams.follow(x):
+        if self._seams.update(x):
             self._sew()
         self._reach = grown(self.within, x)
         guessed = self._guess(x)
@@ -110,7 +110,7 @@ class ActivePairsDetector(BaseDetector):
             size = 2 * len(self._seen.keys)
             advice = "reduce the detection distance"
             validate.budget(f"{size} pairs of triangles", _BYTES * size, advice, self.max_bytes)
-            self._seen = _room(size)
+            self._seen = _allocate(size)
         near = self._seen.near[: counts[0]]
         self._found = self._features(x, near)
         self.looked, self.regions = int(counts[1]), int(counts[2])
@@ -204,13 +204,13 @@ class ActivePairsDetector(BaseDetector):
         return np.concatenate(ends).astype(np.int32)
 
     def _features(self, x: Floats, near: Ints) -> Ints:
-        room = 4 * len(near) + 16
+        capacity = 4 * len(near) + 16
         while True:
-            out = np.empty((room, 3), np.int32)
+            out = np.empty((capacity, 3), np.int32)
             count = _features.add_features(self._query(x), near, 0, len(near), out, 0)
-            if count < room:
+            if count < capacity:
                 return out[:count]
-            room = count + 1
+            capacity = count + 1
 
     def _picked(self, x: Floats, near: Ints) -> Ints:
         """Return (k,2) vertices to track from near triangle pairs: of fully flooded regions the first and every
@@ -226,6 +226,6 @@ class ActivePairsDetector(BaseDetector):
         return np.stack([a[at, best[at] // 3], b[at, best[at] % 3]], 1)
 
 
-def _room(size: int) -> Seen:
+def _allocate(size: int) -> Seen:
     keys, stamp, where = np.zeros(size, np.int64), np.zeros(size, np.int32), np.zeros(size, np.int32)
     return Seen(keys, stamp, where, np.empty((size // 4, 3), np.int32))

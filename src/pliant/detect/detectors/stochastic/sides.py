@@ -11,7 +11,7 @@ from ....kernels.jit import worth
 from ....kernels.mesh.features import Segments
 from ....kernels.queries import pseudonormals as _normals
 from ...queries.contact_records import WeldedSide
-from ...queries.penetration import loose
+from ...queries.penetration import writable_surface
 from ...queries.solid import Solid
 from ...queries.winding import INSIDE
 
@@ -27,7 +27,7 @@ class Closed:
     def __init__(self, part: WeldedSide) -> None:
         mesh = part.side.mesh
         self._rows = part.rows if mesh.welded is not mesh else None
-        self._x, self._surface, self._rings = loose(mesh.welded)
+        self._x, self._surface, self._rings = writable_surface(mesh.welded)
         self._solid = Solid(mesh.welded.topology)
         top, welded = mesh.topology, mesh.welded.topology
         same = np.empty(len(top.edges), np.int64)

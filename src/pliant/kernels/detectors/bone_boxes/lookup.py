@@ -64,7 +64,7 @@ def single_above(a):
 
 
 @kernel
-def look_range(skin, probes, which, first, last, reach, exact):
+def find_nearest_range(skin, probes, which, first, last, reach, exact):
     """Find the nearest triangles within `reach` of the points which[first:last]; where there is none, the row of the
     triangle is unchanged. Return the numbers of triangles visited and measured. Ties go to the lower face, so that the
     result does not depend on the order of boxes and lists.
@@ -81,7 +81,7 @@ def look_range(skin, probes, which, first, last, reach, exact):
     items, bounds, corners, face, slabs = boxes.items, boxes.bounds, boxes.corners, boxes.face, boxes.slabs
     near = np.empty(len(turn) + 1, np.int32)
     count = boxes_near(placed.world, points, which, first, last, reach, near)
-    looked, measured = 0, 0
+    visited, measured = 0, 0
     for t in range(first, last):
         i = which[t]
         p = vec.load(points, i)
@@ -97,7 +97,7 @@ def look_range(skin, probes, which, first, last, reach, exact):
             if not (low[b, 1] - reach <= q_1 <= high[b, 1] + reach and low[b, 2] - reach <= q_2 <= high[b, 2] + reach):
                 continue
             s = b * slabs + min(max(int((q_0 - begin[b]) * per[b]), 0), slabs - 1)
-            looked += start[s + 1] - start[s]
+            visited += start[s + 1] - start[s]
             l_0, l_1, l_2 = single_below(q_0 - reach), single_below(q_1 - reach), single_below(q_2 - reach)
             h_0, h_1, h_2 = single_above(q_0 + reach), single_above(q_1 + reach), single_above(q_2 + reach)
             for k in range(start[s], start[s + 1]):
@@ -115,12 +115,12 @@ def look_range(skin, probes, which, first, last, reach, exact):
         found[i, 0], found[i, 1] = b_face, b_feature
         found[i, 2] = b_row if b_row >= 0 else found[i, 2]  # else unchanged: a search may start there
         barycentric[i, 0], barycentric[i, 1], barycentric[i, 2] = b_u, b_v, b_w
-    return looked, measured
+    return visited, measured
 
 
 @kernel(parallel=True)
-def look(skin, probes, which, reach, exact, counts):
-    """Apply `look_range` to all of `which`; counts (chunks,2)."""
+def find_nearest(skin, probes, which, reach, exact, counts):
+    """Apply `find_nearest_range` to all of `which`; counts (chunks,2)."""
     boxes = Boxes(*skin.boxes)  # a parallel loop takes no tuples within tuples
     placed = Placed(*skin.placed)
     x, slack = skin.x, skin.slack
@@ -128,7 +128,7 @@ def look(skin, probes, which, reach, exact, counts):
     for c in prange(-(-n // CHUNK)):
         last = min(n, (c + 1) * CHUNK)
         posed = Skin(boxes, placed, x, slack)
-        counts[c, 0], counts[c, 1] = look_range(posed, probes, which, c * CHUNK, last, reach, exact)
+        counts[c, 0], counts[c, 1] = find_nearest_range(posed, probes, which, c * CHUNK, last, reach, exact)
 
 
 @kernel
@@ -162,7 +162,7 @@ def search_one(skin, p, row, most):
     boxes, placed, x, slack = skin
     turn, ball, around, home, bounds = placed.turn, placed.ball, boxes.around, boxes.home, boxes.bounds
     corners, face, low, high, slabs = boxes.corners, boxes.face, boxes.low, boxes.high, boxes.slabs
-    looked, measured, b_face, b_feature, b_row = 0, 0, np.int64(-1), np.int64(0), np.int64(-1)
+    visited, measured, b_face, b_feature, b_row = 0, 0, np.int64(-1), np.int64(0), np.int64(-1)
     best, b_u, b_v, b_w = most * most, 0.0, 0.0, 0.0
     if row >= 0 or best == np.inf:
         b_row = row if row >= 0 else np.int64(home[first_guess(ball, p) * slabs])
@@ -184,7 +184,7 @@ def search_one(skin, p, row, most):
             x_0, y_0, z_0 = around[s, 0], around[s, 1], around[s, 2]
             if not gap2(x_0, y_0, z_0, around[s, 3], around[s, 4], around[s, 5], q, slack) <= best:
                 continue
-            looked += home[s + 1] - home[s]
+            visited += home[s + 1] - home[s]
             for r in range(home[s], home[s + 1]):
                 x_0, y_0, z_0 = bounds[r, 0], bounds[r, 1], bounds[r, 2]
                 if gap2(x_0, y_0, z_0, bounds[r, 3], bounds[r, 4], bounds[r, 5], q, slack) > best:
@@ -196,7 +196,7 @@ def search_one(skin, p, row, most):
                 if d_2 < best or (d_2 == best and f < b_face):
                     best, b_face, b_feature, b_row = d_2, f, np.int64(feature), np.int64(r)
                     b_u, b_v, b_w, root = u, v, w, math.sqrt(d_2) + slack
-    return best, b_face, b_feature, b_row, b_u, b_v, b_w, looked, measured
+    return best, b_face, b_feature, b_row, b_u, b_v, b_w, visited, measured
 
 
 @kernel
@@ -209,7 +209,7 @@ def classify_far_range(skin, probes, which, first, last, side):
     """
     points, found, barycentric, clear, slack = probes.points, probes.found, probes.barycentric, probes.clear, skin.slack
     balls, count = np.empty((last - first, 4)), 0
-    looked, measured = 0, 0
+    visited, measured = 0, 0
     for t in range(first, last):
         i = which[t]
         p, bound = vec.load(points, i), 0.0
@@ -219,7 +219,7 @@ def classify_far_range(skin, probes, which, first, last, side):
             clear[i] = bound - slack
             continue
         d_2, f, feature, row, u, v, w, one, two = search_one(skin, p, found[i, 2], np.inf)
-        looked, measured = looked + one, measured + two
+        visited, measured = visited + one, measured + two
         found[i, 0], found[i, 1], found[i, 2] = f, feature, row
         vec.store(barycentric, i, (u, v, w))
         if side[t] >= 0:
@@ -227,7 +227,7 @@ def classify_far_range(skin, probes, which, first, last, side):
             balls[count, 3] = clear[i]
             vec.store(balls, count, p)
             count += 1
-    return looked, measured
+    return visited, measured
 
 
 @kernel(parallel=True)

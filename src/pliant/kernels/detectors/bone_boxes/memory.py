@@ -122,7 +122,7 @@ def measure_range(skin, probes, which, first, last, near):
     """Compute lower bounds of the clearance of points which[first:last], known to be outside."""
     points, clear, pace, hint, slack = probes.points, probes.clear, probes.pace, probes.hint, skin.slack
     balls, count = np.empty((last - first, 4)), 0
-    looked, measured = 0, 0
+    visited, measured = 0, 0
     for t in range(first, last):
         i = which[t]
         p, bound = vec.load(points, i), 0.0
@@ -132,12 +132,12 @@ def measure_range(skin, probes, which, first, last, near):
             most = min(near + LASTS * pace[i], MOST * near)
             found = search_one(skin, p, -1, most)
             bound = math.sqrt(found[0]) - slack
-            looked, measured = looked + found[7], measured + found[8]
+            visited, measured = visited + found[7], measured + found[8]
             balls[count, 3] = bound
             vec.store(balls, count, p)
             count += 1
         clear[i], hint[i] = max(clear[i], bound), bound
-    return looked, measured
+    return visited, measured
 
 
 @kernel(parallel=True)

@@ -1,4 +1,4 @@
-"""The referee of `compare`: exact contacts by definition. It shares no search code with any method.
+"""The reference contacts of `compare`, exact by definition; they share no search code with any method.
 
 Candidates come from sweep and prune along one axis, distances from projections onto segments and planes, in NumPy.
 """
@@ -110,11 +110,12 @@ def box_pairs(low_a: Floats, high_a: Floats, low_b: Floats, high_b: Floats, reac
         i = np.repeat(np.arange(start, end), number)
         skip = np.repeat(np.cumsum(number) - number, number)
         j = order[np.arange(len(i)) - skip + np.repeat(first[start:end], number)]
-        meet = np.ones(len(i), np.bool_)
+        overlap = np.ones(len(i), np.bool_)
         for k in range(3):
-            meet[meet] = (low_a[i[meet], k] <= high_b[j[meet], k]) & (high_a[i[meet], k] >= low_b[j[meet], k])
-        if meet.any():
-            yield np.stack([i[meet], j[meet]], 1)
+            a, b = i[overlap], j[overlap]
+            overlap[overlap] = (low_a[a, k] <= high_b[b, k]) & (high_a[a, k] >= low_b[b, k])
+        if overlap.any():
+            yield np.stack([i[overlap], j[overlap]], 1)
         start = end
 
 

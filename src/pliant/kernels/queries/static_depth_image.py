@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..geometry import raster_small
+from ..geometry.raster_small import BLOCK, FOUR, ONE, ROW, SMALL, THREE, TWO, passed
 from ..jit import kernel, prange
-from . import small_faces
-from .layer_order import ordered
-from .layers import CORNERS, FULL, HALF, TOP, count_large, snapped
-from .small_faces import BLOCK, FOUR, ONE, ROW, SMALL, THREE, TWO, passed
+from .depth_image import CORNERS, FULL, HALF, TOP, count_large, snapped
+from .depth_image_order import ordered
 
 GROUP = 8  # corners: one coordinate of them fills a cache line
 FACES = GROUP - 2  # per group at most
@@ -54,8 +54,8 @@ class Space(NamedTuple):
     p: np.ndarray  # (BLOCK,) snapped coordinates, as in `Drawn`
     code: np.ndarray  # (BLOCK,) unsigned; columns and rows passed
     own: np.ndarray  # (BLOCK,) unsigned; 0, 1, 2, ...: the corners of a block are their own strip
-    face_block: small_faces.FaceBlock
-    hits: small_faces.Hits
+    face_block: raster_small.FaceBlock
+    hits: raster_small.Hits
 
 
 @kernel
@@ -147,7 +147,7 @@ def _copy(x, k, y, to):
 
 @kernel
 def _project(corner, screen, chosen, first, last, space):
-    """As `layers.project`, for the corners of groups chosen[first:last]; written from 0 on."""
+    """As `depth_image.project`, for the corners of groups chosen[first:last]; written from 0 on."""
     a, b, p, code = space.a, space.b, space.p, space.code
     u, v = np.uint64((screen.axis + 1) % 3 * GROUP), np.uint64((screen.axis + 2) % 3 * GROUP)
     for m in range(np.uint64(last - first)):
@@ -180,7 +180,7 @@ def _between(code, ends, groups, first, last, kept):
 
 @kernel
 def _fetch(corner, owner, axis, chosen, first, last, face, space):
-    """As `layers._fetch`, for faces that end in the groups `chosen`."""
+    """As `depth_image._fetch`, for faces that end in the groups `chosen`."""
     in_strips, along, kept = len(owner) > 0, np.uint64(axis * GROUP), space.face_block.kept
     word, z = space.hits
     for n in range(last - first):
@@ -208,13 +208,13 @@ def _keep_large(drawn, chosen, space, large, first, last):
 @kernel
 def _room():
     a, b, p, code = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK, np.int64), np.empty(BLOCK, np.uint32)
-    face_block, hits = small_faces.room()
+    face_block, hits = raster_small.workspace()
     return Space(a, b, p, code, np.arange(BLOCK).astype(np.uint32), face_block, hits)
 
 
 @kernel
 def _search(groups, screen, drawn, chosen, to, found, space):
-    """As `layers._search`, for the groups `chosen`; written from `to` on."""
+    """As `depth_image._search`, for the groups `chosen`; written from `to` on."""
     face_block, hits, face, large = space.face_block, space.hits, found.face, found.large
     kept, corner = face_block.kept, groups.corner
     n = big = np.uint64(to)
@@ -223,12 +223,14 @@ def _search(groups, screen, drawn, chosen, to, found, space):
         block = chosen[start:stop]
         _project(corner, screen, chosen, start, stop, space)
         count = _between(space.code, groups.ends, chosen, start, stop, kept)
-        small_faces.fetch(space.own, space.p, kept, count, face_block.corner)
-        small_faces.find_centres(face_block.corner, count, screen, face_block.pixel, face_block.turn, face_block.state)
+        raster_small.fetch(space.own, space.p, kept, count, face_block.corner)
+        raster_small.find_centres(
+            face_block.corner, count, screen, face_block.pixel, face_block.edge_values, face_block.state
+        )
         enough = n + np.uint64(SMALL * BLOCK) <= np.uint64(to + CORNERS)
-        n, big = small_faces.take(kept, face_block.state, count, enough, n, face, large, big)
+        n, big = raster_small.take(kept, face_block.state, count, enough, n, face, large, big)
         _fetch(corner, drawn.owner, screen.axis, block, before, n, face, space)
-        small_faces.fill(face_block, hits, screen.width, before, n, found.pixel, found.depth, face)
+        raster_small.fill(face_block, hits, screen.width, before, n, found.pixel, found.depth, face)
         _keep_large(drawn, block, space, large, np.int64(others), np.int64(big))
     return np.int64(n) - to, np.int64(big) - to
 
@@ -264,10 +266,10 @@ def share(groups, screen, chosen):
 
 @kernel(parallel=True)
 def search(groups, screen, drawn, most, low, high, chosen, found):
-    """As `layers.search`, for groups whose boxes contain a column and a row of centres; chosen (g,) is workspace.
+    """As `depth_image.search`, for groups whose boxes contain a column and a row of centres; chosen (g,) is workspace.
 
-    Return the number of hits of large faces and, if there are none, all hits sorted as by `layer_order.ordered`. Return
-    -1 and no hits where the estimated fraction of groups exceeds `most`.
+    Return the number of hits of large faces and, if there are none, all hits sorted as by `depth_image_order.ordered`.
+    Return -1 and no hits where the estimated fraction of groups exceeds `most`.
     """
     if share(groups, screen, chosen) > most:
         return -1, ordered(found, 0, low, high)

@@ -12,11 +12,11 @@ from ... import validate
 from ...kernels.geometry.raster import REACH
 from ...kernels.jit import COMPILED, worth
 from ...kernels.mesh import adjacency as _adjacency
-from ...kernels.queries import layer_order as _order
-from ...kernels.queries import layers as _kernels
+from ...kernels.queries import depth_image as _kernels
+from ...kernels.queries import depth_image_order as _order
 from ...kernels.queries import overlap as _columns
 from ...kernels.queries import strips as _strips
-from ...kernels.queries.layers import Covered, Drawn, Found, Screen, VertexBuffer
+from ...kernels.queries.depth_image import Covered, Drawn, Found, Screen, VertexBuffer
 from ...mesh import Mesh
 from .winding import bounds_of, shortest
 
@@ -44,7 +44,7 @@ class Stretches:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Layers:
+class LayeredDepthImage:
     """A layered depth image.
 
     Pixel k (in row order) has layers start[k]:start[k+1] of depth (m,), metres along the axis, ascending, and of face
@@ -140,7 +140,7 @@ class DepthCamera:
         self.drawn = Drawn(
             self.faces, self.faces.ravel(), np.empty(0, np.int32), np.empty(n, np.int64), np.empty(n, np.uint32)
         )
-        self._found = room(len(self.drawn.strip))
+        self._found = allocate(len(self.drawn.strip))
         self._hits = Covered(np.empty(0, np.int32), np.empty(0), np.empty(0, np.int32))
 
     def string(self) -> None:
@@ -159,9 +159,9 @@ class DepthCamera:
         corners = strip[:length].view(np.uint32).copy()
         corners.setflags(write=False)  # as the mesh's faces are
         self.drawn = self.drawn._replace(strip=corners, owner=owner[:length].copy())
-        self._found = room(length)
+        self._found = allocate(length)
 
-    def take(self, x: Floats, screen: Screen, box: Floats, clip: bool = True) -> Layers:
+    def take(self, x: Floats, screen: Screen, box: Floats, clip: bool = True) -> LayeredDepthImage:
         """Render the image for vertices x (n,3) in metres; `clip` clamps layers outside the box to it."""
         # kernels do not check bounds
         if x.shape != self.mesh.vertices.shape or x.dtype != np.float64:
@@ -175,7 +175,9 @@ class DepthCamera:
         worth(_kernels.search, shared, SOME)(vertices, screen, self.drawn, self._found)
         return self.finish(vertices, screen, self._found, box, clip)
 
-    def finish(self, vertices: VertexBuffer, screen: Screen, found: Found, box: Floats, clip: bool) -> Layers:
+    def finish(
+        self, vertices: VertexBuffer, screen: Screen, found: Found, box: Floats, clip: bool
+    ) -> LayeredDepthImage:
         """Complete the image from `found`: rasterise the large faces and sort all layers."""
         large, small, _ = found.count.sum(0).tolist()
         total = large + small
@@ -191,7 +193,7 @@ class DepthCamera:
         depth_out, face_out = np.empty(total), np.empty(total, np.int32)
         low, high = ends_of_depth(screen, box, clip)
         worth(_order.order, total, SOME)(found, covered, low, high, start, depth_out, face_out)
-        return Layers(screen, box, start, depth_out, face_out)
+        return LayeredDepthImage(screen, box, start, depth_out, face_out)
 
     @property
     def p(self) -> NDArray[Any]:
@@ -240,7 +242,7 @@ def vertex_buffer(x: Floats) -> VertexBuffer:
     return VertexBuffer(flat, np.uint64(1 if across else 3), np.uint64(len(x) if across else 1))
 
 
-def room(corners: int) -> Found:
+def allocate(corners: int) -> Found:
     """Allocate the results for a strip with this number of corners."""
     pieces = -(-corners // _kernels.CORNERS)
     size = pieces * _kernels.CORNERS
@@ -255,7 +257,7 @@ def room(corners: int) -> Found:
 
 def layered_depth_image(
     mesh: Mesh, *, axis: int | None = None, resolution: int = 64, box: Any = None, x: Any = None
-) -> Layers:
+) -> LayeredDepthImage:
     """Render a layered depth image of `mesh` along `axis` (0, 1, 2), `resolution` pixels along the longer side.
 
     Default axis: the shortest of the box. box (2,3): the volume of interest in metres. Default: the AABB of the mesh.

@@ -1,7 +1,7 @@
 """Faces that reach one or two pixel centres: which they cover, and at what depth.
 
-Whether such a face covers a centre is unpredictable, so there is no branch: each possible hit is written, and
-overwritten by the next one if it was none. Blocks are processed by loops that either fetch or compute: fetching loops
+Whether such a face covers a centre is unpredictable, so there is no branch: each candidate is written, and the index
+advances only if it is a hit. Blocks are processed by loops that either fetch or compute: fetching loops
 overlap many memory accesses, computing loops vectorise over many faces. Such a small face has corners within 2^15 of
 its centres, so that 32 bits hold its edge functions.
 """
@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..geometry.raster import REACH, SUB
 from ..jit import COMPILED, kernel
+from .raster import REACH, SUB
 
 SHIFT = 12  # SUB is 2^12
 BEFORE = REACH * SUB  # added to snapped coordinates, so that they are never negative and two fit into one word
@@ -33,7 +33,9 @@ class FaceBlock(NamedTuple):
     kept: np.ndarray  # (BLOCK,) unsigned; where they end in a strip
     corner: np.ndarray  # (6,BLOCK and padding) columns and rows of their three corners, snapped, plus BEFORE
     pixel: np.ndarray  # (2*BLOCK,) the first centre they reach, row << 16 | column; after all of them, the last
-    turn: np.ndarray  # (3*ROW,) edge functions there: the one opposite to corner c, in strip order, from c * ROW on
+    edge_values: (
+        np.ndarray
+    )  # (3*ROW,) edge functions there: the one opposite to corner c, in strip order, from c * ROW on
     state: np.ndarray  # (BLOCK,) COVERS, COVERS_OTHER, or LARGE
 
 
@@ -45,7 +47,7 @@ class Hits(NamedTuple):
 
 
 @kernel
-def room():
+def workspace():
     """Workspace for a block of faces, and for its hits."""
     kept, corner, state = np.empty(BLOCK, np.uint32), np.empty((6, BLOCK + APART), WORD), np.empty(BLOCK, WORD)
     face_block = FaceBlock(kept, corner, np.empty(SMALL * BLOCK, WORD), np.empty(3 * ROW, WORD), state)
@@ -59,7 +61,8 @@ def passed(a, count):
 
 
 @kernel
-def _passed(a, count):
+def _passed_32(a, count):
+    """As `passed`, in words of 32 bits, so that loops over faces vectorise."""
     return WORD(min(max(WORD((WORD(a + WORD(SUB // 2 - 1)) >> WORD(SHIFT)) - WORD(REACH)), WORD(0)), WORD(count)))
 
 
@@ -74,17 +77,17 @@ def fetch(strip, p, kept, count, corner):
 
 
 @kernel
-def _turn(ax, ay, bx, by):
+def _edge_function(ax, ay, bx, by):
     """Edge function of a-b at the centre that they are relative to."""
     return WORD(WORD(ax * by) - WORD(ay * bx))
 
 
 @kernel
-def _turns(ax, ay, bx, by, cx, cy, column, row):
+def _edge_functions(ax, ay, bx, by, cx, cy, column, row):
     """Edge functions of a face opposite to its corners, at the centre of a pixel."""
     x, y = WORD(WORD(column << SHIFT) + WORD(CENTRE)), WORD(WORD(row << SHIFT) + WORD(CENTRE))
     ax, bx, cx, ay, by, cy = WORD(ax - x), WORD(bx - x), WORD(cx - x), WORD(ay - y), WORD(by - y), WORD(cy - y)
-    return _turn(bx, by, cx, cy), _turn(cx, cy, ax, ay), _turn(ax, ay, bx, by)
+    return _edge_function(bx, by, cx, cy), _edge_function(cx, cy, ax, ay), _edge_function(ax, ay, bx, by)
 
 
 @kernel
@@ -95,19 +98,19 @@ def _side(u, v, w):
 
 
 @kernel
-def find_centres(corner, count, screen, pixel, turn, state):
+def find_centres(corner, count, screen, pixel, edge_values, state):
     """Find what faces 0..count-1 cover; each has a column and a row of centres between its corners."""
     width, height = WORD(screen.width), WORD(screen.height)
     for m in range(np.uint64(count)):
         ax, bx, cx, ay, by, cy = corner[0, m], corner[1, m], corner[2, m], corner[3, m], corner[4, m], corner[5, m]
         x0, x1, y0, y1 = min(ax, bx, cx), max(ax, bx, cx), min(ay, by, cy), max(ay, by, cy)
-        left, right = _passed(x0, width), WORD(_passed(x1, width) - WORD(1))
-        low, high = _passed(y0, height), WORD(_passed(y1, height) - WORD(1))
-        u, v, w = _turns(ax, ay, bx, by, cx, cy, left, low)
-        turn[m], turn[ROW + m], turn[ROW + ROW + m] = u, v, w
+        left, right = _passed_32(x0, width), WORD(_passed_32(x1, width) - WORD(1))
+        low, high = _passed_32(y0, height), WORD(_passed_32(y1, height) - WORD(1))
+        u, v, w = _edge_functions(ax, ay, bx, by, cx, cy, left, low)
+        edge_values[m], edge_values[ROW + m], edge_values[ROW + ROW + m] = u, v, w
         first, o = _side(u, v, w), m + np.uint64(BLOCK)
-        u, v, w = _turns(ax, ay, bx, by, cx, cy, right, high)
-        turn[o], turn[ROW + o], turn[ROW + ROW + o] = u, v, w
+        u, v, w = _edge_functions(ax, ay, bx, by, cx, cy, right, high)
+        edge_values[o], edge_values[ROW + o], edge_values[ROW + ROW + o] = u, v, w
         more = WORD(WORD(right - left) + WORD(high - low))
         large = (more >= SMALL) | (WORD(x1 - x0) >= NEAR) | (WORD(y1 - y0) >= NEAR)
         both = WORD(first | WORD(_side(u, v, w) << WORD(1))) if more > 0 else first
@@ -138,14 +141,14 @@ def take(kept, state, count, enough, n, face, large, big):
 @kernel
 def fill(face_block, hits, width, first, last, pixel, depth, face):
     """Convert hits, as written by `take` to face[first:last], to pixels, depths and faces (~face for exits)."""
-    centre, turn, word, z = face_block.pixel, face_block.turn, hits.word, hits.z
+    centre, edge_values, word, z = face_block.pixel, face_block.edge_values, hits.word, hits.z
     for n in range(last - first):
         both, w = np.uint64(face[first + n]), np.uint64(word[n])
         i, j = (w & THREE) * ROW, (w >> TWO & THREE) * ROW
         h, at = THREE * ROW - i - j, np.int64(centre[both])
         # edge functions in strip order differ from those of the face at most in sign, which cancels in the quotient
-        area = np.int64(turn[both]) + np.int64(turn[ROW + both]) + np.int64(turn[ROW + ROW + both])
-        a, b = turn[j + both] * (z[j + n] - z[i + n]), turn[h + both] * (z[h + n] - z[i + n])
+        area = np.int64(edge_values[both]) + np.int64(edge_values[ROW + both]) + np.int64(edge_values[ROW + ROW + both])
+        a, b = edge_values[j + both] * (z[j + n] - z[i + n]), edge_values[h + both] * (z[h + n] - z[i + n])
         depth[first + n] = z[i + n] + (a + b) / area
         # a normal along the axis: the ray exits
         leaves = (area > 0) == (EVEN >> (w & np.uint64(15)) & ONE > 0)

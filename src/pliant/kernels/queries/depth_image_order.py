@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..jit import kernel, prange
-from .layers import CORNERS, Covered
+from .depth_image import CORNERS, Covered
 
 PIXELS = 512  # pixels per task of a thread
 

@@ -6,11 +6,20 @@ import numpy as np
 
 from ... import validate
 from ...kernels.jit import worth
-from ...kernels.queries import static_layers as _kernels
-from ...kernels.queries.layers import Screen
-from ...kernels.queries.static_layers import Groups
+from ...kernels.queries import static_depth_image as _kernels
+from ...kernels.queries.depth_image import Screen
+from ...kernels.queries.static_depth_image import Groups
 from ...mesh import Mesh
-from .layers import SOME, DepthCamera, Floats, Layers, check_screen, ends_of_depth, room, vertex_buffer
+from .depth_image import (
+    SOME,
+    DepthCamera,
+    Floats,
+    LayeredDepthImage,
+    allocate,
+    check_screen,
+    ends_of_depth,
+    vertex_buffer,
+)
 from .winding import bounds_of
 
 
@@ -38,9 +47,9 @@ class StaticDepthCamera:
         corner, ends = np.empty(3 * _kernels.GROUP * count), np.empty(count, np.uint8)
         self.groups = Groups(corner, ends, np.empty((6, count), np.uint16), low - step, step)
         _kernels.group(drawn.strip, drawn.owner, self.x, self.groups)
-        self._chosen, self._found = np.empty(count, np.int32), room(_kernels.GROUP * count)
+        self._chosen, self._found = np.empty(count, np.int32), allocate(_kernels.GROUP * count)
 
-    def take(self, screen: Screen, box: Floats, clip: bool = True) -> Layers:
+    def take(self, screen: Screen, box: Floats, clip: bool = True) -> LayeredDepthImage:
         """Render the image on a screen; `clip` clamps layers outside the box to it."""
         check_screen(screen)
         low, high = ends_of_depth(screen, box, clip)
@@ -50,5 +59,7 @@ class StaticDepthCamera:
         if large < 0:
             return self._camera.take(self.x, screen, box, clip)
         return (
-            self._camera.finish(self._place, screen, self._found, box, clip) if large else Layers(screen, box, *image)
+            self._camera.finish(self._place, screen, self._found, box, clip)
+            if large
+            else LayeredDepthImage(screen, box, *image)
         )

@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..geometry import raster_small
 from ..geometry.raster import REACH, SUB, Flat, side, span
+from ..geometry.raster_small import BEFORE, BLOCK, FOUR, ONE, ROW, SMALL, THREE, TWO, passed
 from ..jit import kernel, prange
-from . import small_faces
-from .small_faces import BEFORE, BLOCK, FOUR, ONE, ROW, SMALL, THREE, TWO, passed
 
 LOW = (1 << 32) - 1  # mask of the coordinate along axis + 1
 ROWS = 64  # vertices read before they are projected
@@ -145,7 +145,7 @@ def _from(p, row, column):
 
 
 @kernel
-def _turn(a, b):
+def _edge_function(a, b):
     """Edge function of a-b at the centre that they are relative to, exact."""
     return a[0] * b[1] - a[1] * b[0]
 
@@ -170,7 +170,7 @@ def _owns(a, b, c, facing):
 @kernel
 def _covers(a, b, c):
     """Whether corners a, b, c (relative to a pixel centre, any orientation) cover it, by the top-left rule."""
-    u, v, w = _turn(a, b), _turn(b, c), _turn(c, a)
+    u, v, w = _edge_function(a, b), _edge_function(b, c), _edge_function(c, a)
     low, high = min(u, v, w), max(u, v, w)
     if (low != 0) & (high != 0):
         return (low > 0) | (high < 0)
@@ -192,8 +192,8 @@ def _faces(owner, kept, count):
 @kernel
 def _layer(a, b, c, z, f):
     """Depth of the face's plane at the pixel centre, exact for constant depth; and the face, or ~face for an exit."""
-    v, w = _turn(c, a), _turn(a, b)
-    area = v + w + _turn(b, c)
+    v, w = _edge_function(c, a), _edge_function(a, b)
+    area = v + w + _edge_function(b, c)
     # a normal along the axis: the ray exits
     return z[0] + (v * (z[1] - z[0]) + w * (z[2] - z[0])) / area, ~f if area > 0 else f
 
@@ -218,17 +218,19 @@ def _search(vertices, screen, drawn, first, last, found):
     """
     strip, owner, p, code = drawn.strip, drawn.owner, drawn.p, drawn.code
     face, large = found.face, found.large
-    face_block, hits = small_faces.room()
+    face_block, hits = raster_small.workspace()
     n = big = np.uint64(first)
     for start in range(max(first, 2), last, BLOCK):
         before, count = n, _between(strip, code, start, min(last, start + BLOCK), face_block.kept)
         count = _faces(owner, face_block.kept, count)
-        small_faces.fetch(strip, p, face_block.kept, count, face_block.corner)
-        small_faces.find_centres(face_block.corner, count, screen, face_block.pixel, face_block.turn, face_block.state)
+        raster_small.fetch(strip, p, face_block.kept, count, face_block.corner)
+        raster_small.find_centres(
+            face_block.corner, count, screen, face_block.pixel, face_block.edge_values, face_block.state
+        )
         enough = n + np.uint64(SMALL * BLOCK) <= np.uint64(first + CORNERS)
-        n, big = small_faces.take(face_block.kept, face_block.state, count, enough, n, face, large, big)
+        n, big = raster_small.take(face_block.kept, face_block.state, count, enough, n, face, large, big)
         _fetch(vertices, screen.axis, drawn, face_block.kept, before, n, face, hits)
-        small_faces.fill(face_block, hits, screen.width, before, n, found.pixel, found.depth, face)
+        raster_small.fill(face_block, hits, screen.width, before, n, found.pixel, found.depth, face)
     return np.int64(n) - first, np.int64(big) - first
 
 

@@ -9,20 +9,20 @@ from conftest import cases
 from detect.made import box, octahedron, wedge
 from kernels.test_raster import CUBE, cube_faces, icosphere
 from pliant import Mesh
-from pliant.detect.queries.layers import DepthCamera, Layers, layered_depth_image, screen_of
+from pliant.detect.queries.depth_image import DepthCamera, LayeredDepthImage, layered_depth_image, screen_of
 from pliant.kernels import jit
 from pliant.kernels.geometry import raster
 from pliant.kernels.queries import strips
-from pliant.kernels.queries.layers import Screen
+from pliant.kernels.queries.depth_image import Screen
 
 
-def image(x, faces, axis=2, size=8, low=(0.0, 0.0), scale=8.0) -> Layers:
+def image(x, faces, axis=2, size=8, low=(0.0, 0.0), scale=8.0) -> LayeredDepthImage:
     mesh = Mesh(x, faces)
     seen = np.array([x.min(0), x.max(0)])
     return DepthCamera(mesh).take(mesh.vertices, Screen(axis, *low, scale, scale, size, size), seen)
 
 
-def wound(layers: Layers) -> np.ndarray:
+def wound(layers: LayeredDepthImage) -> np.ndarray:
     """(m,) how often a ray is inside after each layer."""
     sign = np.where(layers.face >= 0, 1, -1)
     before = np.concatenate([[0], np.cumsum(sign)])
