@@ -1,0 +1,99 @@
+"""Implicit integration of cloth: a Newton step by conjugate gradients, preconditioned by a factor computed once."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.dynamics import implicit as _kernels
+from ..kernels.dynamics.xpbd import Hinges, Membrane
+from ..kernels.jit import worth
+from .cholesky import Cholesky
+
+Floats = NDArray[np.float64]
+_WORTH_THREADS = 2000  # vertices
+
+
+class ImplicitSolver:
+    """Solves the implicit Euler equations of cloths approximately, starting from their inertial motion.
+
+    The equilibrium of forces is a fixed point, however few the iterations: cloth at rest stays at rest, and its strain
+    is that of its material at every resolution. The preconditioner is the constant matrix of projective dynamics
+    (Bouaziz et al. 2014), so that a force acts through the whole cloth in one iteration.
+    """
+
+    def __init__(self, membrane: Membrane, hinges: Hinges, w: Floats, iterations: int = 2) -> None:
+        self.membrane, self.hinges, self.w, self.iterations = membrane, hinges, w, iterations
+        self.mass = np.where(w > 0.0, 1.0 / np.where(w > 0.0, w, 1.0), 0.0)
+        self.bent = np.flatnonzero(hinges.rest > 0.0)
+        self._stiffness, self._bending = _matrices(membrane, hinges, len(w))
+        self._systems: dict[float, tuple[_kernels.Corners, Cholesky]] = {}
+        n, f = len(w), len(membrane.faces)
+        self._axes, self._force = np.empty((f, 10)), np.empty((f, 6))
+        self._r, self._z, self._p, self._q, self._curl = (np.zeros((n, 3)) for _ in range(5))
+
+    def system(self, dt: float) -> tuple[_kernels.Corners, Cholesky]:
+        """Return the linear terms and the factor of the preconditioner for steps of `dt`."""
+        if dt not in self._systems:
+            from scipy.sparse import diags_array
+
+            free = np.flatnonzero(self.mass)
+            matrix = (self._stiffness + diags_array(self.mass / dt**2)).tocsr()[free][:, free]
+            self._systems[dt] = self._corners(dt), Cholesky(matrix, free)
+        return self._systems[dt]
+
+    def _corners(self, dt: float) -> _kernels.Corners:
+        corner = np.argsort(self.membrane.faces.ravel(), kind="stable")
+        counts = np.bincount(self.membrane.faces.ravel(), minlength=len(self.w))
+        b = self._bending
+        return _kernels.Corners(
+            start=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            corner=corner.astype(np.int64),
+            row_start=b.indptr.astype(np.int64),
+            row_place=b.indices.astype(np.int64),
+            bending=b.data,
+            mass=self.mass / dt**2,
+        )
+
+    def solve(self, x: Floats, predicted: Floats, dt: float) -> None:
+        """Move x, the first guess, towards the end of the step whose motion without inner forces is `predicted`."""
+        g, factor = self.system(dt)
+        m, axes, force, r, z, p, q = self.membrane, self._axes, self._force, self._r, self._z, self._p, self._q
+
+        def run(kernel: Any, *args: Any) -> Any:
+            return worth(kernel, len(x), _WORTH_THREADS)(*args)
+
+        if len(self.bent):
+            _kernels.curl_forces(self.hinges, x, self.bent, self._curl)
+        run(_kernels.residual, m, g, x, predicted, self._curl, axes, force, r)
+        factor.solve(r, z)
+        p[:] = z
+        rz = run(_kernels.dot, r, z)
+        for k in range(self.iterations):
+            step = rz / run(_kernels.multiply, m, g, axes, p, force, q) if rz > 0.0 else 0.0
+            run(_kernels.axpy, x, p, step)
+            if k + 1 < self.iterations:
+                run(_kernels.axpy, r, q, -step)
+                factor.solve(r, z)
+                before, rz = rz, run(_kernels.dot, r, z)
+                run(_kernels.xpby, z, p, rz / before if before > 0.0 else 0.0)
+
+
+def _matrices(membrane: Membrane, hinges: Hinges, n: int) -> tuple[Any, Any]:
+    """Return the constant stiffness that bounds that of the membrane and the diagonal of bending, and bending."""
+    from scipy.sparse import csr_array, diags_array
+
+    f, r, soft = membrane.faces, membrane.rest, membrane.compliance
+    e = np.arange(len(f))
+    u = csr_array((np.concatenate([-r[:, 0], r[:, 0]]), (np.tile(e, 2), f[:, :2].T.ravel())), shape=(len(f), n))
+    across = np.concatenate([-r[:, 2] - r[:, 1] * r[:, 0], r[:, 1] * r[:, 0], r[:, 2]])
+    v = csr_array((across, (np.tile(e, 3), f.T.ravel())), shape=(len(f), n))
+    k = diags_array(1.0 / soft[:, 0] + 2.0 / soft[:, 1])
+    h = np.repeat(np.arange(len(hinges.vertices)), 4)
+    curvature = csr_array((hinges.weights.ravel(), (h, hinges.vertices.ravel())), shape=(len(hinges.vertices), n))
+    bending = (curvature.T @ diags_array(1.0 / hinges.compliance) @ curvature).tocsr()
+    bending.sort_indices()
+    largest = abs(bending).sum(axis=1)
+    stiffness = u.T @ k @ u + v.T @ k @ v + diags_array(np.asarray(largest).ravel())
+    stiffness.eliminate_zeros()
+    return stiffness.tocsr(), bending

@@ -1,0 +1,194 @@
+"""Forces and stiffness of cloth for implicit integration, applied without assembling a matrix.
+
+The energy is that of the XPBD constraints: half the squares of |u| - 1, |v| - 1 and cos(u,v) over their compliances,
+with the columns u, v of each triangle's deformation gradient, plus the quadratic bending energy of the hinges. Its
+Hessian is used without the terms that can make it indefinite (Gauss-Newton for shear, tension only for the geometric
+stiffness). Products are computed per triangle, then gathered per vertex in a fixed order, so that results are bitwise
+identical on any number of threads.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import vec
+from ..jit import kernel, prange
+from .xpbd import columns, part, unit_columns
+
+CHUNKS = 64  # ranges of a loop that threads share; sums are added up in their order
+MOST = 10.0  # bound of the gradient of shear: below a tenth of the rest length it is meaningless
+
+
+class Corners(NamedTuple):
+    """The corners of triangles and the linear terms at every vertex, by rows."""
+
+    start: np.ndarray  # (n+1,)
+    corner: np.ndarray  # 3 * triangle + corner, ascending
+    row_start: np.ndarray  # (n+1,)
+    row_place: np.ndarray  # columns of the linear terms
+    bending: np.ndarray  # values of the bending stiffness, N/m
+    mass: np.ndarray  # (n,) kg; 0 for vertices with prescribed motion
+
+
+@kernel
+def triangle_forces(m, first, last, x, axes, force):
+    """Gradient of the energy of triangles first..last-1 by corners b and c; and their axes for `triangle_products`.
+
+    axes: (m,10) unit columns u, v, bounded reciprocal lengths, and shares of the geometric stiffness. force: (m,6).
+    """
+    for e in range(first, last):
+        r0, r1, r2 = m.rest[e, 0], m.rest[e, 1], m.rest[e, 2]
+        a, b, c = vec.load(x, m.faces[e, 0]), vec.load(x, m.faces[e, 1]), vec.load(x, m.faces[e, 2])
+        u, v = columns(a, b, c, r0, r1, r2)
+        n_u, n_v, i_u, i_v, u, v = unit_columns(u, v)
+        axes[e, 0], axes[e, 1], axes[e, 2] = u
+        axes[e, 3], axes[e, 4], axes[e, 5] = v
+        axes[e, 8], axes[e, 9] = max(0.0, 1.0 - i_u), max(0.0, 1.0 - i_v)
+        i_u, i_v = min(i_u, MOST), min(i_v, MOST)
+        axes[e, 6], axes[e, 7] = i_u, i_v
+        s = vec.dot(u, v)
+        k, t = 1.0 / m.compliance[e, 0], s / m.compliance[e, 1]
+        along_u = vec.madd(vec.scale(u, k * (n_u - 1.0)), vec.madd(v, u, -s), t * i_u)
+        along_v = vec.madd(vec.scale(v, k * (n_v - 1.0)), vec.madd(u, v, -s), t * i_v)
+        put(force, e, along_u, along_v, (r0, r1, r2))
+
+
+@kernel
+def put(force, e, along_u, along_v, r):
+    """Store forces on the columns of the deformation gradient as forces on the corners b and c of triangle `e`."""
+    b = vec.madd(vec.scale(along_u, r[0]), along_v, r[1] * r[0])
+    force[e, 0], force[e, 1], force[e, 2] = b
+    force[e, 3], force[e, 4], force[e, 5] = vec.scale(along_v, r[2])
+
+
+@kernel
+def triangle_products(m, first, last, axes, p, force):
+    """Products of the stiffness of triangles first..last-1 with displacements p, by corners b and c."""
+    for e in range(first, last):
+        r0, r1, r2 = m.rest[e, 0], m.rest[e, 1], m.rest[e, 2]
+        a, b, c = vec.load(p, m.faces[e, 0]), vec.load(p, m.faces[e, 1]), vec.load(p, m.faces[e, 2])
+        d_u, d_v = columns(a, b, c, r0, r1, r2)
+        u, v = (axes[e, 0], axes[e, 1], axes[e, 2]), (axes[e, 3], axes[e, 4], axes[e, 5])
+        i_u, i_v, t_u, t_v = axes[e, 6], axes[e, 7], axes[e, 8], axes[e, 9]
+        s, uu, vv = vec.dot(u, v), vec.dot(d_u, u), vec.dot(d_v, v)
+        k = 1.0 / m.compliance[e, 0]
+        shear = ((vec.dot(d_u, v) - s * uu) * i_u + (vec.dot(d_v, u) - s * vv) * i_v) / m.compliance[e, 1]
+        along_u = vec.madd(vec.scale(u, k * uu * (1.0 - t_u)), d_u, k * t_u)
+        along_u = vec.madd(along_u, vec.madd(v, u, -s), shear * i_u)
+        along_v = vec.madd(vec.scale(v, k * vv * (1.0 - t_v)), d_v, k * t_v)
+        along_v = vec.madd(along_v, vec.madd(u, v, -s), shear * i_v)
+        put(force, e, along_u, along_v, (r0, r1, r2))
+
+
+@kernel
+def at_vertex(g, i, force, x):
+    """Sum of the forces of the triangles and of bending at vertex `i`."""
+    total = (0.0, 0.0, 0.0)
+    for at in range(g.start[i], g.start[i + 1]):
+        e, corner = g.corner[at] // 3, g.corner[at] % 3
+        b, c = (force[e, 0], force[e, 1], force[e, 2]), (force[e, 3], force[e, 4], force[e, 5])
+        if corner == 0:
+            total = vec.sub(vec.sub(total, b), c)
+        elif corner == 1:
+            total = vec.add(total, b)
+        else:
+            total = vec.add(total, c)
+    for at in range(g.row_start[i], g.row_start[i + 1]):
+        total = vec.madd(total, vec.load(x, g.row_place[at]), g.bending[at])
+    return total
+
+
+@kernel(parallel=True)
+def residual(m, g, x, predicted, curl, axes, force, out):
+    """Negative gradient of the incremental potential at x, zero at prescribed vertices: out.
+
+    curl: (n,3) forces of rest curvature, and in column 3 of `predicted` nothing. x and `predicted` are (n,3) with the
+    time step in mass: g.mass is mass over dt squared.
+    """
+    for p in prange(CHUNKS):
+        a, b = part(0, len(m.faces), p, CHUNKS)
+        triangle_forces(m, a, b, x, axes, force)
+    for p in prange(CHUNKS):
+        a, b = part(0, len(x), p, CHUNKS)
+        for i in range(a, b):
+            if g.mass[i] == 0.0:
+                vec.store(out, i, (0.0, 0.0, 0.0))
+                continue
+            total = vec.add(at_vertex(g, i, force, x), vec.load(curl, i))
+            away = vec.sub(vec.load(predicted, i), vec.load(x, i))
+            vec.store(out, i, vec.sub(vec.scale(away, g.mass[i]), total))
+
+
+@kernel(parallel=True)
+def multiply(m, g, axes, p, force, out):
+    """Product of the system matrix with p (zero at prescribed vertices), and the dot product p . out."""
+    partial = np.zeros(CHUNKS)
+    for c in prange(CHUNKS):
+        a, b = part(0, len(m.faces), c, CHUNKS)
+        triangle_products(m, a, b, axes, p, force)
+    for c in prange(CHUNKS):
+        a, b = part(0, len(p), c, CHUNKS)
+        total = 0.0
+        for i in range(a, b):
+            if g.mass[i] == 0.0:
+                vec.store(out, i, (0.0, 0.0, 0.0))
+                continue
+            own = vec.load(p, i)
+            q = vec.madd(at_vertex(g, i, force, p), own, g.mass[i])
+            vec.store(out, i, q)
+            total += vec.dot(own, q)
+        partial[c] = total
+    return partial.sum()
+
+
+@kernel(parallel=True)
+def dot(a, b):
+    """Sum of the products of two (n,3) arrays, in chunks whose sums are added in order."""
+    partial = np.zeros(CHUNKS)
+    for c in prange(CHUNKS):
+        first, last = part(0, len(a), c, CHUNKS)
+        total = 0.0
+        for i in range(first, last):
+            total += vec.dot(vec.load(a, i), vec.load(b, i))
+        partial[c] = total
+    return partial.sum()
+
+
+@kernel(parallel=True)
+def axpy(x, p, s):
+    """x += s p."""
+    for c in prange(CHUNKS):
+        first, last = part(0, len(x), c, CHUNKS)
+        for i in range(first, last):
+            vec.store(x, i, vec.madd(vec.load(x, i), vec.load(p, i), s))
+
+
+@kernel(parallel=True)
+def xpby(x, p, s):
+    """p = x + s p."""
+    for c in prange(CHUNKS):
+        first, last = part(0, len(x), c, CHUNKS)
+        for i in range(first, last):
+            vec.store(p, i, vec.madd(vec.load(x, i), vec.load(p, i), s))
+
+
+@kernel
+def curl_forces(h, x, bent, out):
+    """Add the forces of hinges with a rest curvature: those by which their energy differs from that of flat hinges.
+
+    bent: rows of the hinges with a rest curvature.
+    """
+    out[:] = 0.0
+    for at in range(len(bent)):
+        e = bent[at]
+        g = (h.weights[e, 0], h.weights[e, 1], h.weights[e, 2], h.weights[e, 3])
+        v = (h.vertices[e, 0], h.vertices[e, 1], h.vertices[e, 2], h.vertices[e, 3])
+        bend = vec.add(
+            vec.madd(vec.scale(vec.load(x, v[0]), g[0]), vec.load(x, v[1]), g[1]),
+            vec.madd(vec.scale(vec.load(x, v[2]), g[2]), vec.load(x, v[3]), g[3]),
+        )
+        size = math.sqrt(vec.norm2(bend))
+        bend = vec.scale(bend, -h.rest[e] / (max(size, 1e-12) * h.compliance[e]))
+        for k in range(4):
+            vec.store(out, v[k], vec.madd(vec.load(out, v[k]), bend, g[k]))
