@@ -29,7 +29,7 @@ class ImplicitSolver:
         self._stiffness, self._bending = _matrices(membrane, hinges, len(w))
         self._systems: dict[float, tuple[_kernels.Corners, Cholesky]] = {}
         n, f = len(w), len(membrane.faces)
-        self._axes, self._force = np.empty((f, 10)), np.empty((f, 6))
+        self._axes, self._force = np.empty((f, 10)), np.empty((3 * f, 3))
         self._r, self._z, self._p, self._q, self._curl = (np.zeros((n, 3)) for _ in range(5))
 
     def system(self, dt: float) -> tuple[_kernels.Corners, Cholesky]:
@@ -48,9 +48,9 @@ class ImplicitSolver:
         b = self._bending
         return _kernels.Corners(
             start=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-            corner=corner.astype(np.int64),
+            corner=corner.astype(np.int32),
             row_start=b.indptr.astype(np.int64),
-            row_place=b.indices.astype(np.int64),
+            row_place=b.indices.astype(np.int32),
             bending=b.data,
             mass=self.mass / dt**2,
         )

@@ -33,9 +33,9 @@ class Corners(NamedTuple):
 
 @kernel
 def triangle_forces(m, first, last, x, axes, force):
-    """Gradient of the energy of triangles first..last-1 by corners b and c; and their axes for `triangle_products`.
+    """Gradient of the energy of triangles first..last-1 by corners; and their axes for `triangle_products`.
 
-    axes: (m,10) unit columns u, v, bounded reciprocal lengths, and shares of the geometric stiffness. force: (m,6).
+    axes: (m,10) unit columns u, v, bounded reciprocal lengths, and shares of the geometric stiffness. force: (3m,3).
     """
     for e in range(first, last):
         r0, r1, r2 = m.rest[e, 0], m.rest[e, 1], m.rest[e, 2]
@@ -56,15 +56,16 @@ def triangle_forces(m, first, last, x, axes, force):
 
 @kernel
 def put(force, e, along_u, along_v, r):
-    """Store forces on the columns of the deformation gradient as forces on the corners b and c of triangle `e`."""
-    b = vec.madd(vec.scale(along_u, r[0]), along_v, r[1] * r[0])
-    force[e, 0], force[e, 1], force[e, 2] = b
-    force[e, 3], force[e, 4], force[e, 5] = vec.scale(along_v, r[2])
+    """Store forces on the columns of the deformation gradient as forces on the corners of triangle `e`."""
+    b, c = vec.madd(vec.scale(along_u, r[0]), along_v, r[1] * r[0]), vec.scale(along_v, r[2])
+    vec.store(force, 3 * e, vec.scale(vec.add(b, c), -1.0))
+    vec.store(force, 3 * e + 1, b)
+    vec.store(force, 3 * e + 2, c)
 
 
 @kernel
 def triangle_products(m, first, last, axes, p, force):
-    """Products of the stiffness of triangles first..last-1 with displacements p, by corners b and c."""
+    """Products of the stiffness of triangles first..last-1 with displacements p, by corners."""
     for e in range(first, last):
         r0, r1, r2 = m.rest[e, 0], m.rest[e, 1], m.rest[e, 2]
         a, b, c = vec.load(p, m.faces[e, 0]), vec.load(p, m.faces[e, 1]), vec.load(p, m.faces[e, 2])
@@ -86,14 +87,7 @@ def at_vertex(g, i, force, x):
     """Sum of the forces of the triangles and of bending at vertex `i`."""
     total = (0.0, 0.0, 0.0)
     for at in range(g.start[i], g.start[i + 1]):
-        e, corner = g.corner[at] // 3, g.corner[at] % 3
-        b, c = (force[e, 0], force[e, 1], force[e, 2]), (force[e, 3], force[e, 4], force[e, 5])
-        if corner == 0:
-            total = vec.sub(vec.sub(total, b), c)
-        elif corner == 1:
-            total = vec.add(total, b)
-        else:
-            total = vec.add(total, c)
+        total = vec.add(total, vec.load(force, g.corner[at]))
     for at in range(g.row_start[i], g.row_start[i + 1]):
         total = vec.madd(total, vec.load(x, g.row_place[at]), g.bending[at])
     return total
