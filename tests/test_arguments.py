@@ -35,7 +35,7 @@ ASKED = {
     "collision_free_step": lambda a, b: pliant.collision_free_step(a, SHEET.vertices, SHEET.vertices - 0.1),
     "overlap": lambda a, b: pliant.overlap(b, b, resolution=4).volume,
     "fill_with_tets": lambda a, b: pliant.fill_with_tets(b, 0.3).vertices,
-    "Body": lambda a, b: pliant.Scene([pliant.Body(a), pliant.Body(b, fixed=True)]).masses,
+    "Body": lambda a, b: pliant.Scene([pliant.Body(a), pliant.Body(b, obstacle=True)]).masses,
     "Clip": lambda a, b: pliant.Clip(a, SHEET.vertices[None]).mesh.faces,
     "DistanceField": lambda a, b: pliant.DistanceField.bake(b, 6).values,
     "HeightGrid": lambda a, b: pliant.HeightGrid.of_mesh(b, resolution=4).sample(SHEET.vertices),
@@ -71,7 +71,7 @@ WRONG = {
     "a body": (lambda: pliant.find_contacts(pliant.Body(SHEET)), "a is a Body; expected a Mesh: give its .mesh"),
     "a mesh in a scene": (
         lambda: pliant.Scene([SHEET]),
-        "bodies[0] is a Mesh; expected a Body: pliant.Body(mesh) for cloth, pliant.Body(mesh, fixed=True) for",
+        "bodies[0] is a Mesh; expected a Body: pliant.Body(mesh) for cloth, pliant.Body(mesh, obstacle=True) for",
     ),
     "one body": (lambda: pliant.Scene(pliant.Body(SHEET)), "bodies is a Body; expected a list of Body"),
     "a mode": (
@@ -89,7 +89,7 @@ WRONG = {
     "an option of a scene": (lambda: pliant.Scene([], frictoin=1), "Scene has no option 'frictoin'; did you mean"),
     "options of a run": (
         lambda: pliant.Simulation(
-            pliant.Scene([pliant.Body(SHEET), pliant.Body(BOX, fixed=True)]), method="bvh", options={"within": 1.0}
+            pliant.Scene([pliant.Body(SHEET), pliant.Body(BOX, obstacle=True)]), method="bvh", options={"within": 1.0}
         ),
         "method 'bvh' has no option 'within'",
     ),

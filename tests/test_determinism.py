@@ -73,7 +73,7 @@ SHORT = [
 def cases_of(name: str) -> list[Case]:
     """Every method with every response on bodies, and among soft ones where the scene keeps them apart."""
     scene, found = scene_of(name), [Case(name)]
-    if scene.deformable and scene.fixed:
+    if scene.deformable and scene.obstacles:
         found += [Case(name, m, r) for m, r in itertools.product(METHODS, RESPONSES)]
     if scene.deformable and scene.self_contact != "off":
         able = [m for m, made in METHODS.items() if Finds.SELF in made.finds]

@@ -55,7 +55,7 @@ def test_what_is_no_soft_body_is_refused_with_a_reason(make, said):
 
 
 def test_an_obstacle_may_have_tets():
-    assert Scene([Body(LOG, fixed=True)]).masses.sum() == 0.0
+    assert Scene([Body(LOG, obstacle=True)]).masses.sum() == 0.0
 
 
 def test_a_quarter_of_each_tet_goes_to_its_corners():

@@ -27,7 +27,7 @@ def table(folder: pathlib.Path) -> list[Call]:
     clip = Clip(flat, np.stack([X, X + 0.1]))
     motion = pliant.Motion.hinge((0, 1, 0), (0, 0, 0), [0.0, 1.0], [0.0, 1.0])
     moving = Recorded(np.array([0.0, 1.0]), np.stack([X, X + 0.1]))
-    scene = pliant.Scene([pliant.Body(sheet), pliant.Body(body, fixed=True)], eps=0.02)
+    scene = pliant.Scene([pliant.Body(sheet), pliant.Body(body, obstacle=True)], eps=0.02)
     character = post(rings=4, around=4)
     field = pliant.DistanceField.bake(body, 6)
     saved = folder / "mesh.obj"
@@ -138,12 +138,12 @@ def _nouns(
         Call(
             "Body", pliant.Body, {"mesh": flat},
             {
-                "mesh": "mesh", "fixed": "flag", "material": "instance", "pins": "rows", "velocity": "array", "flat": "flag",
+                "mesh": "mesh", "obstacle": "flag", "material": "instance", "pins": "rows", "velocity": "array", "flat": "flag",
                 "color": "array?", "name": "text", "motion": "instance?", "group": "text", "grips": "several", "layer": "whole",
             },
         ),
         Call(
-            "Scene", pliant.Scene, {"bodies": [pliant.Body(flat), pliant.Body(body, fixed=True)]},
+            "Scene", pliant.Scene, {"bodies": [pliant.Body(flat), pliant.Body(body, obstacle=True)]},
             {
                 "bodies": "several", "gravity": "array", "wind": "array", "eps": "number", "friction": "number",
                 "friction_model": "choice", "restitution": "number", "name": "text", "self_contact": "choice",

@@ -70,7 +70,7 @@ class Setting:
         # the stiffness along the threads of a triangle with these constants is 4 mu (lambda + mu) / (lambda + 2 mu)
         stretch = 8.0 / 3.0 * self.stiffness
         material = Cloth(density=self.density, stretch=stretch, shear=self.stiffness, air=0.0)
-        bodies = [Body(self.strip, material=material), Body(sphere, fixed=True), Body(ground, fixed=True)]
+        bodies = [Body(self.strip, material=material), Body(sphere, obstacle=True), Body(ground, obstacle=True)]
         return Scene(bodies, eps=self.eps, friction=self.friction, name="strip on a sphere")
 
 

@@ -124,7 +124,7 @@ def recorded(scene: Scene, before: int, frames: int) -> list[State]:
 def sides(scene: Scene) -> tuple[Side, Side]:
     """The two sides: cloth and skin."""
     cloth, skin = (scene.bodies[b].mesh.welded for b in (0, 1))
-    return Side(cloth, 0, 0), Side(skin, int(scene.first[1]), 1, scene.shapes[1])
+    return Side(cloth, 0, 0), Side(skin, int(scene.first[1]), 1, scene.deforming_motions[1])
 
 
 def _rows(

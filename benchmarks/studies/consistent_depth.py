@@ -198,7 +198,7 @@ def deep_in_each_other(what: str, response: str, seconds: float = 0.6) -> str:
     # one substep per frame, so that every substep is recorded
     own = {"self_method": "spatial-hash", "self_response": response}
     sim = pliant.Simulation(scene, dt=0.01 / 16, substeps=1, **own)
-    fastest, least, inside, out = 0.0, 1.0, len(sim.guard.detect(sim.state)), np.inf
+    fastest, least, inside, out = 0.0, 1.0, len(sim.self_contact.detect(sim.state)), np.inf
     for frame in sim.run(round(seconds * 1600)):
         fastest = max(fastest, float(np.sqrt((sim.state.v**2).sum(1).max())))
         if frame.index % 16 == 0:
@@ -206,7 +206,7 @@ def deep_in_each_other(what: str, response: str, seconds: float = 0.6) -> str:
             least = min(
                 least, *(m.tet_volumes.sum() / body.mesh.volume for m, body in zip(shapes, bodies, strict=True))
             )
-        if not len(sim.guard.detect(sim.state)):
+        if not len(sim.self_contact.detect(sim.state)):
             out = frame.time
             break
     row = scene.rows(1)

@@ -252,7 +252,7 @@ def shared(pixels: float) -> Made:
 def responses(count: float) -> Made:
     """One substep on the contacts of a cloth on a ball."""
     cloth, ball, within = over_ball(int(count))
-    scene = pliant.Scene([pliant.Body(cloth), pliant.Body(ball, fixed=True)], eps=within)
+    scene = pliant.Scene([pliant.Body(cloth), pliant.Body(ball, obstacle=True)], eps=within)
     start = State.at(np.concatenate([cloth.vertices, ball.vertices]))
     found = pliant.detector("distance-field", cloth, ball, within=within, midpoints=False).find()
     runs: dict[str, Run] = {}

@@ -9,9 +9,9 @@ import numpy as np
 import pliant
 from pliant.report.camera import Camera
 from pliant.report.picture import render
-from pliant.report.result import Result
 from pliant.scenes import SCENES
 from pliant.simulation.record import record
+from pliant.simulation.result import Result
 
 # the frames and views that are shown; the character first stands, then a stride takes 33 frames
 SHOWN: dict[str, tuple[tuple[int, ...], dict[str, Any], dict[str, float]]] = {

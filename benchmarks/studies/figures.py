@@ -23,7 +23,7 @@ def slope(angle: float, friction: float, model: str = "coulomb") -> pliant.Simul
     patch = patch.moved((patch.vertices + np.array([-1.5, 0.055, 0.0])) @ turn.T)
     bodies = [
         pliant.Body(patch, material=pliant.Cloth(air=0.0)),
-        pliant.Body(plank.moved(plank.vertices @ turn.T), fixed=True),
+        pliant.Body(plank.moved(plank.vertices @ turn.T), obstacle=True),
     ]
     return pliant.Simulation(pliant.Scene(bodies, friction=friction, friction_model=model), substeps=10)
 
@@ -129,7 +129,7 @@ def moving() -> None:
 
     def patch(motion: pliant.Motion, friction: float, at: float = 0.0) -> pliant.Simulation:
         sheet = pliant.shapes.cloth(0.04, 0.04, 3, centre=(at, 0.055, 0.0))
-        table = pliant.Body(pliant.shapes.box((1.0, 0.1, 1.0), 1), fixed=True, motion=motion)
+        table = pliant.Body(pliant.shapes.box((1.0, 0.1, 1.0), 1), obstacle=True, motion=motion)
         cloth = pliant.Body(sheet, material=pliant.Cloth(air=0.0, damping=0.0))
         return pliant.Simulation(pliant.Scene([cloth, table], eps=0.005, friction=friction), substeps=10)
 
@@ -156,7 +156,7 @@ def moving() -> None:
         track = np.stack([still, still])
         track[1, :, 3] = 10.0 * u
         sheet = pliant.Body(pliant.shapes.cloth(0.5, 0.5, 12, centre=(0.02, 0.17, 0.01)), velocity=tuple(u))
-        stone = pliant.Body(pliant.shapes.ball(0.15, 3), fixed=True, motion=pliant.Motion([0.0, 10.0], track))
+        stone = pliant.Body(pliant.shapes.ball(0.15, 3), obstacle=True, motion=pliant.Motion([0.0, 10.0], track))
         sim = pliant.Simulation(pliant.Scene([sheet, stone], wind=tuple(u)), substeps=10)
         for _ in sim.run(40):
             pass

@@ -17,10 +17,10 @@ from pliant.detect.queries.closest_point import ClosestPoints
 from pliant.motion.clip import Clip
 from pliant.report.camera import Camera
 from pliant.report.picture import render
-from pliant.report.result import Result
 from pliant.scenes import SCENES
 from pliant.shapes.sheets import lattice_faces
 from pliant.simulation.record import record
+from pliant.simulation.result import Result
 
 WIDE, HIGH, PAPER, QUIET = 300, 320, (255, 255, 255), (120, 126, 140)
 BODY = (0.78, 0.74, 0.70)

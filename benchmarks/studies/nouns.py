@@ -175,7 +175,7 @@ def draw_scene(save: Save) -> None:
     linen = pliant.Cloth(density=0.25, stretch=600.0, bend=5e-4)
     sheet = pliant.shapes.cloth(0.6, 0.6, 13, centre=(0.0, 0.3, 0.0))
     held = pliant.Body(sheet, material=linen, pins=[0, 12], color=CLOTH)
-    ball = pliant.Body(pliant.shapes.ball(0.2, 4), fixed=True, color=BODY)
+    ball = pliant.Body(pliant.shapes.ball(0.2, 4), obstacle=True, color=BODY)
     scene = pliant.Scene([held, ball], friction=0.4, wind=(2.0, 0.0, 0.0))
     result, looks, size = record(pliant.Simulation(scene), 120), (0, 14, 26, 120), (220, 230)
     camera = Camera.framing(result.clips, size[0] / size[1], azimuth=0.7, elevation=0.35)
@@ -186,7 +186,7 @@ def draw_scene(save: Save) -> None:
 def draw_simulation(save: Save) -> None:
     """A strip on a ball from the side, after each part of one step that is far too long."""
     strip = pliant.shapes.cloth(0.5, 0.06, (26, 4), centre=(0.03, 0.24, 0.0))
-    ball = pliant.Body(pliant.shapes.ball(0.2, 4), fixed=True)
+    ball = pliant.Body(pliant.shapes.ball(0.2, 4), obstacle=True)
     scene = pliant.Scene([pliant.Body(strip, material=pliant.Cloth(bend=2e-3)), ball], eps=0.01, friction=0.3)
     sim = pliant.Simulation(scene, dt=0.004, substeps=1)
     for _ in sim.run(45):

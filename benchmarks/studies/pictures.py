@@ -41,9 +41,9 @@ import pliant
 from pliant.motion.clip import Clip
 from pliant.report.camera import Camera
 from pliant.report.picture import render
-from pliant.report.result import Result
 from pliant.scenes import SCENES
 from pliant.simulation.record import record
+from pliant.simulation.result import Result
 
 IMAGES = pathlib.Path(__file__).resolve().parents[2] / "docs" / "images"
 PAPER, INK, QUIET, RED = (255, 255, 255), (35, 38, 45), (120, 126, 140), (196, 74, 62)

@@ -10,9 +10,9 @@ import pliant
 from pliant.motion.clip import Clip
 from pliant.report.camera import Camera
 from pliant.report.picture import render
-from pliant.report.result import Result
 from pliant.scenes import SCENES
 from pliant.simulation.record import record
+from pliant.simulation.result import Result
 
 WIDE, HIGH, GAP = 294, 260, 8
 # frames that are shown, the first frame that the camera must contain, and its direction

@@ -15,11 +15,11 @@ import pliant
 from pliant.kernels.respond.penalty import spring
 from pliant.report.camera import Camera
 from pliant.report.picture import render
-from pliant.report.result import Result
 from pliant.respond import RESPONSES, Geometric, Response
 from pliant.scenes import SCENES
 from pliant.simulation.deformable_contact import DeformableContact
 from pliant.simulation.record import record
+from pliant.simulation.result import Result
 from pliant.state import State
 
 PAPER, INK, QUIET, GRID = (255, 255, 255), (35, 38, 45), (120, 126, 140), (232, 234, 238)
@@ -120,7 +120,7 @@ def cost() -> None:
     sim = pliant.Simulation(scene, self_method="tree", self_response="penalty")
     for _ in sim.run(52):
         pass
-    soft, dt = sim.guard, sim.dt / sim.substeps
+    soft, dt = sim.self_contact, sim.dt / sim.substeps
     assert isinstance(soft, DeformableContact)
     found = soft.detect(sim.state)
 

@@ -41,7 +41,7 @@ def measure(name: str, mode: str, frames: int, thick: dict[str, float], between:
                 f"frame {frame.index}: {seen[-1][0]} + {seen[-1][1]} intersections, {frame.unresolved} remain too near"
             )
     own, bodies = np.array(seen).T
-    passes, failed_substeps = sim.guard.passes / frames, sim.guard.failed_substeps
+    passes, failed_substeps = sim.self_contact.passes / frames, sim.self_contact.failed_substeps
     median, high = np.percentile(spent[1:], (50, 95))
     print(
         f"{name:13}  {mode:4}  {sum(scene.bodies[b].mesh.n_vertices for b in scene.soft):9}  {contacts:8}"

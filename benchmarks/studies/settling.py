@@ -28,7 +28,7 @@ def draw_geometric(save: Save) -> None:
         strips.append(pliant.Body(mesh.moved(x)))
     scene = pliant.Scene(strips, thickness=KEPT, self_contact="push", gravity=(0.0, 0.0, 0.0))
     sim = pliant.Simulation(scene, self_method="tree", self_response="geometric")
-    soft = sim.guard
+    soft = sim.self_contact
     assert isinstance(soft, DeformableContact)
     start, tiles, words = sim.state.copy(), [], []
     for rounds in (0, 1, 40):
@@ -58,7 +58,7 @@ def draw_geometric(save: Save) -> None:
 def draw_surface_tag(save: Save) -> None:
     """Cloth that falls on a box, and its tagged vertices."""
     cloth = pliant.shapes.cloth(0.6, 0.6, 27, centre=(0.02, 0.12, 0.01))
-    box = pliant.Body(pliant.shapes.box((0.34, 0.16, 0.30)), fixed=True, color=(0.78, 0.74, 0.70))
+    box = pliant.Body(pliant.shapes.box((0.34, 0.16, 0.30)), obstacle=True, color=(0.78, 0.74, 0.70))
     scene = pliant.Scene([pliant.Body(cloth, color=(0.16, 0.25, 0.42)), box], eps=0.005, friction=0.3)
     sim = pliant.Simulation(scene, method="distance-field", response="surface-tag")
     looks, size, tiles, words, kept = (9, 18, 60), (292, 220), [], [], []

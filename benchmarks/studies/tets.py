@@ -126,7 +126,7 @@ def cylinders(frames: int = 300) -> None:
         tets = sum(len(scene.bodies[b].mesh.tets) for b in scene.solids)
         fastest = float(np.linalg.norm(sim.state.v[scene.deformable_rows], axis=1).max())
         print(
-            f"{resolution:10}  {mode}  {tets:5}  {np.median(spent[1:]):4.1f}  {sim.guard.passes / frames:6.1f}"
+            f"{resolution:10}  {mode}  {tets:5}  {np.median(spent[1:]):4.1f}  {sim.self_contact.passes / frames:6.1f}"
             f"  {contacts:8}  {soft:11}  {tray:4}  {bent:.2f}  {min(volume):.3f} to {max(volume):.3f}"
             f"  {fastest:.3f} m/s",
             flush=True,

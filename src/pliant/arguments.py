@@ -71,7 +71,7 @@ def _checked(function: Callable[..., Any], called: str, skip: int) -> Callable[.
     @functools.wraps(function)
     def entered(*args: Any, **named: Any) -> Any:
         places, checks, known, open_ended = plan()
-        named = renamed.keywords(named, known)
+        named = renamed.keywords(named, known, open_ended)
         for name in named:
             if name not in known and not open_ended:
                 raise unknown_option(called, name, known)

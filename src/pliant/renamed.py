@@ -14,7 +14,7 @@ from importlib.machinery import ModuleSpec
 from typing import Any
 
 # keyword arguments of public functions and classes
-KEYWORDS = {"elasticity": "restitution"}
+KEYWORDS = {"elasticity": "restitution", "fixed": "obstacle", "crossings": "count_intersections"}
 
 # modules, relative to `pliant`; the entry of a package also covers submodules that have no entry of their own
 MODULES = {
@@ -75,6 +75,8 @@ MODULES = {
     "detect.tree.transversal": "pliant.detect.queries.transversal",
     "detect.winding": "pliant.detect.queries.winding",
     "door": "pliant.arguments",
+    "dynamics.soft": "pliant.dynamics.deformable",
+    "dynamics.xpbd": "pliant.dynamics.cloth",
     "guard": "pliant.simulation.guard",
     "guard.crossings": "pliant.simulation.guard.intersections",
     "hand": "pliant.simulation.drag",
@@ -85,6 +87,7 @@ MODULES = {
     "report.causes": "pliant.simulation.measure.causes",
     "report.crossings": "pliant.simulation.measure.intersections",
     "report.referee": "pliant.simulation.measure.referee",
+    "report.result": "pliant.simulation.result",
     "scenes.pace": "pliant.scenes.defaults",
     "scenes.reliefs": "pliant.scenes.height_fields",
     "scenes.snug": "pliant.scenes.attachment",
@@ -95,6 +98,7 @@ MODULES = {
     "view.face": "pliant.view.protocol",
     "view.gate": "pliant.view.access",
     "view.looks": "pliant.view.overlays",
+    "view.memory": "pliant.view.heap",
     "view.tempo": "pliant.view.frame_statistics",
 }
 
@@ -151,7 +155,14 @@ NAMES = {
     "last_look": {"LastLook": "pliant.simulation.final_projection.FinalProjection"},
     "report.audited": {"Audited": "pliant.report.check_view.CheckView"},
     "report.crossings": {"CrossingCount": "pliant.simulation.guard.IntersectionCount"},
+    "report.result": {
+        "Meeting": "pliant.simulation.result.IntersectingBodies",
+        "Referee": "pliant.simulation.measure.referee.Referee",
+        "drape": "pliant.simulation.record.drape",
+        "record": "pliant.simulation.record.record",
+    },
     "soft_contact": {"SoftContact": "pliant.simulation.deformable_contact.DeformableContact"},
+    "view.memory": {"give_back": "pliant.view.heap.trim_heap"},
 }
 
 
@@ -186,23 +197,28 @@ def module(name: str, moved: dict[str, str]) -> Callable[[str], Any]:
     return get
 
 
-def state(old: str) -> Any:
-    """Return a property under an old name that reads and writes a detector's state by `state` and `restore`."""
+def state(old: str, put_by: str = "restore(state) or reset()") -> Any:
+    """Return a property under an old name that reads and writes an object's state by `state` and `restore`."""
 
     def get(self: Any) -> Any:
         warn(f"{type(self).__name__}.{old}", "state()")
         return self.state()
 
     def put(self: Any, value: Any) -> None:
-        warn(f"{type(self).__name__}.{old}", "restore(state) or reset()")
+        warn(f"{type(self).__name__}.{old}", put_by)
         self.restore(value)
 
-    return property(get, put, doc="Deprecated: use `state()`, `restore(state)` and `reset()`.")
+    return property(get, put, doc=f"Deprecated: use `state()` and {put_by}.")
 
 
-def keywords(named: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
-    """Return keyword arguments with the old names that `known` does not contain replaced by the new ones."""
+def keywords(named: dict[str, Any], known: frozenset[str], open_ended: bool) -> dict[str, Any]:
+    """Return keyword arguments with old names replaced by the new ones.
+
+    known: the names that the function has; open_ended: it passes others on.
+    """
     for old in [name for name in named if name in KEYWORDS and name not in known]:
+        if KEYWORDS[old] not in known and not open_ended:
+            continue
         warn(old, KEYWORDS[old], 4)
         named[KEYWORDS[old]] = named.pop(old)
     return named

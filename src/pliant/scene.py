@@ -86,7 +86,7 @@ class Grip:
 @dataclasses.dataclass(frozen=True, eq=False)
 class Body:
     """A mesh with a role: cloth, a soft body (`material` is a `Solid`, the mesh has tets, and its faces are their
-    surface), or an obstacle (`fixed`), static or kinematic.
+    surface), or an `obstacle`, static or kinematic.
 
     `pins` are rows of vertices that do not move; `grips` are vertices with prescribed motion. `flat` assumes zero
     curvature as the rest state (sewn garments); otherwise it is the mesh's own curvature. `motion` moves an obstacle
@@ -96,7 +96,7 @@ class Body:
     """
 
     mesh: Mesh
-    fixed: bool = False
+    obstacle: bool = False  # static without `motion`, otherwise kinematic
     material: Cloth | Solid = Cloth()
     pins: Any = ()
     velocity: tuple[float, float, float] = (0.0, 0.0, 0.0)
@@ -111,29 +111,33 @@ class Body:
     def __post_init__(self) -> None:
         held = [Grip(validate.rows("grip rows", g.rows, self.mesh.n_vertices), g.motion) for g in self.grips]
         object.__setattr__(self, "grips", tuple(held))
-        if self.fixed and self.grips:
-            raise ValueError(f"body {self.label!r} is fixed; only deformable bodies have grips, use motion instead")
+        if self.obstacle and self.grips:
+            raise ValueError(
+                f"body {self.label!r} is an obstacle; only deformable bodies have grips, use motion instead"
+            )
         object.__setattr__(self, "pins", validate.rows("pins", self.pins, self.mesh.n_vertices))
         object.__setattr__(self, "velocity", tuple(validate.floats("velocity", self.velocity, (3,)).tolist()))
-        if self.fixed and any(self.velocity):
-            raise ValueError(f"body {self.label!r} is fixed; its velocity must be 0, not {self.velocity}")
+        if self.obstacle and any(self.velocity):
+            raise ValueError(f"body {self.label!r} is an obstacle; its velocity must be 0, not {self.velocity}")
         for what, given in (("motion", self.motion is not None), ("group", bool(self.group))):
-            if given and not self.fixed:
-                raise ValueError(f"body {self.label!r} is deformable and has no {what}; only a fixed body can have one")
-        if validate.whole("layer", self.layer, low=0, high=100) and self.fixed:
-            raise ValueError(f"body {self.label!r} is fixed; only cloth can have a layer")
+            if given and not self.obstacle:
+                raise ValueError(f"body {self.label!r} is deformable and has no {what}; only an obstacle can have one")
+        if validate.whole("layer", self.layer, low=0, high=100) and self.obstacle:
+            raise ValueError(f"body {self.label!r} is an obstacle; only cloth can have a layer")
         if not self.mesh.n_faces:
             advice = ", such as pliant.Mesh.from_tets makes" if len(self.mesh.tets) else ""
             raise ValueError(f"body {self.label!r} has no faces; expected a surface{advice}")
         if self.motion is not None and not isinstance(self.motion, Motion):
             # coincident vertices are welded only where the motion keeps them together
             object.__setattr__(self, "mesh", welds(self.mesh, self.motion))
-        if not self.fixed:
+        if not self.obstacle:
             _check_material(self)
         if self.color is not None:
             object.__setattr__(self, "color", validate.color("color", self.color))
         if self.color is None:
-            object.__setattr__(self, "color", _BODY_COLOUR if self.fixed else CLOTH_COLOUR)
+            object.__setattr__(self, "color", _BODY_COLOUR if self.obstacle else CLOTH_COLOUR)
+
+    fixed = renamed.attribute("fixed", "obstacle")
 
     @property
     def label(self) -> str:
@@ -143,7 +147,7 @@ class Body:
 @takes(Body)
 def _no_body(name: str, value: Any) -> Body:
     """Reject anything that is not a Body: a mesh alone may be cloth or an obstacle."""
-    advice = "pliant.Body(mesh) for cloth, pliant.Body(mesh, fixed=True) for an obstacle"
+    advice = "pliant.Body(mesh) for cloth, pliant.Body(mesh, obstacle=True) for an obstacle"
     raise wrong(name, value, "a Body", advice if isinstance(value, Mesh) or hasattr(value, "faces") else "")
 
 
@@ -247,7 +251,7 @@ class Scene:
     @property
     def deformable(self) -> list[int]:
         """Indices of the deformable bodies: cloth and soft bodies."""
-        return [b for b, body in enumerate(self.bodies) if not body.fixed]
+        return [b for b, body in enumerate(self.bodies) if not body.obstacle]
 
     soft = renamed.attribute("soft", "deformable")
 
@@ -260,15 +264,18 @@ class Scene:
         return [b for b in self.deformable if isinstance(self.bodies[b].material, Solid)]
 
     @property
-    def fixed(self) -> list[int]:
-        return [b for b, body in enumerate(self.bodies) if body.fixed]
+    def obstacles(self) -> list[int]:
+        """Indices of the obstacles, static and kinematic."""
+        return [b for b, body in enumerate(self.bodies) if body.obstacle]
 
     @property
     def moving(self) -> list[int]:
         return [b for b, body in enumerate(self.bodies) if body.motion is not None]
 
+    fixed = renamed.attribute("fixed", "obstacles")
+
     @functools.cached_property
-    def shapes(self) -> dict[int, Deforming]:
+    def deforming_motions(self) -> dict[int, Deforming]:
         """Per deforming obstacle (by index): the motion of its welded vertices."""
         found = {}
         for b in self.moving:
@@ -278,6 +285,8 @@ class Scene:
                 found[b] = body.motion.taking(rows)
         return found
 
+    shapes = renamed.attribute("shapes", "deforming_motions")
+
     @property
     def deformable_rows(self) -> slice:
         """Rows from the first vertex of the first deformable body to the last vertex of the last one."""
@@ -286,8 +295,8 @@ class Scene:
 
     @functools.cached_property
     def masses(self) -> Floats:
-        """(n,) lumped vertex masses, kg: each face or tet is divided equally among its corners; zero for fixed
-        bodies."""
+        """(n,) lumped vertex masses, kg: each face or tet is divided equally among its corners; zero for
+        obstacles."""
         masses = np.zeros(int(self.first[-1]))
         for b in self.deformable:
             mesh, density = self.bodies[b].mesh.welded, self.bodies[b].material.density
@@ -300,7 +309,7 @@ class Scene:
 
     @functools.cached_property
     def inverse_masses(self) -> Floats:
-        """(n,) 1/kg; zero for vertices that are not simulated: of fixed bodies, pins, grips, and without mass."""
+        """(n,) 1/kg; zero for vertices that are not simulated: of obstacles, pins, grips, and without mass."""
         w = np.zeros_like(self.masses)
         np.divide(1.0, self.masses, out=w, where=self.masses > 0.0)
         for b in self.deformable:
@@ -342,7 +351,7 @@ class Scene:
 
     def bones(self, time: float) -> dict[int, Floats]:
         """Return, per deforming obstacle (by index), its bone matrices (k,3,4) at `time`, seconds."""
-        return {b: shape.sample(np.array([time]))[0] for b, shape in self.shapes.items()}
+        return {b: shape.sample(np.array([time]))[0] for b, shape in self.deforming_motions.items()}
 
     def place(self, x: Floats, pose: Floats, bones: Mapping[int, Floats]) -> None:
         """Set the rows of `x` (n,3) of all kinematic bodies according to `pose` (bodies,3,4) or `bones`."""
@@ -351,8 +360,8 @@ class Scene:
 
     def place_of(self, body: int, pose: Floats, bones: Mapping[int, Floats]) -> Floats:
         """Return the vertex positions (k,3) of a kinematic body."""
-        if body in self.shapes:
-            return self.shapes[body].shape(bones[body])
+        if body in self.deforming_motions:
+            return self.deforming_motions[body].shape(bones[body])
         return placed(self.bodies[body].mesh.welded.vertices, pose[body])
 
     def start(self) -> State:

@@ -54,5 +54,5 @@ def attack(trial):
 
 def reported(sim):
     """How often the run reported that it could not prevent an intersection."""
-    guard = sim.guard
+    guard = sim.self_contact
     return int(guard.failed_substeps) + int(guard.given_up_pairs)

@@ -66,7 +66,7 @@ class Builder:
         return Body(pliant.Mesh(self.place(x), faces), velocity=self.vector(velocity), **more)
 
     def obstacle(self, x, faces, motion=None):
-        return Body(pliant.Mesh(self.place(x), faces), fixed=True, motion=motion)
+        return Body(pliant.Mesh(self.place(x), faces), obstacle=True, motion=motion)
 
     def path(self, times, offsets, spins=None):
         """A rigid motion: offsets (k,3), and rotations about the y axis, radians."""
@@ -128,7 +128,7 @@ def deforming(rng, make):
     for k in range(frames + 1):
         a = np.eye(3) + (rng.uniform(-0.35, 0.35, (3, 3)) if k else 0.0)
         shapes.append(make.place(y @ a.T + [0.0, 0.02 * rng.uniform(-1, 1) if k else 0.0, 0.0]))
-    body = Body(pliant.Mesh(shapes[0], other), fixed=True, motion=Recorded(times, np.stack(shapes)))
+    body = Body(pliant.Mesh(shapes[0], other), obstacle=True, motion=Recorded(times, np.stack(shapes)))
     return make.attacked([make.cloth(x, faces, (0, -rng.uniform(0, 3), 0)), body], frames, True)
 
 

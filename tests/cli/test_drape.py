@@ -124,7 +124,12 @@ def test_scenes_of_cloth_that_meets_itself_are_offered_and_counted(here, capsys,
     args = ["drape", "--scene", scene, "--resolution", "9", "--frames", "3", "--substeps", "2", "--json"]
     assert cli.run([*args, "-o", "a.npz"]) == 0
     figures = json.loads(capsys.readouterr().out)
-    wanted = {"scene": scene, "self_contact": "safe", "crossings_cloth_total": 0, "crossings_bodies_total": 0}
+    wanted = {
+        "scene": scene,
+        "self_contact": "safe",
+        "intersecting_pairs_cloth_total": 0,
+        "intersecting_pairs_bodies_total": 0,
+    }
     assert wanted.items() <= figures.items()
     assert scene in cli.drape.drape.__doc__
 
@@ -343,7 +348,7 @@ def test_small_and_large_scenes_stay_outside_too(size):
     body = shapes.ball(size / 2, 3)
     result = pliant.drape(tablecloth_for(body, 13), body, frames=int(60 * size**0.5) + 20, substeps=10)
     assert result.contacts.max() > 3
-    assert result.deepest.min() >= -1e-6 * body.size
+    assert result.least_distance.min() >= -1e-6 * body.size
 
 
 def test_a_distance_finer_than_the_cells_is_warned_about(caplog):
@@ -356,7 +361,11 @@ def test_cloth_on_cloth_takes_the_detector_and_the_response_that_were_named(here
     own = ["--self-contact", "push", "--self-method", "sphere-surface", "--self-response", "penalty+geometric"]
     assert cli.run([*args, *own, "--levels", "1", "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)
-    assert {"crossings_cloth_total": 0, "remained_most": 0, "frames_with_remained": 0}.items() <= figures.items()
+    assert {
+        "intersecting_pairs_cloth_total": 0,
+        "remained_most": 0,
+        "frames_with_remained": 0,
+    }.items() <= figures.items()
     for words, said in (
         (["--self-method", "tree", "--levels", "1"], "--levels is for --self-method sphere-surface"),
         (["--self-method", "distance-field"], "does not detect self-contact"),
@@ -377,15 +386,16 @@ def test_a_corner_that_reaches_between_the_points_of_the_cloth_is_told(here, cap
     assert cli.run([*words, "--json"]) == 1  # every point that is measured is outside, and yet it is cut
     said = json.loads(capsys.readouterr().out)
     assert said["penetration_m"] == 0.0
-    assert said["frames_with_cuts"] > 0
+    assert said["frames_with_crossing_pairs"] > 0
     run = np.load("run.npz")
     last = pliant.Mesh(run["frames_0"][-1], run["faces_0"])
-    assert said["through_at_end"] == len(pliant.intersections(last, spike)) > 0
+    assert said["intersecting_pairs_bodies_at_end"] == len(pliant.intersections(last, spike)) > 0
     assert cli.run(words) == 1
     table, talk = capsys.readouterr()
-    assert f"{said['through_at_end']} at the end" in table
+    assert f"{said['intersecting_pairs_bodies_at_end']} at the end" in table
     row = " ".join(table.split())
-    assert f"0 mm at vertices and edge midpoints (exact); {said['cuts_bodies_most']} pairs of triangles cross" in row
+    most = said["crossing_pairs_bodies_most"]
+    assert f"0 mm at vertices and edge midpoints (exact); {most} pairs of triangles cross" in row
     assert "corners of the body reach between the vertices of the cloth" in talk
     assert cli.run([*words, "--no-measure", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["through_at_end"] is None
+    assert json.loads(capsys.readouterr().out)["intersecting_pairs_bodies_at_end"] is None

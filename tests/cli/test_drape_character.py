@@ -1,6 +1,8 @@
 """`pliant drape GARMENT CHARACTER.glb`: a post that sways wears a sleeve, by the words people type."""
 
+import collections
 import json
+import os
 import pathlib
 import re
 
@@ -11,6 +13,7 @@ import pliant
 from characters import post, sleeve
 from khronos import faults, needs_validator
 from pliant import cli
+from pliant.detect import choose
 
 pytestmark = pytest.mark.compiled
 SHORT = ["--frames", "5", "--substeps", "3", "--dt", str(1 / 30)]
@@ -189,3 +192,46 @@ def test_options_of_a_character_are_refused_where_there_is_none(here, wardrobe, 
             continue  # what stands still is dressed, too
         assert cli.run([*before, *words]) == 2
         assert f"error: {words[0]} is for a garment o" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("garment", ["sleeve", "narrow"])
+@pytest.mark.parametrize("body", ["post.glb", "post.gltf", "statue.glb"])
+def test_every_file_is_read_once(here, wardrobe, monkeypatch, capsys, garment, body):
+    """With a clip or without; also where the end of the run has a warning with a command for the body."""
+    if body == "post.gltf":  # JSON and a buffer in files of their own
+        found, data = document(wardrobe / "post.glb"), (wardrobe / "post.glb").read_bytes()
+        first = 20 + int.from_bytes(data[12:16], "little") + 8
+        found["buffers"][0]["uri"] = "post.bin"
+        (here / "post.bin").write_bytes(data[first : first + found["buffers"][0]["byteLength"]])
+        (here / body).write_text(json.dumps(found))
+    folder, opened = here if body == "post.gltf" else wardrobe, collections.Counter()
+    real = open
+
+    def counting(path, *args, **named):
+        opened[pathlib.Path(path).name if isinstance(path, (str, os.PathLike)) else ""] += 1
+        return real(path, *args, **named)
+
+    monkeypatch.setattr("builtins.open", counting)
+    monkeypatch.setattr("io.open", counting)
+    words = ["drape", str(wardrobe / f"{garment}.obj"), str(folder / body), *SHORT[:2], "--substeps", "2"]
+    cli.run([*words, "--place", "as-is", "-o", "a.npz"])
+    monkeypatch.undo()
+    files = [f"{garment}.obj", body, *(["post.bin"] if body == "post.gltf" else [])]
+    assert {name: opened[name] for name in files} == dict.fromkeys(files, 1)
+    told = capsys.readouterr().err
+    assert ("the start has intersections" in told) == (garment == "narrow")
+    assert ("--rest" in told) == (garment == "narrow" and body != "statue.glb")
+
+
+def test_the_method_is_resolved_once_and_its_reason_is_printed(here, worn, monkeypatch, capsys):
+    calls = []
+    real = choose.method_for
+    monkeypatch.setattr(choose, "method_for", lambda scene: calls.append(scene) or real(scene))
+    assert cli.run([*worn, "--json", "-o", "a.npz"]) == 0
+    method = json.loads(capsys.readouterr().out)["method"]
+    assert method == {"name": "bvh", "why": real(calls[0]).why}
+    assert method["why"] != "requested"
+    assert len(calls) == 1
+    assert cli.run([*worn, "--method", "brute_force", "--json", "-o", "a.npz"]) == 0
+    assert json.loads(capsys.readouterr().out)["method"] == {"name": "brute-force", "why": "requested"}
+    assert len(calls) == 1

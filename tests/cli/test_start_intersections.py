@@ -28,22 +28,22 @@ def sheet(name: str, height: float, tilt: float = 0.0) -> Mesh:
 
 def run(garments: list[Mesh], mode: str = "off"):
     soft = [pliant.Body(garment, layer=k) for k, garment in enumerate(garments)]
-    scene = pliant.Scene([*soft, pliant.Body(BALL, fixed=True)], eps=0.005, self_contact=mode)
+    scene = pliant.Scene([*soft, pliant.Body(BALL, obstacle=True)], eps=0.005, self_contact=mode)
     return record(Simulation(scene, substeps=1, method="tree"), 1)
 
 
 def test_a_start_is_counted_by_pairs_of_things_and_fix_is_offered_inner_to_outer():
     inner, outer = sheet("inner", 0.29), sheet("outer", 0.33, 0.2)
     result = run([inner, outer])
-    met = {each.bodies: each.pairs for each in result.start}
+    met = {each.bodies: each.pairs for each in result.initial_intersections}
     assert met == {
         (0, 1): len(pliant.intersections(inner, outer)),
         (0, 2): len(pliant.intersections(inner, BALL)),
         **({(1, 2): n} if (n := len(pliant.intersections(outer, BALL))) else {}),
     }
-    assert result.summary["start_pairs"] == sum(met.values()) > 0
-    assert {"bodies": ["inner", "outer"], "pairs": met[0, 1]} in result.summary["start"]
-    assert f"{met[0, 1]} pairs of triangles of inner with outer" in result.facts["start"]
+    assert result.summary["initial_intersecting_pairs"] == sum(met.values()) > 0
+    assert {"bodies": ["inner", "outer"], "pairs": met[0, 1]} in result.summary["initial_intersections"]
+    assert f"{met[0, 1]} pairs of triangles of inner with outer" in result.facts["intersections at the start"]
     files = Sources((pathlib.Path("a b.obj"), pathlib.Path("outer.ply")), pathlib.Path("body.obj"))
     line = run_warnings(result, files)[0]
     assert line.startswith("the start has intersections: ")
@@ -61,9 +61,9 @@ def test_safe_mode_says_that_its_promise_does_not_cover_those_pairs():
 
 def test_a_clean_start_says_nothing():
     result = run([sheet("one", 0.4), sheet("two", 0.5)])
-    assert result.start == ()
-    assert result.summary["start_pairs"] == 0
-    assert "start" not in result.facts
+    assert result.initial_intersections == ()
+    assert result.summary["initial_intersecting_pairs"] == 0
+    assert "intersections at the start" not in result.facts
     assert not any("start" in line for line in run_warnings(result))
 
 
@@ -74,24 +74,24 @@ def test_the_command_that_is_offered_mends_the_start(tmp_path, monkeypatch, caps
     words = ["drape", "low.obj", "body.obj", "--place", "as-is", "--frames", "1", "-o", "run.npz", "--json"]
     assert cli.run(words) == 1
     out, talk = capsys.readouterr()
-    assert json.loads(out)["start_pairs"] > 0
+    assert json.loads(out)["initial_intersecting_pairs"] > 0
     (command,) = (line for line in talk.splitlines() if "pliant fix" in line)
     assert cli.run(shlex.split(command.partition("first: ")[2])[1:]) == 0
     capsys.readouterr()
     assert cli.run(["low-fixed.obj" if word == "low.obj" else word for word in words]) == 0
-    assert json.loads(capsys.readouterr().out)["start_pairs"] == 0
+    assert json.loads(capsys.readouterr().out)["initial_intersecting_pairs"] == 0
 
 
 def lying(body: Mesh, moved: np.ndarray, x: np.ndarray):
     """A result in which cloth goes to x, and a recorded body from where it is to `moved`, in one frame."""
     played = pliant.Recorded([0.0, 0.01], np.stack([body.vertices, moved]))
     cloth = sheet("cloth", 1.0)
-    scene = pliant.Scene([pliant.Body(cloth), pliant.Body(body, fixed=True, motion=played)], eps=0.005)
+    scene = pliant.Scene([pliant.Body(cloth), pliant.Body(body, obstacle=True, motion=played)], eps=0.005)
     result = record(Simulation(scene, substeps=4, method="tree"), 1)
     away = -pliant.closest_point(body.moved(moved), x)[0].min()
     shapes_at = {1: np.stack([body.welded.vertices, body.welded.moved(moved).vertices]).astype(np.float32)}
     return dataclasses.replace(
-        result, x={0: np.stack([cloth.vertices, x])}, deepest=np.array([0.5, -away]), shapes=shapes_at
+        result, x={0: np.stack([cloth.vertices, x])}, least_distance=np.array([0.5, -away]), deforming_x=shapes_at
     )
 
 
@@ -130,7 +130,7 @@ def test_more_substeps_are_for_what_is_fast_and_a_larger_eps_for_what_is_shallow
 def test_no_place_is_advised_to_what_refuses_it():
     result = lying(BALL, BALL.vertices, sheet("cloth", -1.0).vertices)
     below = {0: np.stack([sheet("cloth", -1.0).vertices] * 2)}
-    result = dataclasses.replace(result, x=below, deepest=np.array([0.5, 0.5]), contacts=np.zeros(2, np.int64))
+    result = dataclasses.replace(result, x=below, least_distance=np.array([0.5, 0.5]), contacts=np.zeros(2, np.int64))
     said = " ".join(run_warnings(result))
     assert "never touched" in said
     assert "--place above" not in said

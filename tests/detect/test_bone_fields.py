@@ -138,7 +138,7 @@ def test_of_a_bone_that_scales_shears_or_mirrors_the_nearest_rotation_is_taken(r
 def scene() -> Scene:
     character = bar(turn=0.5, rise=0.1)
     cloth = shapes.cloth(0.5, 0.5, 14, centre=(0.0, 0.515, 0.0))
-    return Scene([Body(cloth), Body(character.mesh, fixed=True, motion=Skinned(character, "move"))], eps=EPS)
+    return Scene([Body(cloth), Body(character.mesh, obstacle=True, motion=Skinned(character, "move"))], eps=EPS)
 
 
 @pytest.mark.compiled

@@ -41,7 +41,7 @@ def test_auto_finds_what_the_referee_finds():
 def test_auto_picks_by_what_the_bodies_do():
     cloth = pliant.Body(sheet(0.2))
     moved = pliant.Recorded([0.0, 1.0], np.stack([BALL.vertices, BALL.vertices * 1.1]))
-    still, bends = pliant.Body(BALL, fixed=True), pliant.Body(BALL, fixed=True, motion=moved)
+    still, bends = pliant.Body(BALL, obstacle=True), pliant.Body(BALL, obstacle=True, motion=moved)
     assert method_for(pliant.Scene([cloth, still])).name == "distance-field"
     assert method_for(pliant.Scene([cloth, still], eps=1e-4)).name == "bvh"
     assert method_for(pliant.Scene([cloth, still, bends])).name == "bvh"
@@ -94,7 +94,7 @@ def character_of(mesh: Mesh, bones: int, morphs: bool = False) -> pliant.Charact
 def test_auto_takes_boxes_on_bones_only_where_bones_part_the_body(bones, morphs, name, why):
     body = shapes.ball(0.3, 4)
     motion = pliant.Skinned(character_of(body, bones, morphs), "clip")
-    scene = pliant.Scene([pliant.Body(sheet(0.5)), pliant.Body(body, fixed=True, motion=motion)])
+    scene = pliant.Scene([pliant.Body(sheet(0.5)), pliant.Body(body, obstacle=True, motion=motion)])
     chosen = method_for(scene)
     assert chosen.name == name
     assert why in chosen.why
@@ -102,9 +102,9 @@ def test_auto_takes_boxes_on_bones_only_where_bones_part_the_body(bones, morphs,
 
 def test_auto_takes_no_boxes_on_bones_for_a_large_body_without_bones_beside_one_with_them():
     body = shapes.ball(0.3, 4)
-    walker = pliant.Body(body, fixed=True, motion=pliant.Skinned(character_of(body, 20), "clip"))
-    cloth, floor = pliant.Body(sheet(0.5)), pliant.Body(shapes.box((3.0, 0.1, 3.0), 1), fixed=True)
-    rock = pliant.Body(body.moved(body.vertices + np.array([2.0, 0.0, 0.0])), fixed=True)
+    walker = pliant.Body(body, obstacle=True, motion=pliant.Skinned(character_of(body, 20), "clip"))
+    cloth, floor = pliant.Body(sheet(0.5)), pliant.Body(shapes.box((3.0, 0.1, 3.0), 1), obstacle=True)
+    rock = pliant.Body(body.moved(body.vertices + np.array([2.0, 0.0, 0.0])), obstacle=True)
     assert method_for(pliant.Scene([cloth, walker, floor])).name == "bone-boxes"
     assert method_for(pliant.Scene([cloth, walker, rock])).name == "bvh"
     assert "a body has no bones" in method_for(pliant.Scene([cloth, walker, rock])).why

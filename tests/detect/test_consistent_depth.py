@@ -144,13 +144,13 @@ def told(depths: ConsistentDepth, frames: list[tuple[np.ndarray, np.ndarray]]) -
     return records
 
 
-def test_memory_is_all_that_is_carried_over(crossing):
+def test_the_state_is_all_that_is_carried_over(crossing):
     sides, frames = crossing
     depths, other, new = (ConsistentDepth(sides) for _ in range(3))
     assert told(depths, frames[:6])[0] == told(new, frames[:1])[0]
-    memory = depths.memory
-    assert memory[:, 9].any(), "some must be turning"
-    other.memory = memory
+    state = depths.state()
+    assert state[:, 9].any(), "some must be turning"
+    other.restore(state)
     rest = told(depths, frames[6:])
     assert told(other, frames[6:]) == rest
     assert told(ConsistentDepth(sides), frames[6:]) != rest
@@ -180,14 +180,14 @@ def test_a_vertex_that_leaves_is_forgotten(crossing):
         (2, np.nan, "not finite"),
     ],
 )
-def test_memory_that_cannot_be_is_told_from(crossing, column, value, said):
+def test_a_state_that_cannot_be_is_refused(crossing, column, value, said):
     sides, frames = crossing
     depths = ConsistentDepth(sides)
     told(depths, frames[:1])
-    memory = depths.memory
-    memory[0 if value < 0 else -1, column] = value
+    state = depths.state()
+    state[0 if value < 0 else -1, column] = value
     with pytest.raises(ValueError, match=said):
-        depths.memory = memory
+        depths.restore(state)
 
 
 def test_a_detector_that_is_told_to_forget_answers_as_a_new_one(rng):

@@ -316,7 +316,7 @@ def lying(method_options: dict, body: Body, frames: int) -> Simulation:
 
 @pytest.mark.compiled
 def test_ground_that_rises_lifts_the_cloth_at_its_own_speed():
-    ground = Body(shapes.box((1.0, 0.1, 1.0), 1, centre=(0.0, -0.05, 0.0)), fixed=True)
+    ground = Body(shapes.box((1.0, 0.1, 1.0), 1, centre=(0.0, -0.05, 0.0)), obstacle=True)
     heights = np.stack([np.zeros((5, 5)), np.full((5, 5), 0.2)])
     rising = HeightSequence([0.1, 0.5], heights, spacing=0.25, origin=(-0.5, 0.0, -0.5))
     sim = lying({"grids": rising}, ground, 40)
@@ -329,7 +329,7 @@ def test_ground_that_rises_lifts_the_cloth_at_its_own_speed():
 def test_friction_takes_the_cloth_along_on_a_mesh_whose_vertices_slide():
     plate = shapes.box((2.0, 0.1, 1.0), (8, 1, 4), centre=(0.0, -0.05, 0.0))
     frames = plate.vertices + np.array([[[0.0, 0.0, 0.0]], [[0.3, 0.0, 0.0]]])
-    sliding = Body(plate, fixed=True, motion=Recorded([0.0, 1.0], frames))
+    sliding = Body(plate, obstacle=True, motion=Recorded([0.0, 1.0], frames))
     sim = lying({"directions": ("+y",), "resolution": 33}, sliding, 40)
     v = sim.state.v[sim.scene.rows(0)]
     assert v[:, 0] == pytest.approx(0.3, abs=0.01)

@@ -66,7 +66,7 @@ def test_a_method_from_outside_is_compared_like_the_others(registered, capsys):
 
 @pytest.mark.compiled
 def test_a_method_from_outside_is_in_the_menu_of_play_and_runs_there(registered, tmp_path):
-    own = Scene([Body(CLOTH), Body(BALL, fixed=True)], eps=0.004, name="toy")
+    own = Scene([Body(CLOTH), Body(BALL, obstacle=True)], eps=0.004, name="toy")
     assert Stage(Choice(own=own)).methods()["sampled-points"] == ""
     session = Session(Choice(own=own, method="sampled-points"), tmp_path)
     session.start()
@@ -160,9 +160,9 @@ def test_earlier_names_are_accepted_and_the_present_ones_are_told():
         assert METHODS[old] is METHODS[new]
         assert METHODS[new].name == new
         assert old in METHODS
-    scene = Scene([Body(CLOTH), Body(BALL, fixed=True)], self_contact="push")
+    scene = Scene([Body(CLOTH), Body(BALL, obstacle=True)], self_contact="push")
     sim = Simulation(scene, method="tree", self_method="stochastic_tree")
-    assert (sim.method, sim.guard.method) == ("bvh", "stochastic-bvh")
+    assert (sim.method, sim.self_contact.method) == ("bvh", "stochastic-bvh")
     stage = Stage(Choice(own=scene, method="brute-force"))
     stage.use("tree", lambda _: None)
     assert stage.method == "bvh"
@@ -170,7 +170,7 @@ def test_earlier_names_are_accepted_and_the_present_ones_are_told():
 
 @pytest.mark.compiled
 def test_a_checkpoint_with_earlier_names_goes_on(tmp_path):
-    scene = Scene([Body(CLOTH), Body(BALL, fixed=True)], self_contact="push")
+    scene = Scene([Body(CLOTH), Body(BALL, obstacle=True)], self_contact="push")
     sim = Simulation(scene, substeps=2, method="bvh", self_method="bvh", self_response="penalty")
     list(sim.run(2))
     sim.save(tmp_path / "new.npz")
@@ -179,7 +179,7 @@ def test_a_checkpoint_with_earlier_names_goes_on(tmp_path):
     assert str(kept["method"]) == kept["between"][0] == "bvh"
     np.savez(tmp_path / "old.npz", **kept | {"method": "tree", "between": np.array(["tree", "penalty"])})
     back = Simulation.load(tmp_path / "old.npz", scene)
-    assert (back.method, back.guard.method) == ("bvh", "bvh")
+    assert (back.method, back.self_contact.method) == ("bvh", "bvh")
     assert [f.x.tobytes() for f in back.run(2)] == [f.x.tobytes() for f in sim.run(2)]
 
 
@@ -245,7 +245,7 @@ class Earlier:
 
 
 def test_a_detector_without_the_base_class_still_serves():
-    own, scene = Earlier(), Scene([Body(CLOTH), Body(BALL, fixed=True)])
+    own, scene = Earlier(), Scene([Body(CLOTH), Body(BALL, obstacle=True)])
     own.memory = np.ones((2, 10))
     sim = Simulation(scene, substeps=1, detectors=[own])
     assert len(own.memory) == 0

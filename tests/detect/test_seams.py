@@ -209,10 +209,10 @@ def test_a_body_and_a_clip_are_sewn_where_their_motion_keeps_them_together():
     apart = together.copy()
     apart[1, 4:] += [0, 0, 3]
     for frames, count in ((together, 6), (apart, 8)):
-        body = pliant.Body(panels, fixed=True, motion=pliant.Recorded([0.0, 1.0], frames))
+        body = pliant.Body(panels, obstacle=True, motion=pliant.Recorded([0.0, 1.0], frames))
         assert body.mesh.welded.n_vertices == count
         scene = pliant.Scene([body])
-        assert np.array_equal(scene.shapes[0].shape(scene.bones(1.0)[0])[body.mesh.weld_index], frames[1])
+        assert np.array_equal(scene.deforming_motions[0].shape(scene.bones(1.0)[0])[body.mesh.weld_index], frames[1])
         clip = pliant.Clip(panels, frames)
         assert clip.welds.mesh.welded.n_vertices == count
         assert (clip.welds is clip) == (count == 6)

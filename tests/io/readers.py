@@ -175,7 +175,7 @@ def _scene() -> Any:
 
     floor = shapes.box((1.0, 0.1, 1.0), 1, centre=(0.0, -0.05, 0.0))
     cloth = shapes.cloth(0.2, 0.2, 2, centre=(0.0, 0.004, 0.0))
-    return Scene([Body(cloth, material=Cloth()), Body(floor, fixed=True)])
+    return Scene([Body(cloth, material=Cloth()), Body(floor, obstacle=True)])
 
 
 def _checkpoint(path: pathlib.Path) -> None:

@@ -123,7 +123,7 @@ def test_a_body_that_bends_carries_cloth_and_its_velocity_is_known(elbow, method
     cloth = shapes.cloth(0.3, 0.3, 7, centre=(0.0, 0.52, 0.0))
     up = np.array([0.0, 0.5, 0.0])
     rising = Recorded(np.array([0.0, 1.0]), np.stack([elbow.mesh.vertices, elbow.mesh.vertices + up]))
-    scene = Scene([Body(cloth), Body(elbow.mesh, fixed=True, motion=rising)], friction=1.0)
+    scene = Scene([Body(cloth), Body(elbow.mesh, obstacle=True, motion=rising)], friction=1.0)
     sim = Simulation(scene, method=method)
     for _ in sim.run(20):
         pass
@@ -135,7 +135,7 @@ def test_a_body_that_bends_carries_cloth_and_its_velocity_is_known(elbow, method
 
 def test_a_method_that_needs_rigid_bodies_says_so(elbow):
     still = Recorded(np.zeros(1), elbow.mesh.vertices[None])
-    scene = Scene([Body(shapes.cloth(0.3, 0.3, 5)), Body(elbow.mesh, fixed=True, motion=still)])
+    scene = Scene([Body(shapes.cloth(0.3, 0.3, 5)), Body(elbow.mesh, obstacle=True, motion=still)])
     with pytest.raises(ValueError, match=r"'distance-field' needs rigid bodies.*'box' deforms.*one of"):
         Simulation(scene, method="distance-field")
 
@@ -143,7 +143,7 @@ def test_a_method_that_needs_rigid_bodies_says_so(elbow):
 @pytest.mark.parametrize("response", RESPONSES)
 def test_a_run_with_a_body_that_bends_goes_on_from_a_checkpoint_with_the_same_bits(elbow, tmp_path, response):
     cloth = shapes.cloth(0.3, 0.3, 6, centre=(0.0, 0.53, 0.0))
-    body = Body(elbow.mesh, fixed=True, motion=Skinned(elbow, "bend", lead_in=0.02))
+    body = Body(elbow.mesh, obstacle=True, motion=Skinned(elbow, "bend", lead_in=0.02))
     scene = Scene([Body(cloth), body])
     straight = Simulation(scene, substeps=4, method="bone-boxes", response=response)
     for _ in straight.run(9):
@@ -153,7 +153,7 @@ def test_a_run_with_a_body_that_bends_goes_on_from_a_checkpoint_with_the_same_bi
     for _ in range(3):
         a, b = straight.step(), resumed.step()
     np.testing.assert_array_equal(a.x, b.x)
-    other = Scene([Body(cloth), Body(elbow.mesh, fixed=True, motion=Skinned(elbow, "bend", lead_in=0.03))])
+    other = Scene([Body(cloth), Body(elbow.mesh, obstacle=True, motion=Skinned(elbow, "bend", lead_in=0.03))])
     with pytest.raises(Exception, match="another scene"):
         Simulation.load(tmp_path / "a.npz", other)
 
@@ -164,7 +164,7 @@ def test_vertices_that_two_seams_share_bend_together(elbow):
     split = Mesh(mesh.vertices[mesh.faces.ravel()], np.arange(3 * mesh.n_faces).reshape(-1, 3))
     frames = np.stack([mesh.vertices, mesh.vertices * 1.5])[:, mesh.faces.ravel()]
     scene = Scene(
-        [Body(shapes.cloth(0.2, 0.2, 4)), Body(split, fixed=True, motion=Recorded(np.array([0.0, 1.0]), frames))]
+        [Body(shapes.cloth(0.2, 0.2, 4)), Body(split, obstacle=True, motion=Recorded(np.array([0.0, 1.0]), frames))]
     )
     x = scene.start().x.copy()
     scene.place(x, scene.poses(1.0), scene.bones(1.0))

@@ -152,7 +152,7 @@ def test_placed_and_brought_undo_each_other(rng):
 def test_a_scene_starts_with_its_bodies_in_their_first_pose():
     from pliant.scene import Scene
 
-    scene = Scene([Body(cloth(0.2, 0.2, 3)), Body(ball(0.1, 1), fixed=True, motion=Motion([0.5], good(1)))])
+    scene = Scene([Body(cloth(0.2, 0.2, 3)), Body(ball(0.1, 1), obstacle=True, motion=Motion([0.5], good(1)))])
     state = scene.start()
     assert (state.pose[0] == np.eye(3, 4)).all()
     assert (state.x[scene.rows(1)] == placed(scene.bodies[1].mesh.vertices, state.pose[1])).all()

@@ -88,7 +88,9 @@ def test_a_held_garment_on_a_recorded_body_moves_with_it_and_never_metres_farthe
     for kind in kinds:
         played = pliant.Recorded(np.arange(count) / 30.0, frames_of(kind, body.vertices, count, rng))
         grip = Grip(np.arange(16), Attached.at(played, body.vertices, near, worn.vertices[:16]))
-        scene = pliant.Scene([pliant.Body(worn, grips=[grip]), pliant.Body(body, fixed=True, motion=played)], eps=0.005)
+        scene = pliant.Scene(
+            [pliant.Body(worn, grips=[grip]), pliant.Body(body, obstacle=True, motion=played)], eps=0.005
+        )
         sim = Simulation(scene, 1.0 / 30.0, substeps=8, method="tree")
         soft, hard, before = scene.rows(0), scene.rows(1), sim.state.x.copy()
         most, went = 0.0, 0.0

@@ -26,7 +26,7 @@ def patch(angle: float = 0.0, friction: float = 0.3, restitution: float = 0.0, *
     turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
     plank, sheet = box((2.0, 0.1, 0.3), (2, 1, 1)), cloth(0.04, 0.04, 3)
     sheet = sheet.moved((sheet.vertices + np.array([-0.5, 0.05 + EPS, 0.0])) @ turn.T)
-    bodies = [Body(sheet, material=Cloth(air=0.0)), Body(plank.moved(plank.vertices @ turn.T), fixed=True)]
+    bodies = [Body(sheet, material=Cloth(air=0.0)), Body(plank.moved(plank.vertices @ turn.T), obstacle=True)]
     scene = Scene(bodies, eps=EPS, friction=friction, restitution=restitution)
     return Simulation(scene, **{"substeps": 10, "method": "bone-boxes", "response": "geometric", **options})
 
@@ -51,7 +51,7 @@ def least(found) -> float:
 @pytest.mark.parametrize("method", OBSTACLES)
 @pytest.mark.parametrize("response", SETTING)
 def test_with_every_detector_each_frame_is_free_of_contact_and_says_so(method, response):
-    bodies = [Body(cloth(0.3, 0.3, 9, centre=(0.01, 0.12, 0.0))), Body(ball(0.1, 2), fixed=True)]
+    bodies = [Body(cloth(0.3, 0.3, 9, centre=(0.01, 0.12, 0.0))), Body(ball(0.1, 2), obstacle=True)]
     sim = Simulation(Scene(bodies, eps=EPS), substeps=4, method=method, response=response)
     most = 0
     for frame in sim.run(20):
@@ -209,7 +209,7 @@ class Counted:
 
 def test_detectors_that_are_exchanged_are_those_that_a_response_looks_by():
     sheet = Body(cloth(0.5, 0.5, 4, centre=(0.0, 0.205, 0.0)))
-    sim = Simulation(Scene([sheet, Body(ball(0.2, 1), fixed=True)]), substeps=1, method="tree", response="geometric")
+    sim = Simulation(Scene([sheet, Body(ball(0.2, 1), obstacle=True)]), substeps=1, method="tree", response="geometric")
     sim.detectors = [Counted(one) for one in sim.detectors]
     sim.step()
     assert sim.detectors[0].asked > 1

@@ -21,7 +21,7 @@ def patch(angle: float = 0.0, friction: float = 0.3, substeps: int = 10, **optio
     turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
     plank, sheet = box((2.0, 0.1, 0.3), (2, 1, 1)), cloth(0.04, 0.04, 3)
     sheet = sheet.moved((sheet.vertices + np.array([-0.5, 0.05 + EPS, 0.0])) @ turn.T)
-    bodies = [Body(sheet, material=Cloth(air=0.0)), Body(plank.moved(plank.vertices @ turn.T), fixed=True)]
+    bodies = [Body(sheet, material=Cloth(air=0.0)), Body(plank.moved(plank.vertices @ turn.T), obstacle=True)]
     options = {"method": "bone-boxes", "options": {"midpoints": False}, **options}
     return Simulation(Scene(bodies, eps=EPS, friction=friction), substeps=substeps, **options)
 
@@ -140,7 +140,7 @@ def test_what_falls_does_not_bounce_and_what_starts_deep_is_not_thrown(response,
 
 def test_contacts_that_nothing_can_move_are_left_alone():
     rigid = box(0.2, 1)
-    scene = Scene([Body(rigid, fixed=True), Body(rigid, fixed=True)])
+    scene = Scene([Body(rigid, obstacle=True), Body(rigid, obstacle=True)])
     state = scene.start()
     found = BruteForceDetector(Side(rigid, 0, 0), Side(rigid, 8, 1), within=EPS).find(state)
     before, response = state.x.copy(), Penalty(scene)

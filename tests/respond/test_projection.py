@@ -26,7 +26,7 @@ def slope(angle: float, friction: float, model: str = "coulomb", **options: floa
     plank = box((2.0, 0.1, 0.3), (2, 1, 1))
     patch = cloth(0.04, 0.04, 3)
     patch = patch.moved((patch.vertices + np.array([-0.5, 0.05 + EPS, 0.0])) @ turn.T)
-    bodies = [Body(patch, material=Cloth(air=0.0)), Body(plank.moved(plank.vertices @ turn.T), fixed=True)]
+    bodies = [Body(patch, material=Cloth(air=0.0)), Body(plank.moved(plank.vertices @ turn.T), obstacle=True)]
     scene = Scene(bodies, eps=EPS, friction=friction, friction_model=model, **options)
     return Simulation(scene, substeps=10)
 
@@ -145,7 +145,7 @@ def test_the_order_in_which_detectors_report_does_not_matter():
 
 def test_a_contact_that_nothing_can_move_is_left_alone():
     rigid = box(0.2, 1)
-    scene = Scene([Body(rigid, fixed=True), Body(Mesh(rigid.vertices, rigid.faces), fixed=True)])
+    scene = Scene([Body(rigid, obstacle=True), Body(Mesh(rigid.vertices, rigid.faces), obstacle=True)])
     state = scene.start()
     found = BruteForceDetector(Side(rigid, 0, 0), Side(rigid, 8, 1), within=EPS).find(state)
     before = state.x.copy()

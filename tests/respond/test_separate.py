@@ -44,9 +44,9 @@ def shared(scene: Scene, x: np.ndarray) -> float:
 def test_bodies_that_start_deep_in_each_other_part_smoothly_until_no_vertex_is_inside(made, frames):
     scene = made()
     sim = Simulation(scene, substeps=8, **HASHED)
-    assert isinstance(sim.guard, DeformableContact)
-    speed, common, m = sim.guard.response.speed, [shared(scene, sim.state.x)], scene.masses
-    fastest, inside = 0.0, len(sim.guard.detect(sim.state))
+    assert isinstance(sim.self_contact, DeformableContact)
+    speed, common, m = sim.self_contact.response.speed, [shared(scene, sim.state.x)], scene.masses
+    fastest, inside = 0.0, len(sim.self_contact.detect(sim.state))
     assert inside > 50
     assert common[0] > 0.05
     for frame in sim.run(frames):
@@ -56,7 +56,7 @@ def test_bodies_that_start_deep_in_each_other_part_smoothly_until_no_vertex_is_i
             mesh = scene.bodies[b].mesh.welded
             assert mesh.moved(frame.x[scene.rows(b)]).tet_volumes.sum() > 0.95 * mesh.volume
         common.append(shared(scene, frame.x))
-        inside = len(sim.guard.detect(sim.state))
+        inside = len(sim.self_contact.detect(sim.state))
         if not inside:
             break
     assert inside == 0

@@ -36,11 +36,11 @@ def slope(angle: float, friction: float) -> Simulation:
     c, s = np.cos(-angle), np.sin(-angle)
     turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
     plank = box((2.0, 0.1, 0.3), (2, 1, 1))
-    return patch_on(Body(plank.moved(plank.vertices @ turn.T), fixed=True), friction, turn)
+    return patch_on(Body(plank.moved(plank.vertices @ turn.T), obstacle=True), friction, turn)
 
 
 def table(motion: Motion | None = None) -> Body:
-    return Body(box((2.0, 0.1, 1.0), 1), fixed=True, motion=motion)
+    return Body(box((2.0, 0.1, 1.0), 1), obstacle=True, motion=motion)
 
 
 def run(sim: Simulation, frames: int) -> np.ndarray:
@@ -155,7 +155,7 @@ def test_a_lift_carries_the_patch_at_its_own_speed():
 
 def test_contacts_that_nothing_can_move_are_left_alone():
     rigid = box(0.2, 1)
-    scene = Scene([Body(rigid, fixed=True), Body(rigid, fixed=True)])
+    scene = Scene([Body(rigid, obstacle=True), Body(rigid, obstacle=True)])
     state = scene.start()
     detector = BoneBoxesDetector(Side(rigid, 0, 0), Side(rigid, 8, 1), within=EPS)
     found = detector.update(state).find(state)

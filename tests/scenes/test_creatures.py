@@ -40,7 +40,7 @@ class Judge:
         self.skin = np.zeros(len(x), np.bool_)
         self.skin[np.concatenate(skins)] = True
         self.body = np.repeat(np.arange(len(scene.bodies)), np.diff(scene.first))
-        self.bowl = ClosestPoints(scene.bodies[scene.fixed[0]].mesh)
+        self.bowl = ClosestPoints(scene.bodies[scene.obstacles[0]].mesh)
         self.meet = IntersectionCount(scene, x)
 
     def at(self, x: np.ndarray) -> tuple[int, int, int]:
@@ -58,7 +58,7 @@ def test_no_vertex_is_ever_inside_another_body_or_the_bowl(options):
     assert judge.at(sim.state.x) == (0, 0, 0)
     for frame in sim.run(16):
         assert judge.at(frame.x) == (0, 0, 0), frame.index
-    assert sim.guard.failed_substeps == 0
+    assert sim.self_contact.failed_substeps == 0
 
 
 def test_without_contact_they_fall_through_each_other():
@@ -87,7 +87,7 @@ def test_600_frames_at_full_size_leave_no_vertex_inside_and_they_come_to_rest(op
     judge = Judge(scene, sim.state.x)
     for frame in sim.run(600):
         assert judge.at(frame.x) == (0, 0, 0), frame.index
-    assert sim.guard.failed_substeps == 0
+    assert sim.self_contact.failed_substeps == 0
     x, rest = frame.x[scene.deformable_rows], scene.bodies[-1].mesh.bounds
     assert x[:, 1].min() > 0.0
     assert ((x.min(0) > rest[0]) & (x.max(0)[[0, 1, 2]] < rest[1] + (0.0, 0.1, 0.0))).all(), "they stay in the bowl"

@@ -8,12 +8,12 @@ import pytest
 
 from characters import post, sleeve
 from pliant import closest_point, shapes
-from pliant.report.result import Result
 from pliant.scene import Scene
 from pliant.scenes import SCENES
 from pliant.scenes.dressing import dress_scene
 from pliant.simulation import Simulation
 from pliant.simulation.record import record
+from pliant.simulation.result import Result
 
 TOP, BOTTOM = slice(-16, None), slice(0, 16)  # rows of a sleeve's rings
 
@@ -23,7 +23,7 @@ def run(scene: Scene, frames: int, substeps: int = 4) -> Result:
 
 
 def held(garment, **options) -> list[int]:
-    (grips,) = [body.grips for body in dress_scene([garment], post(), **options).bodies if not body.fixed]
+    (grips,) = [body.grips for body in dress_scene([garment], post(), **options).bodies if not body.obstacle]
     return sorted(row for grip in grips for row in grip.rows.tolist())
 
 
@@ -58,7 +58,7 @@ def test_what_is_held_rides_on_the_skin_and_the_rest_follows():
     character = post()
     result = run(dress_scene([sleeve()], character, clip="sway", lead_in=0.1), 15)
     away = []
-    for x, body in zip(result.x[0], result.shapes[1]):
+    for x, body in zip(result.x[0], result.deforming_x[1]):
         away.append(closest_point(character.mesh.moved(body.astype(np.float64)), x[TOP])[0])
     assert np.ptp(away, axis=0).max() < 1e-5
     assert np.ptp(result.x[0][:, TOP, 0], axis=0).max() > 0.01
@@ -73,7 +73,7 @@ def test_an_outer_garment_stays_outside_of_the_inner_ones_thickness():
     # pushing alone: what is limited besides takes longer to reach its distance
     scene = dress_scene([inner, outer], post(), clip="sway", lead_in=0.1, self_contact="push", **options)
     result = run(scene, 12, substeps=8)
-    bodies = [post().mesh.moved(x.astype(np.float64)) for x in result.shapes[2][1:]]
+    bodies = [post().mesh.moved(x.astype(np.float64)) for x in result.deforming_x[2][1:]]
     least = [min(closest_point(body, x)[0].min() for x, body in zip(cloth[1:], bodies)) for cloth in result.x.values()]
     assert least[0] > 0.999 * scene.eps
     assert least[1] > 0.999 * (scene.eps + 0.004)
@@ -115,7 +115,7 @@ def test_a_character_that_is_inside_out_is_refused():
 def test_no_vertex_of_a_walking_skirt_is_ever_inside():
     result = run(SCENES["walking-skirt"](resolution=14, lead_in=0.2), 20, substeps=8)
     assert result.contacts.max() > 10
-    assert result.deepest.min() > 0.0
+    assert result.least_distance.min() > 0.0
 
 
 @pytest.mark.compiled

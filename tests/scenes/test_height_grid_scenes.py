@@ -14,7 +14,7 @@ def deepest(name: str, frames: int, resolution: int, **options) -> tuple[float, 
     sim = Simulation(SCENES[name](resolution=resolution), method="height-grid", options=options)
     result = record(sim, frames)
     assert result.contacts.max() > 5
-    return float(result.deepest.min()), sim.detectors[0].grids.bound
+    return float(result.least_distance.min()), sim.detectors[0].grids.bound
 
 
 @pytest.mark.parametrize("options", [{"directions": ("+y",)}, {}], ids=["from above", "from all sides"])

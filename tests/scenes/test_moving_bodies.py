@@ -31,7 +31,7 @@ def shifted(distance: float, axis: int = 0) -> np.ndarray:
 def on_a_table(motion: Motion, friction: float, at: float = 0.0, method: str = "distance-field") -> Simulation:
     """A patch of cloth in vacuum, at rest on a table that moves; `at` metres from its middle."""
     patch = cloth(0.04, 0.04, 3, centre=(at, 0.05 + EPS, 0.0))
-    table = Body(box((1.0, 0.1, 1.0), 1), fixed=True, motion=motion)
+    table = Body(box((1.0, 0.1, 1.0), 1), obstacle=True, motion=motion)
     scene = Scene([Body(patch, material=Cloth(air=0.0, damping=0.0)), table], eps=EPS, friction=friction)
     return Simulation(scene, substeps=10, method=method)
 
@@ -99,7 +99,7 @@ def test_a_lift_carries_the_patch_up_and_its_speed_is_the_lifts(method):
 def test_a_table_that_comes_up_throws_the_patch_by_the_elastic_share_of_its_speed(method):
     patch = cloth(0.04, 0.04, 3, centre=(0.0, 0.07, 0.0))
     lift = Motion([0.0, 0.02, 1.02], [STILL, STILL, shifted(1.0, 1)])
-    table = Body(box((1.0, 0.1, 1.0), 1), fixed=True, motion=lift)
+    table = Body(box((1.0, 0.1, 1.0), 1), obstacle=True, motion=lift)
     bodies = [Body(patch, material=Cloth(air=0.0)), table]
     sim = Simulation(Scene(bodies, eps=EPS, gravity=(0, 0, 0), restitution=0.5), substeps=10, method=method)
     run(sim, 6)
@@ -111,7 +111,7 @@ def falling(u: tuple[float, float, float]) -> Simulation:
     track = np.stack([STILL, STILL])
     track[1, :, 3] = 10.0 * np.array(u)
     sheet = Body(cloth(0.5, 0.5, 12, centre=(0.02, 0.17, 0.01)), velocity=u)
-    stone = Body(ball(0.15, 3), fixed=True, motion=Motion([0.0, 10.0], track))
+    stone = Body(ball(0.15, 3), obstacle=True, motion=Motion([0.0, 10.0], track))
     return Simulation(Scene([sheet, stone], wind=u), substeps=10)
 
 
@@ -170,17 +170,17 @@ def test_cloth_that_starts_in_the_overlap_of_two_parts_comes_out():
     aside = shifted(0.06)
     patch = Body(cloth(0.02, 0.02, 3, centre=(0.031, 0.085, 0.0)), material=Cloth(air=0.0))
     parts = [
-        Body(ball(0.1, 4), fixed=True, group="two", motion=motion) for motion in (None, Motion([0.0], aside[None]))
+        Body(ball(0.1, 4), obstacle=True, group="two", motion=motion) for motion in (None, Motion([0.0], aside[None]))
     ]
     result = record(Simulation(Scene([patch, *parts], gravity=(0, 0, 0)), substeps=10), 10)
-    assert result.deepest[0] < -0.008
-    assert result.deepest[-1] > 0.9 * EPS
+    assert result.least_distance[0] < -0.008
+    assert result.least_distance[-1] > 0.9 * EPS
 
 
 def test_the_referee_judges_in_the_frame_of_the_body():
     turn = Motion.hinge((0, 0, 1), (0, 0, 0), [0.0, 1.0], [0.0, np.pi / 2])
     sheet = cloth(0.02, 0.02, 2, centre=(0.0, 0.3, 0.0))
-    scene = Scene([Body(sheet), Body(box((1.0, 0.1, 0.1), 1), fixed=True, motion=turn)])
+    scene = Scene([Body(sheet), Body(box((1.0, 0.1, 0.1), 1), obstacle=True, motion=turn)])
     referee, x = Referee(scene), scene.start().x
     assert referee.least_distance(x, scene.poses(0.0)) == pytest.approx(0.25)
     assert referee.least_distance(x, scene.poses(1.0)) == pytest.approx(-0.05)

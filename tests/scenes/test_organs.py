@@ -24,7 +24,7 @@ def test_a_gut_is_dragged_over_itself_by_active_pairs_without_a_triangle_meeting
     assert touched > 5
     held = scene.held
     assert np.linalg.norm(sim.state.x[held] - x[held], axis=1).min() > 0.03
-    assert sim.guard.failed_substeps == 0
+    assert sim.self_contact.failed_substeps == 0
 
 
 def test_a_liver_gives_way_to_the_tool_and_nothing_of_it_is_inside():
@@ -32,7 +32,7 @@ def test_a_liver_gives_way_to_the_tool_and_nothing_of_it_is_inside():
     sim = Simulation(scene, substeps=8, method="tree")
     tool, before = scene.rows(1), sim.state.x[scene.rows(0)].copy()
     result = record(sim, 100)
-    assert result.deepest.min() > -0.25 * scene.eps
+    assert result.least_distance.min() > -0.25 * scene.eps
     assert max(result.contacts) > 3
     tip = sim.state.x[tool][:, 1].min()
     near = np.hypot(*(before - sim.state.x[tool][np.argmin(sim.state.x[tool][:, 1])])[:, [0, 2]].T) < 0.03
@@ -55,7 +55,7 @@ def test_a_liver_from_a_file_gives_way_too():
 
     scene = liver(organ=pliant.load(path))
     result = record(Simulation(scene), 150)
-    assert result.deepest.min() > -scene.eps
+    assert result.least_distance.min() > -scene.eps
 
 
 @pytest.mark.long
@@ -65,4 +65,4 @@ def test_the_whole_drag_by_the_guard_alone_never_meets():
     count = IntersectionCount(scene, sim.state.x)
     for frame in sim.run(250):
         assert count.at(frame.x) == (0, 0), frame.index
-    assert sim.guard.failed_substeps == 0
+    assert sim.self_contact.failed_substeps == 0

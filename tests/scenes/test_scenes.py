@@ -47,7 +47,7 @@ def test_no_vertex_and_no_edge_midpoint_is_ever_inside_the_body(name, irregular)
     scene = SCENES[name](resolution=RESOLUTION, irregular=irregular)
     result = record(Simulation(scene), MOVING.get(name, FRAMES))
     size = scene.bodies[1].mesh.size
-    assert result.deepest.min() >= -1e-6 * size
+    assert result.least_distance.min() >= -1e-6 * size
     assert result.contacts.max() > 5
 
 
@@ -75,7 +75,7 @@ def trapped(midpoints: bool) -> float:
     soft, rigid = scene.bodies[0].mesh, scene.bodies[1].mesh
     sides = Side(soft, 0, 0), Side(rigid, soft.n_vertices, 1)
     sim = Simulation(scene, detectors=[DistanceFieldDetector(*sides, within=scene.eps, midpoints=midpoints)])
-    return float(record(sim, 100).deepest.min())
+    return float(record(sim, 100).least_distance.min())
 
 
 def test_edge_midpoints_keep_coarse_cloth_out_of_concavities_and_vertices_alone_do_not():
@@ -157,8 +157,8 @@ def test_a_result_measures_itself_and_shows_itself_in_a_notebook():
     assert html.startswith("<iframe srcdoc=")
     assert "12 (0.12 s)" in html
     assert (result.summary["frames"], result.summary["particles"]) == (12, 100)
-    assert result.deepest.shape == (13,)
-    assert np.isfinite(result.deepest).all()
+    assert result.least_distance.shape == (13,)
+    assert np.isfinite(result.least_distance).all()
 
 
 def test_cloth_split_at_a_seam_stays_in_one_piece_and_is_written_back_to_its_own_vertices():
@@ -205,7 +205,7 @@ def test_a_vertex_that_no_face_uses_is_not_cloth():
     sheet, body = above(cloth(0.4, 0.4, 5), ball(0.1, 2)), ball(0.1, 2)
     stray = type(sheet)(np.vstack([sheet.vertices, [[0.0, 0.0, 0.0]]]), sheet.faces)
     result = drape(stray, body, frames=3, substeps=2)
-    assert result.deepest.min() > 0.0
+    assert result.least_distance.min() > 0.0
     assert (result.x[0][:, -1] == 0.0).all()
 
 
@@ -217,8 +217,8 @@ def test_a_state_of_another_scene_is_refused():
 def test_a_scene_without_obstacles_falls_and_a_scene_without_cloth_stands():
     falls = record(Simulation(Scene([Body(cloth(0.2, 0.2, 4))]), substeps=2), 3)
     assert falls.x[0][-1, :, 1].max() < 0.0
-    assert np.isinf(falls.deepest).all()
-    stands = Simulation(Scene([Body(ball(0.1, 1), fixed=True)]), substeps=2)
+    assert np.isinf(falls.least_distance).all()
+    stands = Simulation(Scene([Body(ball(0.1, 1), obstacle=True)]), substeps=2)
     before = stands.state.x.copy()
     assert (stands.step().x == before).all()
 
@@ -226,15 +226,15 @@ def test_a_scene_without_obstacles_falls_and_a_scene_without_cloth_stands():
 def test_two_bodies_are_both_kept_out_of():
     left, right = ball(0.1, 2, centre=(-0.15, 0.0, 0.0)), ball(0.1, 2, centre=(0.15, 0.0, 0.0))
     sheet = cloth(0.6, 0.6, 14, centre=(0.0, 0.12, 0.0))
-    bodies = [Body(sheet), Body(left, fixed=True), Body(right, fixed=True)]
+    bodies = [Body(sheet), Body(left, obstacle=True), Body(right, obstacle=True)]
     result = record(Simulation(Scene(bodies), substeps=8), 40)
-    assert result.deepest.min() > 0.0
+    assert result.least_distance.min() > 0.0
     assert result.contacts[-1] > 4
 
 
 def test_a_fixed_body_with_a_velocity_is_refused_rather_than_left_standing():
-    with pytest.raises(ValueError, match=r"'ball' is fixed; its velocity must be 0"):
-        Body(ball(0.1, 1), fixed=True, velocity=(1.0, 0.0, 0.0))
+    with pytest.raises(ValueError, match=r"'ball' is an obstacle; its velocity must be 0"):
+        Body(ball(0.1, 1), obstacle=True, velocity=(1.0, 0.0, 0.0))
 
 
 def test_a_distance_larger_than_the_body_is_refused():
@@ -261,7 +261,7 @@ def test_a_damaged_state_file_is_one_clear_error(tmp_path):
 
 def test_the_order_of_the_bodies_in_a_scene_does_not_matter():
     sheet, body = scene_of(14).bodies
-    far = Body(box(0.1, 1, centre=(5.0, 0.0, 0.0)), fixed=True)
+    far = Body(box(0.1, 1, centre=(5.0, 0.0, 0.0)), obstacle=True)
     ends = []
     for bodies in ([sheet, body, far], [far, body, sheet], [far, sheet, body]):
         sim = Simulation(Scene(bodies), substeps=8)

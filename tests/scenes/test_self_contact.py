@@ -47,7 +47,7 @@ def stays_free(sim: Simulation, frames: int) -> int:
         assert count.at(frame.x) == (0, 0), frame.index
         own = np.isin(frame.contacts["bodies"], [*soft]).all(1)
         most = max(most, int((own | (sim.scene.name in ON_BODIES)).sum()))
-    assert sim.guard.failed_substeps == 0
+    assert sim.self_contact.failed_substeps == 0
     assert np.isfinite(sim.state.x).all()
     return most
 
@@ -107,7 +107,7 @@ class Watched(Projection):
 
 
 def watched(sim: Simulation, frames: int) -> Watched:
-    sim.guard._cloth = watch = Watched(sim.scene, sim.guard.thickness)
+    sim.self_contact._cloth = watch = Watched(sim.scene, sim.self_contact.thickness)
     for _ in sim.run(frames):
         pass
     assert watch.given > 0.0

@@ -19,8 +19,8 @@ def passing() -> Simulation:
     one = box((1.0, 1.0, 1.0), (2, 2, 2))
     x = one.vertices + np.array([-1.25, 0.0, 0.0])
     frames = np.stack([x + np.array([0.1 * k, 0.0, 0.0]) for k in range(25)])
-    slides = Body(one.moved(x), fixed=True, motion=Recorded(0.1 * np.arange(25), frames), name="slides")
-    scene = Scene([slides, Body(one, fixed=True, name="stands")], overlaps=[(0, 1)], overlap_resolution=16)
+    slides = Body(one.moved(x), obstacle=True, motion=Recorded(0.1 * np.arange(25), frames), name="slides")
+    scene = Scene([slides, Body(one, obstacle=True, name="stands")], overlaps=[(0, 1)], overlap_resolution=16)
     return Simulation(scene, 0.1, substeps=1, method="tree")
 
 
@@ -57,11 +57,11 @@ def test_two_figures_are_apart_at_first_share_something_when_they_meet_and_part(
 
 def test_a_pair_of_bodies_that_are_not_there_is_named():
     with pytest.raises(ValueError, match=r"overlaps\[0, 1\] = 3 but there are 1 bodies"):
-        Scene([Body(box((1.0, 1.0, 1.0), (1, 1, 1)), fixed=True)], overlaps=[(0, 3)])
+        Scene([Body(box((1.0, 1.0, 1.0), (1, 1, 1)), obstacle=True)], overlaps=[(0, 3)])
 
 
 def test_a_body_with_itself_and_a_resolution_of_nothing_are_refused():
-    bodies = [Body(box((1.0, 1.0, 1.0), (1, 1, 1)), fixed=True)] * 2
+    bodies = [Body(box((1.0, 1.0, 1.0), (1, 1, 1)), obstacle=True)] * 2
     with pytest.raises(ValueError, match=r"overlaps\[1\] = \(1, 1\) is a body with itself"):
         Scene(bodies, overlaps=[(0, 1), (1, 1)])
     with pytest.raises(ValueError, match="overlap_resolution = 0 must be in 1"):

@@ -48,7 +48,7 @@ def test_cylinders_collide_bend_part_and_come_to_rest_without_a_triangle_meeting
     assert bent > 0.3, "a third of their motion must have gone into their shape"
     assert not any(touched[40:80]), "they must part"
     assert sim.dynamics.energy(sim.state)["kinetic"] < 2e-3 * start["kinetic"]
-    assert sim.guard.failed_substeps == 0
+    assert sim.self_contact.failed_substeps == 0
 
 
 def test_they_meet_by_other_detectors_and_responses_too():
@@ -90,7 +90,7 @@ def test_a_run_that_is_saved_and_resumed_goes_on_with_the_same_bits(tmp_path):
 
 def test_what_one_body_gives_the_other_takes_and_friction_stays_in_its_cone():
     sim = in_empty_space("push")
-    sim.guard._cloth = watch = Watched(sim.scene, sim.guard.thickness)
+    sim.self_contact._cloth = watch = Watched(sim.scene, sim.self_contact.thickness)
     m = sim.scene.masses[:, None]
     before, size = (m * sim.state.v).sum(0), (m * np.abs(sim.state.v)).sum()
     most = max(between(frame, sim.scene) for frame in sim.run(16))
@@ -114,7 +114,7 @@ def test_energy_of_a_collision_never_rises_above_its_start(mode, frames):
 def test_what_lies_inside_a_body_is_not_what_touches():
     sim = small()
     skins = np.concatenate([sim.scene.first[b] + np.unique(sim.scene.bodies[b].mesh.welded.faces) for b in (0, 1)])
-    assert (sim.guard.rows == skins).all()
+    assert (sim.self_contact.rows == skins).all()
     seen = np.unique(np.concatenate([frame.contacts["vertices"].ravel() for frame in sim.run(34)]))
     soft = seen[(seen >= 0) & (seen < sim.scene.first[2])]
     assert len(soft) > 50
@@ -137,13 +137,13 @@ def test_cloth_falls_over_a_soft_bar_that_lies_on_the_floor():
     bodies = [
         Body(cloth(0.3, 0.3, 14, centre=(0.02, 0.12, 0.01)), material=Cloth()),
         Body(log, material=Solid(2e4, 0.4)),
-        Body(floor, fixed=True),
+        Body(floor, obstacle=True),
     ]
     scene = Scene(bodies, eps=0.003, self_contact="safe")
     result = record(Simulation(scene, substeps=8), 50)
-    assert result.crossings is not None
-    assert not result.crossings.any()
-    assert result.deepest.min() >= 0.0
+    assert result.intersecting_pairs is not None
+    assert not result.intersecting_pairs.any()
+    assert result.least_distance.min() >= 0.0
     lies = result.x[0][-1]
     over = (np.abs(lies[:, 0]) < 0.1) & (np.abs(lies[:, 2]) < 0.03)
     assert lies[over, 1].min() > 0.09
@@ -152,7 +152,7 @@ def test_cloth_falls_over_a_soft_bar_that_lies_on_the_floor():
 
 def test_inner_vertices_of_an_obstacle_beside_solids_stay():
     """Rows between soft bodies that belong to something fixed are not moved by anything."""
-    bodies = [Body(bar(0.1, 1), material=Solid()), Body(bar(0.1, 2, centre=(1, 0, 0)), fixed=True)]
+    bodies = [Body(bar(0.1, 1), material=Solid()), Body(bar(0.1, 2, centre=(1, 0, 0)), obstacle=True)]
     bodies.append(Body(bar(0.1, 1, centre=(2, 0, 0)), material=Solid()))
     scene = Scene(bodies)
     dynamics, state = DeformableDynamics(scene), scene.start()
@@ -169,7 +169,7 @@ def test_600_frames_at_full_size_never_meet():
     count = IntersectionCount(sim.scene, sim.state.x)
     for frame in sim.run(600):
         assert count.at(frame.x) == (0, 0), frame.index
-    assert sim.guard.failed_substeps == 0
+    assert sim.self_contact.failed_substeps == 0
 
 
 @pytest.mark.long

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pliant import Cloth, Simulation, shapes
-from pliant.scenes import tablecloth_material, tablecloth_scene
+from pliant.scenes import drape, tablecloth_material, tablecloth_scene, tablecloths
 
 
 @pytest.mark.compiled
@@ -35,3 +35,9 @@ def test_at_75_cm_it_is_cotton():
     chosen = tablecloth_material(shapes.box((0.75 / 1.6, 0.1, 0.1), 2))
     assert chosen.bend == pytest.approx(Cloth().bend, rel=0.02)
     assert chosen.damping == pytest.approx(Cloth().damping)
+
+
+def test_tablecloths_are_still_found_where_they_were():
+    for name in ("tablecloth_for", "tablecloth_material", "tablecloth_scene", "tablecloth_side"):
+        with pytest.warns(DeprecationWarning, match=rf"drape\.{name} is now pliant\.scenes\.tablecloths\.{name}"):
+            assert getattr(drape, name) is getattr(tablecloths, name)

@@ -71,7 +71,7 @@ def test_another_process_goes_on_with_the_same_bits(tmp_path):
 
 
 def little(**options) -> Scene:
-    return Scene([Body(cloth(0.2, 0.2, 4, centre=(0.0, 0.12, 0.0))), Body(ball(0.1, 1), fixed=True)], **options)
+    return Scene([Body(cloth(0.2, 0.2, 4, centre=(0.0, 0.12, 0.0))), Body(ball(0.1, 1), obstacle=True)], **options)
 
 
 def test_what_is_saved_is_what_is_loaded(tmp_path):
@@ -88,10 +88,10 @@ def test_what_is_saved_is_what_is_loaded(tmp_path):
 def test_what_safe_mode_could_not_hold_stays_counted(tmp_path):
     scene = Scene([Body(cloth(0.2, 0.2, 4))], self_contact="safe")
     sim = Simulation(scene, substeps=1)
-    sim.guard.failed_substeps, sim.guard.given_up_pairs = 3, 17
+    sim.self_contact.failed_substeps, sim.self_contact.given_up_pairs = 3, 17
     sim.save(tmp_path / "a.npz")
     back = Simulation.load(tmp_path / "a.npz", scene)
-    assert (back.guard.failed_substeps, back.guard.given_up_pairs) == (3, 17)
+    assert (back.self_contact.failed_substeps, back.self_contact.given_up_pairs) == (3, 17)
 
 
 def crossed() -> Scene:
@@ -108,7 +108,7 @@ def test_what_a_detector_remembers_goes_on_too(tmp_path):
     digest(sim, 4)
     sim.save(tmp_path / "a.npz")
     back = Simulation.load(tmp_path / "a.npz", crossed())
-    kept, known = (run.guard.detectors[0].state() for run in (back, sim))
+    kept, known = (run.self_contact.detectors[0].state() for run in (back, sim))
     assert len(kept) > 20
     assert kept.tobytes() == known.tobytes()
     assert digest(back, 4) == digest(sim, 4)
@@ -121,7 +121,7 @@ def turn(angle: float) -> Motion:
 def test_everything_a_run_depends_on_is_in_the_fingerprint_and_names_and_colours_are_not():
     sheet, stone = cloth(0.2, 0.2, 4), ball(0.1, 1)
     marks = [
-        checkpoint.fingerprint(Scene([Body(sheet, **soft), Body(stone, fixed=True, **fixed)], **options))
+        checkpoint.fingerprint(Scene([Body(sheet, **soft), Body(stone, obstacle=True, **fixed)], **options))
         for soft, fixed, options in (
             ({}, {}, {}),
             ({"material": Cloth(bend=1e-4)}, {}, {}),
@@ -141,10 +141,10 @@ def test_everything_a_run_depends_on_is_in_the_fingerprint_and_names_and_colours
             ({}, {}, {"gravity": (0, -1, 0)}),
         )
     ]
-    moved = Scene([Body(sheet.moved(sheet.vertices + 1e-9)), Body(stone, fixed=True)])
+    moved = Scene([Body(sheet.moved(sheet.vertices + 1e-9)), Body(stone, obstacle=True)])
     marks.append(checkpoint.fingerprint(moved))
     assert len({*marks}) == len(marks)
-    named = Scene([Body(sheet, name="a", color=(1, 0, 0)), Body(stone, fixed=True)], name="b")
+    named = Scene([Body(sheet, name="a", color=(1, 0, 0)), Body(stone, obstacle=True)], name="b")
     assert checkpoint.fingerprint(named) == marks[0]
 
 

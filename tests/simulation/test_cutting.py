@@ -91,7 +91,7 @@ def test_pins_and_grips_hold_all_copies():
     x = BAR.vertices
     grip = pliant.Grip(np.flatnonzero((np.abs(x[:, 0]) < 1e-9) & (x[:, 1] > 0.04)), shifted((0.0, 0.1, 0.0)))
     body = pliant.Body(BAR, material=pliant.Solid(), pins=np.flatnonzero(np.abs(x[:, 0]) < 1e-9), grips=[grip])
-    scene = pliant.Scene([pliant.Body(pliant.shapes.ball(0.1, 1), fixed=True), body])
+    scene = pliant.Scene([pliant.Body(pliant.shapes.ball(0.1, 1), obstacle=True), body])
     made = pliant.cut(BAR, (0.0, 0.0, 0.0), (1.0, 0.0, 0.0))
     after, state = made.carried(scene, scene.start(), 1)
     assert [len(after.bodies[1].pins), len(after.bodies[1].grips[0].rows)] == [18, 6]

@@ -64,7 +64,7 @@ def test_every_frame_that_is_shown_is_free_of_contact_if_anything_sets_apart(res
     sim = Simulation(two(speed=2.0), 0.002, substeps=2, self_method="tree", self_response=response)
     near = []
     for frame in sim.run(12):
-        near.append((sim.guard.detect(sim.state)["distance"] < FREE * THICK * (1.0 - 1e-9)).sum())
+        near.append((sim.self_contact.detect(sim.state)["distance"] < FREE * THICK * (1.0 - 1e-9)).sum())
         assert frame.unresolved == 0
     assert (max(near) > 0) == (response == "penalty")
 
@@ -86,13 +86,13 @@ def test_in_safe_mode_no_two_triangles_meet_whatever_the_detector_missed(name, r
     scene = SCENES[name](resolution={"ribbon": 20, "stack": 8}[name], self_contact="safe")
     # a detector that sees a tenth of the thickness misses nearly everything in time
     sim = Simulation(scene, substeps=8, self_method="tree", self_response=response)
-    for part in sim.guard._parts:
-        part.detector.within = 0.1 * sim.guard.thickness
+    for part in sim.self_contact._parts:
+        part.detector.within = 0.1 * sim.self_contact.thickness
     count, most = IntersectionCount(scene, sim.state.x), 0
     for frame in sim.run(55):
         assert count.at(frame.x) == (0, 0), frame.index
         most = max(most, len(frame.contacts))
-    assert sim.guard.failed_substeps == 0
+    assert sim.self_contact.failed_substeps == 0
     assert most > 10
     assert np.abs(sim.state.v).max() < 20.0
 
@@ -108,8 +108,8 @@ def test_one_and_two_threads_and_a_restart_change_no_bit(tmp_path):
             sim.save(tmp_path / f"{threads}.npz")
             found.append((begin, digest(sim, 15)))
         back = Simulation.load(tmp_path / "1.npz", SCENES["ribbon"](resolution=20, self_contact="push"))
-        assert isinstance(back.guard, DeformableContact)
-        assert (back.guard.method, back.guard.responds) == ("bvh", "penalty+geometric")
+        assert isinstance(back.self_contact, DeformableContact)
+        assert (back.self_contact.method, back.self_contact.responds) == ("bvh", "penalty+geometric")
         found.append((found[0][0], digest(back, 15)))
     finally:
         jit.set_threads(before)
@@ -156,9 +156,11 @@ def test_what_does_not_fit_together_is_one_clear_error(mode, options, said):
 
 
 def test_without_a_name_the_guard_works_as_ever_and_one_name_brings_the_other():
-    scene = Scene([Body(cloth(0.1, 0.1, 4, centre=(0, 0.2, 0))), Body(ball(0.05, 1), fixed=True)], self_contact="push")
-    assert not isinstance(Simulation(scene, method="brute-force").guard, DeformableContact)
-    one = Simulation(scene, method="brute-force", self_method="brute_force").guard
-    two = Simulation(scene, method="brute-force", self_response="penalty").guard
+    scene = Scene(
+        [Body(cloth(0.1, 0.1, 4, centre=(0, 0.2, 0))), Body(ball(0.05, 1), obstacle=True)], self_contact="push"
+    )
+    assert not isinstance(Simulation(scene, method="brute-force").self_contact, DeformableContact)
+    one = Simulation(scene, method="brute-force", self_method="brute_force").self_contact
+    two = Simulation(scene, method="brute-force", self_response="penalty").self_contact
     assert (one.method, one.responds) == ("brute-force", "penalty+geometric")
     assert (two.method, two.responds) == ("bvh", "penalty")

@@ -64,7 +64,7 @@ def test_wherever_everything_is_sent_nothing_ever_meets(rng):
 
 @pytest.mark.compiled
 def test_whatever_speed_it_has_when_it_is_seen_nothing_ever_meets(rng):
-    scene = pile(body=Body(ball(0.015, 2, centre=(0.0, 0.08, 0.0)), fixed=True))
+    scene = pile(body=Body(ball(0.015, 2, centre=(0.0, 0.08, 0.0)), obstacle=True))
     state, guard = scene.start(), Guard(scene, scene.start())
     free = scene.inverse_masses > 0.0
     count, would = IntersectionCount(scene, state.x), 0
@@ -105,7 +105,9 @@ def test_cloth_that_goes_on_as_it_did_is_looked_at_once_a_frame(rng):
 
 
 def test_a_body_that_is_driven_into_cloth_pushes_it_along_and_never_meets_it(rng):
-    scene = pile(body=Body(ball(0.015, 2, centre=(0.0, 0.08, 0.0)), fixed=True, motion=Motion([0.0], [np.eye(3, 4)])))
+    scene = pile(
+        body=Body(ball(0.015, 2, centre=(0.0, 0.08, 0.0)), obstacle=True, motion=Motion([0.0], [np.eye(3, 4)]))
+    )
     state, guard = scene.start(), Guard(scene, scene.start())
     b = len(scene.bodies) - 1
     count, rest, low = IntersectionCount(scene, state.x), scene.bodies[b].mesh.vertices, 0.0
@@ -122,7 +124,7 @@ def test_a_body_that_is_driven_into_cloth_pushes_it_along_and_never_meets_it(rng
 
 @pytest.mark.parametrize("gap", [1e-4, 3e-4])
 def test_cloth_that_follows_a_body_which_has_to_wait_for_its_fastest_part_waits_too(gap):
-    plank = Body(box((1.0, 0.1, 0.1), (20, 1, 1)), fixed=True, motion=Motion([0.0], [np.eye(3, 4)]))
+    plank = Body(box((1.0, 0.1, 0.1), (20, 1, 1)), obstacle=True, motion=Motion([0.0], [np.eye(3, 4)]))
     patch = Body(cloth(0.1, 0.08, (6, 5), centre=(0.25, 0.05 + gap, 0.0)))
     scene = Scene([patch, plank], eps=0.003, self_contact="safe", gravity=(0.0, 0.0, 0.0))
     state, guard = scene.start(), Guard(scene, scene.start())
@@ -261,7 +263,7 @@ def test_a_scene_starts_with_its_grips_where_they_are_at_time_0():
             r"grip rows\[0, 0\] = 16",
         ),
         (
-            lambda: Body(box(), fixed=True, grips=[Grip([0], Motion([0.0], [np.eye(3, 4)]))]),
+            lambda: Body(box(), obstacle=True, grips=[Grip([0], Motion([0.0], [np.eye(3, 4)]))]),
             "only deformable bodies have grips",
         ),
     ],

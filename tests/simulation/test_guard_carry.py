@@ -25,7 +25,7 @@ class Judge:
         self.ipctk, x = ipctk, np.asfortranarray(scene.start().x)
         soft = [scene.bodies[b].mesh.welded.faces + int(scene.first[b]) for b in scene.deformable]
         self.meshes = []
-        for b in (None, *scene.fixed):
+        for b in (None, *scene.obstacles):
             own = [] if b is None else [scene.bodies[b].mesh.welded.faces + int(scene.first[b])]
             faces = np.concatenate(soft + own).astype(np.int32)
             self.meshes.append(ipctk.CollisionMesh(x, ipctk.edges(faces), faces))
@@ -44,7 +44,9 @@ def hit(speed: float, pins: list[int], dt: float = 0.01, frames: int = 3, resolu
     """A ball flies into the middle of a sheet: there is room on all sides."""
     sheet = cloth(0.4, 0.4, resolution, plane="xy")
     flying = Body(
-        ball(0.06, 2, centre=(0.01, 0.007, -0.07 - 0.3 * speed * dt)), fixed=True, motion=straight(speed, frames * dt)
+        ball(0.06, 2, centre=(0.01, 0.007, -0.07 - 0.3 * speed * dt)),
+        obstacle=True,
+        motion=straight(speed, frames * dt),
     )
     bodies = [Body(sheet, pins=pins), flying]
     return Scene(bodies, eps=0.003, thickness=0.002, self_contact="safe", gravity=(0.0, 0.0, 0.0))
@@ -59,7 +61,7 @@ def test_a_ball_at_any_speed_takes_a_sheet_along_and_never_cuts_it(speed, pins):
     for frame in sim.run(3):
         assert not judge.meets(frame.x)
         assert np.isfinite(frame.x).all()
-    assert sim.guard.failed_substeps == 0
+    assert sim.self_contact.failed_substeps == 0
     middle = scene.start().x[scene.rows(0)][:, :2] ** 2 @ np.ones(2) < 0.05**2
     assert frame.x[scene.rows(0)][middle, 2].min() > frame.x[scene.rows(1), 2].mean()
     if pins:
@@ -72,7 +74,7 @@ def test_a_body_that_bends_and_a_grip_at_high_speed_do_not_cut_cloth_that_has_ro
     shape, dt = ball(0.05, 2, centre=(0.0, 0.0, -0.15)), 0.005
     waves = [0.01 * np.sin(shape.vertices @ rng.normal(size=(3, 3)) * 30.0 + k) for k in range(5)]
     frames = np.array([shape.vertices + w + [0.0, 0.0, 150.0 * k * dt] for k, w in enumerate(waves)])
-    bent = Body(shape, fixed=True, motion=Recorded(dt * np.arange(5), frames))
+    bent = Body(shape, obstacle=True, motion=Recorded(dt * np.arange(5), frames))
     up = Grip([0, 1, 2], straight(40.0, 4 * dt))
     for bodies in ([Body(cloth(0.3, 0.3, 7, plane="xy")), bent], [Body(cloth(0.3, 0.3, 7, plane="xy"), grips=[up])]):
         scene = Scene(bodies, eps=0.003, thickness=0.002, self_contact="safe")
@@ -81,13 +83,13 @@ def test_a_body_that_bends_and_a_grip_at_high_speed_do_not_cut_cloth_that_has_ro
             judge.meshes[1].can_collide = lambda i, j, first=int(scene.first[1]): min(i, j) < first
         for frame in sim.run(4):
             assert not judge.meets(frame.x)
-        assert sim.guard.failed_substeps == 0
+        assert sim.self_contact.failed_substeps == 0
 
 
 @pytest.mark.compiled
 def test_bodies_that_leave_no_room_are_counted_and_the_run_goes_on():
     plates = [
-        Body(box((0.3, 0.3, 0.02), 2, centre=(0.0, 0.0, s * 0.06)), fixed=True, motion=straight(-s * 5.0, 0.03))
+        Body(box((0.3, 0.3, 0.02), 2, centre=(0.0, 0.0, s * 0.06)), obstacle=True, motion=straight(-s * 5.0, 0.03))
         for s in (-1.0, 1.0)
     ]
     scene = Scene(
@@ -98,8 +100,8 @@ def test_bodies_that_leave_no_room_are_counted_and_the_run_goes_on():
         assert np.isfinite(frame.x).all()
         assert np.isfinite(sim.state.v).all()
         assert (frame.intersections > 0) == judge.meets(frame.x)
-    assert sim.guard.failed_substeps > 0
-    assert sim.guard.given_up_pairs > 0
+    assert sim.self_contact.failed_substeps > 0
+    assert sim.self_contact.given_up_pairs > 0
 
 
 @pytest.mark.compiled
@@ -170,7 +172,7 @@ def attacked(seed: int) -> tuple[Scene, float, int]:
         poses.append(np.concatenate([turn, shift[:, None]], 1))
     flies = Motion(0.5 * frames * dt * np.arange(3), poses, pivot=tuple(at))
     thickness = float(rng.choice([0.001, 0.002, 0.004]))
-    bodies = [*sheets, Body(made, fixed=True, motion=flies)]
+    bodies = [*sheets, Body(made, obstacle=True, motion=flies)]
     return Scene(bodies, eps=0.003, thickness=thickness, self_contact="safe"), dt, substeps
 
 
@@ -183,7 +185,7 @@ def test_free_sheets_are_carried_by_whatever_flies_into_them(seed):
     for frame in sim.run(6):
         assert np.isfinite(frame.x).all()
         assert not judge.meets(frame.x)
-    assert sim.guard.failed_substeps == 0
+    assert sim.self_contact.failed_substeps == 0
 
 
 @pytest.mark.long
@@ -194,4 +196,4 @@ def test_twelve_frames_of_a_fast_ball_and_a_fine_sheet(speed, pins):
     judge, sim = Judge(scene), Simulation(scene, substeps=16, method="tree")
     for frame in sim.run(12):
         assert not judge.meets(frame.x)
-    assert sim.guard.failed_substeps == 0
+    assert sim.self_contact.failed_substeps == 0

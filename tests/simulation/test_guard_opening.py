@@ -58,7 +58,7 @@ def test_sheets_with_such_pairs_are_carried_by_bodies_and_grips_uncut(wound):
             bodies = [Body(mesh, grips=[Grip([0], way)])]
         else:
             start = -0.2 * end[:, 3] / np.linalg.norm(end[:, 3])
-            bodies = [Body(mesh), Body(ball(0.06, 1, centre=tuple(start - 0.2 * end[:, 3])), fixed=True, motion=way)]
+            bodies = [Body(mesh), Body(ball(0.06, 1, centre=tuple(start - 0.2 * end[:, 3])), obstacle=True, motion=way)]
         scene = Scene(bodies, eps=0.003, thickness=1e-4, self_contact="safe", gravity=(0.0, 0.0, 0.0))
         judge, sim = Judge(scene), Simulation(scene, substeps=2, method="tree")
         if judge.meets(sim.state.x):
@@ -66,7 +66,7 @@ def test_sheets_with_such_pairs_are_carried_by_bodies_and_grips_uncut(wound):
         for frame in sim.run(3):
             assert np.isfinite(frame.x).all()
             assert not judge.meets(frame.x)
-        assert sim.guard.failed_substeps == 0
+        assert sim.self_contact.failed_substeps == 0
 
 
 def test_a_grip_that_holds_vertices_on_one_line_is_told(caplog):
@@ -81,6 +81,6 @@ def test_a_grip_that_holds_vertices_on_one_line_is_told(caplog):
     sim = Simulation(scene, substeps=2, method="tree")
     frames = list(sim.run(2))
     assert np.allclose(frames[-1].x[:3], x[:3] + end[:, 3])
-    assert sim.guard.given_up_pairs > 0
-    assert sim.guard.failed_substeps > 0
+    assert sim.self_contact.given_up_pairs > 0
+    assert sim.self_contact.failed_substeps > 0
     assert "touch" in caplog.text

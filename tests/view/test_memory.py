@@ -13,7 +13,7 @@ from pliant.contacts import empty
 from pliant.io.animation import load_clip
 from pliant.scene import Body, Scene, Solid
 from pliant.simulation import Frame
-from pliant.view import memory, recording
+from pliant.view import heap, recording
 from pliant.view.commands import Choose, Do, Show
 from pliant.view.overlays import OVERLAYS
 from pliant.view.recording import SPARSEST, Recording
@@ -64,7 +64,7 @@ def test_a_run_that_begins_again_knows_nothing_of_the_one_before():
     foam = Solid(young=1e3, poisson=0.3, density=100.0)
     through = shapes.bar((0.2, 0.045, 0.045), (9, 2, 2), centre=(0.003, 0.004, 0.002))
     soft = Body(through, material=foam, velocity=(0.0, 0.3, 0.1))
-    scene = Scene([soft, Body(shapes.bar((0.06, 0.06, 0.16), (3, 3, 8)), fixed=True)], gravity=(0.0, 0.0, 0.0))
+    scene = Scene([soft, Body(shapes.bar((0.06, 0.06, 0.16), (3, 3, 8)), obstacle=True)], gravity=(0.0, 0.0, 0.0))
     stage = Stage(Choice(own=scene, method="spatial-hash"))
     first = [stage.step().x.tobytes() for _ in range(6)]
     kept = [len(one.state()) for one in stage.sim.detectors]
@@ -108,10 +108,10 @@ def test_only_the_methods_used_last_stay_ready():
 
 def test_free_memory_is_given_back_where_the_system_can_take_it(monkeypatch):
     asked = []
-    monkeypatch.setattr(memory, "_trim", lambda: asked.append)
-    memory.give_back()
-    monkeypatch.setattr(memory, "_trim", lambda: None)  # another system
-    memory.give_back()
+    monkeypatch.setattr(heap, "_trim", lambda: asked.append)
+    heap.trim_heap()
+    monkeypatch.setattr(heap, "_trim", lambda: None)  # another system
+    heap.trim_heap()
     assert asked == [0]
 
 

@@ -88,7 +88,7 @@ def test_a_scene_that_there_is_no_memory_for_leaves_the_one_there_is(monkeypatch
 def test_a_slice_through_what_moves_follows_it_although_frames_are_counted_anew():
     turns = Motion.hinge((0, 0, 1), (0, 0, 0), (0.0, 2.0), (0.0, 3.0))
     sheet = shapes.cloth(0.3, 0.3, 6, centre=(0.0, 0.3, 0.0))
-    scene = Scene([Body(sheet), Body(shapes.box((0.3, 0.1, 0.1), 2), fixed=True, motion=turns)])
+    scene = Scene([Body(sheet), Body(shapes.box((0.3, 0.1, 0.1), 2), obstacle=True, motion=turns)])
     stage = Stage(Choice(own=scene, method="bvh"))
     looks = Overlays(scene)
     looks.on["slice"] = True
@@ -122,18 +122,18 @@ def test_what_a_response_remembers_outlives_a_slider_and_another_method():
     stage = Stage(SMALL)
     stage.respond("surface-tag")
     stage.set_substeps(stage.pace.substeps)
-    while not len(stage.sim.response.memory):
+    while not len(stage.sim.response.state()):
         stage.step()
     for change in (
         lambda: stage.tune("friction", 0.7),
         lambda: stage.set_substeps(stage.pace.substeps // 2),
         lambda: stage.use("brute-force", quiet),
     ):
-        before = stage.sim.response.memory
+        before = stage.sim.response.state()
         change()
-        assert (stage.sim.response.memory == before).all()
+        assert (stage.sim.response.state() == before).all()
     stage.reset()
-    assert not len(stage.sim.response.memory)
+    assert not len(stage.sim.response.state())
 
 
 def test_detectors_of_a_distance_that_is_kept_no_more_are_forgotten():

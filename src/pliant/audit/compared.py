@@ -219,7 +219,7 @@ class Role:
 @dataclasses.dataclass(frozen=True, eq=False)
 class Comparison:
     """roles: the queries, with a row per method. states: the compared states. meshes: each mesh, the row of its first
-    vertex among the positions, and whether it is fixed. picks: per role the choice of `auto` and its reason."""
+    vertex among the positions, and whether it is an obstacle. picks: per role the choice of `auto` and its reason."""
 
     title: str
     roles: tuple[Role, ...]

@@ -72,11 +72,11 @@ def _shots(comparison: "Comparison", role: "Role") -> list[Shot]:
 
 
 def scenery(comparison: "Comparison", frame: int, places: NDArray[np.float64]) -> Scenery:
-    """The given state in two colours: deformable and fixed bodies."""
+    """The given state in two colours: deformable bodies and obstacles."""
     state = comparison.states[frame]
     meshes = [
-        (mesh, state.x[first : first + mesh.n_vertices], HARD if fixed else SOFT)
-        for mesh, first, fixed in comparison.meshes
+        (mesh, state.x[first : first + mesh.n_vertices], HARD if obstacle else SOFT)
+        for mesh, first, obstacle in comparison.meshes
     ]
     return Scenery(meshes, places)
 

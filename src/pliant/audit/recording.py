@@ -22,7 +22,7 @@ DT = 0.01  # s
 
 
 class Recording(NamedTuple):
-    """Questions and states. meshes: each mesh, the row of its first vertex, and whether it is fixed."""
+    """Questions and states. meshes: each mesh, the row of its first vertex, and whether it is an obstacle."""
 
     title: str
     queries: list[Query]
@@ -33,7 +33,7 @@ class Recording(NamedTuple):
 
 def of_scene(scene: Scene, frames: int, every: int | None, tell: Callable[[float], None]) -> Recording:
     """Every `every`-th state of a simulation with the method `auto`."""
-    skinned = any(isinstance(shape, Skinned) for shape in scene.shapes.values())
+    skinned = any(isinstance(shape, Skinned) for shape in scene.deforming_motions.values())
     sim = Simulation(scene, DT, substeps=3 if skinned else 16 if scene.deformable else 1, method="auto")
     count = EVERY if every is None else every
     states: list[State] = []
@@ -44,13 +44,13 @@ def of_scene(scene: Scene, frames: int, every: int | None, tell: Callable[[float
         tell((k + 1) / (frames * count))
     within = {"obstacle": 2.0 * scene.eps}
     within["pair"] = within["self"] = 2.0 * (scene.eps if scene.thickness is None else scene.thickness)
-    meshes = [(body.mesh.surface, int(scene.first[b]), body.fixed) for b, body in enumerate(scene.bodies)]
+    meshes = [(body.mesh.surface, int(scene.first[b]), body.obstacle) for b, body in enumerate(scene.bodies)]
     return Recording(scene.name, _questions(scene), states, within, meshes)
 
 
 def _questions(scene: Scene) -> list[Query]:
     """Deformable bodies against obstacles, against each other and with themselves; and the pairs `scene.overlaps`."""
-    moved = {b: scene.shapes.get(b) for b in range(len(scene.bodies))}
+    moved = {b: scene.deforming_motions.get(b) for b in range(len(scene.bodies))}
     sides, wholes = [], []
     for b, body in enumerate(scene.bodies):
         first = int(scene.first[b])
@@ -60,12 +60,12 @@ def _questions(scene: Scene) -> list[Query]:
     def ask(role: str, a: int, b: int | None) -> Query:
         other = None if b is None else sides[b]
         whole = (wholes[a], None if b is None else wholes[b])
-        return Query(role, sides[a], other, whole, bends=b is not None and b in scene.shapes)
+        return Query(role, sides[a], other, whole, bends=b is not None and b in scene.deforming_motions)
 
-    soft, fixed = scene.deformable, scene.fixed
+    soft, obstacles = scene.deformable, scene.obstacles
     pairs = [(a, b) for k, a in enumerate(soft) for b in soft[k + 1 :]] + list(scene.overlaps)
     return [
-        *(ask("obstacle", a, b) for a in soft for b in fixed),
+        *(ask("obstacle", a, b) for a in soft for b in obstacles),
         *(ask("pair", a, b) for a, b in pairs),
         *(ask("self", a, None) for a in soft),
     ]

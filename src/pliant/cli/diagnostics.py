@@ -28,40 +28,40 @@ def run_warnings(result: Any, sources: Sources = GENERATED) -> list[str]:
     if not result.scene.deformable:
         return lines
     hung = any(len(bodies[b].pins) or len(bodies[b].grips) for b in result.scene.deformable)
-    if result.start:
+    if result.initial_intersections:
         lines.append(start_line(result, sources))
     if result.penetrates:
         deep = 1e3 * result.summary["penetration_m"]
         lines.append(f"cloth was up to {deep:.3g} mm inside the body; {_advice(result)}")
-    elif result.scene.fixed and not result.contacts.any() and not hung:
+    elif result.scene.obstacles and not result.contacts.any() and not hung:
         lines.append(f"the cloth never touched the body; {_contact_advice(result)}")
-    elif result.scene.fixed and not result.contacts[-1] and not hung:
+    elif result.scene.obstacles and not result.contacts[-1] and not hung:
         lines.append("the cloth is off the body at the end; more --friction or another --place may hold it")
     elif not hung and (fell := _slid(result)):
         lines.append(
             f"the cloth has slid down the body by {fell:.2g} m; more --friction, or pinned vertices, would hold it"
         )
-    elif result.cut and result.scene.self_contact != "safe":
+    elif result.crosses_bodies and result.scene.self_contact != "safe":
         lines.append(_crossing_warning(result, sources))
-    if result.tangled:
-        count = int(result.crossings[-1, 0])
-        why = "" if not result.start else "; some did so at the start"
+    if result.self_intersects_at_end:
+        count = int(result.intersecting_pairs[-1, 0])
+        why = "" if not result.initial_intersections else "; some did so at the start"
         lines.append(
             f"{count:,} pairs of cloth triangles intersect at the end{why}; --self-contact safe keeps cloth free of "
             "self-intersections if it starts without any"
         )
-    if result.broken:
+    if result.safe_mode_failed:
         why = "please report this as a defect"
         if result.failed_substeps:
             why = f"{result.given_up_pairs:,} pairs of features could not be kept apart"
             why += f" in {result.failed_substeps:,} substeps"
             why += ": bodies or grips left the cloth no room; slower motion or more --substeps may help"
-        if result.crossings is not None and result.crossings[0].any():
+        if result.intersecting_pairs is not None and result.intersecting_pairs[0].any():
             why = "the start has intersections, and safe mode only prevents new ones"
         counted = "an uncounted number of pairs of triangles intersect"
-        if result.crossings is not None:
-            bad = result.summary["frames_with_crossings"]
-            counted = f"{result.crossings.sum()} pairs of triangles intersect in {bad} frames of safe mode"
+        if result.intersecting_pairs is not None:
+            bad = result.summary["frames_with_intersecting_pairs"]
+            counted = f"{result.intersecting_pairs.sum()} pairs of triangles intersect in {bad} frames of safe mode"
         lines.append(f"{counted}; {why}")
     return lines
 
@@ -69,13 +69,12 @@ def run_warnings(result: Any, sources: Sources = GENERATED) -> list[str]:
 def start_line(result: Any, sources: Sources = GENERATED) -> str:
     """The intersections at the start, and the command that removes them."""
     safe = "; --self-contact safe does not cover these pairs" if result.scene.self_contact == "safe" else ""
-    return f"the start has intersections: {result.start_words} intersect{safe}; {_fix_commands(result, sources)}"
+    found = f"the start has intersections: {result.initial_intersections_text} intersect{safe}"
+    return f"{found}; {_fix_commands(result, sources)}"
 
 
 def _fix_commands(result: Any, sources: Sources) -> str:
     """The `pliant fix` command for each garment that intersects itself, the body or an inner one, inner to outer."""
-    from ..io import is_animated
-
     soft = list(result.scene.deformable)
     files = list(sources.garments)
     if len(files) != len(soft) or any(file is None for file in files):
@@ -83,13 +82,16 @@ def _fix_commands(result: Any, sources: Sources) -> str:
     commands, done = [], dict(enumerate(files))
     for k, b in enumerate(soft):
         # a pair of two garments is resolved by moving the outer one
-        if not any(b in each.bodies and all(c not in soft[k + 1 :] for c in each.bodies) for each in result.start):
+        if not any(
+            b in each.bodies and all(c not in soft[k + 1 :] for c in each.bodies)
+            for each in result.initial_intersections
+        ):
             continue
         file = files[k]
         assert file is not None
         words = ["pliant", "fix", str(file)]
         if sources.body is not None:
-            words += ["--body", str(sources.body), *(["--rest"] if is_animated(sources.body) else [])]
+            words += ["--body", str(sources.body), *(["--rest"] if result.scene.deforming_motions else [])]
             for below in range(k):
                 words += ["--over", str(done[below])]
         for option in ("units", "up"):
@@ -105,15 +107,16 @@ def _advice(result: Any) -> str:
     from ..simulation.measure.causes import FAST, deepest_of
 
     worst, eps = deepest_of(result), result.scene.eps
-    if result.deepest[0] < 0.0 and -result.deepest[0] >= 0.5 * result.summary["penetration_m"]:
-        worn = "a garment that fits the rest pose" if result.scene.shapes else "--place above, or a garment that fits"
-        return f"it starts there: {worn}"
+    if result.least_distance[0] < 0.0 and -result.least_distance[0] >= 0.5 * result.summary["penetration_m"]:
+        deforms = bool(result.scene.deforming_motions)
+        fitting = "a garment that fits the rest pose" if deforms else "--place above, or a garment that fits"
+        return f"it starts there: {fitting}"
     if worst is not None and worst.pinched:
         return (
             f"the body intersects itself there ({worst.pairs:,} pairs of its triangles in frame {worst.frame}) and "
             "leaves no room: change the pose or the skinning, no option helps"
         )
-    if not all(result.scene.bodies[b].mesh.issues.closed for b in result.scene.fixed):
+    if not all(result.scene.bodies[b].mesh.issues.closed for b in result.scene.obstacles):
         return "it is not closed, and cloth can slip past its boundary; close its holes or give it a thickness"
     if worst is not None and worst.step > FAST * eps:
         return (
@@ -128,14 +131,14 @@ def _advice(result: Any) -> str:
 def _crossing_warning(result: Any, sources: Sources) -> str:
     """The warning for crossing triangles while no vertex or edge midpoint is inside."""
     finer = "--resolution" if not any(sources.garments) else "a finer mesh of the cloth"
-    most, frames = result.summary["cuts_bodies_most"], result.summary["frames_with_cuts"]
+    most, frames = result.summary["crossing_pairs_bodies_most"], result.summary["frames_with_crossing_pairs"]
     met = f"{most:,} pairs of triangles cross in {frames:,} frames"
     return f"corners of the body reach between the vertices of the cloth, {met}; try {finer} or a larger --eps"
 
 
 def _contact_advice(result: Any) -> str:
     """The remedy for cloth that never touched the body: more time if it falls towards it, else another place."""
-    bodies = [result.scene.bodies[b] for b in result.scene.fixed]
+    bodies = [result.scene.bodies[b] for b in result.scene.obstacles]
     start = [x[0] for x in result.x.values()]
     over = min(x[:, 1].min() for x in start) >= max(body.mesh.bounds[1, 1] for body in bodies)
     if over:
@@ -147,7 +150,7 @@ def _contact_advice(result: Any) -> str:
 
 def _slid(result: Any) -> float:
     """Metres by which the top of the cloth came down if it ends below the middle of the body; otherwise 0."""
-    body = result.scene.bodies[result.scene.fixed[0]] if result.scene.fixed else None
+    body = result.scene.bodies[result.scene.obstacles[0]] if result.scene.obstacles else None
     if body is None or body.motion is not None:
         return 0.0
     low, high = body.mesh.bounds[:, 1]

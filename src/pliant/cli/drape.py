@@ -140,7 +140,8 @@ def drape(
         above: centre the cloth over the body; as-is: leave it; auto: move it only if it starts inside or far away.
     method
         Detection method, see pliant methods. Default: auto, which takes distance-field for rigid bodies, bone-boxes for
-        a character with many bones and bvh for other deforming bodies; the table says which and why.
+        a character with many bones and bvh for other deforming bodies; the table says which and why. (The library's
+        default is distance-field for every scene.)
     measure
         Measure every frame with the exact referee.
     cache
@@ -150,9 +151,9 @@ def drape(
     """
     check_sources(cloth, body, *wear.layer)
     from .. import validate
+    from ..detect.choose import resolve_method
     from ..io import FORMATS, check_libraries
     from ..simulation import Simulation
-    from ..simulation.build import choose
     from ..simulation.record import record
 
     if frames is not None:
@@ -182,18 +183,18 @@ def drape(
     chosen_here["friction"] = friction
     options |= {name: value for name, value in chosen_here.items() if value is not None}
     self_contact_options = _self_contact_options(between)
-    output.say_if_compiling("dynamics.xpbd.relax_serial")
+    output.say_if_compiling("dynamics.cloth.relax_serial")
     made, pace = stage(cloth, body, scene, place, files, wear, options)
     frames, substeps = frames or pace.frames, substeps or pace.substeps
-    picked = choose(made, method)
-    fielded = picked.name == "distance-field"
+    chosen = resolve_method(made, method)
+    fielded = chosen.name == "distance-field"
     with output.fraction_bar("baking the field" if fielded else "preparing") as baked:
-        chosen = {"progress": baked, "cache": cache} if fielded else None
-        sim = Simulation(made, dt, substeps=substeps, method=picked.name, options=chosen, **self_contact_options)
+        bake_options = {"progress": baked, "cache": cache} if fielded else None
+        sim = Simulation(made, dt, substeps=substeps, method=chosen, options=bake_options, **self_contact_options)
     with output.progress(f"draping {made.name}", frames) as advance:
         # intersections of cloth are counted whenever --self-contact is given, even off
         counted = True if self_contact is not None else None
-        result = record(sim, frames, measure=measure, crossings=counted, progress=lambda _: advance())
+        result = record(sim, frames, measure=measure, count_intersections=counted, progress=lambda _: advance())
     written = []
     for path, write in ((out, result.save), (replay, result.to_html), (sheet, result.to_png)):
         if path is not None:
@@ -201,14 +202,15 @@ def drape(
                 several = write(path)
             written += [str(file) for file in several or [path]]
     if json:
-        output.print_json(result.summary | {"eps_m": made.eps, "method": picked._asdict(), "files": written})
+        output.print_json(result.summary | {"eps_m": made.eps, "method": chosen._asdict(), "files": written})
     else:
-        rows = [("method", f"{picked.name} ({picked.why})"), *(("written", name) for name in _shortened(written))]
+        rows = [("method", f"{chosen.name} ({chosen.why})"), *(("written", name) for name in _shortened(written))]
         output.table(("", made.name), [*result.facts.items(), *rows])
     worn = () if scene is not None or body is None else (cloth, *wear.layer)
     for line in run_warnings(result, Sources(worn, body, files)):
         output.warn(line)
-    return int(result.penetrates or result.cut or result.broken or result.tangled)
+    failed = result.penetrates or result.crosses_bodies or result.safe_mode_failed or result.self_intersects_at_end
+    return int(failed)
 
 
 def _self_contact_options(between: BetweenOptions) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from . import output
 
 if TYPE_CHECKING:
     from ..mesh import Mesh
+    from ..motion.character import Character
     from ..motion.clip import Clip
 
 
@@ -35,14 +36,28 @@ def check_sources(*paths: pathlib.Path | None) -> None:
 
 def read_mesh(path: pathlib.Path, options: FileOptions) -> "Mesh":
     """Load a mesh; warn about an implausible size and about defects that change results."""
-    from ..io import load, size_warning
+    from ..io import load
 
     mesh = load(path, units=options.units, up=options.up)
+    warn_of_mesh(path, mesh)
+    return mesh
+
+
+def read_body(path: pathlib.Path, options: FileOptions) -> "Mesh | Character":
+    """Load a character from a file with a clip, and otherwise a mesh, without warnings."""
+    from ..io import load_mesh_or_character
+
+    return load_mesh_or_character(path, units=options.units, up=options.up)
+
+
+def warn_of_mesh(path: pathlib.Path, mesh: "Mesh") -> None:
+    """Warn about an implausible size and about defects that change results."""
+    from ..io import size_warning
+
     if warning := size_warning(mesh):
         output.warn(f"{path}: {warning}")
     if defects := mesh.issues.words(defects_only=True):
         output.warn(f"{path}: {defects}")
-    return mesh
 
 
 def outward(mesh: "Mesh") -> "Mesh":

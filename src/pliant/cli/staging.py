@@ -5,9 +5,10 @@ import pathlib
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import output
-from .reading import FileOptions, outward, read_mesh
+from .reading import FileOptions, outward, read_body, read_mesh, warn_of_mesh
 
 if TYPE_CHECKING:
+    from ..motion.character import Character
     from ..scene import Scene
     from ..scenes.defaults import Pace
 
@@ -37,7 +38,7 @@ def stage(
 ) -> "tuple[Scene, Pace]":
     """Build the scene; return it with its default frames and substeps. options["material"]: explicit values only."""
     from .. import validate
-    from ..io import is_animated
+    from ..mesh import Mesh
     from ..scene import Cloth
     from ..scenes import SCENES, drape_scene, tablecloth_material, tablecloth_scene
     from ..scenes.defaults import Pace, pace_of
@@ -60,20 +61,20 @@ def stage(
         with output.progress(f"making {name}"):
             made = SCENES[name](**options)
         return made, pace_of(made)
-    if cloth is not None and is_animated(body):
+    if cloth is None:
+        _refuse_wear_options(wear, "a tablecloth is not worn")
+        rigid, count = outward(read_mesh(body, files)), options.pop("resolution", 36)
+        options["material"] = tablecloth_material(rigid, **given)
+        return tablecloth_scene(rigid, resolution=count, name=f"tablecloth on {rigid.name}", **options), Pace()
+    found = read_body(body, files)
+    if not isinstance(found, Mesh):
         if place == "above":
             raise ValueError(f"--place above is for bodies without a clip; {body} is a character")
-        made = _dress(cloth, body, files, wear, options)
+        made = _dress(cloth, body, found, files, wear, options)
         return made, pace_of(made)
-    worn = wear if cloth is None else dataclasses.replace(wear, hold="auto")
-    _refuse_wear_options(
-        worn, "a tablecloth is not worn" if cloth is None else f"{body} is not a .glb or .gltf file with a clip"
-    )
-    rigid, count = outward(read_mesh(body, files)), options.pop("resolution", 36)
-    if cloth is None:
-        name = f"tablecloth on {rigid.name}"
-        options["material"] = tablecloth_material(rigid, **given)
-        return tablecloth_scene(rigid, resolution=count, name=name, **options), Pace()
+    _refuse_wear_options(dataclasses.replace(wear, hold="auto"), f"{body} is not a .glb or .gltf file with a clip")
+    warn_of_mesh(body, found)
+    rigid = outward(found)
     soft = read_mesh(cloth, files)
     name = f"{soft.name} on {rigid.name}"
     made = drape_scene(soft, rigid, place=place, hold=wear.hold, name=name, **options)
@@ -91,12 +92,16 @@ def _refuse_wear_options(wear: WearOptions, why: str) -> None:
 
 
 def _dress(
-    cloth: pathlib.Path, body: pathlib.Path, files: FileOptions, wear: WearOptions, options: dict[str, Any]
+    cloth: pathlib.Path,
+    body: pathlib.Path,
+    character: "Character",
+    files: FileOptions,
+    wear: WearOptions,
+    options: dict[str, Any],
 ) -> "Scene":
-    from ..io import load_character, size_warning
+    from ..io import size_warning
     from ..scenes.dressing import dress_scene
 
-    character = load_character(body, units=files.units, up=files.up)
     if warning := size_warning(character.mesh):
         output.warn(f"{body}: {warning}")
     garments = [read_mesh(path, files) for path in (cloth, *wear.layer)]

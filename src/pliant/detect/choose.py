@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from .. import validate
 from ..arguments import check_arguments
 from ..mesh import Mesh
+from .methods import method_name
 
 if TYPE_CHECKING:
     from ..motion.deforming import Skinned
@@ -43,21 +44,33 @@ def choose_method(a: Mesh, b: Mesh | None = None, within: float = 0.002) -> Chos
     return Chosen("bvh", f"exact, and the fastest for {sum(mesh.n_faces for mesh in meshes)} triangles")
 
 
+def resolve_method(scene: "Scene", method: str | Chosen | None = AUTO) -> Chosen:
+    """Return the method for contacts with the obstacles of a scene, by its name in METHODS, and the reason.
+
+    "auto" and None leave the choice to `method_for`; another name was requested; a `Chosen` keeps its reason.
+    """
+    if isinstance(method, Chosen):
+        return method
+    return method_for(scene) if method is None or method == AUTO else Chosen(method_name(method), "requested")
+
+
 def method_for(scene: "Scene") -> Chosen:
     """Choose the method for contacts of deformables with the static and kinematic bodies of a scene."""
     from ..motion.deforming import Skinned
     from .detectors.distance_field import finest_cells
+    from .fields.sampled import is_too_coarse
 
-    bodies = [scene.bodies[b] for b in scene.fixed]
-    shapes = [scene.shapes[b] for b in scene.fixed if b in scene.shapes]
-    without = [b for b in scene.fixed if not _boned(scene.shapes.get(b)) and scene.bodies[b].mesh.n_faces > FEW]
+    bodies = [scene.bodies[b] for b in scene.obstacles]
+    motions = scene.deforming_motions
+    shapes = [motions[b] for b in scene.obstacles if b in motions]
+    without = [b for b in scene.obstacles if not _boned(motions.get(b)) and scene.bodies[b].mesh.n_faces > FEW]
     if any(_boned(shape) for shape in shapes) and not without:
         return Chosen("bone-boxes", "a body is skinned; exact, with bone-attached bounding boxes")
     if without and any(isinstance(shape, Skinned) for shape in shapes):
-        return Chosen("bvh", f"{_boneless(scene.shapes.get(without[0]))}; exact for any motion")
+        return Chosen("bvh", f"{_boneless(motions.get(without[0]))}; exact for any motion")
     if shapes:
         return Chosen("bvh", "a body deforms with few bones or none; exact for any motion")
-    coarse = [body.label for body in bodies if finest_cells(body.mesh, scene.eps) > 1.001 * scene.eps]
+    coarse = [body.label for body in bodies if is_too_coarse(finest_cells(body.mesh, scene.eps), scene.eps)]
     if coarse:
         return Chosen("bvh", f"a distance field of {coarse[0]!r} would be coarser than eps = {scene.eps:g} m; exact")
     return Chosen("distance-field", "all bodies are rigid; one lookup per point, error at most 0.87 cells")

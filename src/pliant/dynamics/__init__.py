@@ -1,7 +1,7 @@
 """Dynamics of deformable bodies, without contacts: predict, relax, finish."""
 
-from .soft import DeformableDynamics
+from .cloth import ClothDynamics
+from .deformable import DeformableDynamics
 from .tets import TetDynamics
-from .xpbd import ClothDynamics
 
 __all__ = ["ClothDynamics", "DeformableDynamics", "TetDynamics"]

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from ..kernels.dynamics import tets as _kernels
 from ..scene import Scene, Solid
 from ..state import State
-from .xpbd import by_colour
+from .cloth import by_colour
 
 Floats = NDArray[np.float64]
 _WORTH_THREADS = 8000  # tets; below it about 40 launches, one per colour, cost more than they save

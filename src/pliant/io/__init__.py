@@ -80,7 +80,12 @@ def load(
         raise MeshFileError(target, "", "is a folder; give the name of a file in it")
     reader = _function(target, 0)
     check_part(target, part)
-    file = read_input(target, default_limit() if max_bytes is None else max_bytes, part)
+    return _read_mesh(read_input(target, default_limit() if max_bytes is None else max_bytes, part), reader, factor, up)
+
+
+def _read_mesh(file: Input, reader: Callable[[Input], Parts], factor: float, up: str) -> Mesh:
+    """Return the mesh that `reader` finds in a file."""
+    target = file.path
     try:
         # the checks below find overflows and NaNs and report where they are
         with np.errstate(all="ignore"):
@@ -137,6 +142,32 @@ def load_character(
     try:
         with np.errstate(all="ignore"):
             return read(file, np.array(_TURNS[up]) * factor)
+    except MemoryError:
+        raise file.fail("", f"too large to read ({size_text(len(file.data))} unpacked)") from None
+
+
+def load_mesh_or_character(
+    path: str | os.PathLike[str], *, units: str | float = "m", up: str = "y"
+) -> "Mesh | Character":
+    """Read a character, as `load_character` does, if the file is a GLB or glTF with at least one clip, and otherwise a
+    mesh, as `load` does; the file is read once."""
+    target = pathlib.Path(path)
+    if extension(target) not in (".glb", ".gltf"):
+        return load(path, units=units, up=up)
+    factor = _factor(units)
+    choice("axis", up, ("x", "y", "z"))
+    from .gltf import Reader
+    from .gltf_document import Document
+
+    file = read_input(target, default_limit())
+    document = Document(file)
+    if not document.items("animations"):
+        return _read_mesh(file, lambda _: Reader(document).read(), factor, up)
+    from .gltf_character import read_document
+
+    try:
+        with np.errstate(all="ignore"):
+            return read_document(document, np.array(_TURNS[up]) * factor)
     except MemoryError:
         raise file.fail("", f"too large to read ({size_text(len(file.data))} unpacked)") from None
 

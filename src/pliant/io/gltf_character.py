@@ -24,7 +24,12 @@ NO_TURN = [0.0, 0.0, 0.0, 1.0]
 
 def read(file: Input, frame: Floats) -> Character:
     """Parse a .gltf or .glb file; `frame` (3,3) maps its coordinates to metres with y up."""
-    return _CharacterReader(Document(file), frame).character()
+    return read_document(Document(file), frame)
+
+
+def read_document(document: Document, frame: Floats) -> Character:
+    """Return the character of a parsed file; `frame` as in `read`."""
+    return _CharacterReader(document, frame).character()
 
 
 @dataclasses.dataclass

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from .. import contacts as _contacts
+from .. import renamed
 from ..contacts import Contacts
 from ..state import State
 
@@ -42,11 +43,11 @@ class Response:
     def end_frame(self, state: State, dt: float, detect: Detect) -> None:
         """Correct x at the end of a frame; `detect` finds the contacts. Does nothing by default."""
 
-    @property
-    def memory(self) -> Contacts:
-        """Contacts kept from substep to substep; empty by default."""
+    def state(self) -> Contacts:
+        """Return the contacts kept from substep to substep, for checkpoints; empty by default."""
         return _contacts.empty()
 
-    @memory.setter
-    def memory(self, tags: Contacts) -> None:
-        pass
+    def restore(self, state: Contacts) -> None:
+        """Set the state to one returned by `state`; does nothing by default, so that responses can be exchanged."""
+
+    memory = renamed.state("memory", "restore(state)")

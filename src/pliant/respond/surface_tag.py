@@ -50,14 +50,12 @@ class SurfaceTag(Response):
         """Rows of the tagged vertices, ascending."""
         return np.unique(self.tags["vertices"][:, 0])
 
-    @property
-    def memory(self) -> Contacts:
-        """Contacts of the tagged vertices, kept from substep to substep."""
+    def state(self) -> Contacts:
+        """Return the contacts of the tagged vertices, which are kept from substep to substep."""
         return self.tags
 
-    @memory.setter
-    def memory(self, tags: Contacts) -> None:
-        self.tags, self._stopped = tags, np.zeros(len(tags))
+    def restore(self, state: Contacts) -> None:
+        self.tags, self._stopped = state, np.zeros(len(state))
 
     def constrain_prediction(self, state: State, dt: float) -> None:
         """Remove the predicted motion of tagged vertices towards their surface."""

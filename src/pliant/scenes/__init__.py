@@ -4,14 +4,22 @@ from collections.abc import Callable
 
 from ..scene import Scene
 from .creatures import creatures
-from .drape import drape_scene, tablecloth_for, tablecloth_material, tablecloth_scene
+from .drape import drape_scene
 from .figures import two_figures
 from .height_fields import cloth_on_face
 from .moving import bending_rod, spinning_ball
 from .organs import intestine, liver
 from .piles import curtain, pinch, ribbon, stack, twist
 from .soft import cylinders
-from .tablecloths import cloth_in_a_bowl, cloth_on_box_corner, tablecloth_on_ball, tablecloth_on_bust
+from .tablecloths import (
+    cloth_in_a_bowl,
+    cloth_on_box_corner,
+    tablecloth_for,
+    tablecloth_material,
+    tablecloth_on_ball,
+    tablecloth_on_bust,
+    tablecloth_scene,
+)
 from .walking import cloth_on_shoulder, walking_skirt, walking_trousers
 from .waving import waving_mannequin
 

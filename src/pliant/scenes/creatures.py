@@ -36,7 +36,7 @@ def creatures(*, resolution: int = 12, count: int = 12, **options: Any) -> Scene
     options.pop("irregular", None)
     options.setdefault("self_contact", "safe")
     thick = THIN if thickness is None else thickness
-    bowl = Body(shapes.bowl(0.26, 0.03, 20), fixed=True, name="bowl")
+    bowl = Body(shapes.bowl(0.26, 0.03, 20), obstacle=True, name="bowl")
     return Scene([*bodies, bowl], eps=THIN if eps is None else eps, thickness=thick, name="creatures", **options)
 
 

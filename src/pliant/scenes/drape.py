@@ -1,6 +1,5 @@
 """Scenes in which a cloth falls over a body."""
 
-import dataclasses
 import enum
 import logging
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import shapes, validate
+from .. import renamed, validate
 from ..detect.queries.closest_point import ClosestPoints
 from ..mesh import Mesh
 from ..scene import Body, Cloth, Scene
@@ -16,8 +15,6 @@ from .attachment import HOLDS, snug
 
 log = logging.getLogger("pliant.scenes")
 PLACES = ("auto", "as-is", "above")
-COTTON = 0.75  # metres: the side of a tablecloth that has the default material
-FOLD = 1 / 16  # bending length under its own weight as a share of the side; 75 cm of cotton has this value
 FIELD_CELLS = 320  # along the body's longest side: a dense grid of 160 MB for a body with a cubic bounding box
 
 
@@ -66,7 +63,7 @@ def drape_scene(
     if hold == "auto" and not len(pins) and cloth is given and not _is_sheet(cloth):
         pins = snug(cloth, ClosestPoints(body), body.size, standing=True)
     soft = Body(cloth, material=material or Cloth(), pins=pins)
-    return Scene([soft, Body(body, fixed=True)], eps=distance, name=name, **options)
+    return Scene([soft, Body(body, obstacle=True)], eps=distance, name=name, **options)
 
 
 def default_eps(body: Mesh, cloth: Mesh | None = None) -> float:
@@ -88,52 +85,6 @@ def edge_lengths(mesh: Mesh) -> NDArray[np.float64]:
     """(k,) edge lengths of the welded mesh, metres."""
     ends = mesh.welded.vertices[mesh.welded.topology.edges]
     return np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1)
-
-
-def tablecloth_side(body: Mesh) -> float:
-    """The side of the tablecloth in metres: 1.6 times the longest side of the body's bounding box."""
-    return 1.6 * float((body.bounds[1] - body.bounds[0]).max())
-
-
-def tablecloth_material(body: Mesh, **given: float) -> Cloth:
-    """Cotton with bending and damping scaled so that a tablecloth of any size has folds of the same shape.
-
-    The bending length under its own weight is the same share of the side at every size, and waves decay in the time
-    that the cloth takes to fall that far. given: parameters of Cloth that are used as they are.
-    """
-    plain, side = Cloth(**given), tablecloth_side(body)
-    chosen = {"bend": plain.density * 9.81 * (FOLD * side) ** 3, "damping": plain.damping * (side / COTTON) ** 1.5}
-    return dataclasses.replace(plain, **(chosen | given))
-
-
-def tablecloth_for(body: Mesh, resolution: int = 36) -> Mesh:
-    """Return a square cloth that covers a body.
-
-    It is centred over the highest tenth of the body, because cloth that touches away from its centre slides off.
-    """
-    side = tablecloth_side(body)
-    cloth = above(shapes.cloth(side, side, resolution), body)
-    x = body.vertices[np.unique(body.faces)]
-    top = x[x[:, 1] >= x[:, 1].max() - 0.1 * np.ptp(x[:, 1])]
-    middle = 0.5 * (top.min(0) + top.max(0)) - 0.5 * (cloth.bounds[0] + cloth.bounds[1])
-    return cloth.moved(cloth.vertices + np.array([middle[0], 0.0, middle[2]]))
-
-
-def tablecloth_scene(
-    body: Mesh, *, resolution: int = 36, place: str = "as-is", material: Cloth | None = None, **options: Any
-) -> Scene:
-    """Return a scene with a tablecloth over any body, and a floor under both. Options are those of `drape_scene`.
-
-    The default material is `tablecloth_material`: over a large body its folds are wide enough for its triangles to
-    resolve, and over a small one it is flexible enough to hang down.
-    """
-    cloth = tablecloth_for(body, resolution)
-    scene = drape_scene(cloth, body, place=place, material=material or tablecloth_material(body), **options)
-    width = 1.6 * tablecloth_side(body)
-    thick = 8.0 * scene.eps  # the size of its distance field grows with its thickness
-    x, _, z = 0.5 * (body.bounds[0] + body.bounds[1])
-    slab = shapes.box((width, thick, width), (8, 1, 8), centre=(x, body.bounds[0, 1] - 0.5 * thick, z))
-    return dataclasses.replace(scene, bodies=[*scene.bodies, Body(slab, fixed=True, name="floor")])
 
 
 def above(cloth: Mesh, body: Mesh, gap: float | None = None) -> Mesh:
@@ -176,3 +127,8 @@ def _is_sheet(cloth: Mesh) -> bool:
     """True for flat cloth, as opposed to a garment: its thickness is less than a twentieth of its length."""
     extent = np.sort(np.linalg.svd(cloth.vertices - cloth.vertices.mean(0), compute_uv=False))
     return bool(extent[0] < 0.05 * extent[-1])
+
+
+# names that moved to the tablecloths
+_TABLECLOTHS = ("tablecloth_for", "tablecloth_material", "tablecloth_scene", "tablecloth_side")
+__getattr__ = renamed.module(__name__, dict.fromkeys(_TABLECLOTHS, "pliant.scenes.tablecloths"))

@@ -67,7 +67,7 @@ def dress_scene(
         soft.append(Body(garment, material=material or Cloth(), grips=grips, layer=layer, flat=False))
     if len(garments) > 1:
         options.setdefault("self_contact", "safe")
-    body = Body(skin, fixed=True, motion=motion, color=(0.80, 0.60, 0.50))
+    body = Body(skin, obstacle=True, motion=motion, color=(0.80, 0.60, 0.50))
     return Scene([*soft, body], eps=distance, name=name, **options)
 
 

@@ -33,6 +33,6 @@ def two_figures(*, resolution: int = 144, detail: float = 0.7, **options: Any) -
         frames[..., 0] += turn * SIDE
         frames[..., 2] += turn * (SPEED * times - half)[:, None]
         mesh = walker.mesh.moved(frames[0])
-        bodies.append(Body(mesh, fixed=True, motion=Recorded(times, frames), name=name, color=COLOURS[k]))
+        bodies.append(Body(mesh, obstacle=True, motion=Recorded(times, frames), name=name, color=COLOURS[k]))
     pixels = validate.whole("resolution", resolution, low=8, high=1024)
     return Scene(bodies, name="two-figures", overlaps=[(0, 1)], overlap_resolution=pixels, **options)

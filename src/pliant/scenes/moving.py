@@ -24,7 +24,7 @@ def bending_rod(*, resolution: int = 36, **options: Any) -> Scene:
     for side, sign in (("right", 1.0), ("left", -1.0)):
         mesh = dataclasses.replace(half, vertices=half.vertices * (sign, 1.0, sign), name=f"{side} half")
         bend = Motion.hinge((0.0, 0.0, -sign), (0.0, 0.0, 0.0), times, np.radians(degrees), smooth=True)
-        halves.append(Body(mesh, fixed=True, motion=bend, group="rod"))
+        halves.append(Body(mesh, obstacle=True, motion=bend, group="rod"))
     cloth = shapes.cloth(0.8, 0.8, resolution, irregular=options.pop("irregular", False))
     return together("rod", above(cloth, halves[0].mesh, 0.03), halves, options, centred=(0.0, 0.0))
 
@@ -34,7 +34,7 @@ def spinning_ball(*, resolution: int = 36, **options: Any) -> Scene:
     ball = shapes.ball(0.25, 4)
     spin = Motion.spin((0.0, 1.0, 0.0), (0.0, 0.0, 0.0), 2.0 * np.pi, 0.8, ramp=0.8)
     cloth = shapes.cloth(1.0, 1.0, resolution, irregular=options.pop("irregular", False))
-    return together("spinning-ball", above(cloth, ball), [Body(ball, fixed=True, motion=spin)], options)
+    return together("spinning-ball", above(cloth, ball), [Body(ball, obstacle=True, motion=spin)], options)
 
 
 def together(

@@ -51,7 +51,7 @@ def liver(*, resolution: int = 14, organ: Mesh | None = None, **options: Any) ->
     times = np.array([0.0, 0.6, 1.2, 1.9, 2.4])
     way = [(0, 0.03, 0), (0, -0.035, 0), (0, -0.035, 0), (0.07, -0.05, 0.01), (0.07, 0.04, 0.01)]
     path = at + np.array(way, float)
-    tool = Body(rod, fixed=True, motion=_slide(times, path), color=STEEL, name="tool")
+    tool = Body(rod, obstacle=True, motion=_slide(times, path), color=STEEL, name="tool")
     soft = Body(mesh, material=_stuff(options, LIVER), pins=held, color=BROWN, name="liver")
     options.setdefault("friction", 0.1)
     return _scene("liver", [soft, tool, _table(0.32, 0.22)], options)
@@ -66,7 +66,7 @@ def _scene(name: str, bodies: list[Body], options: dict[str, Any]) -> Scene:
 
 def _table(width: float, depth: float) -> Body:
     """A table whose top is at y = 0."""
-    return Body(shapes.box((width, 0.02, depth), (8, 1, 8), centre=(0.0, -0.01, 0.0)), fixed=True, name="table")
+    return Body(shapes.box((width, 0.02, depth), (8, 1, 8), centre=(0.0, -0.01, 0.0)), obstacle=True, name="table")
 
 
 def _stuff(options: dict[str, Any], own: Solid) -> Solid:

@@ -56,7 +56,9 @@ def pinch(*, resolution: int = 36, **options: Any) -> Scene:
     for sign in (-1.0, 1.0):
         jaw = shapes.box((0.3, 0.12, 0.06), (12, 5, 3), centre=(0.0, 0.0, sign * 0.03))
         path = np.stack([0.0 * gap, sign * lift, sign * gap], 1)
-        jaws.append(Body(jaw, fixed=True, motion=_slide(times, path), name="left jaw" if sign < 0.0 else "right jaw"))
+        jaws.append(
+            Body(jaw, obstacle=True, motion=_slide(times, path), name="left jaw" if sign < 0.0 else "right jaw")
+        )
     options.setdefault("eps", 0.003)
     cloth = Body(sheet, material=_stuff(options), pins=top, name="cloth")
     return _scene("pinch", [cloth], jaws, options)
@@ -71,7 +73,7 @@ def curtain(*, resolution: int = 36, **options: Any) -> Scene:
     options.setdefault("thickness", 0.001)
     options.setdefault("eps", 0.003)
     cloth = Body(sheet, material=_stuff(options), pins=top, name="curtain")
-    return _scene("curtain", [cloth], [Body(ball, fixed=True, motion=fly, name="ball")], options)
+    return _scene("curtain", [cloth], [Body(ball, obstacle=True, motion=fly, name="ball")], options)
 
 
 def _scene(name: str, cloths: list[Body], bodies: list[Body], options: dict[str, Any]) -> Scene:
@@ -88,7 +90,7 @@ def _stuff(options: dict[str, Any]) -> Cloth:
 
 
 def _floor(width: float) -> Body:
-    return Body(shapes.box((width, 0.04, width), (6, 1, 6), centre=(0.0, -0.02, 0.0)), fixed=True, name="floor")
+    return Body(shapes.box((width, 0.04, width), (6, 1, 6), centre=(0.0, -0.02, 0.0)), obstacle=True, name="floor")
 
 
 def _turned(mesh: Mesh, angle: float) -> Mesh:

@@ -27,7 +27,7 @@ def cylinders(*, resolution: int = 3, **options: Any) -> Scene:
     options.setdefault("self_contact", "safe")
     options.setdefault("friction", 0.5)
     thick = THIN if thickness is None else thickness
-    tray = Body(_tray(0.34, 0.05, 0.025), fixed=True, name="tray")
+    tray = Body(_tray(0.34, 0.05, 0.025), obstacle=True, name="tray")
     return Scene([*bodies, tray], eps=THIN if eps is None else eps, thickness=thick, name="cylinders", **options)
 
 

@@ -1,13 +1,64 @@
-"""A square cloth falls on a ball, a bust or the corner of a box, or into a bowl (Fuhrmann et al. 2003, section 5)."""
+"""A square cloth falls over any body; over a ball, a bust or the corner of a box, or into a bowl, as in section 5 of
+Fuhrmann et al. 2003."""
 
+import dataclasses
 from typing import Any
 
 import numpy as np
 
 from .. import shapes
 from ..mesh import Mesh
-from ..scene import Scene
+from ..scene import Body, Cloth, Scene
 from .drape import above, drape_scene
+
+COTTON = 0.75  # metres: the side of a tablecloth that has the default material
+FOLD = 1 / 16  # bending length under its own weight as a share of the side; 75 cm of cotton has this value
+
+
+def tablecloth_side(body: Mesh) -> float:
+    """The side of the tablecloth in metres: 1.6 times the longest side of the body's bounding box."""
+    return 1.6 * float((body.bounds[1] - body.bounds[0]).max())
+
+
+def tablecloth_material(body: Mesh, **given: float) -> Cloth:
+    """Cotton with bending and damping scaled so that a tablecloth of any size has folds of the same shape.
+
+    The bending length under its own weight is the same share of the side at every size, and waves decay in the time
+    that the cloth takes to fall that far. given: parameters of Cloth that are used as they are.
+    """
+    plain, side = Cloth(**given), tablecloth_side(body)
+    chosen = {"bend": plain.density * 9.81 * (FOLD * side) ** 3, "damping": plain.damping * (side / COTTON) ** 1.5}
+    return dataclasses.replace(plain, **(chosen | given))
+
+
+def tablecloth_for(body: Mesh, resolution: int = 36) -> Mesh:
+    """Return a square cloth that covers a body.
+
+    It is centred over the highest tenth of the body, because cloth that touches away from its centre slides off.
+    """
+    side = tablecloth_side(body)
+    cloth = above(shapes.cloth(side, side, resolution), body)
+    x = body.vertices[np.unique(body.faces)]
+    top = x[x[:, 1] >= x[:, 1].max() - 0.1 * np.ptp(x[:, 1])]
+    middle = 0.5 * (top.min(0) + top.max(0)) - 0.5 * (cloth.bounds[0] + cloth.bounds[1])
+    return cloth.moved(cloth.vertices + np.array([middle[0], 0.0, middle[2]]))
+
+
+def tablecloth_scene(
+    body: Mesh, *, resolution: int = 36, place: str = "as-is", material: Cloth | None = None, **options: Any
+) -> Scene:
+    """Return a scene with a tablecloth over any body, and a floor under both. Options are those of `drape_scene`.
+
+    The default material is `tablecloth_material`: over a large body its folds are wide enough for its triangles to
+    resolve, and over a small one it is flexible enough to hang down.
+    """
+    cloth = tablecloth_for(body, resolution)
+    scene = drape_scene(cloth, body, place=place, material=material or tablecloth_material(body), **options)
+    width = 1.6 * tablecloth_side(body)
+    thick = 8.0 * scene.eps  # the size of its distance field grows with its thickness
+    x, _, z = 0.5 * (body.bounds[0] + body.bounds[1])
+    slab = shapes.box((width, thick, width), (8, 1, 8), centre=(x, body.bounds[0, 1] - 0.5 * thick, z))
+    return dataclasses.replace(scene, bodies=[*scene.bodies, Body(slab, obstacle=True, name="floor")])
 
 
 def tablecloth_on_ball(*, resolution: int = 36, **options: Any) -> Scene:

@@ -37,4 +37,4 @@ def _worn(name: str, garment: Mesh, options: dict[str, Any]) -> Scene:
 def _on_floor(scene: Scene) -> Scene:
     """The scene with a slab under the soles."""
     slab = shapes.box((1.6, 0.1, 1.6), 4, centre=(0.0, -0.05 - 2.0 * scene.eps, 0.0))
-    return dataclasses.replace(scene, bodies=[*scene.bodies, Body(slab, fixed=True, name="floor")])
+    return dataclasses.replace(scene, bodies=[*scene.bodies, Body(slab, obstacle=True, name="floor")])

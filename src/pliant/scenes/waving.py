@@ -34,7 +34,7 @@ def waving_mannequin(*, resolution: int = 36, **options: Any) -> Scene:
     """A poncho of 1 m on a mannequin of 14 rigid parts, which raises its left arm after 0.7 s and waves."""
     motions = _wave()
     bodies = [
-        Body(mesh, fixed=True, motion=motions.get(mesh.name), group="mannequin", name=mesh.name)
+        Body(mesh, obstacle=True, motion=motions.get(mesh.name), group="mannequin", name=mesh.name)
         for mesh in mannequin_parts()
     ]
     cloth = poncho(1.0, 0.125, resolution, irregular=options.pop("irregular", False))

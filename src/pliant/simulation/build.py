@@ -1,57 +1,45 @@
-"""Build: everything that a simulation makes once from its scene, and the choice of the detection method."""
+"""Build: everything that a simulation makes once from its scene."""
 
-import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..detect.base import Detector, Side
-from ..detect.choose import AUTO, Chosen, method_for
 from ..detect.detectors.offset import OffsetDetector
 from ..detect.detectors.rigid_parts import PartsDetector
+from ..detect.fields.sampled import warn_if_too_coarse
 from ..detect.methods import METHODS, check_options, method_name
 from ..scene import Scene
 from .deformable_contact import DeformableContact
 from .guard import Guard
 from .self_contact import NoGuard, SelfContact
 
-log = logging.getLogger("pliant.simulation")
-
-
-def choose(scene: Scene, method: str | None = AUTO) -> Chosen:
-    """Return the method against obstacles, by its name in METHODS, and why: "auto" and None leave it to the scene."""
-    return method_for(scene) if method in (None, AUTO) else Chosen(method_name(str(method)), "requested")
-
 
 def make_detectors(scene: Scene, method: str, options: Mapping[str, Any]) -> list[Detector]:
     """Make one detector per deformable body and obstacle; fields of obstacles of one group are combined."""
     method = method_name(method)
     options = check_options(method, options)
-    pairs = [(s, f) for s in scene.deformable for f in scene.fixed]
+    pairs = [(s, f) for s in scene.deformable for f in scene.obstacles]
     found: list[tuple[int, Any]] = []
     groups: dict[tuple[int, str], list[Any]] = {}
     for k, (s, f) in enumerate(pairs):
         body, reach = scene.bodies[f], scene.eps + scene.lift(s)
-        made = METHODS[method].against(scene.shapes.get(f))
-        if f in scene.shapes and not made.follows:
+        made = METHODS[method].against(scene.deforming_motions.get(f))
+        if f in scene.deforming_motions and not made.follows:
             able = ", ".join(name for name, other in METHODS.items() if other.follows)
             raise ValueError(f"method {method!r} needs rigid bodies, but {body.label!r} deforms; use one of: {able}")
         mesh = scene.bodies[s].mesh
         soft = Side(mesh.welded if made.volume else mesh.surface, int(scene.first[s]), s)
-        rigid = Side(body.mesh.welded, int(scene.first[f]), f, scene.shapes.get(f))
+        rigid = Side(body.mesh.welded, int(scene.first[f]), f, scene.deforming_motions.get(f))
         detector = made(soft, rigid, within=reach, **_shared(options, k, len(pairs)))
         field = detector.field
-        if field is not None and getattr(field, "spacing", 0.0) > 1.001 * scene.eps:
-            text = "the field's cells are %.3g m, larger than eps = %.3g m: cloth may enter %r; choose a larger eps"
-            log.warning(text, field.spacing, scene.eps, body.label)
+        if field is not None:
+            warn_if_too_coarse(field, scene.eps, body.label)
         if field is not None and body.group:
             groups.setdefault((s, body.group), []).append(detector)
         else:
             found.append((s, detector))
     found += [(s, PartsDetector(parts)) for (s, _), parts in groups.items()]
-    lifted: list[Any] = [
-        OffsetDetector(detector, scene.lift(s)) if scene.lift(s) else detector for s, detector in found
-    ]
-    return lifted
+    return [OffsetDetector(detector, scene.lift(s)) if scene.lift(s) else detector for s, detector in found]
 
 
 def _shared(options: Mapping[str, Any], k: int, count: int) -> dict[str, Any]:
@@ -64,11 +52,11 @@ def _shared(options: Mapping[str, Any], k: int, count: int) -> dict[str, Any]:
 
 def reads_obstacles(scene: Scene, detectors: Sequence[Detector]) -> bool:
     """Whether anything reads the vertices of moving obstacles in every substep."""
-    reads = scene.self_contact == "safe" or bool(scene.shapes) or any(d.follows for d in detectors)
+    reads = scene.self_contact == "safe" or bool(scene.deforming_motions) or any(d.follows for d in detectors)
     return bool(scene.moving) and reads
 
 
-def make_guard(
+def make_self_contact(
     scene: Scene, method: str | None, options: Mapping[str, Any] | None, response: str | None
 ) -> SelfContact:
     """Return what handles contacts among deformable bodies."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import contacts as _contacts
-from .. import validate
+from .. import renamed, validate
 from ..contacts import Contacts
 from ..errors import MeshFileError
 from ..motion.deforming import Deforming
@@ -39,10 +39,14 @@ class Checkpoint:
     given_up_pairs: int  # pairs given up
     scene: str  # fingerprint
     response: str = "projection"
-    memory: Contacts = dataclasses.field(default_factory=_contacts.empty)  # of the response
+    response_state: Contacts = dataclasses.field(default_factory=_contacts.empty)
     self_method: str = ""  # and self_response: empty if the guard, or nothing, handles self-contact
     self_response: str = ""
-    ways: NDArray[np.float64] = dataclasses.field(default_factory=lambda: np.zeros((0, 11)))  # memory of detectors
+    # of the detectors that have one, each row with the index of its detector
+    detector_states: NDArray[np.float64] = dataclasses.field(default_factory=lambda: np.zeros((0, 11)))
+
+    memory = renamed.attribute("memory", "response_state")
+    ways = renamed.attribute("ways", "detector_states")
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to an .npz file, atomically."""
@@ -63,9 +67,9 @@ class Checkpoint:
                 counts=np.array([self.index, self.substeps, self.failed_substeps, self.given_up_pairs], np.int64),
                 method=self.method,
                 response=self.response,
-                memory=np.frombuffer(self.memory.tobytes(), np.uint8),
+                memory=np.frombuffer(self.response_state.tobytes(), np.uint8),
                 between=np.array([self.self_method, self.self_response]),
-                ways=self.ways,
+                ways=self.detector_states,
             )
 
     @classmethod
@@ -91,8 +95,9 @@ class Checkpoint:
                 if saved["between"].shape != (2,):
                     raise ValueError(f"between has shape {saved['between'].shape}; expected a method and a response")
                 own = [_text("between", saved["between"][k]) for k in range(2)]
-                ways = validate.floats("ways", saved["ways"], (None, 11))
-                memory = _checked(np.frombuffer(saved["memory"].tobytes(), _contacts.CONTACT).copy(), len(state.x))
+                detector_states = validate.floats("ways", saved["ways"], (None, 11))
+                kept = np.frombuffer(saved["memory"].tobytes(), _contacts.CONTACT).copy()
+                response_state = _checked(kept, len(state.x))
         except FileNotFoundError:
             raise MeshFileError(path, "", "no such file") from None
         except Exception as error:  # NumPy raises many types of exceptions for foreign files
@@ -107,10 +112,10 @@ class Checkpoint:
             given_up_pairs=given_up_pairs,
             scene=texts[1],
             response=texts[2],
-            memory=memory,
+            response_state=response_state,
             self_method=own[0],
             self_response=own[1],
-            ways=ways,
+            detector_states=detector_states,
         )
 
 
@@ -125,15 +130,15 @@ def _text(name: str, value: Any) -> str:
     return str(array)
 
 
-def _checked(memory: Contacts, count: int) -> Contacts:
-    """Return contacts among `count` vertices, validated; the kernels do not check their indices."""
-    rows = memory["vertices"]
+def _checked(state: Contacts, count: int) -> Contacts:
+    """Return the state of a response for `count` vertices, validated; the kernels do not check its indices."""
+    rows = state["vertices"]
     if (rows < -1).any() or (rows >= count).any() or (rows[:, 0] < 0).any():
         raise ValueError(f"memory has vertex indices out of range; the state has {count} vertices")
-    floats = [name for name in memory.dtype.names or () if memory.dtype[name].base.kind == "f"]
-    if not all(np.isfinite(memory[name]).all() for name in floats):
+    floats = [name for name in state.dtype.names or () if state.dtype[name].base.kind == "f"]
+    if not all(np.isfinite(state[name]).all() for name in floats):
         raise ValueError("memory contains values that are not finite")
-    return memory
+    return state
 
 
 def fingerprint(scene: Scene) -> str:
@@ -143,7 +148,7 @@ def fingerprint(scene: Scene) -> str:
         _add(total, getattr(scene, name))
     for body in scene.bodies:
         mesh = body.mesh
-        own = (body.fixed, body.pins, body.velocity, body.flat, body.group, body.layer)
+        own = (body.obstacle, body.pins, body.velocity, body.flat, body.group, body.layer)
         for part in (mesh.vertices, mesh.faces, *own):
             _add(total, part)
         if isinstance(body.material, Solid):

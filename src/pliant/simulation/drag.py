@@ -92,7 +92,7 @@ class DragConstraint:
 def grab(scene: Scene, state: State, origin: Any, along: Any) -> DragConstraint | None:
     """Return a drag constraint at the first hit of a ray from `origin` (3,), or None if that is not deformable."""
     hit = _first_hit(scene, state, validate.floats("origin", origin, (3,)), validate.floats("along", along, (3,)))
-    if hit is None or scene.bodies[hit[0]].fixed:
+    if hit is None or scene.bodies[hit[0]].obstacle:
         return None
     return DragConstraint.at_point(scene, state, *hit)
 

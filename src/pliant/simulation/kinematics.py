@@ -33,7 +33,7 @@ class Kinematics:
     def __init__(self, scene: Scene, follows: bool) -> None:
         self.scene, self.follows = scene, follows
         self._moving = scene.moving
-        self._posed = [b for b in self._moving if b not in scene.shapes]
+        self._posed = [b for b in self._moving if b not in scene.deforming_motions]
 
     def targets(self, time: float, dt: float, substeps: int) -> list[Target]:
         """Return the target of each of `substeps` substeps of dt from `time` on."""
@@ -44,7 +44,7 @@ class Kinematics:
         motions = [self.scene.bodies[b].motion for b in self._posed]
         ahead = [motion.sample(ends) for motion in motions if motion is not None]
         poses = np.stack(ahead, 1) if ahead else np.zeros((substeps, 0, 3, 4))
-        bones = {b: shape.sample(ends) for b, shape in self.scene.shapes.items()}
+        bones = {b: shape.sample(ends) for b, shape in self.scene.deforming_motions.items()}
         held = self.scene.held_at(ends)
         return [Target(poses[k], {b: at[k] for b, at in bones.items()}, held[k]) for k in range(substeps)]
 
@@ -71,7 +71,7 @@ class Kinematics:
         for b in self._moving if self.scene.deformable else ():
             body = self.scene.bodies[b]
             rigid = body.motion if isinstance(body.motion, Motion) else None
-            speed = rigid.fastest(body.mesh.bounds) if rigid else self.scene.shapes[b].fastest()
+            speed = rigid.fastest(body.mesh.bounds) if rigid else self.scene.deforming_motions[b].fastest()
             step = speed * dt / substeps
             # detectors for deforming bodies find vertices at any depth, so only thin parts can be tunnelled through
             if step > (self.scene.eps if rigid else 4.0 * self.scene.eps):

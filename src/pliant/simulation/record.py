@@ -10,30 +10,31 @@ from numpy.typing import NDArray
 from .. import validate
 from ..arguments import check_arguments
 from ..mesh import Mesh
-from ..report.result import Result
 from ..scenes.drape import drape_scene
 from .measure.intersections import IntersectionCount
 from .measure.referee import Referee
 from .measure.shared import SharedCounter
+from .result import Result
 from .step import Frame, Simulation
 
 Floats = NDArray[np.float64]
 
 
+@check_arguments
 def record(
     sim: Simulation,
     frames: int,
     *,
     measure: bool = True,
-    crossings: bool | None = None,
+    count_intersections: bool | None = None,
     progress: Callable[[Frame], None] | None = None,
 ) -> Result:
     """Run `sim` for `frames` frames and keep them; `measure` measures each one with the exact referee.
 
-    `crossings` counts intersecting triangle pairs. Default: only with self-contact.
+    `count_intersections` counts the intersecting triangle pairs of every frame. Default: only with self-contact.
     """
     count = validate.whole("frames", frames, low=1)
-    kept = _Record(sim, count, measure, crossings)
+    kept = _Record(sim, count, measure, count_intersections)
     for t, frame in enumerate(sim.run(count), 1):
         if frame.lost:
             raise ValueError(f"the cloth flew apart in frame {t}; use more substeps, a smaller dt or milder forces")
@@ -58,6 +59,8 @@ def drape(
 ) -> Result:
     """Drape `cloth` over `body` and keep every frame. Options are those of `drape_scene` (place, eps, friction ...).
 
+    `method` is as in `Simulation`: one fixed method by default, where the command `pliant drape` has "auto".
+
     >>> pliant.drape(pliant.shapes.cloth(), pliant.shapes.ball(0.25)).save("out.glb")
     """
     start = time.perf_counter()
@@ -70,24 +73,25 @@ def drape(
 class _Record:
     """The state of `sim` at its construction and `count` frames after it, each measured when it is added."""
 
-    def __init__(self, sim: Simulation, count: int, measure: bool, crossings: bool | None) -> None:
+    def __init__(self, sim: Simulation, count: int, measure: bool, count_intersections: bool | None) -> None:
         self.sim, self.scene = sim, sim.scene
         scene, size = sim.scene, count + 1
-        particles = {b: scene.bodies[b].mesh.welded.n_vertices for b in (*scene.deformable, *scene.shapes)}
+        particles = {b: scene.bodies[b].mesh.welded.n_vertices for b in (*scene.deformable, *scene.deforming_motions)}
         total = sum(particles[b] for b in scene.deformable)
         validate.budget(f"{count} frames of {total} particles", 24.0 * size * total, "keep fewer frames")
         self.referee = Referee(scene) if measure and scene.deformable else None
-        self.counting = scene.self_contact != "off" if crossings is None else crossings
+        self.counting = scene.self_contact != "off" if count_intersections is None else count_intersections
         counts = measure and bool(scene.deformable or self.counting)
         self.counter = IntersectionCount(scene, sim.state.x) if counts else None
-        self.start = self.counter.meetings() if self.counter else ()
+        self.initial_intersections = self.counter.intersecting_bodies() if self.counter else ()
         self.shared = SharedCounter(scene, size)
         self.x = {b: np.empty((size, particles[b], 3)) for b in scene.deformable}
-        self.shapes = {b: np.empty((size, particles[b], 3), np.float32) for b in scene.shapes}
+        self.deforming_x = {b: np.empty((size, particles[b], 3), np.float32) for b in scene.deforming_motions}
         self.poses = np.empty((size, len(scene.bodies), 3, 4))
         self.contacts, self.unresolved = np.zeros(size, np.int64), np.zeros(size, np.int64)
-        self.crossings, self.cuts = np.zeros((size, 2), np.int64), np.zeros((size, 2), np.int64)
-        self.seconds, self.deepest, self.pinched = np.zeros(size), np.full(size, np.nan), np.zeros((size, 2))
+        self.intersecting, self.crossing = np.zeros((size, 2), np.int64), np.zeros((size, 2), np.int64)
+        self.seconds, self.pinched = np.zeros(size), np.zeros((size, 2))
+        self.least_distance = np.full(size, np.nan)
         self._keep(0, sim.state.x, sim.state.pose)
 
     def add(self, t: int, frame: Frame) -> None:
@@ -100,40 +104,40 @@ class _Record:
         self.poses[t] = pose
         for b, kept in self.x.items():
             kept[t] = x[self.scene.rows(b)]
-        for b, shape in self.shapes.items():
+        for b, shape in self.deforming_x.items():
             shape[t] = x[self.scene.rows(b)]
         if self.referee is not None:
-            self.deepest[t] = self.referee.least_distance(x, pose)
+            self.least_distance[t] = self.referee.least_distance(x, pose)
             self.pinched[t] = self.referee.pinched, self.referee.pinched_depth
         if self.counter is not None:
             if self.counting:
-                self.crossings[t] = self.counter.at(x)
+                self.intersecting[t] = self.counter.at(x)
             else:
                 self.counter.move(x)
-            self.cuts[t] = self.counter.cuts()
+            self.crossing[t] = self.counter.crossing_pairs()
         self.shared.at(t, x)
 
     def result(self) -> Result:
         """Return the finished run."""
         sim, scene, counter = self.sim, self.scene, self.counter
-        on_bodies = counter is not None and bool(scene.deformable and scene.fixed)
+        on_bodies = counter is not None and bool(scene.deformable and scene.obstacles)
         return Result(
             scene=scene,
             dt=sim.dt,
             substeps=sim.substeps,
             x=self.x,
-            shapes=self.shapes,
+            deforming_x=self.deforming_x,
             poses=self.poses,
             contacts=self.contacts,
             seconds=self.seconds,
-            start=self.start,
-            deepest=self.deepest,
+            initial_intersections=self.initial_intersections,
+            least_distance=self.least_distance,
             pinched=self.pinched,
-            crossings=self.crossings if counter and self.counting else None,
-            cuts=self.cuts if on_bodies else None,
-            through=counter.with_bodies() if counter and on_bodies else None,
+            intersecting_pairs=self.intersecting if counter and self.counting else None,
+            crossing_pairs=self.crossing if on_bodies else None,
+            intersecting_pairs_bodies_at_end=counter.with_bodies() if counter and on_bodies else None,
             shared=self.shared.found,
             unresolved=self.unresolved if sim.separates else None,
-            failed_substeps=sim.guard.failed_substeps,
-            given_up_pairs=sim.guard.given_up_pairs,
+            failed_substeps=sim.self_contact.failed_substeps,
+            given_up_pairs=sim.self_contact.given_up_pairs,
         )

@@ -93,7 +93,7 @@ class NoGuard:
     failed_substeps = given_up_pairs = unresolved = passes = 0
 
     def __bool__(self) -> bool:
-        return False  # `Simulation.guard` was None without self-contact; `if sim.guard` works for one more version
+        return False  # the attribute was None without self-contact; `if sim.guard` works for one more version
 
     @property
     def found(self) -> Contacts:

@@ -14,13 +14,13 @@ from .. import renamed, validate
 from ..arguments import check_arguments
 from ..contacts import Contacts
 from ..detect.base import BaseDetector, Detector, complete
-from ..detect.choose import Chosen
+from ..detect.choose import Chosen, resolve_method
 from ..dynamics import DeformableDynamics
 from ..errors import MeshFileError
 from ..respond import RESPONSES
 from ..scene import Scene
 from ..state import State
-from .build import choose, make_detectors, make_guard, reads_obstacles
+from .build import make_detectors, make_self_contact, reads_obstacles
 from .checkpoint import Checkpoint, fingerprint
 from .clock import Clock
 from .drag import DragConstraint, grab
@@ -57,12 +57,13 @@ LONGEST = 3600.0  # s per step: a body in free fall for longer leaves the scene
 class Simulation:
     """Runs a scene in steps of `dt` seconds, each divided into `substeps`.
 
-    `method` names the detector between every deformable body and every obstacle ("auto": `chosen` gives the choice and
-    its reason); `options` are passed to each detector. Pass `detectors` to supply your own. `response` is one of
-    RESPONSES: "projection", the papers' "surface-tag" for vertices on a skin, "penalty", "geometric" and
-    "penalty+geometric", or "separate" for deep overlaps. `self_method` (with `self_options`) and `self_response` choose
-    detector and response for contacts among deformable bodies; without either the guard handles these, see
-    docs/self-contact.md.
+    `method` names the detector between every deformable body and every obstacle; `chosen` is its name with the reason.
+    The default is one fixed method, so that a change of the rule behind "auto", the default of the command line, does
+    not change the results of a program. `options` are passed to each detector. Pass `detectors` to supply your own.
+    `response` is one of RESPONSES: "projection", the papers' "surface-tag" for vertices on a skin, "penalty",
+    "geometric" and "penalty+geometric", or "separate" for deep overlaps. `self_method` (with `self_options`) and
+    `self_response` choose detector and response for contacts among deformable bodies; without either the guard handles
+    these, see docs/self-contact.md.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class Simulation:
         dt: float = 0.01,
         *,
         substeps: int = 16,
-        method: str = "distance-field",
+        method: str | Chosen = "distance-field",
         options: Mapping[str, Any] | None = None,
         detectors: Sequence[Detector] | None = None,
         response: str = "projection",
@@ -90,7 +91,7 @@ class Simulation:
         if options and detectors is not None:
             raise ValueError("options configure the detectors that method creates; pass options or detectors, not both")
         self.clock = clock or Clock(on=False)
-        chosen = choose(scene, method)
+        chosen = resolve_method(scene, method)
         self.chosen: Chosen | None = chosen if detectors is None else None
         self.method = chosen.name if detectors is None else ""
         self.dynamics = DeformableDynamics(scene)
@@ -105,7 +106,7 @@ class Simulation:
         self.responds = validate.choice("response", response, tuple(RESPONSES))
         self.response = RESPONSES[self.responds](scene, obstacles=follows)
         self.final_projection = FinalProjection(scene, given)
-        self.guard = make_guard(scene, self_method, self_options, self_response)
+        self.self_contact = make_self_contact(scene, self_method, self_options, self_response)
         self.drags: list[DragConstraint] = []
         self.state.pose, self.state.bones = scene.poses(self.state.time), scene.bones(self.state.time)
         self.state.pose_start = self.state.pose.copy()
@@ -113,18 +114,19 @@ class Simulation:
         self.index = 0
 
     hands = renamed.attribute("hands", "drags")
+    guard = renamed.attribute("guard", "self_contact")
 
     @property
     def separates(self) -> bool:
         """Whether a response separates contacts iteratively at the end of a frame."""
-        return self.response.iterates or self.guard.iterates
+        return self.response.iterates or self.self_contact.iterates
 
     def step(self) -> Frame:
         """Advance by dt."""
         began, lost = time.perf_counter(), self.dynamics.lost
         dt, state, clock = self.dt / self.substeps, self.state, self.clock
         with clock("guard"):
-            self.guard.begin(state, dt, self.substeps)
+            self.self_contact.begin(state, dt, self.substeps)
         self.final_projection.begin(state)
         for target in self.kinematics.targets(state.time, dt, self.substeps):
             with clock("predict"):
@@ -136,8 +138,8 @@ class Simulation:
             with clock("relax"):
                 self._relax(dt)
             with clock("guard"):
-                self.guard.follow(state)
-                self.guard.apply(state, dt)
+                self.self_contact.follow(state)
+                self.self_contact.apply(state, dt)
             with clock("detect"):
                 found = self.detect(state)
                 self.final_projection.remember(state)
@@ -158,7 +160,7 @@ class Simulation:
             pose=state.pose.copy(),
             contacts=self._with_self_contacts(found),
             unresolved=unresolved,
-            intersections=sum(len(corners) for _, _, corners in self.guard.intersections(state.x)),
+            intersections=sum(len(corners) for _, _, corners in self.self_contact.intersections(state.x)),
             lost=self.dynamics.lost - lost,
             seconds=time.perf_counter() - began,  # last, so that it includes the rest
         )
@@ -178,31 +180,31 @@ class Simulation:
     def _keep_apart(self, dt: float) -> None:
         """In safe mode, limit the motion to what the guard proves free of intersections."""
         self.dynamics.reset_lost_vertices(self.state)
-        self.guard.keep(self.state, dt)
+        self.self_contact.keep(self.state, dt)
 
     def _finish(self, found: Contacts, dt: float) -> None:
         """Compute v from the displacement of the substep, and correct it for all contacts."""
         self.dynamics.finish(self.state, dt)
         self.response.finish(found, self.state, dt)
-        self.guard.finish(self.state, dt)
+        self.self_contact.finish(self.state, dt)
 
     def _end_frame(self, found: Contacts, dt: float) -> int:
         """Apply the final projection and the end-of-frame responses; return the number of pairs left too near."""
-        guard, response, state = self.guard, self.response, self.state
+        self_contact, response, state = self.self_contact, self.response, self.state
         self.kinematics.end_frame(state)
         moved = response.strict and self.final_projection.apply(found, state, self.dt)
-        if guard.iterates:  # it resolves the contacts with obstacles too
-            guard.end_frame(state, dt, self.detect)
-            return guard.unresolved
+        if self_contact.iterates:  # it resolves the contacts with obstacles too
+            self_contact.end_frame(state, dt, self.detect)
+            return self_contact.unresolved
         response.end_frame(state, dt, self.detect)
         if moved or response.iterates:
-            guard.keep(state, dt)
+            self_contact.keep(state, dt)
         return response.unresolved
 
     def _with_self_contacts(self, found: Contacts) -> Contacts:
         """Return all contacts of the last substep in canonical order, which those of a single detector have already."""
-        several = self.guard.detects or len(self.detectors) > 1
-        return _contacts.concatenate([found, self.guard.found]) if several else found
+        several = self.self_contact.detects or len(self.detectors) > 1
+        return _contacts.concatenate([found, self.self_contact.found]) if several else found
 
     @check_arguments
     def run(self, frames: int) -> Iterator[Frame]:
@@ -224,21 +226,21 @@ class Simulation:
     @check_arguments
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a checkpoint, atomically, from which `load` continues bitwise identically; it excludes the scene."""
-        ways = [np.insert(one.state(), 0, k, axis=1) for k, one in enumerate(self._remembering())]
+        states = [np.insert(one.state(), 0, k, axis=1) for k, one in enumerate(self._remembering())]
         Checkpoint(
             state=self.state,
             index=self.index,
             dt=self.dt,
             substeps=self.substeps,
             method=self.method,
-            failed_substeps=self.guard.failed_substeps,
-            given_up_pairs=self.guard.given_up_pairs,
+            failed_substeps=self.self_contact.failed_substeps,
+            given_up_pairs=self.self_contact.given_up_pairs,
             scene=fingerprint(self.scene),
             response=self.responds,
-            memory=self.response.memory,
-            self_method=self.guard.method,
-            self_response=self.guard.responds,
-            ways=np.concatenate([np.zeros((0, 11)), *ways]),
+            response_state=self.response.state(),
+            self_method=self.self_contact.method,
+            self_response=self.self_contact.responds,
+            detector_states=np.concatenate([np.zeros((0, 11)), *states]),
         ).save(path)
 
     @check_arguments
@@ -282,13 +284,14 @@ class Simulation:
             for one in map(complete, sim.detectors):
                 one.reset()
             for k, one in enumerate(sim._remembering()):
-                one.restore(saved.ways[saved.ways[:, 0] == k, 1:])
+                one.restore(saved.detector_states[saved.detector_states[:, 0] == k, 1:])
         except ValueError as error:
             raise MeshFileError(path, "", f"cannot be resumed in scene {scene.name!r}: {error}") from None
-        sim.index, sim.response.memory = saved.index, saved.memory
-        sim.guard.failed_substeps, sim.guard.given_up_pairs = saved.failed_substeps, saved.given_up_pairs
+        sim.index = saved.index
+        sim.response.restore(saved.response_state)
+        sim.self_contact.failed_substeps, sim.self_contact.given_up_pairs = saved.failed_substeps, saved.given_up_pairs
         return sim
 
     def _remembering(self) -> list[BaseDetector]:
         """Return the detectors whose results depend on earlier ones."""
-        return [one for one in map(complete, (*self.detectors, *self.guard.detectors)) if one.remembers]
+        return [one for one in map(complete, (*self.detectors, *self.self_contact.detectors)) if one.remembers]

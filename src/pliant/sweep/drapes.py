@@ -8,13 +8,13 @@ import numpy as np
 
 from ..detect.choose import AUTO
 from ..io import is_animated, load_character
-from ..report.result import Result
 from ..scene import Cloth, Scene
 from ..scenes import SCENES, drape_scene, tablecloth_material, tablecloth_scene
 from ..scenes.defaults import Pace, pace_of
 from ..scenes.dressing import dress_scene
 from ..simulation import Simulation
 from ..simulation.record import record
+from ..simulation.result import Result
 from .inputs import TABLECLOTH
 from .plan import Run
 from .work import Written, write_thumbnail
@@ -31,14 +31,14 @@ _FIGURES = (
     "pinched_most",
     "pinched_depth_m",
     "contacts_most",
-    "crossings_cloth_most",
-    "crossings_cloth_total",
-    "crossings_bodies_most",
-    "crossings_bodies_total",
-    "through_at_end",
-    "cuts_bodies_most",
-    "frames_with_cuts",
-    "start_pairs",
+    "intersecting_pairs_cloth_most",
+    "intersecting_pairs_cloth_total",
+    "intersecting_pairs_bodies_most",
+    "intersecting_pairs_bodies_total",
+    "intersecting_pairs_bodies_at_end",
+    "crossing_pairs_bodies_most",
+    "frames_with_crossing_pairs",
+    "initial_intersecting_pairs",
     "forced",
     "remained_most",
     "fastest_at_end_m_per_s",
@@ -58,10 +58,11 @@ def drape_run(run: Run, folder: pathlib.Path) -> Written:
         self_response=given.get("self-response"),
     )
     measure = given.get("measure", True)
-    result = record(sim, given.get("frames", pace.frames), measure=measure, crossings=measure)
+    result = record(sim, given.get("frames", pace.frames), measure=measure, count_intersections=measure)
     summary = result.summary
-    if result.start:
-        log.warning("the initial state has intersections: %s; pliant fix removes those of garments", result.start_words)
+    if result.initial_intersections:
+        text = "the initial state has intersections: %s; pliant fix removes those of garments"
+        log.warning(text, result.initial_intersections_text)
     figures = {name: summary[name] for name in _FIGURES}
     figures |= {"contacts_at_end": int(result.contacts[-1])} | _stretch(result)
     files = []

@@ -19,14 +19,25 @@ from .work import THUMBNAIL, read_times, write_json
 Row = dict[str, Any]
 MOST_HELD = 2000  # images embedded in the gallery; with more, all are linked
 FIRST, LAST = ("number", "id"), ("notes", "error")
-FORMER = {"unjudged": "unchecked"}  # earlier names of columns, written to the tables for one version
+# earlier names of columns, written to the tables for one version
+FORMER = {
+    "unjudged": "unchecked",
+    "crossings_cloth_most": "intersecting_pairs_cloth_most",
+    "crossings_cloth_total": "intersecting_pairs_cloth_total",
+    "crossings_bodies_most": "intersecting_pairs_bodies_most",
+    "crossings_bodies_total": "intersecting_pairs_bodies_total",
+    "through_at_end": "intersecting_pairs_bodies_at_end",
+    "cuts_bodies_most": "crossing_pairs_bodies_most",
+    "frames_with_cuts": "frames_with_crossing_pairs",
+    "start_pairs": "initial_intersecting_pairs",
+}
 # figures shown below a thumbnail
 SHOWN = (
     "within_limits",
     "penetration_m",
     "stretch_most",
     "contacts_at_end",
-    "crossings_cloth_most",
+    "intersecting_pairs_cloth_most",
     "inside_most",
     "self_pairs_most",
     "bricks",

@@ -105,10 +105,10 @@ class Overlays:
         return self._sliced[1]
 
     def _sliced_at(self, sim: Simulation, frame: Frame) -> dict[str, NDArray[Any]]:
-        fixed = self.scene.fixed
-        if not fixed:
+        obstacles = self.scene.obstacles
+        if not obstacles:
             return {}
-        places = {b: frame.x[self.scene.rows(b)] for b in fixed}
+        places = {b: frame.x[self.scene.rows(b)] for b in obstacles}
         low = np.min([p.min(0) for p in places.values()], 0)
         high = np.max([p.max(0) for p in places.values()], 0)
         margin = 0.15 * float((high - low).max())

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..report.result import Result
 from ..scene import Scene
 from ..simulation import Frame
 from ..simulation.measure.referee import Referee
+from ..simulation.result import Result
 
 MOST = 96 << 20  # bytes of stored frames; writing them temporarily takes up to seven times as much
 LONGEST = 60_000  # largest number of stored frames
@@ -25,7 +25,7 @@ class Recording:
 
     def __init__(self, scene: Scene, dt: float) -> None:
         self.scene, self.dt = scene, dt
-        self._bends = [*scene.deformable, *scene.shapes]
+        self._bends = [*scene.deformable, *scene.deforming_motions]
         count = sum(scene.bodies[b].mesh.welded.n_vertices for b in self._bends)
         self.room = int(np.clip(MOST // (12 * count + 96 * len(scene.bodies) + 16), 2, LONGEST))
         # the system allocates pages on first write, so unused capacity costs nothing
@@ -82,14 +82,14 @@ class Recording:
     def result(self) -> Result:
         """Return the run as a result of `pliant drape`, with every frame measured by the exact referee."""
         scene, count = self.scene, self._count
-        referee = Referee(scene) if scene.deformable and scene.fixed else None
-        deepest, pinched = np.full(count, np.nan), np.zeros((count, 2))
+        referee = Referee(scene) if scene.deformable and scene.obstacles else None
+        distance, pinched = np.full(count, np.nan), np.zeros((count, 2))
         if referee is not None:
             x = scene.start().x
             for t in range(count):
                 for b, kept in self._x.items():
                     x[scene.rows(b)] = kept[t]
-                deepest[t] = referee.least_distance(x, self._poses[t])
+                distance[t] = referee.least_distance(x, self._poses[t])
                 pinched[t] = referee.pinched, referee.pinched_depth
         kept_frames: dict[int, NDArray[np.float32]] = {b: kept[:count] for b, kept in self._x.items()}
         return Result(
@@ -98,9 +98,9 @@ class Recording:
             x={b: kept_frames[b] for b in scene.deformable},  # type: ignore[misc]
             poses=self._poses[:count],
             contacts=self._touching[:count],
-            deepest=deepest,
+            least_distance=distance,
             seconds=self._seconds[:count],
-            shapes={b: kept_frames[b] for b in scene.shapes},
+            deforming_x={b: kept_frames[b] for b in scene.deforming_motions},
             pinched=pinched,
             skins=False,  # a recording may start anywhere in the clip and contain resets
         )

@@ -20,8 +20,8 @@ from ..simulation.drag import DragConstraint
 from ..simulation.measure.referee import Referee
 from .commands import Choose, Command, Do, FreePins, Grab, Known, LetGo, Pull, Set, Show, moves_on
 from .frame_statistics import FrameStatistics
+from .heap import trim_heap
 from .log_relay import relay_warnings
-from .memory import give_back
 from .overlays import Overlays
 from .protocol import PublishedFrame
 from .recording import Recording
@@ -125,7 +125,7 @@ class Session:
         """Set up everything that depends on the scene, and publish its first frame."""
         scene = self._stage.scene
         self._world, self._overlays = World(scene), Overlays(scene)
-        self._referee = Referee(scene) if scene.deformable and scene.fixed else None
+        self._referee = Referee(scene) if scene.deformable and scene.obstacles else None
         self._holds.clear()
         self._recording: Recording | None = None
         self._least, self._asked, self._judged = float("nan"), 0.0, -1.0
@@ -148,7 +148,7 @@ class Session:
         """
         if all_of_it:
             gc.collect()
-        give_back()
+        trim_heap()
         self._tidied = time.perf_counter()
 
     def _forget_times(self) -> None:
@@ -255,7 +255,7 @@ class Session:
         arrays: dict[str, NDArray[np.generic]] = {
             f"x{b}": frame.x[scene.rows(b)][body.mesh.weld_index]
             for b, body in enumerate(scene.bodies)
-            if not body.fixed or body.motion is not None
+            if not body.obstacle or body.motion is not None
         }
         own = [(hand, pin) for hand, pin in self._holds.values()]
         if own:

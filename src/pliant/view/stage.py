@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..detect.base import Detector, Finds, complete
-from ..detect.choose import method_for
+from ..detect.choose import resolve_method
 from ..detect.methods import METHODS, method_name
 from ..respond import RESPONSES
 from ..scene import SELF_CONTACT, Cloth, Scene, Solid
@@ -89,7 +89,7 @@ class Stage:
             tell(f"creating {name} ...")
             # command-line options apply only to the scene they were given for
             scene = SCENES[name](**(self.choice.options if name == self.choice.scene else {}))
-        wanted = method_for(scene).name if method is None else method_name(method)
+        wanted = resolve_method(scene, method).name
         self._begin(name, scene, pace_of(scene), wanted, tell)
 
     def _begin(self, name: str, scene: Scene, pace: Pace, method: str, tell: Callable[[str], None]) -> None:
@@ -127,16 +127,16 @@ class Stage:
 
     def methods(self) -> dict[str, str]:
         """Return for every method the reason why it cannot be used in this scene; empty if it can."""
-        fixed = [self.scene.bodies[b] for b in self.scene.fixed]
-        open_bodies = [body.label for body in fixed if not body.mesh.welded.issues.closed]
+        obstacles = [self.scene.bodies[b] for b in self.scene.obstacles]
+        open_bodies = [body.label for body in obstacles if not body.mesh.welded.issues.closed]
         found = {}
         for name, method in METHODS.items():
             why = ""
-            if not (self.scene.deformable and self.scene.fixed):
+            if not (self.scene.deformable and self.scene.obstacles):
                 why = "the scene has no deformable body with an obstacle"
             elif Finds.OBSTACLE not in method.finds:
                 why = "does not find contacts with bodies"
-            elif bad := [b for b, shape in self.scene.shapes.items() if not method.against(shape).follows]:
+            elif bad := [b for b, shape in self.scene.deforming_motions.items() if not method.against(shape).follows]:
                 why = f"needs rigid bodies, but {self.scene.bodies[bad[0]].label!r} deforms"
             elif method.needs_closed and open_bodies:
                 why = f"needs closed bodies, but {open_bodies[0]!r} is open"
@@ -214,13 +214,13 @@ class Stage:
             hand.step = 0.5 * scene.eps
 
     def _continued(self, scene: Scene, method: str, tell: Callable[[str], None] = lambda _: None) -> Simulation:
-        """Return a simulation that continues from the current state, with the memory of response and detectors."""
+        """Return a simulation that continues from the current state, with the states of response and detectors."""
         states = [complete(one).state() for one in self.sim.detectors]
         sim = self._simulation(scene, method, self.response, self.sim.state, tell)
         if method == self.method:
             for one, told in zip(sim.detectors, states, strict=True):
                 complete(one).restore(told)
-        sim.response.memory = self.sim.response.memory
+        sim.response.restore(self.sim.response.state())
         return sim
 
     def _simulation(
@@ -234,7 +234,7 @@ class Stage:
         if _reaches(scene) != _reaches(self.scene):
             self._made = {}
         dt = FRAME * self.small / self.pace.substeps
-        if method not in self._made and scene.deformable and scene.fixed:
+        if method not in self._made and scene.deformable and scene.obstacles:
             tell(f"preparing {method} ...")
         made = self._made.get(method)
         sim = Simulation(
@@ -293,7 +293,7 @@ def tuned(scene: Scene, name: str, to: float) -> Scene:
         kind = Cloth if name in _CLOTH else Solid
         bodies = [
             dataclasses.replace(body, material=dataclasses.replace(body.material, **{name: to}))  # type: ignore[arg-type]
-            if not body.fixed and isinstance(body.material, kind)
+            if not body.obstacle and isinstance(body.material, kind)
             else body
             for body in scene.bodies
         ]

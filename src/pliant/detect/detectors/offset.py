@@ -19,7 +19,7 @@ class OffsetDetector(BaseDetector):
     about itself is that of the wrapped one.
     """
 
-    name = "lifted"
+    name = "offset"
     finds = Finds.OBSTACLE
     needs = "a detector"
     gives = "what it gives"

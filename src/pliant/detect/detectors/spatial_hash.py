@@ -85,9 +85,9 @@ class SpatialHashDetector(BaseDetector):
         """Hash the vertices at their current positions."""
         if self._flat is None:
             if self._seams.follow(state.x):
-                memory = self._out.memory
+                before = self._out.state()
                 self._sew()
-                self._out.memory = memory
+                self._out.restore(before)
             self._hash.update(state.x[self._rows])
             self._out.go_on()
         return self
@@ -98,11 +98,11 @@ class SpatialHashDetector(BaseDetector):
         return super().bounds if self._flat is not None else (float("nan"), float("nan"))
 
     def state(self) -> NDArray[np.float64]:
-        return super().state() if self._flat is not None else self._out.memory
+        return super().state() if self._flat is not None else self._out.state()
 
     def restore(self, state: NDArray[np.float64]) -> None:
         if self._flat is None:
-            self._out.memory = state
+            self._out.restore(state)
 
     def reset(self) -> None:
         self.restore(np.zeros((0, STATE_WIDTH)))

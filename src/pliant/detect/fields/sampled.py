@@ -1,6 +1,7 @@
 """Base class of all fields: sampling and error measurement, independent of the storage."""
 
 import functools
+import logging
 from types import ModuleType
 from typing import Any
 
@@ -13,6 +14,7 @@ from ...kernels.fields.dense import VANISHED
 from ...mesh import Mesh
 from ..queries.closest_point import ClosestPoints
 
+log = logging.getLogger("pliant.detect")
 Floats = NDArray[np.float64]
 WORTH_THREADS = 20_000  # points; below it launching threads costs more than they save
 
@@ -117,6 +119,18 @@ class Cube(Sampled):
     @property
     def high(self) -> Floats:
         return self.low + self.side
+
+
+def is_too_coarse(spacing: float, eps: float) -> bool:
+    """Whether cells of `spacing` metres are larger than the contact offset, which voids the guarantee of a field."""
+    return spacing > 1.001 * eps
+
+
+def warn_if_too_coarse(field: Any, eps: float, body: str) -> None:
+    """Warn about a field whose cells are larger than the contact offset; fields without a `spacing` have none."""
+    if is_too_coarse(spacing := getattr(field, "spacing", 0.0), eps):
+        text = "the field's cells are %.3g m, larger than eps = %.3g m: cloth may enter %r; choose a larger eps"
+        log.warning(text, spacing, eps, body)
 
 
 def around(mesh: Mesh, samples: int, within: float, rng: np.random.Generator) -> Floats:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ... import validate
+from ... import renamed, validate
 from ...contacts import Contacts, Pool
 from ...kernels.queries import consistent_depth as _kernels
 from ...kernels.queries.consistent_depth import NONE, DepthsAndDirections, Nodes, Solids
@@ -106,24 +106,25 @@ class ConsistentDepth:
         """Discard earlier results."""
         self._before = self._told = _ways(np.zeros(0, np.int64))
 
-    @property
-    def memory(self) -> Floats:
-        """(k,10) the last result, on which the next one depends besides positions. Columns: key, face, weights (3),
-        normal (3), depth, and whether the direction was still rotating."""
+    def state(self) -> Floats:
+        """Return (k,10) the last result, on which the next one depends besides positions. Columns: key, face, weights
+        (3), normal (3), depth, and whether the direction was still rotating."""
         return np.column_stack([np.asarray(part, np.float64) for part in self._told])
 
-    @memory.setter
-    def memory(self, rows: Floats) -> None:
-        given = validate.floats("memory", rows, (None, 10))
+    def restore(self, state: Floats) -> None:
+        """Set the last result to one returned by `state`."""
+        given = validate.floats("state", state, (None, 10))
         if not (np.diff(given[:, 0], prepend=-1.0) > 0.0).all() or (given[:, :2] % 1.0 != 0.0).any():
-            raise ValueError("memory must have ascending integer keys and integer faces; the rows given are corrupt")
+            raise ValueError("state must have ascending integer keys and integer faces; the rows given are corrupt")
         if (given[:, 0] >= self._count * len(self.sides)).any():
-            raise ValueError(f"memory refers to vertices or bodies beyond the {len(self.sides)} sides")
+            raise ValueError(f"state refers to vertices or bodies beyond the {len(self.sides)} sides")
         if (given[:, 1] < NONE).any() or (given[:, 1] >= len(self.solids.faces)).any():
-            raise ValueError(f"memory refers to faces beyond the {len(self.solids.faces)} of all sides")
+            raise ValueError(f"state refers to faces beyond the {len(self.solids.faces)} of all sides")
         keys, face = given[:, 0].astype(np.int64), given[:, 1].astype(np.int32)
         weights, normal, depth = given[:, 2:5].copy(), given[:, 5:8].copy(), given[:, 8].copy()
         self._told = self._before = Ways(keys, face, weights, normal, depth, given[:, 9] > 0.0)
+
+    memory = renamed.state("memory", "restore(state)")
 
     def _by_nearest(self, nodes: Nodes, rows: Rows, parts: Rows, x: Floats, told: DepthsAndDirections) -> None:
         """Fill the rows that depth propagation did not reach from the nearest point of the surface."""

@@ -13,7 +13,7 @@ import numpy as np
 from .. import vec
 from ..geometry.polar import apply3, rotation
 from ..jit import kernel, prange
-from .xpbd import LAST, PARTS, part, solve3
+from .cloth import LAST, PARTS, part, solve3
 
 
 class Tets(NamedTuple):

@@ -81,7 +81,7 @@ class Guard(FormerNames):
         self.driven = np.concatenate([np.zeros(0, np.int32), *(rows_of(scene, b) for b in scene.moving), self._held])
         self._near = NearPairs(soft)
         self._others = []
-        for b in scene.fixed if self.safe else ():
+        for b in scene.obstacles if self.safe else ():
             leaf_mesh = leaf_mesh_of(scene, [b], state.x, count)
             self._others.append(Other(NearPairs(soft, leaf_mesh), rows_of(scene, b), b in scene.moving))
         self._body_of = np.repeat(np.arange(len(scene.bodies), dtype=np.int32), np.diff(scene.first))

@@ -18,7 +18,8 @@ class IntersectionCount:
 
     def __init__(self, scene: Scene, x: Floats) -> None:
         self.parts = [_Part(scene, b, x) for b in range(len(scene.bodies))]
-        self.deformable, self.fixed, self._moving = scene.deformable, scene.fixed, {*scene.deformable, *scene.moving}
+        self.deformable, self.obstacles = scene.deformable, scene.obstacles
+        self._moving = {*scene.deformable, *scene.moving}
 
     def at(self, x: Floats) -> tuple[int, int]:
         """Return the number of pairs of cloth with cloth and of cloth with bodies at positions x (n,3) of the scene."""
@@ -28,13 +29,13 @@ class IntersectionCount:
 
     def with_bodies(self) -> int:
         """Return the number of pairs of cloth with bodies at the positions of the last `move`."""
-        return sum(len(self.between(b, c)) for b in self.deformable for c in self.fixed)
+        return sum(len(self.between(b, c)) for b in self.deformable for c in self.obstacles)
 
     def corners(self, x: Floats) -> list[tuple[int, int, Pairs]]:
         """For each two bodies b, c that intersect at x: b, c and the corners (k,2,3) of the pairs, as rows of x."""
         self.move(x)
         found = []
-        for b, c in [*self._cloths, *((b, c) for b in self.deformable for c in self.fixed)]:
+        for b, c in [*self._cloths, *((b, c) for b in self.deformable for c in self.obstacles)]:
             pairs = self.between(b, c)
             if len(pairs):
                 one, two = (self.parts[k].faces[pairs[:, n]] + self.parts[k].rows.start for n, k in enumerate((b, c)))

@@ -9,7 +9,7 @@ from ...detect.queries.closest_point import ClosestPoints
 from ...detect.queries.intersections import intersections
 from ...mesh import Mesh
 from ...motion.rigid import placed
-from ...report.result import Result
+from ..result import Result
 from .referee import PINCH
 
 Floats = NDArray[np.float64]
@@ -29,13 +29,13 @@ class Deepest(NamedTuple):
 
 def deepest_of(result: Result) -> Deepest | None:
     """The deepest penetration of a run; None where nothing was measured or nothing is inside."""
-    if np.isnan(result.deepest).all() or not np.nanmin(result.deepest) < 0.0:
+    if np.isnan(result.least_distance).all() or not np.nanmin(result.least_distance) < 0.0:
         return None
-    t = int(np.nanargmin(result.deepest))
+    t = int(np.nanargmin(result.least_distance))
     found: tuple[float, int, Floats, Floats, Mesh] | None = None
     for b, x in result.x.items():
         points, before = (_points(result, b, x[k]) for k in (t, max(t - 1, 0)))
-        for f in result.scene.fixed:
+        for f in result.scene.obstacles:
             skin = _placed(result, f, t)
             distance = ClosestPoints(skin).query(points)[0]
             k = int(np.argmin(distance))
@@ -72,10 +72,10 @@ def _winding(mesh: Mesh, p: Floats) -> float:
 
 
 def _placed(result: Result, f: int, t: int) -> Mesh:
-    """The welded mesh of a fixed body in a frame."""
+    """The welded mesh of an obstacle in a frame."""
     mesh = result.scene.bodies[f].mesh.welded
-    if f in result.shapes:
-        return mesh.moved(result.shapes[f][t].astype(np.float64))
+    if f in result.deforming_x:
+        return mesh.moved(result.deforming_x[f][t].astype(np.float64))
     pose = result.poses[t, f]
     return mesh if np.array_equal(pose, np.eye(3, 4)) else mesh.moved(placed(mesh.vertices, pose))
 

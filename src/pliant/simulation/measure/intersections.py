@@ -6,9 +6,9 @@ from numpy.typing import NDArray
 from ...detect.queries.closest_point import ClosestPoints
 from ...detect.queries.transversal import crossing
 from ...mesh import Mesh
-from ...report.result import Meeting
 from ...scene import Scene
 from ..guard import intersections as _exact
+from ..result import IntersectingBodies
 from .referee import PINCH
 
 Floats = NDArray[np.float64]
@@ -20,27 +20,27 @@ class IntersectionCount(_exact.IntersectionCount):
 
     def __init__(self, scene: Scene, x: Floats) -> None:
         super().__init__(scene, x)
-        self._bending, self._reach = set(scene.shapes), PINCH * scene.eps
+        self._bending, self._reach = set(scene.deforming_motions), PINCH * scene.eps
 
-    def cuts(self) -> tuple[int, int]:
+    def crossing_pairs(self) -> tuple[int, int]:
         """Pairs of cloth and body triangles that cross (not only touch) at the last positions, and the pinched ones.
 
         Pinched pairs lie near self-intersections of a deforming body, which may leave the cloth no room; they are not
         part of the first count.
         """
-        cut, pinched = 0, 0
-        for c in self.fixed:
+        count, pinched = 0, 0
+        for c in self.obstacles:
             faces = np.concatenate([self._crossing(b, c)[:, 1] for b in self.deformable])
             near = self._pinched(c, faces) if c in self._bending and len(faces) else 0
-            cut, pinched = cut + len(faces) - near, pinched + near
-        return cut, pinched
+            count, pinched = count + len(faces) - near, pinched + near
+        return count, pinched
 
-    def meetings(self) -> tuple[Meeting, ...]:
+    def intersecting_bodies(self) -> tuple[IntersectingBodies, ...]:
         """Intersections at the last positions: cloth with itself, with other cloth, and with bodies."""
         found = []
         for k, b in enumerate(self.deformable):
-            found += [Meeting((b, c), len(self.between(b, c))) for c in self.deformable[k:]]
-            found += [Meeting((b, c), len(self._crossing(b, c))) for c in self.fixed]
+            found += [IntersectingBodies((b, c), len(self.between(b, c))) for c in self.deformable[k:]]
+            found += [IntersectingBodies((b, c), len(self._crossing(b, c))) for c in self.obstacles]
         return tuple(each for each in found if each.pairs)
 
     def _pinched(self, c: int, faces: Pairs) -> int:

@@ -24,12 +24,12 @@ class Referee:
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
-        rigid = [f for f in scene.fixed if f not in scene.shapes]
+        rigid = [f for f in scene.obstacles if f not in scene.deforming_motions]
         self.pairs = [(b, f, _LeastDistance(scene.bodies[f].mesh)) for b in scene.deformable for f in rigid]
-        self.bending = {f: Depths(scene.bodies[f].mesh.welded) for f in scene.shapes}
+        self.bending = {f: Depths(scene.bodies[f].mesh.welded) for f in scene.deforming_motions}
         self._self_crossings: dict[int, Intersections] = {}
         self.pinched, self.pinched_depth = 0, 0.0
-        self.moving = {f for f in scene.moving if f not in scene.shapes}
+        self.moving = {f for f in scene.moving if f not in scene.deforming_motions}
 
     def least_distance(self, x: Floats, pose: Floats | None = None) -> float:
         """Least distance of all cloth vertices and edge midpoints at `x`, metres, negative inside; inf without bodies.

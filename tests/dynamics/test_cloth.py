@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pliant.dynamics import ClothDynamics
-from pliant.kernels.dynamics import xpbd as kernels
+from pliant.kernels.dynamics import cloth as kernels
 from pliant.kernels.jit import COMPILED
 from pliant.mesh import Mesh
 from pliant.scene import Body, Cloth, Scene

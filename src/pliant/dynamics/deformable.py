@@ -3,11 +3,11 @@
 import numpy as np
 
 from .. import validate
-from ..kernels.dynamics import xpbd as _kernels
+from ..kernels.dynamics import deformable as _kernels
 from ..scene import Scene
 from ..state import State
+from .cloth import ClothDynamics
 from .tets import TetDynamics
-from .xpbd import ClothDynamics
 
 
 class DeformableDynamics:

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.dynamics import xpbd as _kernels
-from ..kernels.dynamics.xpbd import Air
+from ..kernels.dynamics import cloth as _kernels
+from ..kernels.dynamics.cloth import Air
 from ..mesh import Mesh
 from ..scene import Scene
 from ..state import State

@@ -1,4 +1,4 @@
-"""Returning free memory to the system.
+"""Heap: free memory of the C library is returned to the system.
 
 The C library's allocator keeps freed memory below blocks that are still in use: 700 MiB and more after a large scene.
 """
@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 
 
-def give_back() -> None:
+def trim_heap() -> None:
     """Return free memory to the system in 0.1 to 4 ms; does nothing if the C library has no such call."""
     trim = _trim()
     if trim is not None:

@@ -1,0 +1,98 @@
+"""Facts of a run as readable text: the rows of the table of `pliant drape` and of the replay page."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .shared import SharedVolume, litres
+
+if TYPE_CHECKING:
+    from ..simulation.result import Result
+
+
+def run_facts(result: "Result") -> dict[str, str]:
+    """Return the summary of a run as text, by row heading."""
+    s, scene = result.summary, result.scene
+    return {
+        "frames": f"{s['frames']} ({s['simulated_s']:.2f} s)",
+        **({"particles": f"{s['particles']:,}"} if scene.deformable else {}),
+        "body triangles": f"{s['body_triangles']:,}",
+        **({"contacts, at most": f"{s['contacts_most']:,}"} if scene.deformable else {}),
+        **(_body_facts(result) if scene.obstacles and scene.deformable else {}),
+        **({"intersections at the start": intersections_text(result)} if result.initial_intersections else {}),
+        **_pair_facts(result),
+        **{
+            f"{shared_label(result, each)}, at most": litres(each.volume.max(), each.bound[int(np.argmax(each.volume))])
+            for each in result.shared
+        },
+        "time per frame": f"{s['ms_per_frame']:.1f} ms",
+        "times real time": f"{s['times_real_time']:.1f}x",
+    }
+
+
+def _body_facts(result: "Result") -> dict[str, str]:
+    """Penetration of cloth and bodies."""
+    s, scene = result.summary, result.scene
+    depth = s["penetration_m"]
+    is_open = not all(scene.bodies[b].mesh.issues.closed for b in scene.obstacles)
+    how = "exact; open body: penetration through its faces only" if is_open else "exact"
+    text = f"{1e3 * depth:.3g} mm ({how})"
+    if result.crosses_bodies:  # 0 mm is never reported without the crossing pairs
+        most, frames = s["crossing_pairs_bodies_most"], s["frames_with_crossing_pairs"]
+        text = f"{1e3 * depth:.3g} mm at vertices and edge midpoints ({how})"
+        text += f"; {most:,} pairs of triangles cross, in {frames:,} frames"
+    facts = {
+        "deepest penetration": "not measured" if np.isnan(depth) else text,
+        "nearest approach": "" if np.isnan(depth) else f"{1e3 * s['least_distance_m']:.2f} mm",
+    }
+    at_end = result.intersecting_pairs_bodies_at_end
+    if at_end is not None and result.intersecting_pairs is None:
+        facts["intersecting pairs, cloth and bodies"] = f"{at_end:,} at the end"
+    if s["pinched_most"]:
+        deep = f"{1e3 * s['pinched_depth_m']:.3g} mm"
+        facts["pinched where the body intersects itself"] = f"at most {s['pinched_most']} points, {deep} deep"
+    if most := s["pinched_pairs_most"]:
+        facts["crossing where the body intersects itself"] = f"at most {most:,} pairs of triangles"
+    return facts
+
+
+def intersections_text(result: "Result") -> str:
+    """Return the intersections in the initial state as text; empty where there are none."""
+    texts = []
+    for each in result.initial_intersections:
+        a, b = result.names(each)
+        bodies = f"{a} with itself" if each.bodies[0] == each.bodies[1] else f"{a} with {b}"
+        texts.append(f"{each.pairs:,} pair{'s' * (each.pairs != 1)} of triangles of {bodies}")
+    return ", ".join(texts)
+
+
+def _pair_facts(result: "Result") -> dict[str, str]:
+    """The numbers of intersecting pairs of triangles; empty where not counted."""
+    pairs = result.intersecting_pairs
+    if pairs is None:
+        return {}
+    counted = {"cloth": pairs[:, 0], "bodies": pairs[:, 1]}
+    if not result.scene.obstacles:
+        del counted["bodies"]
+    facts = {
+        f"intersecting pairs, cloth and {what}": f"{n.sum():,} in all, worst frame {n.max():,}" if n.any() else "0"
+        for what, n in counted.items()
+    }
+    if result.unresolved is not None:
+        bad = int((result.unresolved > 0).sum())
+        facts["pairs left too near"] = f"{result.unresolved.max():,} at most, in {bad:,} frames" if bad else "0"
+    mode = result.scene.self_contact
+    if mode != "off":
+        facts[f"{mode} mode"] = f"{pairs.sum():,} intersecting pairs in {len(pairs) - 1:,} frames"
+    if result.failed_substeps:
+        facts["could not be held"] = (
+            f"{result.given_up_pairs:,} pairs of features in {result.failed_substeps:,} substeps"
+        )
+    return facts
+
+
+def shared_label(result: "Result", shared: SharedVolume) -> str:
+    """Return the heading of an intersection volume; with the bodies if there are several."""
+    if len(result.shared) == 1:
+        return "shared volume"
+    return "shared volume, " + " and ".join(result.scene.bodies[b].label for b in shared.bodies)

@@ -1,0 +1,258 @@
+"""Result: the frames of a finished run and its measurements, which it writes as files, pages and pictures."""
+
+import dataclasses
+import functools
+import os
+import pathlib
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import renamed
+from ..io import save_animation
+from ..motion.character import Character
+from ..motion.clip import Clip
+from ..motion.deforming import Skinned
+from ..motion.rigid import Motion
+from ..report.facts import intersections_text, run_facts, shared_label
+from ..report.replay import iframe_html, replay_html, write_replay
+from ..report.shared import SharedVolume
+from ..report.sheet import contact_sheet
+from ..scene import CLOTH_COLOUR, Scene
+
+Floats = NDArray[np.float64]
+CLOTH_COLOURS = (
+    CLOTH_COLOUR,
+    (0.10, 0.22, 0.42),
+    (0.68, 0.42, 0.11),
+    (0.13, 0.30, 0.19),
+    (0.55, 0.50, 0.44),
+    (0.31, 0.13, 0.30),
+)
+# former keys of the summary, written for one version
+FORMER_KEYS = {
+    "forced": "failed_substeps",
+    "unheld": "given_up_pairs",
+    "remained_most": "unresolved_most",
+    "frames_with_remained": "frames_with_unresolved",
+    "crossings_cloth_most": "intersecting_pairs_cloth_most",
+    "crossings_cloth_total": "intersecting_pairs_cloth_total",
+    "crossings_bodies_most": "intersecting_pairs_bodies_most",
+    "crossings_bodies_total": "intersecting_pairs_bodies_total",
+    "frames_with_crossings": "frames_with_intersecting_pairs",
+    "through_at_end": "intersecting_pairs_bodies_at_end",
+    "cuts_bodies_most": "crossing_pairs_bodies_most",
+    "cuts_bodies_total": "crossing_pairs_bodies_total",
+    "frames_with_cuts": "frames_with_crossing_pairs",
+    "start_pairs": "initial_intersecting_pairs",
+    "start": "initial_intersections",
+}
+
+
+class IntersectingBodies(NamedTuple):
+    """Two bodies that intersect, or one that intersects itself; between cloth and an obstacle only crossing pairs
+    count."""
+
+    bodies: tuple[int, int]  # their indices
+    pairs: int  # number of intersecting pairs of triangles
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class Result:
+    """The T frames of a run, including its initial state, and the measurements taken during it.
+
+    "Cloth" stands for all deformable bodies, "bodies" for the obstacles. Arrays of two columns have the shape (T,2).
+    """
+
+    scene: Scene
+    dt: float  # s, duration of a frame
+    substeps: int = 1  # per frame
+    x: dict[int, Floats]  # deformable body -> positions (T,n,3) of its welded vertices, m
+    poses: Floats  # (T,bodies,3,4) of all bodies
+    deforming_x: dict[int, NDArray[np.float32]] = dataclasses.field(default_factory=dict)  # deforming obstacle -> as x
+    skins: bool = True  # files may store skinned bodies with bones, whose clip begins with the run, not frame by frame
+    seconds: Floats  # (T,) computing time without measurements
+    contacts: NDArray[np.int64]  # (T,) number of contacts in the last substep of each frame
+    # (T,) m: least exact distance of a cloth vertex or edge midpoint from a body, negative inside; nan: not measured
+    least_distance: Floats
+    # number of cloth points inside a deforming body where it intersects itself, and their largest depth in m; such
+    # points are not part of `least_distance`
+    pinched: Floats = dataclasses.field(default_factory=lambda: np.zeros((0, 2)))
+    # pairs of triangles that intersect: cloth with cloth, cloth with bodies; None: not counted
+    intersecting_pairs: NDArray[np.int64] | None = None
+    # the same of cloth with bodies in the last frame, which is counted even if the others are not; None: not counted
+    intersecting_pairs_bodies_at_end: int | None = None
+    # pairs of triangles of cloth and bodies that cross: apart from self-intersections of the body, and near them (they
+    # are pinched, and not in the first column); None: not counted
+    crossing_pairs: NDArray[np.int64] | None = None
+    initial_intersections: tuple[IntersectingBodies, ...] = ()  # in the initial state
+    # (T,) pairs still too near when an iterative response stopped; None without such a response
+    unresolved: NDArray[np.int64] | None = None
+    failed_substeps: int = 0  # substeps in which safe mode gave pairs up (see `Guard`)
+    given_up_pairs: int = 0  # pairs of features that it gave up
+    shared: tuple[SharedVolume, ...] = ()  # intersection volumes of the pairs `scene.overlaps`
+
+    remained = renamed.attribute("remained", "unresolved")
+    forced = renamed.attribute("forced", "failed_substeps")
+    unheld = renamed.attribute("unheld", "given_up_pairs")
+    deepest = renamed.attribute("deepest", "least_distance")
+    crossings = renamed.attribute("crossings", "intersecting_pairs")
+    cuts = renamed.attribute("cuts", "crossing_pairs")
+    through = renamed.attribute("through", "intersecting_pairs_bodies_at_end")
+    start = renamed.attribute("start", "initial_intersections")
+    shapes = renamed.attribute("shapes", "deforming_x")
+    cut = renamed.attribute("cut", "crosses_bodies")
+    tangled = renamed.attribute("tangled", "self_intersects_at_end")
+    broken = renamed.attribute("broken", "safe_mode_failed")
+    start_words = renamed.attribute("start_words", "initial_intersections_text")
+
+    @functools.cached_property
+    def clips(self) -> list[Clip]:
+        """Every body as it is written to files: with the unwelded vertices of its mesh."""
+        found = []
+        for b, body in enumerate(self.scene.bodies):
+            index = body.mesh.weld_index
+            kept = self.x.get(b, self.deforming_x.get(b))
+            frames = body.mesh.vertices[None] if kept is None else kept[:, index]
+            poses = self.poses[:, b] if isinstance(body.motion, Motion) else None
+            found.append(Clip(body.mesh, frames.astype(np.float32), self._colour(b), poses, self._skin(b)))
+        return found
+
+    def _skin(self, b: int) -> Character | None:
+        """The skinned character of a body with one keyframe per frame; None for other bodies and morph targets."""
+        motion = self.scene.bodies[b].motion
+        if not self.skins or not isinstance(motion, Skinned) or motion.character.morphs:
+            return None
+        return motion.keyed(self.dt * np.arange(len(self.seconds)))
+
+    def _colour(self, b: int) -> tuple[float, float, float]:
+        """The colour of a body; cloths without one get distinct colours."""
+        body, deformable = self.scene.bodies[b], self.scene.deformable
+        if b in deformable and body.color == CLOTH_COLOUR:
+            return CLOTH_COLOURS[deformable.index(b) % len(CLOTH_COLOURS)]
+        return body.color or (0.8, 0.8, 0.8)
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Figures of the run: counts, exact penetration in metres, time per frame, and speed relative to real time."""
+        steps = self.seconds[1:]
+        median = float(np.median(steps)) if len(steps) else 0.0
+        measured = not np.isnan(self.least_distance).all()
+        least = float(np.nanmin(self.least_distance)) if measured else float("nan")
+        ends = [x[-1] - x[-2] for x in self.x.values() if len(x) > 1]
+        figures = {
+            "scene": self.scene.name,
+            "frames": len(steps),
+            "simulated_s": len(steps) * self.dt,
+            "particles": sum(x.shape[1] for x in self.x.values()),
+            "body_triangles": sum(self.scene.bodies[b].mesh.n_faces for b in self.scene.obstacles),
+            "contacts_most": int(self.contacts.max(initial=0)),
+            "least_distance_m": least,
+            "penetration_m": max(0.0, -least) if measured else float("nan"),
+            "pinched_most": int(self.pinched[:, 0].max(initial=0.0)),
+            "pinched_depth_m": float(self.pinched[:, 1].max(initial=0.0)),
+            "self_contact": self.scene.self_contact,
+            "thickness_m": self.scene.thickness,
+            **self._pair_figures(measured),
+            "failed_substeps": self.failed_substeps,
+            "given_up_pairs": self.given_up_pairs,
+            "unresolved_most": None if self.unresolved is None else int(self.unresolved.max()),
+            "frames_with_unresolved": None if self.unresolved is None else int((self.unresolved > 0).sum()),
+            "fastest_at_end_m_per_s": max((float(np.linalg.norm(e, axis=1).max()) for e in ends), default=0.0)
+            / self.dt,
+            "ms_per_frame": 1e3 * median,
+            "times_real_time": self.dt / median if median > 0.0 else float("nan"),
+            "compute_s": float(steps.sum()),
+            **({"shared": [s.summary for s in self.shared]} if self.shared else {}),
+        }
+        return figures | {old: figures[new] for old, new in FORMER_KEYS.items()}
+
+    def _pair_figures(self, measured: bool) -> dict[str, Any]:
+        """The numbers of intersecting and of crossing pairs of triangles, None where they were not counted."""
+        every, crossing = self.intersecting_pairs, self.crossing_pairs
+        own, bodies = (None, None) if every is None else every.T
+        counted = measured or every is not None
+        return {
+            "intersecting_pairs_cloth_most": None if own is None else int(own.max()),
+            "intersecting_pairs_cloth_total": None if own is None else int(own.sum()),
+            "intersecting_pairs_bodies_most": None if bodies is None else int(bodies.max()),
+            "intersecting_pairs_bodies_total": None if bodies is None else int(bodies.sum()),
+            "frames_with_intersecting_pairs": None if every is None else int(every.any(1).sum()),
+            "intersecting_pairs_bodies_at_end": self.intersecting_pairs_bodies_at_end,
+            "crossing_pairs_bodies_most": None if crossing is None else int(crossing[:, 0].max()),
+            "crossing_pairs_bodies_total": None if crossing is None else int(crossing[:, 0].sum()),
+            "frames_with_crossing_pairs": None if crossing is None else int((crossing[:, 0] > 0).sum()),
+            "pinched_pairs_most": None if crossing is None else int(crossing[:, 1].max()),
+            "initial_intersecting_pairs": sum(each.pairs for each in self.initial_intersections) if counted else None,
+            "initial_intersections": [
+                {"bodies": list(self.names(each)), "pairs": each.pairs} for each in self.initial_intersections
+            ],
+        }
+
+    @property
+    def penetrates(self) -> bool:
+        """True if a measured point was inside a body by more than a millionth of the body's size."""
+        size = max((self.scene.bodies[b].mesh.size for b in self.scene.obstacles), default=0.0)
+        return bool(self.summary["penetration_m"] > 1e-6 * size)
+
+    @property
+    def crosses_bodies(self) -> bool:
+        """True if triangles of cloth and bodies crossed in a measured frame, pinched places excluded."""
+        return self.crossing_pairs is not None and bool(self.crossing_pairs[:, 0].any())
+
+    @property
+    def self_intersects_at_end(self) -> bool:
+        """True if cloth intersects cloth at the end of a run in push mode."""
+        counted = self.intersecting_pairs
+        return self.scene.self_contact == "push" and counted is not None and bool(counted[-1, 0])
+
+    @property
+    def safe_mode_failed(self) -> bool:
+        """True if safe mode allowed an intersection in a counted frame, or gave up a pair."""
+        intersected = self.intersecting_pairs is not None and bool(self.intersecting_pairs.any())
+        return self.scene.self_contact == "safe" and (intersected or self.failed_substeps > 0)
+
+    def names(self, pair: IntersectingBodies) -> tuple[str, str]:
+        """The labels of the two bodies."""
+        a, b = (self.scene.bodies[k].label for k in pair.bodies)
+        return a, b
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """The summary as readable text, by row heading."""
+        return run_facts(self)
+
+    @property
+    def initial_intersections_text(self) -> str:
+        """The intersections in the initial state as text; empty where there are none."""
+        return intersections_text(self)
+
+    def save(self, path: str | os.PathLike[str]) -> list[pathlib.Path]:
+        """Save as .glb, .usda, .npz, .pc2 (per deformable body) or .obj (a sequence); return the written paths."""
+        return save_animation(path, self.clips, 1.0 / self.dt)
+
+    def to_html(self, path: str | os.PathLike[str]) -> None:
+        """Write the replay, a self-contained HTML page."""
+        write_replay(path, self.clips, 1.0 / self.dt, title=self._title, facts=self.facts, **self._drawn)
+
+    def to_png(self, path: str | os.PathLike[str], frames: int = 6) -> None:
+        """Write a contact sheet of a few frames."""
+        overlays, notes = self._drawn["overlays"], self.shared[0].readings if len(self.shared) == 1 else ()
+        contact_sheet(self.clips, 1.0 / self.dt, path, frames=frames, title=self._title, overlays=overlays, notes=notes)
+
+    @property
+    def _drawn(self) -> dict[str, Any]:
+        """The overlays of the run, and its per-frame readings."""
+        readings = {f"{shared_label(self, s)} now": s.readings for s in self.shared}
+        return {"overlays": [s.overlay for s in self.shared], "readings": readings}
+
+    @property
+    def _title(self) -> str:
+        return f"pliant: {self.scene.name}"
+
+    def _repr_html_(self) -> str:
+        return iframe_html(replay_html(self.clips, 1.0 / self.dt, title=self._title, facts=self.facts, **self._drawn))
+
+    def __repr__(self) -> str:
+        return f"<Result {self.scene.name!r}: " + ", ".join(f"{k} {v}" for k, v in self.facts.items() if v) + ">"
