@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.dynamics import implicit as _kernels
-from ..kernels.dynamics.xpbd import Hinges, Membrane
+from ..kernels.dynamics.cloth import Hinges, Membrane
 from ..kernels.jit import worth
 from .cholesky import Cholesky
 
@@ -25,19 +25,20 @@ class ImplicitSolver:
     def __init__(self, membrane: Membrane, hinges: Hinges, w: Floats, iterations: int = 2) -> None:
         self.membrane, self.hinges, self.w, self.iterations = membrane, hinges, w, iterations
         self.mass = np.where(w > 0.0, 1.0 / np.where(w > 0.0, w, 1.0), 0.0)
+        self._free = np.flatnonzero(self.mass)
         self.bent = np.flatnonzero(hinges.rest > 0.0)
         self._stiffness, self._bending = _matrices(membrane, hinges, len(w))
         self._systems: dict[float, tuple[_kernels.Corners, Cholesky]] = {}
         n, f = len(w), len(membrane.faces)
         self._axes, self._force = np.empty((f, 10)), np.empty((3 * f, 3))
-        self._r, self._z, self._p, self._q, self._curl = (np.zeros((n, 3)) for _ in range(5))
+        self._r, self._z, self._p, self._q, self._curl, self._predicted = (np.zeros((n, 3)) for _ in range(6))
 
     def system(self, dt: float) -> tuple[_kernels.Corners, Cholesky]:
         """Return the linear terms and the factor of the preconditioner for steps of `dt`."""
         if dt not in self._systems:
             from scipy.sparse import diags_array
 
-            free = np.flatnonzero(self.mass)
+            free = self._free
             matrix = (self._stiffness + diags_array(self.mass / dt**2)).tocsr()[free][:, free]
             self._systems[dt] = self._corners(dt), Cholesky(matrix, free)
         return self._systems[dt]
@@ -55,8 +56,17 @@ class ImplicitSolver:
             mass=self.mass / dt**2,
         )
 
+    def relax(self, x: Floats, gravity: Floats, dt: float) -> None:
+        """Move x from the prediction, the motion without inner forces, to the end of a step of `dt`.
+
+        The first guess leaves out gravity: for cloth at rest it is the solution, and the step keeps it.
+        """
+        self._predicted[:] = x
+        x[self._free] -= dt * dt * gravity
+        self.solve(x, self._predicted, dt)
+
     def solve(self, x: Floats, predicted: Floats, dt: float) -> None:
-        """Move x, the first guess, towards the end of the step whose motion without inner forces is `predicted`."""
+        """Improve x, the first guess, as the end of the step whose motion without inner forces is `predicted`."""
         g, factor = self.system(dt)
         m, axes, force, r, z, p, q = self.membrane, self._axes, self._force, self._r, self._z, self._p, self._q
 

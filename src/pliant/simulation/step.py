@@ -15,7 +15,7 @@ from ..arguments import check_arguments
 from ..contacts import Contacts
 from ..detect.base import BaseDetector, Detector, complete
 from ..detect.choose import Chosen, resolve_method
-from ..dynamics import DeformableDynamics
+from ..dynamics import SOLVERS, DeformableDynamics
 from ..errors import MeshFileError
 from ..respond import RESPONSES
 from ..scene import Scene
@@ -57,6 +57,8 @@ LONGEST = 3600.0  # s per step: a body in free fall for longer leaves the scene
 class Simulation:
     """Runs a scene in steps of `dt` seconds, each divided into `substeps`.
 
+    `solver` integrates cloth: "xpbd" sweeps once over all constraints per substep, as the papers do; "implicit" solves
+    them together, so that the strain is that of the material at every resolution (docs/cloth-solvers.md).
     `method` names the detector between every deformable body and every obstacle; `chosen` is its name with the reason.
     The default is one fixed method, so that a change of the rule behind "auto", the default of the command line, does
     not change the results of a program. `options` are passed to each detector. Pass `detectors` to supply your own.
@@ -72,6 +74,7 @@ class Simulation:
         dt: float = 0.01,
         *,
         substeps: int = 16,
+        solver: str = "xpbd",
         method: str | Chosen = "distance-field",
         options: Mapping[str, Any] | None = None,
         detectors: Sequence[Detector] | None = None,
@@ -94,7 +97,8 @@ class Simulation:
         chosen = resolve_method(scene, method)
         self.chosen: Chosen | None = chosen if detectors is None else None
         self.method = chosen.name if detectors is None else ""
-        self.dynamics = DeformableDynamics(scene)
+        self.solver = validate.choice("solver", solver, SOLVERS)
+        self.dynamics = DeformableDynamics(scene, self.solver)
         given = list(detectors) if detectors is not None else make_detectors(scene, chosen.name, options or {})
         self.detectors: list[Detector] = given
         for one in map(complete, given):
@@ -232,6 +236,7 @@ class Simulation:
             index=self.index,
             dt=self.dt,
             substeps=self.substeps,
+            solver=self.solver,
             method=self.method,
             failed_substeps=self.self_contact.failed_substeps,
             given_up_pairs=self.self_contact.given_up_pairs,
@@ -271,6 +276,7 @@ class Simulation:
                 scene,
                 saved.dt,
                 substeps=saved.substeps,
+                solver=saved.solver,
                 method=saved.method or "distance-field",
                 options=options,
                 detectors=detectors,

@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import vec
 from ..jit import kernel, prange
-from .xpbd import columns, part, unit_columns
+from .cloth import columns, part, unit_columns
 
 CHUNKS = 64  # ranges of a loop that threads share; sums are added up in their order
 MOST = 10.0  # bound of the gradient of shear: below a tenth of the rest length it is meaningless
@@ -28,7 +28,7 @@ class Corners(NamedTuple):
     row_start: np.ndarray  # (n+1,)
     row_place: np.ndarray  # columns of the linear terms
     bending: np.ndarray  # values of the bending stiffness, N/m
-    mass: np.ndarray  # (n,) kg; 0 for vertices with prescribed motion
+    mass: np.ndarray  # (n,) mass / dt^2, kg/s2; 0 for vertices with prescribed motion
 
 
 @kernel
@@ -97,8 +97,8 @@ def at_vertex(g, i, force, x):
 def residual(m, g, x, predicted, curl, axes, force, out):
     """Negative gradient of the incremental potential at x, zero at prescribed vertices: out.
 
-    curl: (n,3) forces of rest curvature, and in column 3 of `predicted` nothing. x and `predicted` are (n,3) with the
-    time step in mass: g.mass is mass over dt squared.
+    The incremental potential of a step of dt is the elastic energy plus |x - predicted|^2 mass / (2 dt^2); g.mass is
+    mass / dt^2. curl: (n,3) gradient of the energy of rest curvature.
     """
     for p in prange(CHUNKS):
         a, b = part(0, len(m.faces), p, CHUNKS)
