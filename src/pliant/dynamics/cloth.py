@@ -52,6 +52,11 @@ class ClothDynamics:
         implicit = solver == "implicit" and len(faces) > 0
         self._implicit = ImplicitSolver(self.membrane, self.hinges, self.w) if implicit else None
 
+    def begin(self, state: State, dt: float) -> None:
+        """Begin a frame of substeps of dt."""
+        if self._implicit is not None:
+            self._implicit.begin(state.x[self.rows], dt)
+
     def push(self, state: State, dt: float) -> None:
         """Apply viscous damping and air drag to the velocities."""
         x, v = state.x[self.rows], state.v[self.rows]

@@ -24,6 +24,11 @@ class DeformableDynamics:
         self.lost = 0  # total number of vertex moves undone because the new position was not finite
         self._parts = [part for part in (self.cloths, self.solids) if part is not None]
 
+    def begin(self, state: State, dt: float) -> None:
+        """Begin a frame of substeps of dt."""
+        if self.cloths is not None:
+            self.cloths.begin(state, dt)
+
     def predict(self, state: State, dt: float) -> None:
         """Apply damping, air drag and gravity to v, store x in x_start, and advance x by v."""
         for part in self._parts:

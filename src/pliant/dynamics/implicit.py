@@ -18,8 +18,9 @@ class ImplicitSolver:
     """Solves the implicit Euler equations of cloths approximately, starting from their inertial motion.
 
     The equilibrium of forces is a fixed point, however few the iterations: cloth at rest stays at rest, and its strain
-    is that of its material at every resolution. The preconditioner is the constant matrix of projective dynamics
-    (Bouaziz et al. 2014), so that a force acts through the whole cloth in one iteration.
+    is that of its material at every resolution. The preconditioner is the sum of two: the inverse of the constant matrix
+    of projective dynamics (Bouaziz et al. 2014), by which a force acts through the whole cloth in one iteration, and
+    the inverses of the diagonal blocks of the true matrix, for which a sheet is far softer across than along itself.
     """
 
     def __init__(self, membrane: Membrane, hinges: Hinges, w: Floats, iterations: int = 2) -> None:
@@ -30,6 +31,7 @@ class ImplicitSolver:
         self._stiffness, self._bending = _matrices(membrane, hinges, len(w))
         self._systems: dict[float, tuple[_kernels.Corners, Cholesky]] = {}
         n, f = len(w), len(membrane.faces)
+        self._blocks = np.zeros((n, 6))
         self._axes, self._force = np.empty((f, 10)), np.empty((3 * f, 3))
         self._r, self._z, self._p, self._q, self._curl, self._predicted = (np.zeros((n, 3)) for _ in range(6))
 
@@ -53,6 +55,7 @@ class ImplicitSolver:
             row_start=b.indptr.astype(np.int64),
             row_place=b.indices.astype(np.int32),
             bending=b.data,
+            bending_diagonal=b.diagonal(),
             mass=self.mass / dt**2,
         )
 
@@ -65,28 +68,32 @@ class ImplicitSolver:
         x[self._free] -= dt * dt * gravity
         self.solve(x, self._predicted, dt)
 
+    def begin(self, x: Floats, dt: float) -> None:
+        """Begin a frame of steps of `dt` at x: invert the diagonal blocks of the stiffness there."""
+        g, _ = self.system(dt)
+        self._run(_kernels.inverse_blocks, self.membrane, g, x, self._axes, self._force, self._blocks)
+
     def solve(self, x: Floats, predicted: Floats, dt: float) -> None:
         """Improve x, the first guess, as the end of the step whose motion without inner forces is `predicted`."""
         g, factor = self.system(dt)
         m, axes, force, r, z, p, q = self.membrane, self._axes, self._force, self._r, self._z, self._p, self._q
-
-        def run(kernel: Any, *args: Any) -> Any:
-            return worth(kernel, len(x), _WORTH_THREADS)(*args)
-
         if len(self.bent):
             _kernels.curl_forces(self.hinges, x, self.bent, self._curl)
-        run(_kernels.residual, m, g, x, predicted, self._curl, axes, force, r)
+        self._run(_kernels.residual, m, g, x, predicted, self._curl, axes, force, r)
         factor.solve(r, z)
+        rz = self._run(_kernels.add_blocks, self._blocks, r, z)
         p[:] = z
-        rz = run(_kernels.dot, r, z)
         for k in range(self.iterations):
-            step = rz / run(_kernels.multiply, m, g, axes, p, force, q) if rz > 0.0 else 0.0
-            run(_kernels.axpy, x, p, step)
+            step = rz / self._run(_kernels.multiply, m, g, axes, p, force, q) if rz > 0.0 else 0.0
+            self._run(_kernels.axpy, x, p, step)
             if k + 1 < self.iterations:
-                run(_kernels.axpy, r, q, -step)
+                self._run(_kernels.axpy, r, q, -step)
                 factor.solve(r, z)
-                before, rz = rz, run(_kernels.dot, r, z)
-                run(_kernels.xpby, z, p, rz / before if before > 0.0 else 0.0)
+                before, rz = rz, self._run(_kernels.add_blocks, self._blocks, r, z)
+                self._run(_kernels.xpby, z, p, rz / before if before > 0.0 else 0.0)
+
+    def _run(self, kernel: Any, *args: Any) -> Any:
+        return worth(kernel, len(self.w), _WORTH_THREADS)(*args)
 
 
 def _matrices(membrane: Membrane, hinges: Hinges, n: int) -> tuple[Any, Any]:

@@ -131,6 +131,7 @@ class Simulation:
         dt, state, clock = self.dt / self.substeps, self.state, self.clock
         with clock("guard"):
             self.self_contact.begin(state, dt, self.substeps)
+        self.dynamics.begin(state, dt)
         self.final_projection.begin(state)
         for target in self.kinematics.targets(state.time, dt, self.substeps):
             with clock("predict"):

@@ -28,6 +28,7 @@ class Corners(NamedTuple):
     row_start: np.ndarray  # (n+1,)
     row_place: np.ndarray  # columns of the linear terms
     bending: np.ndarray  # values of the bending stiffness, N/m
+    bending_diagonal: np.ndarray  # (n,)
     mass: np.ndarray  # (n,) mass / dt^2, kg/s2; 0 for vertices with prescribed motion
 
 
@@ -136,15 +137,68 @@ def multiply(m, g, axes, p, force, out):
     return partial.sum()
 
 
+@kernel
+def corner_block(m, e, corner, axes, block):
+    """Add the stiffness of triangle `e` at one of its corners to a symmetric block: xx, yy, zz, xy, xz, yz."""
+    r0, r1, r2 = m.rest[e, 0], m.rest[e, 1], m.rest[e, 2]
+    c_u, c_v = (-r0, -r2 - r1 * r0) if corner == 0 else (r0, r1 * r0) if corner == 1 else (0.0, r2)
+    u, v = (axes[e, 0], axes[e, 1], axes[e, 2]), (axes[e, 3], axes[e, 4], axes[e, 5])
+    i_u, i_v, t_u, t_v = axes[e, 6], axes[e, 7], axes[e, 8], axes[e, 9]
+    s, k, shear = vec.dot(u, v), 1.0 / m.compliance[e, 0], 1.0 / m.compliance[e, 1]
+    a, b = k * (1.0 - t_u) * c_u * c_u, k * (1.0 - t_v) * c_v * c_v
+    even = k * (t_u * c_u * c_u + t_v * c_v * c_v)
+    j = vec.add(vec.scale(vec.madd(v, u, -s), c_u * i_u), vec.scale(vec.madd(u, v, -s), c_v * i_v))
+    return (
+        block[0] + even + a * u[0] * u[0] + b * v[0] * v[0] + shear * j[0] * j[0],
+        block[1] + even + a * u[1] * u[1] + b * v[1] * v[1] + shear * j[1] * j[1],
+        block[2] + even + a * u[2] * u[2] + b * v[2] * v[2] + shear * j[2] * j[2],
+        block[3] + a * u[0] * u[1] + b * v[0] * v[1] + shear * j[0] * j[1],
+        block[4] + a * u[0] * u[2] + b * v[0] * v[2] + shear * j[0] * j[2],
+        block[5] + a * u[1] * u[2] + b * v[1] * v[2] + shear * j[1] * j[2],
+    )
+
+
+@kernel
+def inverse(block):
+    """Inverse of a symmetric positive definite block, in the same order."""
+    a, b, c, d, e, f = block
+    x, y, z = b * c - f * f, e * f - d * c, d * f - e * b
+    s = 1.0 / (a * x + d * y + e * z)
+    return x * s, (a * c - e * e) * s, (a * b - d * d) * s, y * s, z * s, (d * e - a * f) * s
+
+
 @kernel(parallel=True)
-def dot(a, b):
-    """Sum of the products of two (n,3) arrays, in chunks whose sums are added in order."""
+def inverse_blocks(m, g, x, axes, force, out):
+    """Inverses (n,6) of the diagonal blocks of the system matrix at x; zero at prescribed vertices."""
+    for p in prange(CHUNKS):
+        a, b = part(0, len(m.faces), p, CHUNKS)
+        triangle_forces(m, a, b, x, axes, force)
+    for p in prange(CHUNKS):
+        a, b = part(0, len(x), p, CHUNKS)
+        for i in range(a, b):
+            own = g.mass[i] + g.bending_diagonal[i]
+            block = (own, own, own, 0.0, 0.0, 0.0)
+            for at in range(g.start[i], g.start[i + 1]):
+                block = corner_block(m, g.corner[at] // 3, g.corner[at] % 3, axes, block)
+            result = inverse(block) if g.mass[i] > 0.0 else (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+            for k in range(6):
+                out[i, k] = result[k]
+
+
+@kernel(parallel=True)
+def add_blocks(blocks, r, z):
+    """z += D^-1 r with the inverse diagonal blocks; return the dot product r . z."""
     partial = np.zeros(CHUNKS)
     for c in prange(CHUNKS):
-        first, last = part(0, len(a), c, CHUNKS)
+        first, last = part(0, len(r), c, CHUNKS)
         total = 0.0
         for i in range(first, last):
-            total += vec.dot(vec.load(a, i), vec.load(b, i))
+            x, y, w = vec.load(r, i)
+            a = z[i, 0] + blocks[i, 0] * x + blocks[i, 3] * y + blocks[i, 4] * w
+            b = z[i, 1] + blocks[i, 3] * x + blocks[i, 1] * y + blocks[i, 5] * w
+            d = z[i, 2] + blocks[i, 4] * x + blocks[i, 5] * y + blocks[i, 2] * w
+            vec.store(z, i, (a, b, d))
+            total += x * a + y * b + w * d
         partial[c] = total
     return partial.sum()
 
