@@ -194,7 +194,9 @@ def drape(
     fielded = chosen.name == "distance-field"
     with output.fraction_bar("baking the field" if fielded else "preparing") as baked:
         bake_options = {"progress": baked, "cache": cache} if fielded else None
-        sim = Simulation(made, dt, substeps=substeps, solver=solver, method=chosen, options=bake_options, **self_contact_options)
+        sim = Simulation(
+            made, dt, substeps=substeps, solver=solver, method=chosen, options=bake_options, **self_contact_options
+        )
     with output.progress(f"draping {made.name}", frames) as advance:
         # intersections of cloth are counted whenever --self-contact is given, even off
         counted = True if self_contact is not None else None

@@ -80,7 +80,7 @@ class ClothDynamics:
     def relax(self, state: State, dt: float) -> None:
         """Sweep once over all constraints, or solve them implicitly."""
         if self._implicit is not None:
-            self._implicit.relax(state.x[self.rows], self._gravity, dt)
+            self._implicit.relax(state.x[self.rows], state.x_start[self.rows], self._gravity, dt)
             return
         sweep = _kernels.relax_parallel if len(self.hinges.vertices) > _WORTH_THREADS else _kernels.relax_serial
         sweep(self.membrane, self.hinges, state.x[self.rows], self.w, dt)

@@ -7,8 +7,10 @@ from numpy.typing import NDArray
 
 from ..kernels.dynamics import implicit as _kernels
 from ..kernels.dynamics.cloth import Hinges, Membrane
+from ..kernels.dynamics.pieces import recentre, untwist
 from ..kernels.jit import worth
 from .cholesky import Cholesky
+from .pieces import unconstrained_pieces
 
 Floats = NDArray[np.float64]
 _WORTH_THREADS = 2000  # vertices
@@ -18,15 +20,17 @@ class ImplicitSolver:
     """Solves the implicit Euler equations of cloths approximately, starting from their inertial motion.
 
     The equilibrium of forces is a fixed point, however few the iterations: cloth at rest stays at rest, and its strain
-    is that of its material at every resolution. The preconditioner is the sum of two: the inverse of the constant matrix
-    of projective dynamics (Bouaziz et al. 2014), by which a force acts through the whole cloth in one iteration, and
-    the inverses of the diagonal blocks of the true matrix, for which a sheet is far softer across than along itself.
+    is that of its material at every resolution. The preconditioner is the sum of two inverses: that of the constant
+    matrix of projective dynamics (Bouaziz et al. 2014), by which a force acts through the whole cloth in one iteration,
+    and those of the diagonal blocks of the true matrix, because a sheet is far softer across than along itself.
     """
 
     def __init__(self, membrane: Membrane, hinges: Hinges, w: Floats, iterations: int = 2) -> None:
         self.membrane, self.hinges, self.w, self.iterations = membrane, hinges, w, iterations
         self.mass = np.where(w > 0.0, 1.0 / np.where(w > 0.0, w, 1.0), 0.0)
         self._free = np.flatnonzero(self.mass)
+        self.pieces = unconstrained_pieces(membrane.faces, w)
+        self._held = np.setdiff1d(self._free, self.pieces.rows)
         self.bent = np.flatnonzero(hinges.rest > 0.0)
         self._stiffness, self._bending = _matrices(membrane, hinges, len(w))
         self._systems: dict[float, tuple[_kernels.Corners, Cholesky]] = {}
@@ -59,14 +63,18 @@ class ImplicitSolver:
             mass=self.mass / dt**2,
         )
 
-    def relax(self, x: Floats, gravity: Floats, dt: float) -> None:
+    def relax(self, x: Floats, x_start: Floats, gravity: Floats, dt: float) -> None:
         """Move x from the prediction, the motion without inner forces, to the end of a step of `dt`.
 
-        The first guess leaves out gravity: for cloth at rest it is the solution, and the step keeps it.
+        The first guess of cloth that is held leaves out gravity: at rest it is the solution, and the step keeps it. The
+        momentum and angular momentum of cloth that nothing holds are those of the prediction.
         """
         self._predicted[:] = x
-        x[self._free] -= dt * dt * gravity
+        x[self._held] -= dt * dt * gravity
         self.solve(x, self._predicted, dt)
+        if len(self.pieces.rows):
+            recentre(self.pieces, self._predicted, x, self.mass)
+            untwist(self.pieces, x_start, self._predicted, x, self.mass)
 
     def begin(self, x: Floats, dt: float) -> None:
         """Begin a frame of steps of `dt` at x: invert the diagonal blocks of the stiffness there."""
@@ -110,7 +118,17 @@ def _matrices(membrane: Membrane, hinges: Hinges, n: int) -> tuple[Any, Any]:
     curvature = csr_array((hinges.weights.ravel(), (h, hinges.vertices.ravel())), shape=(len(hinges.vertices), n))
     bending = (curvature.T @ diags_array(1.0 / hinges.compliance) @ curvature).tocsr()
     bending.sort_indices()
-    largest = abs(bending).sum(axis=1)
-    stiffness = u.T @ k @ u + v.T @ k @ v + diags_array(np.asarray(largest).ravel())
+    # (sum w_i x_i)^2 with sum w_i = 0 is -sum w_i w_j |x_i - x_j|^2 over pairs, at most the sum of |w_i w_j|; the pair of
+    # opposite corners, which no edge joins, is bounded by the two edges to one end: |c - d|^2 <= 2 |c - a|^2 + 2 |a - d|^2
+    w = np.abs(hinges.weights) / np.sqrt(hinges.compliance)[:, None]
+    across = w[:, 2] * w[:, 3]
+    ends = ((0, 1, w[:, 0] * w[:, 1]), (0, 2, w[:, 0] * w[:, 2] + across), (0, 3, w[:, 0] * w[:, 3] + across))
+    ends += ((1, 2, w[:, 1] * w[:, 2] + across), (1, 3, w[:, 1] * w[:, 3] + across))
+    stiffness = u.T @ k @ u + v.T @ k @ v
+    for p, q, strength in ends:
+        i, j = hinges.vertices[:, p], hinges.vertices[:, q]
+        off = csr_array((strength, (i, j)), shape=(n, n))
+        off = off + off.T
+        stiffness = stiffness + diags_array(off.sum(axis=1)) - off
     stiffness.eliminate_zeros()
     return stiffness.tocsr(), bending

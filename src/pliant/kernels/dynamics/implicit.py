@@ -115,6 +115,15 @@ def residual(m, g, x, predicted, curl, axes, force, out):
             vec.store(out, i, vec.sub(vec.scale(away, g.mass[i]), total))
 
 
+@kernel
+def in_order(a):
+    """Sum from first to last; `a.sum()` in a parallel kernel would depend on the number of threads."""
+    total = 0.0
+    for k in range(len(a)):
+        total += a[k]
+    return total
+
+
 @kernel(parallel=True)
 def multiply(m, g, axes, p, force, out):
     """Product of the system matrix with p (zero at prescribed vertices), and the dot product p . out."""
@@ -134,7 +143,7 @@ def multiply(m, g, axes, p, force, out):
             vec.store(out, i, q)
             total += vec.dot(own, q)
         partial[c] = total
-    return partial.sum()
+    return in_order(partial)
 
 
 @kernel
@@ -200,7 +209,7 @@ def add_blocks(blocks, r, z):
             vec.store(z, i, (a, b, d))
             total += x * a + y * b + w * d
         partial[c] = total
-    return partial.sum()
+    return in_order(partial)
 
 
 @kernel(parallel=True)
