@@ -118,8 +118,8 @@ def _matrices(membrane: Membrane, hinges: Hinges, n: int) -> tuple[Any, Any]:
     curvature = csr_array((hinges.weights.ravel(), (h, hinges.vertices.ravel())), shape=(len(hinges.vertices), n))
     bending = (curvature.T @ diags_array(1.0 / hinges.compliance) @ curvature).tocsr()
     bending.sort_indices()
-    # (sum w_i x_i)^2 with sum w_i = 0 is -sum w_i w_j |x_i - x_j|^2 over pairs, at most the sum of |w_i w_j|; the pair of
-    # opposite corners, which no edge joins, is bounded by the two edges to one end: |c - d|^2 <= 2 |c - a|^2 + 2 |a - d|^2
+    # with sum w_i = 0, |sum w_i x_i|^2 = -sum w_i w_j |x_i - x_j|^2 over pairs, at most sum |w_i w_j| |x_i - x_j|^2;
+    # opposite corners have no edge: |c - d|^2 <= |c - a|^2 + |a - d|^2 + |c - b|^2 + |b - d|^2
     w = np.abs(hinges.weights) / np.sqrt(hinges.compliance)[:, None]
     across = w[:, 2] * w[:, 3]
     ends = ((0, 1, w[:, 0] * w[:, 1]), (0, 2, w[:, 0] * w[:, 2] + across), (0, 3, w[:, 0] * w[:, 3] + across))
